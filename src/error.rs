@@ -1,0 +1,291 @@
+//! The failures that somebody branches on, each with its code, its exit class and the next step; all others carry a cause.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A checkpoint that an ambiguous selector could have meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub id: ObjectId,
+    pub reason: String,
+}
+
+/// A path that stands in the way, with the reason in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    pub path: RelPath,
+    pub why: String,
+}
+
+#[derive(Debug)]
+pub enum Error {
+    /// The words of the command make no sense.
+    Usage {
+        what: String,
+    },
+    NoSuchCheckpoint {
+        query: String,
+        nearest: Option<ObjectId>,
+    },
+    /// It was there, but a policy or a person dropped it while we looked.
+    EvictedMeanwhile {
+        id: ObjectId,
+    },
+    AmbiguousCheckpoint {
+        query: String,
+        candidates: Vec<Candidate>,
+    },
+    NoSuchPath {
+        checkpoint: ObjectId,
+        path: String,
+    },
+    /// No store exists for this root; `ancestor` is one above it that has one.
+    NoStore {
+        root: PathBuf,
+        ancestor: Option<PathBuf>,
+    },
+    NothingToTakeBack {
+        verb: &'static str,
+    },
+    RootMissing {
+        root: PathBuf,
+    },
+    /// Several stores answer for one root.
+    AmbiguousStore {
+        candidates: Vec<PathBuf>,
+    },
+    UnsafeRoot {
+        root: PathBuf,
+        why: String,
+    },
+    /// A question would be asked, but nobody is there to answer.
+    ConsentNeeded {
+        what: String,
+    },
+    /// The answer was no.
+    Declined,
+    /// Something uncaptured stands where the target needs room; nothing was changed.
+    Conflict {
+        obstacles: Vec<Obstacle>,
+    },
+    /// A path is at or below a `.git`.
+    DotGitPath {
+        path: String,
+    },
+    /// An earlier restore was interrupted.
+    RestorePending {
+        target: ObjectId,
+        safety: ObjectId,
+    },
+    /// Files changed while a restore was under way; it was taken back.
+    ChangedMeanwhile {
+        obstacles: Vec<Obstacle>,
+    },
+    /// What was asked for cannot be read whole.
+    Damaged {
+        what: String,
+        why: String,
+    },
+    StoreTooNew {
+        store: PathBuf,
+        found: u32,
+        supported: u32,
+    },
+    Busy {
+        holder: String,
+        waited: Duration,
+    },
+    BadConfig {
+        file: PathBuf,
+        what: String,
+    },
+    NoBase,
+    /// The store is not ours to use, or holds something planted.
+    HostileStore {
+        store: PathBuf,
+        why: String,
+    },
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// A signal asked us to stop; nothing is half-made.
+    Interrupted {
+        signal: i32,
+    },
+    Unexpected(anyhow::Error),
+}
+
+impl Error {
+    /// A closure for `map_err` that names the action and the path.
+    pub fn io<'p>(action: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> Error + 'p {
+        move |source| Error::Io { action, path: path.to_path_buf(), source }
+    }
+
+    /// The stable word for this failure in JSON.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Usage { .. } => "usage",
+            Self::NoSuchCheckpoint { .. } => "no_such_checkpoint",
+            Self::EvictedMeanwhile { .. } => "evicted_meanwhile",
+            Self::AmbiguousCheckpoint { .. } => "ambiguous_checkpoint",
+            Self::NoSuchPath { .. } => "no_such_path",
+            Self::NoStore { .. } => "no_store",
+            Self::NothingToTakeBack { .. } => "nothing_to_take_back",
+            Self::RootMissing { .. } => "root_missing",
+            Self::AmbiguousStore { .. } => "ambiguous_store",
+            Self::UnsafeRoot { .. } => "unsafe_root",
+            Self::ConsentNeeded { .. } => "consent_needed",
+            Self::Declined => "declined",
+            Self::Conflict { .. } => "conflict",
+            Self::DotGitPath { .. } => "dot_git_path",
+            Self::RestorePending { .. } => "restore_pending",
+            Self::ChangedMeanwhile { .. } => "changed_meanwhile",
+            Self::Damaged { .. } => "damaged",
+            Self::StoreTooNew { .. } => "store_too_new",
+            Self::Busy { .. } => "busy",
+            Self::BadConfig { .. } => "bad_config",
+            Self::NoBase => "no_base",
+            Self::HostileStore { .. } => "hostile_store",
+            Self::Io { .. } => "io",
+            Self::Interrupted { .. } => "interrupted",
+            Self::Unexpected(_) => "failed",
+        }
+    }
+
+    /// What the user can do next, where there is one thing to say.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Usage { .. } => "try 'checkpoint --help'".into(),
+            Self::NoSuchCheckpoint { nearest: Some(id), .. } => {
+                format!("'checkpoint list' shows them all; the newest is {}", id.short())
+            }
+            Self::NoSuchCheckpoint { nearest: None, .. } => "'checkpoint create' makes the first one".into(),
+            Self::EvictedMeanwhile { .. } => "'checkpoint list' shows what is kept".into(),
+            Self::AmbiguousCheckpoint { .. } => "give more digits of the id".into(),
+            Self::NoSuchPath { checkpoint, .. } => {
+                format!("'checkpoint show {}' tells what it holds", checkpoint.short())
+            }
+            Self::NoStore { ancestor: Some(above), .. } => {
+                format!("{} has one: 'checkpoint -C {0} …'", above.display())
+            }
+            Self::NoStore { ancestor: None, .. } => "'checkpoint create' makes one".into(),
+            Self::NothingToTakeBack { .. } => "'checkpoint list --kind safety' shows what earlier restores left".into(),
+            Self::RootMissing { .. } => "give the directory with -C".into(),
+            Self::AmbiguousStore { .. } => "move all but one of them away".into(),
+            Self::UnsafeRoot { .. } => "name a project directory with -C, or give --force once if you mean it".into(),
+            Self::ConsentNeeded { .. } => "look at it with --dry-run, then give --yes".into(),
+            Self::Conflict { .. } => "move these away, or restore other PATHs".into(),
+            Self::DotGitPath { .. } => "a repository's own data is never captured and never changed".into(),
+            Self::RestorePending { .. } => {
+                "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back".into()
+            }
+            Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
+            Self::Damaged { .. } => "'checkpoint list' shows which checkpoints are whole".into(),
+            Self::StoreTooNew { .. } => "use the newer program that wrote it".into(),
+            Self::Busy { .. } => "try again, or wait longer with --lock-timeout".into(),
+            Self::BadConfig { .. } => "mend or remove that line".into(),
+            Self::NoBase => "set CHECKPOINT_HOME to a directory for the stores".into(),
+            Self::HostileStore { .. } => "look at that directory; CHECKPOINT_HOME can name another place".into(),
+            Self::Io { source, .. } => return io_hint(source.kind()),
+            Self::Declined | Self::Interrupted { .. } | Self::Unexpected(_) => return None,
+        })
+    }
+}
+
+fn io_hint(kind: std::io::ErrorKind) -> Option<String> {
+    use std::io::ErrorKind as Kind;
+    match kind {
+        Kind::StorageFull | Kind::QuotaExceeded => {
+            Some("free some space; 'checkpoint prune' works with the disk full".into())
+        }
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
+            Some("this place is not writable from here (a sandbox?); CHECKPOINT_HOME can name another".into())
+        }
+        _ => None,
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage { what } => f.write_str(what),
+            Self::NoSuchCheckpoint { query, .. } => write!(f, "no checkpoint '{}'", shown(query)),
+            Self::EvictedMeanwhile { id } => write!(f, "checkpoint {} was evicted meanwhile", id.short()),
+            Self::AmbiguousCheckpoint { query, candidates } => {
+                let listed: Vec<String> =
+                    candidates.iter().map(|c| format!("{} ({})", c.id.short(), shown(&c.reason))).collect();
+                write!(f, "'{}' could be {}", shown(query), listed.join(" or "))
+            }
+            Self::NoSuchPath { checkpoint, path } => {
+                write!(f, "checkpoint {} does not hold '{}'", checkpoint.short(), shown(path))
+            }
+            Self::NoStore { root, .. } => write!(f, "{} has no checkpoints", root.display()),
+            Self::NothingToTakeBack { verb } => write!(f, "nothing to {verb}"),
+            Self::RootMissing { root } => write!(f, "{} is no directory", root.display()),
+            Self::AmbiguousStore { candidates } => {
+                let listed: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
+                write!(f, "several stores answer for this directory: {}", listed.join(", "))
+            }
+            Self::UnsafeRoot { root, why } => write!(f, "refusing {}: {why}", root.display()),
+            Self::ConsentNeeded { what } => write!(f, "{what}, and nobody is there to ask"),
+            Self::Declined => f.write_str("not confirmed; nothing was changed"),
+            Self::Conflict { obstacles } => {
+                write!(f, "nothing was changed, because no checkpoint would hold what stands at {}", list(obstacles))
+            }
+            Self::DotGitPath { path } => write!(f, "'{}' is at or below a .git", shown(path)),
+            Self::RestorePending { target, safety } => {
+                write!(f, "a restore to {} (safety checkpoint {}) was interrupted", target.short(), safety.short())
+            }
+            Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
+            Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
+            Self::StoreTooNew { store, found, supported } => {
+                write!(f, "{} has format {found}; this program writes {supported}", store.display())
+            }
+            Self::Busy { holder, waited } => {
+                write!(f, "the store is in use by {holder}; waited {} s", waited.as_secs())
+            }
+            Self::BadConfig { file, what } => write!(f, "{}: {what}", file.display()),
+            Self::NoBase => f.write_str("no place for checkpoints: HOME is not set"),
+            Self::HostileStore { store, why } => write!(f, "refusing the store {}: {why}", store.display()),
+            Self::Io { action, path, source } => write!(f, "cannot {action} {}: {source}", path.display()),
+            Self::Interrupted { signal } => write!(f, "interrupted by signal {signal}"),
+            Self::Unexpected(cause) => write!(f, "{cause:#}"),
+        }
+    }
+}
+
+fn list(obstacles: &[Obstacle]) -> String {
+    const SHOWN: usize = 10;
+    let mut listed: Vec<String> = obstacles.iter().take(SHOWN).map(|o| format!("{} ({})", o.path, o.why)).collect();
+    if obstacles.len() > SHOWN {
+        listed.push(format!("and {} more", obstacles.len() - SHOWN));
+    }
+    listed.join(", ")
+}
+
+fn shown(text: &str) -> String {
+    crate::model::text::escape(text)
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<anyhow::Error> for Error {
+    fn from(cause: anyhow::Error) -> Self {
+        Self::Unexpected(cause)
+    }
+}

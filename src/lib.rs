@@ -1,0 +1,3 @@
+//! checkpoint
+pub mod error;
+pub mod model;

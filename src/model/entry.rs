@@ -1,0 +1,101 @@
+//! What one path is: its kind, its permission bits, its content, or why it was not captured.
+
+use crate::model::object_id::ObjectId;
+
+/// The two kinds of content that a checkpoint holds. A directory is no entry: it is a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    File,
+    Symlink,
+}
+
+/// One captured file or symlink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub kind: Kind,
+    /// The twelve permission bits; of no meaning for a symlink, where it is 0o777.
+    pub perm: u32,
+    /// The blob that holds the bytes, or the text of the link.
+    pub id: ObjectId,
+    /// Length of that blob in bytes.
+    pub size_bytes: u64,
+}
+
+/// Permission bits of a symlink, which no system lets one choose.
+pub const SYMLINK_PERM: u32 = 0o777;
+/// Read, write and execute bits.
+pub const RWX_BITS: u32 = 0o777;
+/// Set-uid, set-gid and sticky.
+pub const SPECIAL_BITS: u32 = 0o7000;
+
+impl Entry {
+    pub fn git_mode(&self) -> u32 {
+        git_mode(self.kind, self.perm)
+    }
+}
+
+/// The mode that git writes into a tree: it knows the owner's execute bit and nothing else.
+pub fn git_mode(kind: Kind, perm: u32) -> u32 {
+    match kind {
+        Kind::Symlink => 0o120_000,
+        Kind::File if perm & 0o100 != 0 => 0o100_755,
+        Kind::File => 0o100_644,
+    }
+}
+
+/// Why a path that is present is in no checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyNot {
+    Fifo,
+    Socket,
+    Device,
+    /// Over the user's own `max_file_size`.
+    TooLarge,
+    /// A name that git refuses in a tree because some file system takes it for `.git`.
+    ReservedName,
+    /// Another file system is mounted here.
+    Mount,
+    /// Could not be read; the text is the system's reason.
+    Unreadable(String),
+    /// Its bytes are an attack on SHA-1.
+    Collision,
+    /// A rule left it out; the text is the rule. Not recorded with a checkpoint, only counted.
+    LeftOut(String),
+    /// A compiled-in rule for secrets left it out; the text is the rule.
+    Secret(String),
+    /// A repository's own `.git`, which is never touched.
+    DotGit,
+}
+
+impl WhyNot {
+    /// Whether a checkpoint without this path is incomplete, as opposed to complete by rule or by nature.
+    pub fn makes_partial(&self) -> bool {
+        match self {
+            Self::Mount | Self::Unreadable(_) | Self::Collision => true,
+            Self::Fifo | Self::Socket | Self::Device | Self::TooLarge | Self::ReservedName => false,
+            Self::LeftOut(_) | Self::Secret(_) | Self::DotGit => false,
+        }
+    }
+
+    /// Whether the checkpoint names this path as present but not captured.
+    pub fn is_recorded(&self) -> bool {
+        !matches!(self, Self::LeftOut(_) | Self::Secret(_) | Self::DotGit)
+    }
+
+    /// The one word that stands in meta blobs and JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Socket => "socket",
+            Self::Device => "device",
+            Self::TooLarge => "too-large",
+            Self::ReservedName => "reserved-name",
+            Self::Mount => "mount",
+            Self::Unreadable(_) => "unreadable",
+            Self::Collision => "collision",
+            Self::LeftOut(_) => "left-out",
+            Self::Secret(_) => "secret",
+            Self::DotGit => "dot-git",
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! A working directory as one scan saw it: a flat list of directories, parents before children.
+//!
+//! The flat form needs no recursion, however deep the tree, and lets a reader take it apart in slices.
+
+use crate::model::entry::{Kind, WhyNot};
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+
+/// One component of a path, as raw bytes.
+pub type Name = Box<[u8]>;
+
+/// What the system says of a file without opening it. Times are nanoseconds since 1970, saturated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    pub dev: u64,
+    pub ino: u64,
+    /// All mode bits: the type and the twelve permission bits.
+    pub mode: u32,
+    pub size_bytes: u64,
+    pub mtime_ns: i64,
+    pub ctime_ns: i64,
+    pub links: u64,
+}
+
+impl Stat {
+    pub fn perm(&self) -> u32 {
+        self.mode & 0o7777
+    }
+
+    /// Whether a file with this stat has the content that it had with `earlier`. The device is left out:
+    /// its number may change with every mount. Links are left out: a new name changes ctime anyway.
+    pub fn same_content_as(&self, earlier: &Stat) -> bool {
+        self.ino == earlier.ino
+            && self.mode == earlier.mode
+            && self.size_bytes == earlier.size_bytes
+            && self.mtime_ns == earlier.mtime_ns
+            && self.ctime_ns == earlier.ctime_ns
+    }
+}
+
+/// A regular file or symlink that is to be captured.
+#[derive(Clone, Debug)]
+pub struct ListedFile {
+    pub name: Name,
+    pub kind: Kind,
+    pub stat: Stat,
+    /// The blob, if it is known without reading, or once it was read.
+    pub id: Option<ObjectId>,
+    /// Changed while it was read, three times in a row: captured as last read, never taken as clean.
+    pub unsteady: bool,
+}
+
+/// Something present that is not captured, with its kind on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uncaptured {
+    pub name: Name,
+    pub why: WhyNot,
+    pub is_dir: bool,
+}
+
+/// One directory. Names in `files` and `uncaptured` are sorted bytewise.
+#[derive(Clone, Debug)]
+pub struct ListedDir {
+    /// Index of the directory that holds this one; the root names itself (0).
+    pub parent: usize,
+    /// Empty for the root.
+    pub name: Name,
+    pub stat: Stat,
+    pub files: Vec<ListedFile>,
+    /// Indexes of the directories in it, sorted by name; each is larger than this one's own.
+    pub dirs: Vec<usize>,
+    pub uncaptured: Vec<Uncaptured>,
+    /// The git tree of this directory, once it was computed; `None` also for one without any file below it.
+    pub tree: Option<ObjectId>,
+}
+
+/// What a scan saw. `dirs[0]` is the root and is always there.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    pub dirs: Vec<ListedDir>,
+    /// The file system's clock before the scan began; what is not older than this may change unseen.
+    pub started_ns: i64,
+}
+
+impl Listing {
+    /// A listing with nothing in it but the root.
+    pub fn of_empty_root(stat: Stat, started_ns: i64) -> Self {
+        Self { dirs: vec![ListedDir::empty(0, Name::default(), stat)], started_ns }
+    }
+
+    pub fn root(&self) -> &ListedDir {
+        &self.dirs[0]
+    }
+
+    /// The path of a directory by its index.
+    pub fn path_of(&self, mut index: usize) -> RelPath {
+        let mut names = Vec::new();
+        while index != 0 {
+            names.push(&*self.dirs[index].name);
+            index = self.dirs[index].parent;
+        }
+        names.reverse();
+        RelPath::new(&names.join(&b'/')).unwrap_or_default()
+    }
+
+    /// Paths of all directories, by index: what calling [`Self::path_of`] for each gives, in one pass.
+    pub fn paths(&self) -> Vec<RelPath> {
+        let mut paths: Vec<RelPath> = Vec::with_capacity(self.dirs.len());
+        for (index, dir) in self.dirs.iter().enumerate() {
+            let path = if index == 0 { RelPath::root() } else { paths[dir.parent].join(&dir.name) };
+            paths.push(path);
+        }
+        paths
+    }
+
+    pub fn file_count(&self) -> usize {
+        self.dirs.iter().map(|dir| dir.files.len()).sum()
+    }
+
+    /// Bytes of all files and links to be captured.
+    pub fn content_bytes(&self) -> u64 {
+        self.dirs.iter().flat_map(|dir| &dir.files).map(|file| file.stat.size_bytes).sum()
+    }
+
+    /// Whether nothing that made the checkpoint incomplete was met.
+    pub fn is_complete(&self) -> bool {
+        !self.dirs.iter().flat_map(|dir| &dir.uncaptured).any(|item| item.why.makes_partial())
+    }
+}
+
+impl ListedDir {
+    pub fn empty(parent: usize, name: Name, stat: Stat) -> Self {
+        Self { parent, name, stat, files: Vec::new(), dirs: Vec::new(), uncaptured: Vec::new(), tree: None }
+    }
+
+    pub fn file(&self, name: &[u8]) -> Option<&ListedFile> {
+        self.files.binary_search_by(|file| (*file.name).cmp(name)).ok().map(|at| &self.files[at])
+    }
+}

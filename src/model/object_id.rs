@@ -1,0 +1,71 @@
+//! The id of a git object: twenty bytes, forty hex digits. It computes no hashes.
+
+use std::fmt;
+
+/// A git object id (SHA-1). Ordered bytewise, as git orders pack indexes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId([u8; 20]);
+
+impl ObjectId {
+    /// Digits of the form that people see (`a1b2c3d4`).
+    pub const SHORT_DIGITS: usize = 8;
+
+    pub fn from_bytes(bytes: [u8; 20]) -> Self {
+        Self(bytes)
+    }
+
+    /// Takes exactly twenty bytes; anything else is `None`.
+    pub fn from_slice(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// Takes exactly forty hex digits of either case; anything else is `None`.
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let mut bytes = [0; 20];
+        hex::decode_to_slice(text, &mut bytes).ok()?;
+        Some(Self(bytes))
+    }
+
+    pub fn as_bytes(&self) -> &[u8; 20] {
+        &self.0
+    }
+
+    /// All forty digits, lower case.
+    pub fn to_hex(self) -> String {
+        hex::encode(self.0)
+    }
+
+    /// The first eight digits, as `create` prints them.
+    pub fn short(self) -> String {
+        let mut text = self.to_hex();
+        text.truncate(Self::SHORT_DIGITS);
+        text
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_hex())
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.short())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_forty_hex_digits_make_an_id() {
+        let hex = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+        assert_eq!(ObjectId::from_hex(hex).unwrap().to_hex(), hex);
+        assert_eq!(ObjectId::from_hex(hex).unwrap().short(), "4b825dc6");
+        for bad in ["", "4b825dc6", &hex[..39], &format!("{hex}0"), &hex.replace('4', "g")] {
+            assert_eq!(ObjectId::from_hex(bad), None, "{bad}");
+        }
+    }
+}

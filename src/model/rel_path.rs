@@ -1,0 +1,223 @@
+//! Paths relative to the root, as raw bytes: the only way in which this program names a user's file.
+
+use std::fmt;
+
+/// A path below the root: components joined by `/`, any bytes but NUL, never absolute.
+///
+/// The empty path is the root itself. No component is empty, `.` or `..`.
+/// Ordered bytewise, so everything below `a/` follows `a` before `b`, with `a.b` between `a` and `a/`.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct RelPath(Box<[u8]>);
+
+/// Why bytes are no [`RelPath`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathProblem {
+    Absolute,
+    EmptyComponent,
+    DotComponent,
+    Nul,
+}
+
+impl RelPath {
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Checks and takes bytes as they stand in a tree, a journal or a pattern file.
+    ///
+    /// # Errors
+    /// A leading `/`, an empty component, `.`, `..` or a NUL byte.
+    pub fn new(bytes: &[u8]) -> Result<Self, PathProblem> {
+        if bytes.is_empty() {
+            return Ok(Self::root());
+        }
+        if bytes[0] == b'/' {
+            return Err(PathProblem::Absolute);
+        }
+        bytes.split(|b| *b == b'/').try_for_each(check_name)?;
+        Ok(Self(bytes.into()))
+    }
+
+    /// This path with one more component, which must have come from a directory listing or a checked tree.
+    pub fn join(&self, name: &[u8]) -> Self {
+        debug_assert_eq!(check_name(name), Ok(()));
+        if self.is_root() {
+            return Self(name.into());
+        }
+        Self([&self.0, b"/".as_slice(), name].concat().into())
+    }
+
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The last component; empty for the root.
+    pub fn name(&self) -> &[u8] {
+        let start = self.0.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
+        &self.0[start..]
+    }
+
+    /// The directory that holds this path; `None` for the root.
+    pub fn parent(&self) -> Option<Self> {
+        if self.is_root() {
+            return None;
+        }
+        let end = self.0.iter().rposition(|b| *b == b'/').unwrap_or(0);
+        Some(Self(self.0[..end].into()))
+    }
+
+    /// Every directory above this path, nearest first, the root last.
+    pub fn ancestors(&self) -> impl Iterator<Item = RelPath> + use<> {
+        std::iter::successors(self.parent(), RelPath::parent)
+    }
+
+    pub fn components(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.split(|b| *b == b'/').filter(|name| !name.is_empty())
+    }
+
+    /// Whether this is `other` or lies below it.
+    pub fn is_at_or_below(&self, other: &RelPath) -> bool {
+        other.is_root() || self.0.strip_prefix(&*other.0).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+    }
+
+    /// The text, if the bytes are UTF-8; JSON carries the bytes beside it otherwise.
+    pub fn as_utf8(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+}
+
+/// Shown so that no byte can act on a terminal or break a line; the root is `.`.
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_root() {
+            return f.write_str(".");
+        }
+        f.write_str(&crate::model::text::escape_bytes(&self.0))
+    }
+}
+
+impl fmt::Debug for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for PathProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Absolute => "it is absolute",
+            Self::EmptyComponent => "a component is empty",
+            Self::DotComponent => "a component is '.' or '..'",
+            Self::Nul => "it has a NUL byte",
+        })
+    }
+}
+
+fn check_name(name: &[u8]) -> Result<(), PathProblem> {
+    match name {
+        b"" => Err(PathProblem::EmptyComponent),
+        b"." | b".." => Err(PathProblem::DotComponent),
+        _ if name.contains(&0) => Err(PathProblem::Nul),
+        _ => Ok(()),
+    }
+}
+
+/// Whether git refuses a tree entry of this name because some file system takes it for `.git`:
+/// letters of either case, trailing dots and blanks, `git~1`, an alternate data stream,
+/// and code points that HFS+ ignores. Source: git's `verify_path`, `is_ntfs_dotgit` and `is_hfs_dotgit`.
+pub fn is_dot_git(name: &[u8]) -> bool {
+    is_ntfs_dot_git(name) || is_hfs_dot_git(name)
+}
+
+fn is_ntfs_dot_git(name: &[u8]) -> bool {
+    let end = name.iter().position(|b| matches!(b, b':' | b'\\')).unwrap_or(name.len());
+    let stem = name[..end].trim_ascii_end_matches_dots();
+    stem.eq_ignore_ascii_case(b".git") || stem.eq_ignore_ascii_case(b"git~1")
+}
+
+trait TrimDots {
+    fn trim_ascii_end_matches_dots(&self) -> &[u8];
+}
+
+impl TrimDots for [u8] {
+    fn trim_ascii_end_matches_dots(&self) -> &[u8] {
+        let end = self.iter().rposition(|b| !matches!(b, b'.' | b' ')).map_or(0, |at| at + 1);
+        &self[..end]
+    }
+}
+
+fn is_hfs_dot_git(name: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(name) else { return false };
+    let ignored = |c: &char| matches!(*c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let mut rest = text.chars().filter(|c| !ignored(c));
+    let expected = ['.', 'g', 'i', 't'];
+    expected.iter().all(|want| rest.next().is_some_and(|c| c.to_ascii_lowercase() == *want)) && rest.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_relative_and_has_no_empty_or_dot_component() {
+        for good in ["a", "a/b", "-x", " ", "a\n", "...", ":(top)", "a\\b"] {
+            assert!(RelPath::new(good.as_bytes()).is_ok(), "{good:?}");
+        }
+        for (bad, why) in [
+            ("/a", PathProblem::Absolute),
+            ("a//b", PathProblem::EmptyComponent),
+            ("a/", PathProblem::EmptyComponent),
+            ("./a", PathProblem::DotComponent),
+            ("a/../b", PathProblem::DotComponent),
+            ("a\0", PathProblem::Nul),
+        ] {
+            assert_eq!(RelPath::new(bad.as_bytes()), Err(why), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn below_is_by_component_not_by_prefix() {
+        let path = |text: &str| RelPath::new(text.as_bytes()).unwrap();
+        assert!(path("a/b").is_at_or_below(&path("a")));
+        assert!(path("a").is_at_or_below(&path("a")));
+        assert!(path("a").is_at_or_below(&RelPath::root()));
+        assert!(!path("a.b").is_at_or_below(&path("a")));
+        assert!(!path("a").is_at_or_below(&path("a/b")));
+    }
+
+    #[test]
+    fn parent_name_and_ancestors_take_a_path_apart() {
+        let path = RelPath::new(b"a/b/c").unwrap();
+        assert_eq!(path.name(), b"c");
+        let above: Vec<String> = path.ancestors().map(|p| p.to_string()).collect();
+        assert_eq!(above, ["a/b", "a", "."]);
+        assert_eq!(RelPath::root().join(b"x").join(b"y").as_bytes(), b"x/y");
+    }
+
+    #[test]
+    fn every_spelling_that_some_file_system_takes_for_dot_git_is_known() {
+        for name in [
+            ".git",
+            ".GIT",
+            ".Git",
+            "git~1",
+            "GIT~1",
+            ".git ",
+            ".git...",
+            ".git. .",
+            ".git::$INDEX_ALLOCATION",
+            ".g\u{200c}it",
+            ".\u{feff}git",
+            ".git\\x",
+        ] {
+            assert!(is_dot_git(name.as_bytes()), "{name:?}");
+        }
+        for name in ["git", ".gitignore", ".gitattributes", "git~2", "x.git", ".gi", ".gitx", "a.git"] {
+            assert!(!is_dot_git(name.as_bytes()), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Escaping of free text and raw bytes, so that nothing a user named can act on a terminal or break a line.
+
+use std::fmt::Write as _;
+
+/// Bytes for a person: UTF-8 is kept, what could act on a terminal or deceive the eye becomes `\xNN` or `\u{…}`,
+/// and a backslash is doubled, so that two different names never look the same.
+pub fn escape_bytes(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            push_escaped(&mut shown, c);
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(shown, "\\x{byte:02x}");
+        }
+    }
+    shown
+}
+
+/// The same for text that is UTF-8 already, such as a reason.
+pub fn escape(text: &str) -> String {
+    escape_bytes(text.as_bytes())
+}
+
+fn push_escaped(shown: &mut String, c: char) {
+    match c {
+        '\\' => shown.push_str("\\\\"),
+        c if c.is_ascii_control() => {
+            let _ = write!(shown, "\\x{:02x}", u32::from(c));
+        }
+        c if is_deceptive(c) => {
+            let _ = write!(shown, "\\u{{{:x}}}", u32::from(c));
+        }
+        c => shown.push(c),
+    }
+}
+
+/// C1 controls, and the format characters that turn text around, join it or take no room.
+fn is_deceptive(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Percent-encoding of everything but unreserved ASCII and `/`: one line, no blanks, lossless.
+pub fn percent_encode(bytes: &[u8]) -> String {
+    let mut encoded = String::with_capacity(bytes.len());
+    for byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) {
+            encoded.push(char::from(*byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+/// The bytes behind [`percent_encode`]; `None` if a `%` is not followed by two hex digits.
+pub fn percent_decode(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, tail) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = tail;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_acts_on_a_terminal_passes() {
+        assert_eq!(escape("a\x1b]0;x\x07b\n"), "a\\x1b]0;x\\x07b\\x0a");
+        assert_eq!(escape("\u{202e}abc\u{200b}"), "\\u{202e}abc\\u{200b}");
+        assert_eq!(escape_bytes(b"a\xffb\\"), "a\\xffb\\\\");
+        assert_eq!(escape("grün ✓ | x"), "grün ✓ | x");
+    }
+
+    #[test]
+    fn percent_encoding_is_lossless_and_one_word() {
+        let every: Vec<u8> = (0..=255).collect();
+        let encoded = percent_encode(&every);
+        assert!(encoded.bytes().all(|b| b.is_ascii_graphic()));
+        assert_eq!(percent_decode(&encoded).unwrap(), every);
+        assert_eq!(percent_decode("%4"), None);
+        assert_eq!(percent_decode("%zz"), None);
+    }
+}
