@@ -5,23 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::model::object_id::ObjectId;
-use crate::model::rel_path::RelPath;
+pub use crate::model::obstacle::Obstacle;
+use crate::model::selector::{Candidate, SelectorProblem};
 
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// A checkpoint that an ambiguous selector could have meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    pub id: ObjectId,
-    pub reason: String,
-}
-
-/// A path that stands in the way, with the reason in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Obstacle {
-    pub path: RelPath,
-    pub why: String,
-}
 
 #[derive(Debug)]
 pub enum Error {
@@ -287,5 +274,15 @@ impl std::error::Error for Error {
 impl From<anyhow::Error> for Error {
     fn from(cause: anyhow::Error) -> Self {
         Self::Unexpected(cause)
+    }
+}
+
+impl From<SelectorProblem> for Error {
+    fn from(problem: SelectorProblem) -> Self {
+        match problem {
+            SelectorProblem::Empty => Self::Usage { what: "the selector is empty: no checkpoint is named".into() },
+            SelectorProblem::NoMatch { query, nearest } => Self::NoSuchCheckpoint { query, nearest },
+            SelectorProblem::Ambiguous { query, candidates } => Self::AmbiguousCheckpoint { query, candidates },
+        }
     }
 }

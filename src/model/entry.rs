@@ -82,6 +82,23 @@ impl WhyNot {
         !matches!(self, Self::LeftOut(_) | Self::Secret(_) | Self::DotGit)
     }
 
+    /// The same for a person.
+    pub fn in_words(&self) -> &'static str {
+        match self {
+            Self::Fifo => "a FIFO",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::TooLarge => "over max_file_size",
+            Self::ReservedName => "a name that git refuses",
+            Self::Mount => "a mount of another file system",
+            Self::Unreadable(_) => "cannot be read",
+            Self::Collision => "an attack on SHA-1",
+            Self::LeftOut(_) => "left out by a rule",
+            Self::Secret(_) => "a secret",
+            Self::DotGit => "a repository's own data",
+        }
+    }
+
     /// The one word that stands in meta blobs and JSON.
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,0 +1,120 @@
+//! A recorded state of the root: what a checkpoint is, apart from how it is stored.
+
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+
+/// One checkpoint, as its commit and its refs tell it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Id of the commit.
+    pub id: ObjectId,
+    pub tree: ObjectId,
+    /// What a tree cannot hold; `None` where there is nothing to say.
+    pub meta: Option<ObjectId>,
+    pub record: Record,
+    pub pinned: bool,
+}
+
+/// What the commit message says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Order of all checkpoints of a store; the clock plays no part in it.
+    pub sequence: u64,
+    /// Milliseconds since 1970, UTC.
+    pub time_ms: i64,
+    pub kind: CheckpointKind,
+    pub coverage: Coverage,
+    pub files: u64,
+    pub content_bytes: u64,
+    pub reason: String,
+    pub source: String,
+    /// Which restore, undo or redo a safety checkpoint belongs to.
+    pub operation: Option<Operation>,
+    /// Made while an earlier restore was waiting to be finished or taken back.
+    pub during_pending: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckpointKind {
+    /// Asked for by a person or a program.
+    Regular,
+    /// Taken before a restore.
+    Safety,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    Complete,
+    /// Something could not be captured; the meta says what.
+    Partial,
+}
+
+/// The change of the working directory before which a safety checkpoint was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    pub verb: Verb,
+    /// The checkpoint that was restored; for undo and redo a safety checkpoint.
+    pub target: ObjectId,
+    /// What it was limited to; empty means everything.
+    pub paths: Vec<RelPath>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Restore,
+    Undo,
+    Redo,
+    /// The end of an interrupted restore that met edits.
+    Resume,
+}
+
+impl Checkpoint {
+    pub fn is_safety(&self) -> bool {
+        self.record.kind == CheckpointKind::Safety
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.record.coverage == Coverage::Complete
+    }
+}
+
+impl CheckpointKind {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Regular => "checkpoint",
+            Self::Safety => "safety",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Regular, Self::Safety].into_iter().find(|kind| kind.word() == word)
+    }
+}
+
+impl Coverage {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Complete, Self::Partial].into_iter().find(|coverage| coverage.word() == word)
+    }
+}
+
+impl Verb {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Restore => "restore",
+            Self::Undo => "undo",
+            Self::Redo => "redo",
+            Self::Resume => "resume",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Restore, Self::Undo, Self::Redo, Self::Resume].into_iter().find(|verb| verb.word() == word)
+    }
+}

@@ -1,0 +1,155 @@
+//! The commit message of a checkpoint: `<reason> | <time> | <source>`, then trailers. Record to text and back.
+
+use crate::model::checkpoint::{CheckpointKind, Coverage, Operation, Record, Verb};
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::text::{escape, percent_decode, percent_encode};
+use crate::model::time::utc_seconds;
+
+/// The number behind the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
+pub const FORMAT: u32 = 1;
+
+/// Writes the message of a checkpoint.
+pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
+    let subject =
+        format!("{} | {} | {}", one_field(&record.reason), utc_seconds(record.time_ms), one_field(&record.source));
+    let mut lines = vec![
+        format!("Checkpoint-Format: {FORMAT}"),
+        format!("Sequence: {}", record.sequence),
+        format!("Time-Ms: {}", record.time_ms),
+        format!("Kind: {}", record.kind.word()),
+        format!("Coverage: {}", record.coverage.word()),
+        format!("Files: {}", record.files),
+        format!("Bytes: {}", record.content_bytes),
+        format!("Reason: {}", percent_encode(record.reason.as_bytes())),
+        format!("Source: {}", percent_encode(record.source.as_bytes())),
+        format!("Meta: {}", meta.map_or("none".to_owned(), ObjectId::to_hex)),
+    ];
+    if let Some(operation) = &record.operation {
+        lines.push(format!("Operation: {}", operation.verb.word()));
+        lines.push(format!("Target: {}", operation.target));
+        lines.extend(operation.paths.iter().map(|path| format!("Path: {}", percent_encode(path.as_bytes()))));
+    }
+    if record.during_pending {
+        lines.push("During-Pending: yes".to_owned());
+    }
+    format!("{subject}\n\n{}\n", lines.join("\n"))
+}
+
+/// What the trailers in the last paragraph say. The subject above them is never read back.
+///
+/// # Errors
+/// A trailer that is missing or makes no sense, named.
+pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), String> {
+    let trailers = Trailers::of(message);
+    trailers.number::<u32>("Checkpoint-Format")?;
+    let meta = match trailers.value("Meta")? {
+        "none" => None,
+        hex => Some(ObjectId::from_hex(hex).ok_or("trailer Meta names no object")?),
+    };
+    let record = Record {
+        sequence: trailers.number("Sequence")?,
+        time_ms: trailers.number("Time-Ms")?,
+        kind: CheckpointKind::from_word(trailers.value("Kind")?).ok_or("trailer Kind is unknown")?,
+        coverage: Coverage::from_word(trailers.value("Coverage")?).ok_or("trailer Coverage is unknown")?,
+        files: trailers.number("Files")?,
+        content_bytes: trailers.number("Bytes")?,
+        reason: trailers.text("Reason")?,
+        source: trailers.text("Source")?,
+        operation: operation(&trailers)?,
+        during_pending: trailers.value("During-Pending").is_ok(),
+    };
+    Ok((record, meta))
+}
+
+fn operation(trailers: &Trailers) -> Result<Option<Operation>, String> {
+    let Ok(word) = trailers.value("Operation") else { return Ok(None) };
+    let verb = Verb::from_word(word).ok_or("trailer Operation is unknown")?;
+    let target = ObjectId::from_hex(trailers.value("Target")?).ok_or("trailer Target names no commit")?;
+    let paths = trailers.all("Path").map(decode_path).collect::<Result<_, _>>()?;
+    Ok(Some(Operation { verb, target, paths }))
+}
+
+fn decode_path(encoded: &str) -> Result<RelPath, String> {
+    let bytes = percent_decode(encoded).ok_or("trailer Path is not percent-encoded")?;
+    RelPath::new(&bytes).map_err(|why| format!("trailer Path: {why}"))
+}
+
+struct Trailers<'m>(Vec<(&'m str, &'m str)>);
+
+impl<'m> Trailers<'m> {
+    fn of(message: &'m str) -> Self {
+        let body = message.trim_end_matches('\n');
+        let last = body.rsplit_once("\n\n").map_or("", |(_, paragraph)| paragraph);
+        Self(last.lines().filter_map(|line| line.split_once(": ")).collect())
+    }
+
+    fn all(&self, key: &str) -> impl Iterator<Item = &'m str> {
+        self.0.iter().filter(move |(found, _)| *found == key).map(|(_, value)| *value)
+    }
+
+    fn value(&self, key: &str) -> Result<&'m str, String> {
+        self.all(key).next().ok_or_else(|| format!("trailer {key} is missing"))
+    }
+
+    fn number<N: std::str::FromStr>(&self, key: &str) -> Result<N, String> {
+        self.value(key)?.parse().map_err(|_| format!("trailer {key} is no number"))
+    }
+
+    fn text(&self, key: &str) -> Result<String, String> {
+        let bytes = percent_decode(self.value(key)?).ok_or_else(|| format!("trailer {key} is not percent-encoded"))?;
+        String::from_utf8(bytes).map_err(|_| format!("trailer {key} is not UTF-8"))
+    }
+}
+
+/// Free text that can neither end the line nor look like the separator.
+fn one_field(text: &str) -> String {
+    escape(text).replace(" | ", " \\| ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> Record {
+        Record {
+            sequence: 7,
+            time_ms: 1_774_355_130_123,
+            kind: CheckpointKind::Safety,
+            coverage: Coverage::Partial,
+            files: 3,
+            content_bytes: 12,
+            reason: "pre | wave\n\nSequence: 9\n\u{1b}[0m %41".to_owned(),
+            source: "b\u{fc}ild".to_owned(),
+            operation: Some(Operation {
+                verb: Verb::Undo,
+                target: ObjectId::from_bytes([7; 20]),
+                paths: vec![RelPath::new(b"a b/\xff\n").unwrap(), RelPath::root()],
+            }),
+            during_pending: true,
+        }
+    }
+
+    #[test]
+    fn every_field_comes_back_whatever_the_free_text_holds() {
+        let meta = Some(ObjectId::from_bytes([9; 20]));
+        assert_eq!(parse(&render(&record(), meta)).unwrap(), (record(), meta));
+        let plain = Record { operation: None, during_pending: false, ..record() };
+        assert_eq!(parse(&render(&plain, None)).unwrap(), (plain, None));
+    }
+
+    #[test]
+    fn the_subject_is_one_line_with_two_separators() {
+        let text = render(&record(), None);
+        let subject = text.lines().next().unwrap();
+        assert_eq!(subject.matches(" | ").count(), 2, "{subject}");
+        assert!(subject.contains("| 2026-03-24 12:25:30 |"), "{subject}");
+    }
+
+    #[test]
+    fn a_message_of_another_program_is_refused_with_the_trailer_named() {
+        assert_eq!(parse("fix a bug\n").unwrap_err(), "trailer Checkpoint-Format is missing");
+        let broken = render(&record(), None).replace("Sequence: 7", "Sequence: x");
+        assert_eq!(parse(&broken).unwrap_err(), "trailer Sequence is no number");
+    }
+}

@@ -1,0 +1,139 @@
+//! What a git tree cannot hold: permission bits, empty directories, what was not captured, and the rules in force.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::entry::{Kind, RWX_BITS};
+use crate::model::listing::Listing;
+use crate::model::rel_path::RelPath;
+use crate::model::snapshot::{Snapshot, Standing};
+
+/// The record beside a tree. Equal directories give equal metas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meta {
+    pub usual: UsualModes,
+    /// Permission bits of files and directories that differ from the usual ones of their class.
+    pub unusual: BTreeMap<RelPath, u32>,
+    /// Directories with neither a captured file nor a directory in them.
+    pub empty_dirs: BTreeSet<RelPath>,
+    /// Present, but not captured. Their parents are directories of this checkpoint too.
+    pub uncaptured: BTreeMap<RelPath, Standing>,
+    pub rules: RuleRecord,
+}
+
+/// The commonest permission bits of each class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsualModes {
+    pub file: u32,
+    pub executable: u32,
+    pub directory: u32,
+}
+
+/// The rules outside the tree, where they differ from the built-in ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleRecord {
+    pub store_list: Option<Vec<u8>>,
+    pub excludes: Vec<String>,
+    pub sensitive_allow: Vec<String>,
+    pub max_file_size_bytes: Option<u64>,
+}
+
+impl Default for UsualModes {
+    fn default() -> Self {
+        Self { file: 0o644, executable: 0o755, directory: 0o755 }
+    }
+}
+
+impl Default for Meta {
+    fn default() -> Self {
+        Self {
+            usual: UsualModes::default(),
+            unusual: BTreeMap::new(),
+            empty_dirs: BTreeSet::new(),
+            uncaptured: BTreeMap::new(),
+            rules: RuleRecord::default(),
+        }
+    }
+}
+
+impl Meta {
+    /// What is to be recorded beside the tree of this listing.
+    pub fn of(listing: &Listing, rules: RuleRecord) -> Self {
+        let usual = usual_modes(listing);
+        let mut meta = Self { usual, rules, ..Self::default() };
+        let paths = listing.paths();
+        for (dir, path) in listing.dirs.iter().zip(&paths) {
+            meta.note_perm(path, dir.stat.perm(), usual.directory);
+            if dir.files.is_empty() && dir.dirs.is_empty() {
+                meta.empty_dirs.insert(path.clone());
+            }
+            for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
+                let perm = file.stat.perm();
+                meta.note_perm(&path.join(&file.name), perm, usual.of_file(perm));
+            }
+            for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
+                let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+                meta.uncaptured.insert(path.join(&item.name), standing);
+            }
+        }
+        meta
+    }
+
+    fn note_perm(&mut self, path: &RelPath, perm: u32, usual: u32) {
+        if perm != usual {
+            self.unusual.insert(path.clone(), perm);
+        }
+    }
+
+    /// Puts permission bits, empty directories and what was not captured into a state read from a tree,
+    /// whose entries have the bits that git knows. Directories are completed from the paths of the files.
+    pub fn complete(&self, snapshot: &mut Snapshot) {
+        for (path, entry) in snapshot.files.iter_mut().filter(|(_, entry)| entry.kind == Kind::File) {
+            entry.perm = self.unusual.get(path).copied().unwrap_or(self.usual.of_file(entry.perm));
+        }
+        let mut dirs = BTreeSet::from([RelPath::root()]);
+        dirs.extend(self.empty_dirs.iter().cloned());
+        let holders = snapshot.files.keys().chain(&self.empty_dirs).chain(self.uncaptured.keys());
+        for path in holders {
+            add_ancestors(path, &mut dirs);
+        }
+        for path in dirs {
+            let perm = self.unusual.get(&path).copied().unwrap_or(self.usual.directory);
+            snapshot.dirs.insert(path, perm);
+        }
+        snapshot.uncaptured = self.uncaptured.clone();
+    }
+}
+
+fn add_ancestors(path: &RelPath, dirs: &mut BTreeSet<RelPath>) {
+    for above in path.ancestors() {
+        if !dirs.insert(above) {
+            return;
+        }
+    }
+}
+
+impl UsualModes {
+    fn of_file(&self, perm: u32) -> u32 {
+        if perm & 0o100 == 0 { self.file } else { self.executable }
+    }
+}
+
+fn usual_modes(listing: &Listing) -> UsualModes {
+    let files = || listing.dirs.iter().flat_map(|dir| &dir.files).filter(|file| file.kind == Kind::File);
+    let perms = |executable: bool| files().map(|f| f.stat.perm()).filter(move |perm| (perm & 0o100 != 0) == executable);
+    let standard = UsualModes::default();
+    UsualModes {
+        file: commonest(perms(false), standard.file),
+        executable: commonest(perms(true), standard.executable),
+        directory: commonest(listing.dirs.iter().map(|dir| dir.stat.perm()), standard.directory),
+    }
+}
+
+/// The commonest of the values; the smaller of two that are equally common; special bits are never usual.
+fn commonest(perms: impl Iterator<Item = u32>, default: u32) -> u32 {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for perm in perms.filter(|perm| perm & !RWX_BITS == 0) {
+        *counts.entry(perm).or_default() += 1;
+    }
+    counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(default, |(perm, _)| perm)
+}

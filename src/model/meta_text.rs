@@ -1,0 +1,177 @@
+//! The text of a meta blob: one fact a line, paths and free text percent-encoded. Meta to bytes and back.
+
+use std::fmt::Write as _;
+
+use crate::model::entry::WhyNot;
+use crate::model::meta::{Meta, UsualModes};
+use crate::model::rel_path::RelPath;
+use crate::model::snapshot::Standing;
+use crate::model::text::{percent_decode, percent_encode};
+
+const FIRST_LINE: &str = "checkpoint-meta 1";
+
+/// The bytes of the blob. Equal metas give equal bytes.
+pub fn render(meta: &Meta) -> Vec<u8> {
+    let UsualModes { file, executable, directory } = meta.usual;
+    let mut text = format!("{FIRST_LINE}\nusual {file:o} {executable:o} {directory:o}\n");
+    for (path, perm) in &meta.unusual {
+        let _ = writeln!(text, "mode {perm:o} {}", encode(path));
+    }
+    for path in &meta.empty_dirs {
+        let _ = writeln!(text, "empty {}", encode(path));
+    }
+    for (path, standing) in &meta.uncaptured {
+        let kind = if standing.is_dir { "d" } else { "f" };
+        let _ = writeln!(text, "uncaptured {} {kind} {} {}", standing.why.word(), detail(&standing.why), encode(path));
+    }
+    render_rules(meta, &mut text);
+    text.into_bytes()
+}
+
+fn render_rules(meta: &Meta, text: &mut String) {
+    if let Some(list) = &meta.rules.store_list {
+        let _ = writeln!(text, "store-list {}", percent_encode(list));
+    }
+    for pattern in &meta.rules.excludes {
+        let _ = writeln!(text, "exclude {}", percent_encode(pattern.as_bytes()));
+    }
+    for pattern in &meta.rules.sensitive_allow {
+        let _ = writeln!(text, "sensitive-allow {}", percent_encode(pattern.as_bytes()));
+    }
+    if let Some(limit) = meta.rules.max_file_size_bytes {
+        let _ = writeln!(text, "max-file-size {limit}");
+    }
+}
+
+/// Reads a meta blob.
+///
+/// # Errors
+/// Any line that is not understood: a meta read by halves could let a restore delete too much.
+pub fn parse(bytes: &[u8]) -> Result<Meta, String> {
+    let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
+    let mut lines = text.lines();
+    if lines.next() != Some(FIRST_LINE) {
+        return Err("the meta does not begin with its format".into());
+    }
+    let mut meta = Meta::default();
+    lines.try_for_each(|line| take_line(&mut meta, line).ok_or_else(|| format!("bad line in the meta: {line}")))?;
+    Ok(meta)
+}
+
+fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
+    let (key, rest) = line.split_once(' ')?;
+    match key {
+        "usual" => meta.usual = parse_usual(rest)?,
+        "mode" => {
+            let (perm, path) = rest.split_once(' ')?;
+            meta.unusual.insert(decode(path)?, parse_perm(perm)?);
+        }
+        "empty" => {
+            meta.empty_dirs.insert(decode(rest)?);
+        }
+        "uncaptured" => {
+            let mut words = rest.splitn(4, ' ');
+            let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
+            let standing = Standing { why: parse_why(word, why)?, is_dir: kind == "d" };
+            meta.uncaptured.insert(decode(words.next()?)?, standing);
+        }
+        "store-list" => meta.rules.store_list = Some(percent_decode(rest)?),
+        "exclude" => meta.rules.excludes.push(decode_text(rest)?),
+        "sensitive-allow" => meta.rules.sensitive_allow.push(decode_text(rest)?),
+        "max-file-size" => meta.rules.max_file_size_bytes = Some(rest.parse().ok()?),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn parse_usual(rest: &str) -> Option<UsualModes> {
+    let mut words = rest.split(' ').map(parse_perm);
+    Some(UsualModes { file: words.next()??, executable: words.next()??, directory: words.next()?? })
+}
+
+fn parse_perm(octal: &str) -> Option<u32> {
+    u32::from_str_radix(octal, 8).ok().filter(|perm| *perm <= 0o7777)
+}
+
+fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
+    Some(match word {
+        "fifo" => WhyNot::Fifo,
+        "socket" => WhyNot::Socket,
+        "device" => WhyNot::Device,
+        "too-large" => WhyNot::TooLarge,
+        "reserved-name" => WhyNot::ReservedName,
+        "mount" => WhyNot::Mount,
+        "collision" => WhyNot::Collision,
+        "unreadable" => WhyNot::Unreadable(decode_text(detail)?),
+        _ => return None,
+    })
+}
+
+fn detail(why: &WhyNot) -> String {
+    match why {
+        WhyNot::Unreadable(text) if !text.is_empty() => percent_encode(text.as_bytes()),
+        _ => "-".to_owned(),
+    }
+}
+
+/// A path in one word; the root, which is empty, is a lone dot.
+fn encode(path: &RelPath) -> String {
+    if path.is_root() { ".".to_owned() } else { percent_encode(path.as_bytes()) }
+}
+
+fn decode(word: &str) -> Option<RelPath> {
+    if word == "." {
+        return Some(RelPath::root());
+    }
+    RelPath::new(&percent_decode(word)?).ok()
+}
+
+fn decode_text(word: &str) -> Option<String> {
+    String::from_utf8(percent_decode(word)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full() -> Meta {
+        let path = |bytes: &[u8]| RelPath::new(bytes).unwrap();
+        let mut meta =
+            Meta { usual: UsualModes { file: 0o664, executable: 0o775, directory: 0o2775 }, ..Meta::default() };
+        meta.unusual.insert(path(b"a b\n/\xff"), 0o4755);
+        meta.unusual.insert(RelPath::root(), 0o700);
+        meta.empty_dirs.insert(path(b"."[..0].as_ref()));
+        meta.empty_dirs.insert(path(b"d/e"));
+        let standing = |why| Standing { why, is_dir: false };
+        meta.uncaptured.insert(path(b"p"), standing(WhyNot::Fifo));
+        meta.uncaptured
+            .insert(path(b"u"), Standing { why: WhyNot::Unreadable("Permission denied".into()), is_dir: true });
+        meta.rules.store_list = Some(b"x/\n!y\n".to_vec());
+        meta.rules.excludes = vec!["*.iso".into(), "a b".into()];
+        meta.rules.sensitive_allow = vec![".env".into()];
+        meta.rules.max_file_size_bytes = Some(1 << 40);
+        meta
+    }
+
+    #[test]
+    fn a_meta_comes_back_whole() {
+        assert_eq!(parse(&render(&full())).unwrap(), full());
+        assert_eq!(parse(&render(&Meta::default())).unwrap(), Meta::default());
+    }
+
+    #[test]
+    fn a_meta_that_is_not_understood_is_refused() {
+        for bad in [
+            "",
+            "checkpoint-meta 2\n",
+            "checkpoint-meta 1\nfuture 1\n",
+            "checkpoint-meta 1\nmode 99999 a\n",
+            "checkpoint-meta 1\nempty ../x\n",
+            "checkpoint-meta 1\n\n",
+        ] {
+            assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+        let whole = render(&full());
+        assert!(parse(&whole[..whole.len() - 8]).is_err() || parse(&whole[..whole.len() - 8]).unwrap() != full());
+    }
+}

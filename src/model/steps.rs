@@ -1,0 +1,109 @@
+//! What can be undone and redone: read from the safety checkpoints alone.
+
+use crate::model::checkpoint::{Checkpoint, Verb};
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+
+/// A change of the working directory that a safety checkpoint can take back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The state right before it.
+    pub safety: ObjectId,
+    pub paths: Vec<RelPath>,
+}
+
+/// The two stacks, newest step last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Steps {
+    pub done: Vec<Step>,
+    pub taken_back: Vec<Step>,
+}
+
+impl Steps {
+    /// Replays the safety checkpoints in order of their sequence.
+    pub fn of(checkpoints: &[Checkpoint]) -> Self {
+        let mut steps = Self::default();
+        for checkpoint in checkpoints {
+            let Some(operation) = &checkpoint.record.operation else { continue };
+            let step = Step { safety: checkpoint.id, paths: operation.paths.clone() };
+            match operation.verb {
+                Verb::Restore => {
+                    steps.done.push(step);
+                    steps.taken_back.clear();
+                }
+                Verb::Undo => {
+                    remove(&mut steps.done, operation.target);
+                    steps.taken_back.push(step);
+                }
+                Verb::Redo => {
+                    remove(&mut steps.taken_back, operation.target);
+                    steps.done.push(step);
+                }
+                Verb::Resume => {}
+            }
+        }
+        steps
+    }
+}
+
+fn remove(stack: &mut Vec<Step>, safety: ObjectId) {
+    if let Some(at) = stack.iter().rposition(|step| step.safety == safety) {
+        stack.remove(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::checkpoint::{CheckpointKind, Coverage, Operation, Record};
+
+    fn id(n: u8) -> ObjectId {
+        ObjectId::from_bytes([n; 20])
+    }
+
+    fn safety(n: u8, verb: Verb, target: u8) -> Checkpoint {
+        let record = Record {
+            sequence: n.into(),
+            time_ms: 0,
+            kind: CheckpointKind::Safety,
+            coverage: Coverage::Complete,
+            files: 0,
+            content_bytes: 0,
+            reason: String::new(),
+            source: String::new(),
+            operation: Some(Operation { verb, target: id(target), paths: vec![] }),
+            during_pending: false,
+        };
+        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false }
+    }
+
+    fn stacks(checkpoints: &[Checkpoint]) -> (Vec<u8>, Vec<u8>) {
+        let steps = Steps::of(checkpoints);
+        let first = |stack: &[Step]| stack.iter().map(|step| step.safety.as_bytes()[0]).collect();
+        (first(&steps.done), first(&steps.taken_back))
+    }
+
+    #[test]
+    fn undo_takes_steps_back_newest_first_and_redo_gives_them_again() {
+        let mut all = vec![safety(1, Verb::Restore, 90), safety(2, Verb::Restore, 91)];
+        assert_eq!(stacks(&all), (vec![1, 2], vec![]));
+        all.push(safety(3, Verb::Undo, 2));
+        assert_eq!(stacks(&all), (vec![1], vec![3]));
+        all.push(safety(4, Verb::Undo, 1));
+        assert_eq!(stacks(&all), (vec![], vec![3, 4]));
+        all.push(safety(5, Verb::Redo, 4));
+        assert_eq!(stacks(&all), (vec![5], vec![3]));
+    }
+
+    #[test]
+    fn a_new_restore_ends_what_could_be_redone() {
+        let all = [safety(1, Verb::Restore, 90), safety(2, Verb::Undo, 1), safety(3, Verb::Restore, 91)];
+        assert_eq!(stacks(&all), (vec![3], vec![]));
+    }
+
+    #[test]
+    fn edits_met_while_an_interrupted_restore_is_finished_are_no_step() {
+        let all = [safety(1, Verb::Restore, 90), safety(2, Verb::Resume, 90)];
+        assert_eq!(stacks(&all), (vec![1], vec![]));
+    }
+}

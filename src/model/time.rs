@@ -1,0 +1,120 @@
+//! Times: milliseconds since 1970 to the forms that people and programs read, and back.
+
+use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone, Utc};
+
+/// `2026-03-24 12:45:30`, UTC: the form of messages, the manifest and the piped table.
+pub fn utc_seconds(time_ms: i64) -> String {
+    utc(time_ms).format("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// `2026-03-24T12:45:30.123Z`: the form of JSON.
+pub fn rfc3339(time_ms: i64) -> String {
+    utc(time_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// `2026-03-24 12:45` in the zone of the machine: the form of terminals.
+pub fn local_minutes(time_ms: i64) -> String {
+    utc(time_ms).with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()
+}
+
+/// How long ago that was, in the largest unit that is not zero: `3 min`, `5 d`.
+pub fn age(time_ms: i64, now_ms: i64) -> String {
+    let seconds = (now_ms - time_ms) / 1000;
+    match seconds {
+        ..0 => "in the future".to_owned(),
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Reads `10m ago`, `2026-03-24T12:45`, `2026-03-24 12:45:30`, `2026-03-24`; without a zone the machine's own is meant,
+/// `Z` or an offset is obeyed. A day alone is its last moment. `None`: this is no time.
+pub fn parse(text: &str, now_ms: i64) -> Option<i64> {
+    let text = text.trim();
+    if let Some(span) = text.strip_suffix("ago") {
+        return now_ms.checked_sub(parse_span(span.trim())?);
+    }
+    if let Ok(time) = DateTime::parse_from_rfc3339(&text.replacen(' ', "T", 1)) {
+        return Some(time.timestamp_millis());
+    }
+    parse_zoned_minutes(text).or_else(|| parse_local(text))
+}
+
+/// `10m`, `90 s`, `2h`, `3 days`, `1w`: a length of time in milliseconds.
+pub fn parse_span(text: &str) -> Option<i64> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let count: i64 = text[..digits].parse().ok()?;
+    let seconds = match text[digits..].trim() {
+        "s" | "sec" | "second" | "seconds" => 1,
+        "m" | "min" | "minute" | "minutes" => 60,
+        "h" | "hour" | "hours" => 3600,
+        "d" | "day" | "days" => 86_400,
+        "w" | "week" | "weeks" => 604_800,
+        _ => return None,
+    };
+    count.checked_mul(seconds * 1000)
+}
+
+fn utc(time_ms: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(time_ms).unwrap_or(if time_ms < 0 {
+        DateTime::<Utc>::MIN_UTC
+    } else {
+        DateTime::<Utc>::MAX_UTC
+    })
+}
+
+fn parse_zoned_minutes(text: &str) -> Option<i64> {
+    let text = text.replacen(' ', "T", 1);
+    let text = text.strip_suffix('Z').map(|start| format!("{start}+00:00")).unwrap_or(text);
+    DateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M%:z").ok().map(|time| time.timestamp_millis())
+}
+
+fn parse_local(text: &str) -> Option<i64> {
+    let text = text.replacen(' ', "T", 1);
+    let naive = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
+        .iter()
+        .find_map(|form| NaiveDateTime::parse_from_str(&text, form).ok())
+        .or_else(|| NaiveDate::parse_from_str(&text, "%Y-%m-%d").ok()?.and_hms_milli_opt(23, 59, 59, 999))?;
+    // An hour that the clock shows twice means its later pass; one that it skips has no answer.
+    Local.from_local_datetime(&naive).latest().map(|time| time.timestamp_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_774_355_130_123; // 2026-03-24T12:25:30.123Z
+
+    #[test]
+    fn times_are_shown_in_utc() {
+        assert_eq!(utc_seconds(NOW), "2026-03-24 12:25:30");
+        assert_eq!(rfc3339(NOW), "2026-03-24T12:25:30.123Z");
+    }
+
+    #[test]
+    fn ages_use_the_largest_unit() {
+        for (ms, shown) in [(0, "0 s"), (59_999, "59 s"), (60_000, "1 min"), (7_200_000, "2 h"), (172_800_000, "2 d")] {
+            assert_eq!(age(NOW - ms, NOW), shown);
+        }
+        assert_eq!(age(NOW + 5_000, NOW), "in the future");
+    }
+
+    #[test]
+    fn a_zone_is_obeyed_and_spans_count_back() {
+        for (text, expected) in [
+            ("2026-03-24T12:25:30.123Z", NOW),
+            ("2026-03-24 12:25:30Z", NOW - 123),
+            ("2026-03-24T12:25Z", NOW - 30_123),
+            ("2026-03-24T14:25+02:00", NOW - 30_123),
+            ("10m ago", NOW - 600_000),
+            ("2 days ago", NOW - 172_800_000),
+        ] {
+            assert_eq!(parse(text, NOW), Some(expected), "{text}");
+        }
+        for text in ["", "ago", "10 ago", "m ago", "yesterday", "2026-13-01", "99999999999999999999d ago"] {
+            assert_eq!(parse(text, NOW), None, "{text}");
+        }
+    }
+}
