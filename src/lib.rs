@@ -1,3 +1,17 @@
-//! checkpoint
+//! `checkpoint` snapshots a working directory into a shadow git repository and brings it back.
+#![doc = include_str!("ARCHITECTURE.md")]
+
 pub mod error;
+
 pub mod model;
+
+pub mod config;
+
+pub mod store;
+pub mod worktree;
+
+pub mod ops;
+
+pub mod view;
+
+pub mod cli;

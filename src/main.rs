@@ -1,1 +1,7 @@
-fn main() {}
+//! The program: the arguments go to the command line's front-end, its exit code to the system.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    checkpoint::cli::run(std::env::args_os())
+}

@@ -68,6 +68,13 @@ pub enum Verb {
     Resume,
 }
 
+/// A checkpoint whose commit cannot be read or makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedCheckpoint {
+    pub id: ObjectId,
+    pub why: String,
+}
+
 impl Checkpoint {
     pub fn is_safety(&self) -> bool {
         self.record.kind == CheckpointKind::Safety

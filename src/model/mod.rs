@@ -1,7 +1,9 @@
 //! Data and rules, pure: no file, no clock, no git library is known here.
 
 pub mod checkpoint;
+pub mod default_rules;
 pub mod entry;
+pub mod interrupt;
 pub mod listing;
 pub mod manifest;
 pub mod message;
@@ -17,3 +19,4 @@ pub mod snapshot;
 pub mod steps;
 pub mod text;
 pub mod time;
+pub mod tree_change;

@@ -84,6 +84,11 @@ impl RelPath {
         other.is_root() || self.0.strip_prefix(&*other.0).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     }
 
+    /// The bytes in hex: the lossless form for documents that hold text only.
+    pub fn to_hex(&self) -> String {
+        hex::encode(&self.0)
+    }
+
     /// The text, if the bytes are UTF-8; JSON carries the bytes beside it otherwise.
     pub fn as_utf8(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()

@@ -1,0 +1,111 @@
+//! The words of the command line, exactly as typed. The door to clap.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub mod create;
+pub mod list;
+pub mod prune;
+pub mod restore;
+pub mod status;
+
+/// Snapshot this directory into a shadow git repository, and bring it back.
+#[derive(Debug, Parser)]
+#[command(name = "checkpoint", version, max_term_width = 80, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options that every command takes, before or after its name.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Options for every command")]
+pub struct GlobalArgs {
+    /// The directory to act on, exactly; no search upwards
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// The folder under which all stores lie
+    #[arg(long, global = true, value_name = "DIR")]
+    pub base: Option<PathBuf>,
+    /// Answer with one JSON object, and never ask
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say nothing but results and failures
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Take every question as answered with yes
+    #[arg(short, long, global = true)]
+    pub yes: bool,
+    /// Never ask; a question is a refusal
+    #[arg(long, global = true)]
+    pub no_input: bool,
+    /// Seconds to wait for another process to finish
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 30)]
+    pub lock_timeout: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Create(create::CreateArgs),
+    List(list::ListArgs),
+    Show(list::ShowArgs),
+    Restore(restore::RestoreArgs),
+    Undo(restore::UndoArgs),
+    Redo(restore::RedoArgs),
+    Prune(prune::PruneArgs),
+    Status(status::StatusArgs),
+}
+
+impl Command {
+    /// The word that stands in the schema of its JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Create(_) => "create",
+            Self::List(_) => "list",
+            Self::Show(_) => "show",
+            Self::Restore(_) => "restore",
+            Self::Undo(_) => "undo",
+            Self::Redo(_) => "redo",
+            Self::Prune(_) => "prune",
+            Self::Status(_) => "status",
+        }
+    }
+}
+
+/// Reads the command line. The error is clap's, with its own text and exit code.
+pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(args)
+}
+
+/// What clap says instead of a command line: help and version go to stdout and are no failure.
+pub struct Refusal {
+    pub text: String,
+    pub is_failure: bool,
+}
+
+pub fn refusal(error: &clap::Error, colours: bool) -> Refusal {
+    let rendered = error.render();
+    let text = if colours { rendered.ansi().to_string() } else { rendered.to_string() };
+    Refusal { text, is_failure: error.use_stderr() }
+}
+
+/// The short help, for a call without a command.
+pub fn short_help() -> String {
+    <Cli as clap::CommandFactory>::command().render_help().to_string()
+}

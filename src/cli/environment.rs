@@ -1,0 +1,58 @@
+//! The one place that reads the clock, the environment and the current directory.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::config::{self, Environment};
+use crate::error::{Error, Result};
+use crate::model::time;
+
+/// Reads every variable that this program knows.
+#[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+pub fn read() -> Environment {
+    let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let home = path("HOME").or_else(|| path("USERPROFILE")).filter(|home| home.is_absolute());
+    Environment {
+        // Without a home of the caller's own, no other user's configuration is asked.
+        config_dir: home.as_ref().and_then(|_| config::platform_config_dir()),
+        home,
+        checkpoint_home: path("CHECKPOINT_HOME"),
+        claude_config_dir: path("CLAUDE_CONFIG_DIR"),
+        source: text("CHECKPOINT_SOURCE"),
+        disabled: text("CHECKPOINT_DISABLE").is_some_and(|value| value == "1"),
+        session: text("CLAUDE_CODE_SESSION_ID"),
+        logical_dir: path("PWD"),
+        no_color: env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+    }
+}
+
+/// Milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.
+///
+/// # Errors
+/// A `CHECKPOINT_NOW` that is no time.
+#[expect(clippy::disallowed_methods, reason = "this is the door to the clock")]
+pub fn now_ms() -> Result<i64> {
+    let Ok(fixed) = env::var("CHECKPOINT_NOW") else {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        return Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    };
+    let number = fixed.parse().ok().or_else(|| time::parse(&fixed, 0));
+    number.ok_or_else(|| Error::Usage { what: format!("CHECKPOINT_NOW '{fixed}' is no time") })
+}
+
+/// `given` as an absolute path, by the current directory.
+#[expect(clippy::disallowed_methods, reason = "this is the door to the current directory")]
+pub fn absolute(given: &Path) -> Result<PathBuf> {
+    if given.is_absolute() {
+        return Ok(given.to_path_buf());
+    }
+    let here = env::current_dir().map_err(Error::io("find the current directory from", Path::new(".")))?;
+    Ok(if given == Path::new(".") { here } else { here.join(given) })
+}
+
+/// What others are told about this process while it holds a lock.
+pub fn holder(command: &str) -> String {
+    format!("process {} (checkpoint {command})", std::process::id())
+}

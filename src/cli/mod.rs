@@ -1,0 +1,113 @@
+//! The command line: words to options, outcomes to text and exit codes. It knows operations and views, and no store.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::model::interrupt::Interrupt;
+use crate::ops::context::Context;
+use crate::view::{human, json};
+
+pub mod args;
+pub mod commands;
+pub mod environment;
+pub mod exit_code;
+pub mod printer;
+pub mod prompt;
+pub mod signals;
+
+use args::{Cli, Command};
+use printer::Printer;
+use prompt::Prompt;
+
+/// Runs one command line and answers with its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match args::parse(args.iter().cloned()) {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(refuse(&args, &error)),
+    };
+    let environment = environment::read();
+    let printer = Printer::new(&cli.global, environment.no_color);
+    let Cli { global, command } = cli;
+    let Some(command) = command else {
+        printer::to_stderr(&args::short_help());
+        return ExitCode::from(exit_code::USAGE);
+    };
+    let name = command.name();
+    let prompt = Prompt::new(global.json, global.no_input, printer.err_paint());
+    let code = context(&global, environment, name).and_then(|context| {
+        signals::install(&context.interrupt);
+        let rim = Rim { printer, prompt, global: &global, started: Instant::now() };
+        dispatch(command, &context, &rim)
+    });
+    ExitCode::from(code.unwrap_or_else(|error| report(&printer, name, &error)))
+}
+
+/// What commands need of the front-end.
+pub struct Rim<'g> {
+    pub printer: Printer,
+    pub prompt: Prompt,
+    pub global: &'g args::GlobalArgs,
+    pub started: Instant,
+}
+
+fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
+    match command {
+        Command::Create(args) => commands::create(context, rim, args),
+        Command::List(args) => commands::list(context, rim, args),
+        Command::Show(args) => commands::show(context, rim, &args),
+        Command::Restore(args) => commands::restore(context, rim, args),
+        Command::Undo(args) => commands::undo(context, rim, &args),
+        Command::Redo(args) => commands::redo(context, rim, &args),
+        Command::Prune(args) => commands::prune(context, rim, args),
+        Command::Status(args) => commands::status(context, rim, args),
+    }
+}
+
+fn context(global: &args::GlobalArgs, environment: config::Environment, command: &str) -> Result<Context> {
+    let dir = environment::absolute(global.dir.as_deref().unwrap_or(Path::new(".")))?;
+    let logical = environment.logical_dir.as_deref().filter(|_| global.dir.is_none());
+    let logical = global.dir.as_deref().filter(|dir| dir.is_absolute()).or(logical);
+    let root = crate::ops::context::resolve_root(&dir, logical)?;
+    let base = environment::absolute(&config::base(global.base.as_deref(), &environment)?)?;
+    Ok(Context {
+        settings: config::load(root.path(), &environment)?,
+        root,
+        base,
+        environment,
+        now_ms: environment::now_ms()?,
+        lock_wait: Duration::from_secs(global.lock_timeout),
+        interrupt: Interrupt::default(),
+        holder: environment::holder(command),
+    })
+}
+
+/// Says what went wrong: as a document where one was asked for, and as one line in any case.
+fn report(printer: &Printer, command: &str, error: &Error) -> u8 {
+    let code = exit_code::of_error(error);
+    if printer.json {
+        printer.result(&json::failure(command, code, error));
+    }
+    printer.failure(&human::error(error, printer.err_paint()));
+    code
+}
+
+/// Help and version are answers; anything else that clap says is wrong usage.
+fn refuse(args: &[OsString], error: &clap::Error) -> u8 {
+    let refusal = args::refusal(error, false);
+    if !refusal.is_failure {
+        printer::to_stdout(&refusal.text);
+        return exit_code::DONE;
+    }
+    if args.iter().any(|arg| arg == "--json") {
+        let what = refusal.text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let command = args.get(1).and_then(|arg| arg.to_str()).filter(|arg| !arg.starts_with('-')).unwrap_or("usage");
+        printer::to_stdout(&json::failure(command, exit_code::USAGE, &Error::Usage { what }));
+    }
+    printer::to_stderr(&refusal.text);
+    exit_code::USAGE
+}

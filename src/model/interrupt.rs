@@ -1,0 +1,54 @@
+//! A request to stop, from a signal to the loops that can still clean up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Shared between the signal handlers and the work.
+#[derive(Clone, Debug)]
+pub struct Interrupt {
+    flag: Arc<AtomicUsize>,
+    unshielded: Arc<AtomicBool>,
+}
+
+impl Default for Interrupt {
+    fn default() -> Self {
+        Self { flag: Arc::default(), unshielded: Arc::new(AtomicBool::new(true)) }
+    }
+}
+
+impl Interrupt {
+    /// The number of the signal that came, or zero.
+    pub fn flag(&self) -> &Arc<AtomicUsize> {
+        &self.flag
+    }
+
+    /// Whether a signal may simply end the process.
+    pub fn unshielded(&self) -> &Arc<AtomicBool> {
+        &self.unshielded
+    }
+
+    /// Until the guard is dropped, a signal is a request and not the end.
+    pub fn shield(&self) -> Shield {
+        self.unshielded.store(false, Ordering::SeqCst);
+        Shield(Arc::clone(&self.unshielded))
+    }
+
+    /// # Errors
+    /// The number of the signal that asks to stop.
+    pub fn check(&self) -> Result<(), i32> {
+        match self.flag.load(Ordering::SeqCst) {
+            0 => Ok(()),
+            signal => Err(i32::try_from(signal).unwrap_or_default()),
+        }
+    }
+}
+
+/// See [`Interrupt::shield`].
+#[derive(Debug)]
+pub struct Shield(Arc<AtomicBool>);
+
+impl Drop for Shield {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}

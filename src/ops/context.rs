@@ -1,0 +1,120 @@
+//! What every operation needs to act at all: the root, its place among the stores, settings and the clock.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::{Environment, Settings};
+use crate::error::{Error, Result};
+use crate::model::interrupt::Interrupt;
+use crate::store::Store;
+use crate::store::description::Description;
+use crate::store::layout::{Layout, dir_hash, store_dir};
+use crate::worktree::root::Root;
+
+/// Given by the front-end; nothing in here has a default.
+pub struct Context {
+    pub root: Root,
+    pub base: PathBuf,
+    pub settings: Settings,
+    pub environment: Environment,
+    /// Milliseconds since 1970.
+    pub now_ms: i64,
+    pub lock_wait: Duration,
+    pub interrupt: Interrupt,
+    /// What others are told about us while we hold the lock.
+    pub holder: String,
+}
+
+impl Context {
+    /// Where the store of this root lies, or would lie.
+    ///
+    /// # Errors
+    /// Several stores answer for this root.
+    pub fn store_dir(&self) -> Result<PathBuf> {
+        let place = store_dir(&self.base, self.root.path());
+        if place.is_dir() {
+            return Ok(place);
+        }
+        let mut found = self.stores_of(self.root.path(), None)?;
+        if let Some(logical) = self.root.logical() {
+            found.extend(self.stores_of(logical, Some(self.root.path()))?);
+        }
+        found.sort();
+        found.dedup();
+        match found.as_slice() {
+            [] => Ok(place),
+            [one] => Ok(one.clone()),
+            _ => Err(Error::AmbiguousStore { candidates: found }),
+        }
+    }
+
+    /// Stores under any key whose folder has the hash of `root`, and whose description, if any, names it (or `also`).
+    fn stores_of(&self, root: &Path, also: Option<&Path>) -> Result<Vec<PathBuf>> {
+        let hash = dir_hash(root);
+        let mut found = Vec::new();
+        for project in projects(&self.base)? {
+            let dir = project.join("checkpoints").join(&hash);
+            if !dir.is_dir() {
+                continue;
+            }
+            let description = Description::read(&Layout::new(dir.clone()))?;
+            let names = |d: &Description| d.names(root) || also.is_some_and(|also| d.names(also));
+            if description.as_ref().is_none_or(names) {
+                found.push(dir);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The store of this root; `None` if it has none.
+    pub fn find_store(&self) -> Result<Option<Store>> {
+        Store::open(self.store_dir()?)
+    }
+
+    /// The store of this root, which must be there; otherwise the nearest root above that has one is named.
+    pub fn require_store(&self) -> Result<Store> {
+        self.find_store()?.map_or_else(|| Err(self.no_store()), Ok)
+    }
+
+    pub fn no_store(&self) -> Error {
+        let has_store = |above: &&Path| store_dir(&self.base, above).is_dir();
+        let ancestor = self.root.path().ancestors().skip(1).find(has_store).map(Path::to_path_buf);
+        Error::NoStore { root: self.root.path().to_path_buf(), ancestor }
+    }
+
+    /// Device and inode of every store under the base, which no checkpoint ever holds. They are looked up only where
+    /// the base and the root lie one in the other; elsewhere none can be met.
+    pub fn stores_to_skip(&self) -> Result<Vec<(u64, u64)>> {
+        let base = self.base.canonicalize().unwrap_or_else(|_| self.base.clone());
+        if !base.starts_with(self.root.path()) && !self.root.path().starts_with(&base) {
+            return Ok(Vec::new());
+        }
+        let mut identities = Vec::new();
+        for project in projects(&base)? {
+            for store in subdirectories(&project.join("checkpoints"))? {
+                identities.extend(crate::worktree::identity(&store));
+            }
+        }
+        Ok(identities)
+    }
+}
+
+fn projects(base: &Path) -> Result<Vec<PathBuf>> {
+    subdirectories(&base.join("projects"))
+}
+
+fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(e) if matches!(e.kind(), NotFound | NotADirectory) => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io("read", dir)(e)),
+    };
+    let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
+    Ok(paths.map_err(Error::io("read", dir))?.into_iter().filter(|path| path.is_dir()).collect())
+}
+
+/// Finds the root that the user means; see [`Root::resolve`].
+pub fn resolve_root(dir: &Path, logical: Option<&Path>) -> Result<Root> {
+    Root::resolve(dir, logical)
+}

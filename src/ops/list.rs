@@ -1,0 +1,126 @@
+//! `list` and `show`: what is there, newest first, and what one checkpoint holds.
+
+use crate::error::Result;
+use crate::model::checkpoint::{Checkpoint, CheckpointKind, DamagedCheckpoint};
+use crate::model::meta::Meta;
+use crate::ops::context::Context;
+use crate::ops::restore::find;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::description::{self, FORMAT};
+use crate::store::inventory::Inventory;
+use crate::model::tree_change::TreeChange;
+use crate::store::trees;
+
+#[derive(Clone, Debug, Default)]
+pub struct ListOptions {
+    pub limit: Option<usize>,
+    /// A pattern with `*` and `?` for the whole reason.
+    pub reason: Option<String>,
+    pub source: Option<String>,
+    /// Only checkpoints made at or after this time.
+    pub since_ms: Option<i64>,
+    pub kind: Option<CheckpointKind>,
+}
+
+#[derive(Debug, Default)]
+pub struct ListOutcome {
+    /// Newest first.
+    pub checkpoints: Vec<Checkpoint>,
+    pub damaged: Vec<DamagedCheckpoint>,
+    /// There is a store for this root.
+    pub exists: bool,
+    pub warnings: Vec<Warning>,
+}
+
+pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
+    let Some(store) = context.find_store()? else { return Ok(ListOutcome::default()) };
+    let inventory = store.inventory()?;
+    let warnings = reader_warnings(&store, &inventory)?;
+    let Inventory { checkpoints, damaged } = inventory;
+    let wanted = |c: &Checkpoint| {
+        options.reason.as_ref().is_none_or(|pattern| glob(pattern, &c.record.reason))
+            && options.source.as_ref().is_none_or(|source| *source == c.record.source)
+            && options.since_ms.is_none_or(|since| c.record.time_ms >= since)
+            && options.kind.is_none_or(|kind| kind == c.record.kind)
+    };
+    let newest_first = checkpoints.into_iter().rev().filter(wanted);
+    let checkpoints = newest_first.take(options.limit.unwrap_or(usize::MAX)).collect();
+    Ok(ListOutcome { checkpoints, damaged, exists: true, warnings })
+}
+
+/// What every command that only reads has to say about the state of the store.
+pub fn reader_warnings(store: &Store, inventory: &Inventory) -> Result<Vec<Warning>> {
+    let mut warnings: Vec<Warning> = inventory.damaged.iter().map(Warning::from).collect();
+    warnings.extend(session::look(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
+    let newer = description::format_of(store.layout()).filter(|found| *found > FORMAT);
+    warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));
+    Ok(warnings)
+}
+
+/// `*` stands for any text, `?` for one character.
+fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            star = Some((p, t));
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[t]) {
+            (p, t) = (p + 1, t + 1);
+        } else if let Some((at, from)) = star {
+            // Only the last star needs to take in more: what earlier ones took is settled.
+            (p, t, star) = (at + 1, from + 1, Some((at, from + 1)));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[derive(Debug)]
+pub struct ShowOutcome {
+    pub checkpoint: Checkpoint,
+    pub meta: Meta,
+    /// The checkpoint before it, against which `changes` are told.
+    pub before: Option<Checkpoint>,
+    pub changes: Vec<TreeChange>,
+    pub warnings: Vec<Warning>,
+}
+
+pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let checkpoint = find(&inventory, selector, context.now_ms)?;
+    let earlier = |c: &&Checkpoint| c.record.sequence < checkpoint.record.sequence;
+    let before = inventory.checkpoints.iter().rev().find(earlier).cloned();
+    let changes = trees::diff(store.objects(), before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
+    let changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
+    let mut warnings = reader_warnings(&store, &inventory)?;
+    if !checkpoint.is_complete() && selector.starts_with(['l', '@']) {
+        warnings.push(Warning::LatestIsPartial { id: checkpoint.id });
+    }
+    Ok(ShowOutcome { meta: store.meta(&checkpoint)?, checkpoint, before, changes, warnings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glob;
+
+    #[test]
+    fn a_pattern_means_the_whole_reason() {
+        for (pattern, text, expected) in [
+            ("pre-*", "pre-wave-3", true),
+            ("*wave*", "pre-wave-3", true),
+            ("pre-wave-?", "pre-wave-3", true),
+            ("pre", "pre-wave-3", false),
+            ("*", "", true),
+            ("?", "", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*d", "a-b-b-c", false),
+        ] {
+            assert_eq!(glob(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

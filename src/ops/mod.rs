@@ -1,0 +1,16 @@
+//! One verb a file: options in, outcome out. Here store and worktree meet; nothing is printed.
+
+pub mod capture;
+pub mod carry_out;
+pub mod context;
+pub mod create;
+pub mod left_out;
+pub mod list;
+pub mod prune;
+pub mod restore;
+pub mod restore_paths;
+pub mod restore_run;
+pub mod session;
+pub mod status;
+pub mod target;
+pub mod warning;

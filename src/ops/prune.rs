@@ -1,0 +1,147 @@
+//! `prune`: drops what the policy drops, gives back the room of what no checkpoint needs, keeps packs few.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::model::manifest;
+use crate::model::object_id::ObjectId;
+use crate::model::retention;
+use crate::ops::context::Context;
+use crate::ops::create::{Evicted, evict};
+use crate::ops::session::{self, Pending, Session};
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::mark;
+use crate::store::repack;
+use crate::store::usage::bytes_below;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PruneOptions {
+    pub dry_run: bool,
+    pub keep: Option<usize>,
+}
+
+#[derive(Debug, Default)]
+pub struct PruneOutcome {
+    /// There is a store for this root.
+    pub exists: bool,
+    pub evicted: Vec<Evicted>,
+    pub rows_removed: usize,
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    pub packs_before: usize,
+    pub packs_after: usize,
+    pub dry_run: bool,
+    pub warnings: Vec<Warning>,
+}
+
+impl PruneOutcome {
+    pub fn is_nothing(&self) -> bool {
+        self.evicted.is_empty() && self.rows_removed == 0 && self.bytes_after >= self.bytes_before
+    }
+}
+
+pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
+    let Some(store) = context.find_store()? else { return Ok(PruneOutcome::default()) };
+    let keep = options.keep.unwrap_or(context.settings.keep);
+    if options.dry_run {
+        return preview(&store, keep);
+    }
+    let rows_before = rows(&store);
+    let bytes_before = bytes_below(store.dir());
+    let mut session = session::begin(context, &store)?;
+    session.warnings.extend(context.settings.remarks.iter().map(Warning::from));
+    refuse_damage(&session)?;
+    // Everything that stays must be readable before anything goes.
+    live_objects(&store, session.pending.as_ref())?;
+    let evicted = evict(&mut session.locked, keep, session.pending.as_ref())?;
+    let live = live_objects(&store, session.pending.as_ref())?;
+    let swept = session.locked.sweep(&live)?;
+    let mut warnings = session.warnings;
+    let kept = session.locked.inventory().checkpoints.len();
+    if kept > keep {
+        warnings.push(Warning::OverKeep { keep, kept });
+    }
+    Ok(PruneOutcome {
+        exists: true,
+        rows_removed: rows_before.saturating_sub(rows(&store)),
+        evicted,
+        bytes_before,
+        bytes_after: bytes_below(store.dir()),
+        packs_before: swept.packs_before,
+        packs_after: swept.packs_after,
+        dry_run: false,
+        warnings,
+    })
+}
+
+/// What a prune would drop. Room is told as far as whole packs go; merging may give back more.
+fn preview(store: &Store, keep: usize) -> Result<PruneOutcome> {
+    let inventory = store.inventory()?;
+    let pending = session::look(store, &inventory.checkpoints)?;
+    let needed: Vec<ObjectId> = pending.as_ref().map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
+    let plan = retention::plan(&inventory.checkpoints, keep, &needed);
+    let gone: HashSet<ObjectId> = plan.evict.iter().map(|(id, _)| *id).collect();
+    let live = mark::live(store, &gone)?;
+    let room = repack::survey(store.objects(), &live);
+    let dead_bytes: u64 = room.iter().map(|facts| facts.total_bytes - facts.live_bytes).sum();
+    let bytes_before = bytes_below(store.dir());
+    let evicted = inventory.checkpoints.iter().filter_map(|c| {
+        let (_, why) = plan.evict.iter().find(|(id, _)| *id == c.id)?;
+        Some(Evicted { id: c.id, reason: c.record.reason.clone(), why: *why })
+    });
+    Ok(PruneOutcome {
+        exists: true,
+        evicted: evicted.collect(),
+        rows_removed: gone.len(),
+        bytes_before,
+        bytes_after: bytes_before.saturating_sub(dead_bytes),
+        packs_before: room.len(),
+        packs_after: room.iter().filter(|facts| facts.live_objects > 0).count(),
+        dry_run: true,
+        warnings: inventory.damaged.iter().map(Warning::from).collect(),
+    })
+}
+
+/// While one checkpoint cannot be read, nobody knows which objects it needs.
+fn refuse_damage(session: &Session<'_>) -> Result<()> {
+    match session.locked.inventory().damaged.first() {
+        Some(damaged) => Err(Error::Damaged {
+            what: format!("checkpoint {}", damaged.id.short()),
+            why: format!("{}; nothing is pruned while that is so", damaged.why),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn live_objects(store: &Store, _pending: Option<&Pending>) -> Result<HashSet<ObjectId>> {
+    mark::live(store, &HashSet::new())
+}
+
+fn rows(store: &Store) -> usize {
+    let text = std::fs::read(store.layout().manifest()).unwrap_or_default();
+    manifest::ids(&String::from_utf8_lossy(&text)).len()
+}
+
+/// Packs above which a `create` tidies up after its id was printed.
+const MANY_PACKS: usize = 50;
+
+/// The cheap part of a prune, for the end of a `create`: bounded in time, skipped if anybody else is at work.
+/// `out_of_time` is asked between steps.
+pub fn tidy(context: &Context, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
+    let failed = Warning::bookkeeping("tidying up packs");
+    let tidied = || -> Result<()> {
+        let Some(store) = context.find_store()? else { return Ok(()) };
+        if !context.settings.auto_prune || store.objects().packs().len() <= MANY_PACKS {
+            return Ok(());
+        }
+        let mut session = session::begin(context, &store)?;
+        refuse_damage(&session)?;
+        let live = live_objects(&store, session.pending.as_ref())?;
+        session.locked.sweep_cheaply(&live, out_of_time)
+    };
+    match tidied() {
+        Ok(()) | Err(Error::Busy { .. }) => Vec::new(),
+        Err(e) => vec![failed(e)],
+    }
+}

@@ -1,0 +1,190 @@
+//! `restore`, `undo`, `redo` and `restore --resume`: which state is wanted, and what is said about the end.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::{Checkpoint, Verb};
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::selector;
+use crate::model::steps::{Step, Steps};
+use crate::ops::context::Context;
+use crate::ops::create::Evicted;
+use crate::ops::restore_paths;
+use crate::ops::restore_run::{self, Request};
+use crate::ops::session::{self, Pending};
+use crate::ops::target::Target;
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::inventory::Inventory;
+
+#[derive(Clone, Debug, Default)]
+pub struct RestoreOptions {
+    pub selector: String,
+    /// PATHs as typed.
+    pub paths: Vec<Vec<u8>>,
+    pub overlay: bool,
+    pub special_bits: bool,
+    pub common: CommonOptions,
+}
+
+/// What all verbs that change the working directory have.
+#[derive(Clone, Debug, Default)]
+pub struct CommonOptions {
+    pub yes: bool,
+    pub dry_run: bool,
+    pub keep: Option<usize>,
+}
+
+/// What is shown before anything changes.
+pub struct Proposal<'p> {
+    pub verb: Verb,
+    pub target: &'p Checkpoint,
+    pub plan: &'p RestorePlan,
+    /// This was asked before, and files changed since.
+    pub again: bool,
+}
+
+/// Asks whoever can be asked. An error ends the command: nobody is there, or the answer was no.
+pub type Consent<'c> = dyn FnMut(&Proposal<'_>) -> Result<()> + 'c;
+
+#[derive(Debug)]
+pub struct RestoreOutcome {
+    pub verb: Verb,
+    pub target: Checkpoint,
+    /// The state before; `None` for a dry run.
+    pub safety: Option<ObjectId>,
+    pub plan: RestorePlan,
+    pub paths: Vec<RelPath>,
+    pub dry_run: bool,
+    pub resumed: bool,
+    /// Directories that could not go after all, because something uncaptured appeared in them.
+    pub left_alone: Vec<RelPath>,
+    pub evicted: Vec<Evicted>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Makes the directory what the named checkpoint holds.
+pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    if options.selector.is_empty() {
+        return Err(Error::Usage { what: "the selector is empty: no checkpoint is named".into() });
+    }
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    refuse_pending(&store, &inventory)?;
+    let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
+    let target = Target::load(&store, &checkpoint)?;
+    restore_paths::check_held(&target, &paths)?;
+    let reach = Reach { paths, overlay: options.overlay, special_bits: options.special_bits };
+    let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
+    let mut outcome = restore_run::run(context, &store, request, &options.common, consent)?;
+    if !checkpoint.is_complete() {
+        outcome.warnings.push(Warning::LatestIsPartial { id: checkpoint.id });
+    }
+    Ok(outcome)
+}
+
+/// Finds the checkpoint that a selector names; one that is there but unreadable is damage, not absence.
+pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoint> {
+    match selector::resolve(query, &inventory.checkpoints, now_ms) {
+        Ok(found) => Ok(found.clone()),
+        Err(problem) => Err(match inventory.damaged_by_prefix(query) {
+            Some(damaged) => {
+                Error::Damaged { what: format!("checkpoint {}", damaged.id.short()), why: damaged.why.clone() }
+            }
+            None => problem.into(),
+        }),
+    }
+}
+
+/// Takes the last restore (or redo) back; an interrupted one first of all.
+pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    if let Some(pending) = session::look(&store, &inventory.checkpoints)? {
+        return undo_pending(context, &store, &inventory, pending, common, consent);
+    }
+    let step = Steps::of(&inventory.checkpoints).done.pop();
+    let step = step.ok_or(Error::NothingToTakeBack { verb: "undo" })?;
+    take_step(context, &store, &inventory, Verb::Undo, step, common, consent)
+}
+
+/// Gives back what the last undo took away.
+pub fn redo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    refuse_pending(&store, &inventory)?;
+    let step = Steps::of(&inventory.checkpoints).taken_back.pop();
+    let step = step.ok_or(Error::NothingToTakeBack { verb: "redo" })?;
+    take_step(context, &store, &inventory, Verb::Redo, step, common, consent)
+}
+
+fn take_step(
+    context: &Context,
+    store: &Store,
+    inventory: &Inventory,
+    verb: Verb,
+    step: Step,
+    common: &CommonOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
+    let target = load_known(store, inventory, step.safety)?;
+    let reach = Reach { paths: step.paths, ..Reach::default() };
+    restore_run::run(context, store, Request { verb, target, reach, pending: None, settles: false }, common, consent)
+}
+
+/// The way back from an interrupted restore. One that was itself a way back is finished instead.
+fn undo_pending(
+    context: &Context,
+    store: &Store,
+    inventory: &Inventory,
+    pending: Pending,
+    common: &CommonOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
+    let reach = |paths: Vec<RelPath>| Reach { paths, ..Reach::default() };
+    let (back_to, reach) = match &pending {
+        Pending::Known(journal) if journal.settles => (journal.target, journal.reach.clone()),
+        Pending::Known(journal) => (journal.safety, reach(journal.reach.paths.clone())),
+        Pending::Unreadable { safety, .. } => {
+            let operation = inventory.get(*safety).and_then(|c| c.record.operation.clone());
+            (*safety, reach(operation.map(|o| o.paths).unwrap_or_default()))
+        }
+    };
+    let target = load_known(store, inventory, back_to)?;
+    let request = Request { verb: Verb::Undo, target, reach, pending: Some(pending), settles: true };
+    restore_run::run(context, store, request, common, consent)
+}
+
+/// Finishes an interrupted restore: nothing is asked, the answer was given when it began.
+pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcome> {
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let Some(pending) = session::look(&store, &inventory.checkpoints)? else {
+        return Err(Error::NothingToTakeBack { verb: "resume" });
+    };
+    let Pending::Known(journal) = &pending else {
+        let why = "it does not say how far the restore was to go; 'checkpoint undo' goes back".to_owned();
+        return Err(Error::Damaged { what: "the journal of the interrupted restore".into(), why });
+    };
+    let target = load_known(&store, &inventory, journal.target)?;
+    let (reach, settles) = (journal.reach.clone(), journal.settles);
+    let request = Request { verb: Verb::Resume, target, reach, pending: Some(pending.clone()), settles };
+    let common = CommonOptions { yes: true, ..common.clone() };
+    restore_run::run(context, &store, request, &common, &mut |_| Ok(()))
+}
+
+fn refuse_pending(store: &Store, inventory: &Inventory) -> Result<()> {
+    match session::look(store, &inventory.checkpoints)? {
+        Some(pending) => Err(Error::RestorePending { target: pending.target(), safety: pending.safety() }),
+        None => Ok(()),
+    }
+}
+
+fn load_known(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Target> {
+    let checkpoint = inventory.get(id).ok_or_else(|| Error::Damaged {
+        what: format!("checkpoint {}", id.short()),
+        why: "it is needed here and is gone or unreadable".into(),
+    })?;
+    Target::load(store, checkpoint)
+}

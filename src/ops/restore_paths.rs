@@ -1,0 +1,53 @@
+//! PATH arguments of a restore: literal names, relative to the root or absolute inside it, all checked first.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::model::rel_path::{RelPath, is_dot_git};
+use crate::model::text::escape_bytes;
+use crate::ops::target::Target;
+use crate::worktree::root::Root;
+
+/// Reads PATHs as typed. The root itself means everything, as no PATH does.
+pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
+    let mut paths = typed.iter().map(|path| parse_one(root, path)).collect::<Result<Vec<_>>>()?;
+    if paths.iter().any(RelPath::is_root) {
+        return Ok(Vec::new());
+    }
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
+    let shown = || escape_bytes(typed);
+    let wrong = |why: &str| Error::Usage { what: format!("PATH '{}' {why}", shown()) };
+    if typed.is_empty() {
+        return Err(wrong("is empty"));
+    }
+    let inside = if typed[0] == b'/' { below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))? } else { typed };
+    let names: Vec<&[u8]> = inside.split(|b| *b == b'/').filter(|name| !matches!(name, b"" | b".")).collect();
+    if names.contains(&b"..".as_slice()) {
+        return Err(wrong("has '..' in it"));
+    }
+    if names.iter().any(|name| is_dot_git(name)) {
+        return Err(Error::DotGitPath { path: shown() });
+    }
+    RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))
+}
+
+fn below_root<'t>(root: &Root, typed: &'t [u8]) -> Option<&'t [u8]> {
+    let under = |top: &Path| {
+        let rest = typed.strip_prefix(top.as_os_str().as_encoded_bytes())?;
+        (rest.is_empty() || rest[0] == b'/').then_some(rest)
+    };
+    under(root.path()).or_else(|| under(root.logical()?))
+}
+
+/// Every PATH must be in the target, before anything changes.
+pub fn check_held(target: &Target, paths: &[RelPath]) -> Result<()> {
+    match paths.iter().find(|path| !target.holds(path)) {
+        Some(path) => Err(Error::NoSuchPath { checkpoint: target.id(), path: path.to_string() }),
+        None => Ok(()),
+    }
+}

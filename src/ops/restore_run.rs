@@ -1,0 +1,260 @@
+//! The course of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage, journal, apply.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::{Operation, Verb};
+use crate::model::listing::{Listing, Stat};
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::snapshot::Snapshot;
+use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
+use crate::ops::carry_out::{self, Errand};
+use crate::ops::context::Context;
+use crate::ops::create::{self, safety_record};
+use crate::ops::restore::{CommonOptions, Consent, Proposal, RestoreOutcome};
+use crate::ops::session::{self, Pending, Session};
+use crate::ops::target::Target;
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::journal::{Journal, Stage};
+use crate::store::locked::NewCheckpoint;
+use crate::store::pack_writer::PackWriter;
+use crate::worktree::stage::Staging;
+use crate::worktree::tree_handle::WorkTree;
+
+/// One restore as it is wanted.
+pub struct Request {
+    pub verb: Verb,
+    pub target: Target,
+    pub reach: Reach,
+    /// The interrupted restore that this one finishes or takes back.
+    pub pending: Option<Pending>,
+    /// See [`Journal::settles`].
+    pub settles: bool,
+}
+
+/// The present state and what would be done to it.
+struct Prospect {
+    captured: Captured,
+    snapshot: Snapshot,
+    plan: RestorePlan,
+}
+
+pub fn run(
+    context: &Context,
+    store: &Store,
+    request: Request,
+    common: &CommonOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
+    let first = look(context, store, &request, Sink::HashOnly)?;
+    let mut shown = checked(first.plan)?;
+    if common.dry_run {
+        return Ok(outcome(&request, shown, first.captured.warnings, true));
+    }
+    let mut again = false;
+    loop {
+        if !common.yes {
+            consent(&Proposal { verb: request.verb, target: &request.target.checkpoint, plan: &shown, again })?;
+        }
+        let mut session = session::begin(context, store)?;
+        check_still_there(&session, &request)?;
+        make_root(context, &request.target)?;
+        let mut pack = session.locked.begin_pack()?;
+        let present = look(context, store, &request, Sink::Pack(&mut pack))?;
+        let plan = checked(present.plan.clone())?;
+        if plan != shown && !common.yes {
+            (shown, again) = (plan, true);
+            continue;
+        }
+        return change(context, &mut session, pack, present, &request, common);
+    }
+}
+
+/// Captures the present state, with every path that the target or its successor knows, and plans.
+fn look(context: &Context, store: &Store, request: &Request, sink: Sink<'_, '_>) -> Result<Prospect> {
+    let target = &request.target;
+    let mut also: BTreeSet<RelPath> = target.files_to_look_at();
+    if let Some(pending) = &request.pending {
+        also.extend(files_of(store, pending.target())?);
+        also.extend(files_of(store, pending.safety())?);
+    }
+    let also: Vec<RelPath> = also.into_iter().collect();
+    let make_room = target.dirs_to_make_room_for();
+    let options = CaptureOptions { also: &also, make_room: &make_room, limit_files: None, include_sensitive: &[] };
+    let captured = present_state(context, store, target, &options, sink)?;
+    let snapshot = Snapshot::from(&captured.listing);
+    let may_delete = |path: &RelPath, is_dir: bool| {
+        let size_bytes = snapshot.files.get(path).map_or(0, |entry| entry.size_bytes);
+        target.would_hold(path, is_dir, size_bytes)
+    };
+    let plan = RestorePlan::between(&snapshot, &target.snapshot, &request.reach, &may_delete);
+    Ok(Prospect { captured, snapshot, plan })
+}
+
+fn present_state(
+    context: &Context,
+    store: &Store,
+    target: &Target,
+    options: &CaptureOptions<'_>,
+    sink: Sink<'_, '_>,
+) -> Result<Captured> {
+    if !context.root.path().is_dir() {
+        return Ok(empty_root(target));
+    }
+    let worktree = WorkTree::open(context.root.path())?;
+    match capture(context, Some(store), &worktree, options, sink)? {
+        CaptureOutcome::Done(captured) => Ok(*captured),
+        CaptureOutcome::OverLimit { .. } => Err(Error::Unexpected(anyhow::anyhow!("a limit was met that was not set"))),
+    }
+}
+
+/// What a root that is gone will be once it is made again: empty, with the mode that the target has.
+fn empty_root(target: &Target) -> Captured {
+    let perm = target.snapshot.dirs.get(&RelPath::root()).copied().unwrap_or(0o755);
+    let listing = Listing::of_empty_root(Stat { mode: perm, ..Stat::default() }, 0);
+    Captured { listing, tree: target.checkpoint.tree, meta: crate::model::meta::Meta::default(), warnings: Vec::new() }
+}
+
+fn make_root(context: &Context, target: &Target) -> Result<()> {
+    let root = context.root.path();
+    if root.is_dir() {
+        return Ok(());
+    }
+    let perm = target.snapshot.dirs.get(&RelPath::root()).copied().unwrap_or(0o755);
+    crate::worktree::make_root(root, perm)
+}
+
+fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
+    let inventory = store.inventory()?;
+    let Some(checkpoint) = inventory.get(checkpoint) else { return Ok(Vec::new()) };
+    Ok(store.snapshot(checkpoint)?.files.into_keys().collect())
+}
+
+fn checked(plan: RestorePlan) -> Result<RestorePlan> {
+    if plan.conflicts.is_empty() { Ok(plan) } else { Err(Error::Conflict { obstacles: plan.conflicts }) }
+}
+
+/// Under the lock: the target was not evicted, and no other restore was interrupted meanwhile.
+fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
+    let id = request.target.id();
+    if session.locked.inventory().get(id).is_none() {
+        return Err(Error::EvictedMeanwhile { id });
+    }
+    match (&session.pending, &request.pending) {
+        (None, None) => Ok(()),
+        (Some(now), Some(then)) if now == then => Ok(()),
+        (Some(now), _) => Err(Error::RestorePending { target: now.target(), safety: now.safety() }),
+        (None, Some(_)) => Err(Error::NothingToTakeBack { verb: request.verb.word() }),
+    }
+}
+
+/// From here on the user's directory may change; whatever happens, it ends as the target or as it was.
+fn change(
+    context: &Context,
+    session: &mut Session<'_>,
+    pack: PackWriter<'_>,
+    present: Prospect,
+    request: &Request,
+    common: &CommonOptions,
+) -> Result<RestoreOutcome> {
+    let worktree = WorkTree::open(context.root.path())?;
+    if let Some(Pending::Known(journal)) = &request.pending {
+        Staging::remove_leftover(&worktree, &journal.staging)?;
+    }
+    let staging = Staging::new_name();
+    let safety = keep_present(context, session, pack, &present, request, &staging)?;
+    let errand = Errand {
+        context,
+        worktree: &worktree,
+        plan: &present.plan,
+        present: &present.captured.listing,
+        target: &request.target,
+        special_bits: request.reach.special_bits,
+        staging: &staging,
+    };
+    let applying = journal_of(request, safety, &staging, Stage::Applying);
+    let left_alone = carry_out::carry_out(&mut session.locked, &errand, &applying, request.pending.is_some())?;
+    let mut warnings = std::mem::take(&mut session.warnings);
+    warnings.retain(|warning| !matches!(warning, Warning::RestorePending { .. } | Warning::JournalUnreadable));
+    let keep = common.keep.unwrap_or(context.settings.keep);
+    let evicted = create::settle(context, &mut session.locked, keep, None, &present.captured, &mut warnings);
+    let mut outcome = outcome(request, present.plan, warnings, false);
+    (outcome.safety, outcome.left_alone, outcome.evicted) = (Some(safety), left_alone, evicted);
+    Ok(outcome)
+}
+
+/// Records the present state. Finishing an interrupted restore records it only if it met something that neither
+/// of its two checkpoints holds.
+fn keep_present(
+    context: &Context,
+    session: &mut Session<'_>,
+    pack: PackWriter<'_>,
+    present: &Prospect,
+    request: &Request,
+    staging: &str,
+) -> Result<ObjectId> {
+    if let (Verb::Resume, Some(pending)) = (request.verb, &request.pending)
+        && !holds_news(session.locked.store(), pending, &present.snapshot)?
+    {
+        return Ok(pending.safety());
+    }
+    let operation =
+        Operation { verb: request.verb, target: request.target.id(), paths: request.reach.paths.clone() };
+    let record = safety_record(context, &present.captured, operation, request.pending.is_some());
+    let meta = create::meta_bytes(&present.captured.meta);
+    let new = NewCheckpoint { pack, tree: present.captured.tree, meta, record };
+    // Without a pending journal this one says, before the safety checkpoint exists, that nothing was changed yet.
+    let announced = session.locked.journal_writer();
+    let preparing = |safety| journal_of(request, safety, staging, Stage::Preparing);
+    let mut announce = |safety| if request.pending.is_some() { Ok(()) } else { announced.write(&preparing(safety)) };
+    Ok(session.locked.record(new, &mut announce)?.id)
+}
+
+fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bool> {
+    let inventory = store.inventory()?;
+    let mut known = Vec::new();
+    for id in [pending.target(), pending.safety()] {
+        if let Some(checkpoint) = inventory.get(id) {
+            known.push(store.snapshot(checkpoint)?);
+        }
+    }
+    let is_known = |path: &RelPath, entry: &crate::model::entry::Entry| {
+        known.iter().any(|state| state.files.get(path).is_some_and(|held| held.id == entry.id && held.kind == entry.kind))
+    };
+    Ok(!present.files.iter().all(|(path, entry)| is_known(path, entry)))
+}
+
+fn journal_of(request: &Request, safety: ObjectId, staging: &str, stage: Stage) -> Journal {
+    // What finishes an interrupted restore goes on under its name and its safety checkpoint.
+    let (verb, safety) = match (&request.pending, request.verb) {
+        (Some(Pending::Known(journal)), Verb::Resume) => (journal.verb, journal.safety),
+        _ => (request.verb, safety),
+    };
+    Journal {
+        stage,
+        verb,
+        target: request.target.id(),
+        safety,
+        reach: request.reach.clone(),
+        staging: staging.to_owned(),
+        settles: request.settles,
+    }
+}
+
+fn outcome(request: &Request, plan: RestorePlan, warnings: Vec<Warning>, dry_run: bool) -> RestoreOutcome {
+    RestoreOutcome {
+        verb: request.verb,
+        target: request.target.checkpoint.clone(),
+        safety: None,
+        left_alone: plan.left_alone.iter().cloned().collect(),
+        plan,
+        paths: request.reach.paths.clone(),
+        dry_run,
+        resumed: request.verb == Verb::Resume,
+        evicted: Vec::new(),
+        warnings,
+    }
+}

@@ -1,0 +1,99 @@
+//! Taking the lock for a change: healing is reported, and what a killed run left behind is cleared away.
+
+use crate::error::Result;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::journal::{Journal, JournalState, Stage};
+use crate::store::locked::LockedStore;
+use crate::worktree::stage::Staging;
+use crate::worktree::tree_handle::WorkTree;
+
+/// A restore that was interrupted after changes may have begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pending {
+    Known(Journal),
+    /// The journal cannot be read; the newest safety checkpoint tells what it was about.
+    Unreadable { target: ObjectId, safety: ObjectId },
+}
+
+impl Pending {
+    pub fn target(&self) -> ObjectId {
+        match self {
+            Self::Known(journal) => journal.target,
+            Self::Unreadable { target, .. } => *target,
+        }
+    }
+
+    pub fn safety(&self) -> ObjectId {
+        match self {
+            Self::Known(journal) => journal.safety,
+            Self::Unreadable { safety, .. } => *safety,
+        }
+    }
+
+    pub fn warning(&self) -> Warning {
+        match self {
+            Self::Known(journal) => Warning::RestorePending { target: journal.target, safety: journal.safety },
+            Self::Unreadable { .. } => Warning::JournalUnreadable,
+        }
+    }
+}
+
+/// The lock, and what is known once it is held.
+pub struct Session<'s> {
+    pub locked: LockedStore<'s>,
+    pub pending: Option<Pending>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Locks the store and clears away a restore that was killed before it changed anything.
+pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
+    let mut locked = store.lock(context.lock_wait, &context.holder)?;
+    let mut warnings: Vec<Warning> =
+        locked.recovery().refs_restored.iter().map(|id| Warning::RefRestored { id: *id }).collect();
+    if locked.recovery().manifest_rebuilt {
+        warnings.push(Warning::ManifestRebuilt);
+    }
+    warnings.extend(locked.inventory().damaged.iter().map(Warning::from));
+    let journal = locked.journal()?;
+    if let JournalState::Open(journal) = &journal
+        && journal.stage == Stage::Preparing
+    {
+        clear_preparing(context, &mut locked, journal)?;
+        return Ok(Session { locked, pending: None, warnings });
+    }
+    let pending = pending(journal, &locked.inventory().checkpoints);
+    warnings.extend(pending.as_ref().map(Pending::warning));
+    Ok(Session { locked, pending, warnings })
+}
+
+/// What a reader sees of an interrupted restore.
+pub fn look(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>> {
+    Ok(match store.journal()? {
+        JournalState::Open(journal) if journal.stage == Stage::Preparing => None,
+        state => pending(state, checkpoints),
+    })
+}
+
+fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pending> {
+    match journal {
+        JournalState::None => None,
+        JournalState::Open(journal) => Some(Pending::Known(journal)),
+        JournalState::Unreadable => {
+            let newest = checkpoints.iter().rev().find_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
+            newest.map(|(safety, target)| Pending::Unreadable { target, safety })
+        }
+    }
+}
+
+/// Nothing of the user's was changed yet: the staging directory and the safety checkpoint are of no use to anybody.
+fn clear_preparing(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
+    if context.root.exists() {
+        Staging::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;
+    }
+    locked.drop_checkpoints(&[journal.safety])?;
+    locked.remove_journal()
+}

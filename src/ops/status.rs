@@ -1,0 +1,142 @@
+//! `status`: one look at root, store, the newest checkpoint and what has changed since.
+
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::object_id::ObjectId;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::retention;
+use crate::model::selector::latest;
+use crate::model::snapshot::Snapshot;
+use crate::ops::capture::{CaptureOptions, CaptureOutcome, Sink, capture};
+use crate::ops::context::Context;
+use crate::ops::left_out::LeftOut;
+use crate::ops::list::reader_warnings;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::layout::dir_hash;
+use crate::store::usage::bytes_below;
+use crate::worktree::tree_handle::WorkTree;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatusOptions {
+    /// Leave out what takes time: drift and size.
+    pub brief: bool,
+}
+
+#[derive(Debug)]
+pub struct StatusOutcome {
+    pub root: PathBuf,
+    pub base: PathBuf,
+    pub store: PathBuf,
+    pub manifest: PathBuf,
+    pub dir_hash: String,
+    pub exists: bool,
+    pub checkpoints: usize,
+    pub pinned: usize,
+    pub safety: usize,
+    pub damaged: usize,
+    pub store_bytes: Option<u64>,
+    pub latest: Option<Checkpoint>,
+    pub drift: Option<Drift>,
+    /// Target and safety checkpoint of an interrupted restore.
+    pub pending: Option<(ObjectId, ObjectId)>,
+    pub over_keep: bool,
+    pub left_out: Option<LeftOut>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Files that differ from the latest checkpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drift {
+    pub added: usize,
+    pub changed: usize,
+    pub deleted: usize,
+}
+
+pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome> {
+    let dir = context.store_dir()?;
+    let layout = crate::store::layout::Layout::new(dir.clone());
+    let mut outcome = StatusOutcome {
+        root: context.root.path().to_path_buf(),
+        base: context.base.clone(),
+        manifest: layout.manifest(),
+        store: dir,
+        dir_hash: dir_hash(context.root.path()),
+        exists: false,
+        checkpoints: 0,
+        pinned: 0,
+        safety: 0,
+        damaged: 0,
+        store_bytes: None,
+        latest: None,
+        drift: None,
+        pending: None,
+        over_keep: false,
+        left_out: None,
+        warnings: context.settings.remarks.iter().map(Warning::from).collect(),
+    };
+    if let Some(store) = context.find_store()? {
+        describe_store(context, &store, options, &mut outcome)?;
+    }
+    Ok(outcome)
+}
+
+fn describe_store(
+    context: &Context,
+    store: &Store,
+    options: StatusOptions,
+    outcome: &mut StatusOutcome,
+) -> Result<()> {
+    let inventory = store.inventory()?;
+    let checkpoints = &inventory.checkpoints;
+    let pending = session::look(store, checkpoints)?;
+    outcome.exists = true;
+    outcome.checkpoints = checkpoints.len();
+    outcome.pinned = checkpoints.iter().filter(|c| c.pinned).count();
+    outcome.safety = checkpoints.iter().filter(|c| c.is_safety()).count();
+    outcome.damaged = inventory.damaged.len();
+    outcome.latest = latest(checkpoints, 0).cloned();
+    outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
+    outcome.warnings.extend(reader_warnings(store, &inventory)?);
+    let needed: Vec<ObjectId> = outcome.pending.map(|(target, safety)| vec![target, safety]).unwrap_or_default();
+    let keep = context.settings.keep;
+    outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;
+    if outcome.over_keep {
+        outcome.warnings.push(Warning::OverKeep { keep, kept: checkpoints.len() });
+    }
+    if let Some(partial) = outcome.latest.as_ref().filter(|latest| !latest.is_complete()) {
+        outcome.warnings.push(Warning::LatestIsPartial { id: partial.id });
+    }
+    if !options.brief {
+        outcome.store_bytes = Some(bytes_below(store.dir()));
+        measure_drift(context, store, outcome)?;
+    }
+    Ok(())
+}
+
+fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) -> Result<()> {
+    if !context.root.exists() {
+        return Ok(());
+    }
+    let worktree = WorkTree::open(context.root.path())?;
+    let options = CaptureOptions { also: &[], make_room: &[], limit_files: None, include_sensitive: &[] };
+    let CaptureOutcome::Done(captured) = capture(context, Some(store), &worktree, &options, Sink::HashOnly)? else {
+        return Ok(());
+    };
+    outcome.left_out = Some(LeftOut::of(&captured.listing));
+    let Some(latest) = &outcome.latest else { return Ok(()) };
+    let Ok(held) = store.snapshot(latest) else { return Ok(()) };
+    let present = Snapshot::from(&captured.listing);
+    outcome.drift = Some(drift(&held, &present));
+    Ok(())
+}
+
+/// The way from the checkpoint to the present, told as a plan is told.
+fn drift(held: &Snapshot, present: &Snapshot) -> Drift {
+    let plan = RestorePlan::between(held, present, &Reach::default(), &|_, _| true);
+    let added = plan.write.values().filter(|write| write.before.is_none()).count();
+    Drift { added, changed: plan.write.len() - added + plan.chmod.len(), deleted: plan.delete.len() }
+}

@@ -1,0 +1,89 @@
+//! The checkpoint that a restore leads to, read whole, with all that it knows about paths that it does not hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::Result;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::default_rules::DEFAULT_STORE_LIST;
+use crate::model::meta::RuleRecord;
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::snapshot::Snapshot;
+use crate::store::Store;
+use crate::worktree::rules::{RuleSources, Rules, Tracked};
+
+pub struct Target {
+    pub checkpoint: Checkpoint,
+    pub snapshot: Snapshot,
+    /// Paths of the state that followed this one, if this is a safety checkpoint: it looked at each of them, so one
+    /// that it does not hold was not there.
+    pub successor: Snapshot,
+    rules: Rules,
+    ignore_files: BTreeMap<RelPath, Vec<u8>>,
+}
+
+impl Target {
+    /// Reads and checks everything but the contents that a restore will not need.
+    pub fn load(store: &Store, checkpoint: &Checkpoint) -> Result<Self> {
+        let snapshot = store.snapshot(checkpoint)?;
+        let record = store.meta(checkpoint)?.rules;
+        let ignore_files = ignore_files(store, checkpoint, &snapshot)?;
+        let successor = successor(store, checkpoint)?;
+        Ok(Self { checkpoint: checkpoint.clone(), snapshot, successor, rules: rules_of(record), ignore_files })
+    }
+
+    /// Whether a path that this state lacks would be in it, had it been there.
+    pub fn would_hold(&self, path: &RelPath, is_dir: bool, size_bytes: u64) -> bool {
+        let seen = if is_dir { self.successor.dirs.contains_key(path) } else { self.successor.files.contains_key(path) };
+        let ignore_file_of = |dir: &RelPath| self.ignore_files.get(dir).cloned();
+        seen || self.rules.would_capture(path, is_dir, size_bytes, &ignore_file_of)
+    }
+
+    /// Files that must be looked at on disk although a rule of today may leave them out.
+    pub fn files_to_look_at(&self) -> BTreeSet<RelPath> {
+        self.snapshot.files.keys().chain(self.successor.files.keys()).cloned().collect()
+    }
+
+    pub fn dirs_to_make_room_for(&self) -> Vec<RelPath> {
+        self.snapshot.dirs.keys().filter(|path| !path.is_root()).cloned().collect()
+    }
+
+    /// Whether this state has something at a path, or below it.
+    pub fn holds(&self, path: &RelPath) -> bool {
+        self.snapshot.files.contains_key(path) || self.snapshot.dirs.contains_key(path)
+    }
+
+    pub fn id(&self) -> ObjectId {
+        self.checkpoint.id
+    }
+}
+
+fn rules_of(record: RuleRecord) -> Rules {
+    Rules::new(RuleSources {
+        store_list: record.store_list.unwrap_or_else(|| DEFAULT_STORE_LIST.as_bytes().to_vec()),
+        excludes: record.excludes,
+        sensitive_allow: record.sensitive_allow,
+        max_file_size_bytes: record.max_file_size_bytes,
+        tracked: Tracked::none(),
+    })
+}
+
+fn ignore_files(store: &Store, checkpoint: &Checkpoint, snapshot: &Snapshot) -> Result<BTreeMap<RelPath, Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for (path, entry) in snapshot.files.iter().filter(|(path, _)| path.name() == b".gitignore") {
+        let is_file = entry.kind == crate::model::entry::Kind::File;
+        let Some(dir) = path.parent().filter(|_| is_file) else { continue };
+        let (_, bytes) = store.objects().read(&entry.id).map_err(|e| store.damage(checkpoint.id, e.to_string()))?;
+        found.insert(dir, bytes);
+    }
+    Ok(found)
+}
+
+/// The state to which the restore led that this safety checkpoint was taken before. One that is gone tells nothing.
+fn successor(store: &Store, checkpoint: &Checkpoint) -> Result<Snapshot> {
+    let Some(operation) = &checkpoint.record.operation else { return Ok(Snapshot::default()) };
+    let Ok(followed) = crate::store::inventory::read_checkpoint(store.objects(), operation.target) else {
+        return Ok(Snapshot::default());
+    };
+    Ok(store.snapshot(&followed).unwrap_or_default())
+}

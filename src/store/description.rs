@@ -1,0 +1,95 @@
+//! The description of a store: its format and the root that it is for. The path decides; device and inode are hints.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::text::{percent_decode, percent_encode};
+use crate::store::durable;
+use crate::store::layout::Layout;
+
+/// The newest format of a store that this program writes.
+pub const FORMAT: u32 = 1;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    pub format: u32,
+    /// Canonical absolute path, raw bytes.
+    pub root: Vec<u8>,
+    pub created_ms: i64,
+    /// Device and inode of the root when the store was made.
+    pub identity: (u64, u64),
+    /// The user said once that this root is meant although it is dangerous.
+    pub forced: bool,
+}
+
+impl Description {
+    pub fn of_root(root: &Path, created_ms: i64, identity: (u64, u64), forced: bool) -> Self {
+        let root = root.as_os_str().as_encoded_bytes().to_vec();
+        Self { format: FORMAT, root, created_ms, identity, forced }
+    }
+
+    pub fn names(&self, root: &Path) -> bool {
+        self.root == root.as_os_str().as_encoded_bytes()
+    }
+
+    /// Reads the description of a store; `None` if it has none that makes sense.
+    ///
+    /// # Errors
+    /// Only a failure of the system other than that the file is missing.
+    pub fn read(layout: &Layout) -> Result<Option<Self>> {
+        let path = layout.description();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(parse(&text)),
+            Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::InvalidData) => Ok(None),
+            Err(e) => Err(Error::io("read", &path)(e)),
+        }
+    }
+
+    pub fn write(&self, layout: &Layout) -> Result<()> {
+        durable::replace(&layout.description(), render(self).as_bytes())
+    }
+}
+
+/// The format that a description names, however little else of it is understood.
+pub fn format_of(layout: &Layout) -> Option<u32> {
+    let text = std::fs::read_to_string(layout.description()).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
+}
+
+/// Where the root of a store was, for messages.
+pub fn root_of(layout: &Layout) -> Option<PathBuf> {
+    let root = Description::read(layout).ok()??.root;
+    String::from_utf8(root).ok().map(PathBuf::from)
+}
+
+fn render(description: &Description) -> String {
+    let Description { format, root, created_ms, identity: (dev, ino), forced } = description;
+    let forced = if *forced { "forced\n" } else { "" };
+    format!("format {format}\nroot {}\ncreated {created_ms}\nidentity {dev} {ino}\n{forced}", percent_encode(root))
+}
+
+fn parse(text: &str) -> Option<Description> {
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+    let (dev, ino) = value("identity")?.split_once(' ')?;
+    Some(Description {
+        format: value("format")?.parse().ok()?,
+        root: percent_decode(value("root")?)?,
+        created_ms: value("created")?.parse().ok()?,
+        identity: (dev.parse().ok()?, ino.parse().ok()?),
+        forced: text.lines().any(|line| line == "forced"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_comes_back_and_garbage_is_none() {
+        let made = Description::of_root(Path::new("/a b/\u{fc}"), 5, (1, 2), true);
+        assert_eq!(parse(&render(&made)), Some(made));
+        for garbage in ["", "\0\0\0", "format 1\n", "format x\nroot %zz\n"] {
+            assert_eq!(parse(garbage), None, "{garbage:?}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The journal of a restore: what is under way, durable before the first change and gone after the last.
+
+use std::io::ErrorKind;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::Verb;
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::restore_plan::Reach;
+use crate::model::text::{percent_decode, percent_encode};
+use crate::store::durable;
+use crate::store::layout::Layout;
+
+const FIRST_LINE: &str = "checkpoint-journal 1";
+
+/// How far the restore had come when this was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing of the user's was changed yet.
+    Preparing,
+    /// Changes may have begun.
+    Applying,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    pub stage: Stage,
+    pub verb: Verb,
+    pub target: ObjectId,
+    pub safety: ObjectId,
+    pub reach: Reach,
+    /// Names the staging directory: sixteen hex digits.
+    pub staging: String,
+    /// This takes an interrupted restore back, so its target is also where `undo` leads.
+    pub settles: bool,
+}
+
+/// What stands in place of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JournalState {
+    None,
+    Open(Journal),
+    /// There is one, but it cannot be read.
+    Unreadable,
+}
+
+pub fn read(layout: &Layout) -> Result<JournalState> {
+    let path = layout.journal();
+    match std::fs::read(&path) {
+        Ok(bytes) => Ok(parse(&bytes).map_or(JournalState::Unreadable, JournalState::Open)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(JournalState::None),
+        Err(e) => Err(Error::io("read", &path)(e)),
+    }
+}
+
+pub fn write(layout: &Layout, journal: &Journal) -> Result<()> {
+    durable::replace(&layout.journal(), render(journal).as_bytes())
+}
+
+pub fn remove(layout: &Layout) -> Result<()> {
+    let path = layout.journal();
+    match std::fs::remove_file(&path) {
+        Ok(()) => durable::sync_directory(&layout.own()),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(Error::io("remove", &path)(e)),
+    }
+}
+
+fn render(journal: &Journal) -> String {
+    let stage = if journal.stage == Stage::Preparing { "preparing" } else { "applying" };
+    let mut text = format!(
+        "{FIRST_LINE}\nstage {stage}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
+        journal.verb.word(),
+        journal.target,
+        journal.safety,
+        journal.staging
+    );
+    let flags = [
+        ("overlay", journal.reach.overlay),
+        ("special-bits", journal.reach.special_bits),
+        ("settles", journal.settles),
+    ];
+    for (flag, _) in flags.iter().filter(|(_, set)| *set) {
+        text.push_str(flag);
+        text.push('\n');
+    }
+    for path in &journal.reach.paths {
+        text.push_str(&format!("path {}\n", percent_encode(path.as_bytes())));
+    }
+    let sum = xxh3_64(text.as_bytes());
+    format!("{text}sum {sum:016x}\n")
+}
+
+fn parse(bytes: &[u8]) -> Option<Journal> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (body, sum) = text.strip_suffix('\n')?.rsplit_once("sum ")?;
+    if u64::from_str_radix(sum, 16).ok()? != xxh3_64(body.as_bytes()) {
+        return None;
+    }
+    let mut lines = body.lines();
+    if lines.next() != Some(FIRST_LINE) {
+        return None;
+    }
+    let value = |key: &str| body.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+    let flag = |key: &str| body.lines().any(|line| line == key);
+    let paths = body.lines().filter_map(|line| line.strip_prefix("path "));
+    let paths = paths.map(|path| RelPath::new(&percent_decode(path)?).ok()).collect::<Option<_>>()?;
+    Some(Journal {
+        stage: match value("stage")? {
+            "preparing" => Stage::Preparing,
+            "applying" => Stage::Applying,
+            _ => return None,
+        },
+        verb: Verb::from_word(value("verb")?)?,
+        target: ObjectId::from_hex(value("target")?)?,
+        safety: ObjectId::from_hex(value("safety")?)?,
+        reach: Reach { paths, overlay: flag("overlay"), special_bits: flag("special-bits") },
+        staging: value("staging").filter(|name| is_staging_name(name))?.to_owned(),
+        settles: flag("settles"),
+    })
+}
+
+fn is_staging_name(name: &str) -> bool {
+    name.len() == 16 && name.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal() -> Journal {
+        Journal {
+            stage: Stage::Applying,
+            verb: Verb::Restore,
+            target: ObjectId::from_bytes([1; 20]),
+            safety: ObjectId::from_bytes([2; 20]),
+            reach: Reach {
+                paths: vec![RelPath::new(b"a b/\xff\nsum 0").unwrap(), RelPath::root()],
+                overlay: true,
+                special_bits: false,
+            },
+            staging: "0123456789abcdef".to_owned(),
+            settles: true,
+        }
+    }
+
+    #[test]
+    fn a_journal_comes_back_whole_or_not_at_all() {
+        let text = render(&journal());
+        assert_eq!(parse(text.as_bytes()), Some(journal()));
+        for end in 0..text.len() {
+            assert_eq!(parse(&text.as_bytes()[..end]), None, "cut at {end}");
+        }
+        for at in 0..text.len() {
+            let mut flipped = text.clone().into_bytes();
+            flipped[at] ^= 1;
+            assert_ne!(parse(&flipped), Some(journal()), "flipped at {at}");
+        }
+    }
+}

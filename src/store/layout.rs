@@ -1,0 +1,200 @@
+//! Every path in a store, drawn once, and where the store of a root lies. The door to the hash of a root's path.
+//!
+//! ```text
+//! <base>/projects/<key>/checkpoints/<dir-hash>/     the git directory, bare
+//! ├── HEAD  config  info/attributes                 constants, rewritten when they differ
+//! ├── refs/checkpoints/<commit>                     a checkpoint: the file's name is its content
+//! ├── refs/meta/<commit>                            keeps the meta blob alive for git's own gc
+//! ├── refs/pins/<commit>                            a pin
+//! ├── refs/heads/main                               the newest of any kind
+//! ├── objects/pack/pack-*.pack, .idx                one pack a checkpoint, merged later
+//! ├── .gitignore                                    the exclusion list, written once, the user's to edit
+//! ├── checkpoint-manifest.md                        the table for people
+//! └── checkpoint/                                   what git has no place for
+//!     ├── description  lock  journal
+//!     └── stat-cache  left-out  size-gate           derived, may be lost
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// Code units of a key beyond which it is cut and a hash is added.
+const LONGEST_KEY: usize = 200;
+
+/// The store directory of a root under a base. `root` is the root's canonical absolute path.
+pub fn store_dir(base: &Path, root: &Path) -> PathBuf {
+    base.join("projects").join(key(root)).join("checkpoints").join(dir_hash(root))
+}
+
+/// The first 16 hex digits of SHA-256 over the path's bytes.
+pub fn dir_hash(root: &Path) -> String {
+    sha256_hex(root)[..16].to_owned()
+}
+
+/// The folder in which Claude Code keeps a project: each UTF-16 code unit outside `[A-Za-z0-9]` becomes `-`.
+/// Over 200 of them: the first 200, `-`, and the first 8 hex digits of SHA-256 over the path's bytes.
+pub fn key(root: &Path) -> String {
+    let bytes = path_bytes(root);
+    let mut key = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_ascii_alphanumeric() {
+                key.push(c);
+            } else {
+                key.extend(std::iter::repeat_n('-', c.len_utf16()));
+            }
+        }
+        key.extend(std::iter::repeat_n('-', chunk.invalid().len()));
+    }
+    if key.len() > LONGEST_KEY {
+        key.truncate(LONGEST_KEY);
+        key = format!("{key}-{}", &sha256_hex(root)[..8]);
+    }
+    key
+}
+
+fn sha256_hex(root: &Path) -> String {
+    hex::encode(Sha256::digest(path_bytes(root)))
+}
+
+fn path_bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}
+
+/// Paths inside one store.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    dir: PathBuf,
+}
+
+impl Layout {
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn head(&self) -> PathBuf {
+        self.dir.join("HEAD")
+    }
+
+    pub fn config(&self) -> PathBuf {
+        self.dir.join("config")
+    }
+
+    pub fn attributes(&self) -> PathBuf {
+        self.dir.join("info").join("attributes")
+    }
+
+    pub fn objects(&self) -> PathBuf {
+        self.dir.join("objects")
+    }
+
+    /// A file that keeps `objects/info/` from being an empty directory, which Claude Code's clean-up would remove.
+    pub fn objects_keeper(&self) -> PathBuf {
+        self.objects().join("info").join("keep")
+    }
+
+    pub fn packs(&self) -> PathBuf {
+        self.objects().join("pack")
+    }
+
+    pub fn refs(&self) -> PathBuf {
+        self.dir.join("refs")
+    }
+
+    pub fn packed_refs(&self) -> PathBuf {
+        self.dir.join("packed-refs")
+    }
+
+    pub fn exclusion_list(&self) -> PathBuf {
+        self.dir.join(".gitignore")
+    }
+
+    pub fn manifest(&self) -> PathBuf {
+        self.dir.join("checkpoint-manifest.md")
+    }
+
+    pub fn own(&self) -> PathBuf {
+        self.dir.join("checkpoint")
+    }
+
+    pub fn description(&self) -> PathBuf {
+        self.own().join("description")
+    }
+
+    pub fn lock(&self) -> PathBuf {
+        self.own().join("lock")
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.own().join("journal")
+    }
+
+    pub fn stat_cache(&self) -> PathBuf {
+        self.own().join("stat-cache")
+    }
+
+    pub fn left_out(&self) -> PathBuf {
+        self.own().join("left-out")
+    }
+
+    pub fn size_gate(&self) -> PathBuf {
+        self.own().join("size-gate")
+    }
+
+    /// Directories that a store needs, parents first.
+    pub fn directories(&self) -> Vec<PathBuf> {
+        let refs = self.refs();
+        vec![
+            self.dir.clone(),
+            self.dir.join("info"),
+            self.objects(),
+            self.objects().join("info"),
+            self.packs(),
+            refs.join("heads"),
+            refs.join("checkpoints"),
+            refs.join("meta"),
+            refs.join("pins"),
+            refs.clone(),
+            self.own(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_is_the_folder_of_claude_code() {
+        for (root, expected) in [
+            ("/home/u/my_app", "-home-u-my-app"),
+            ("/a.b c", "-a-b-c"),
+            ("/gr\u{fc}n", "-gr-n"),
+            ("/\u{1f600}", "---"),
+        ] {
+            assert_eq!(key(Path::new(root)), expected, "{root}");
+        }
+    }
+
+    #[test]
+    fn a_long_key_is_cut_and_told_apart_by_a_hash() {
+        let long = format!("/{}", "a".repeat(250));
+        let made = key(Path::new(&long));
+        assert_eq!(made.len(), 200 + 1 + 8);
+        assert_ne!(made, key(Path::new(&format!("{long}b"))));
+        assert_eq!(key(Path::new(&format!("/{}", "a".repeat(199)))).len(), 200);
+    }
+
+    #[test]
+    fn the_dir_hash_is_what_the_shell_formula_gives() {
+        // printf %s /absolute/path/to/project | sha256sum | cut -c1-16
+        assert_eq!(dir_hash(Path::new("/absolute/path/to/project")), SHELL_FORMULA);
+    }
+
+    const SHELL_FORMULA: &str = "85672760c9f4d4dc";
+}

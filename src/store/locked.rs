@@ -1,0 +1,168 @@
+//! The store while its lock is held: the only type with methods that change anything.
+
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::{Checkpoint, Record};
+use crate::model::manifest;
+use crate::model::message;
+use crate::model::object_id::ObjectId;
+use crate::store::commit_codec;
+use crate::store::description;
+use crate::store::durable;
+use crate::store::hash::ObjectKind;
+use crate::store::inventory::Inventory;
+use crate::store::journal::{self, Journal, JournalState};
+use crate::store::lock::{self, LockGuard};
+use crate::store::pack_writer::PackWriter;
+use crate::store::recover::{self, Recovery};
+use crate::store::refs::{self, Family};
+use crate::store::stat_cache::{self, StatCache};
+use crate::store::{Store, skeleton};
+
+/// Proof that this process alone may change the store.
+pub struct LockedStore<'s> {
+    store: &'s Store,
+    _lock: LockGuard,
+    inventory: Inventory,
+    recovery: Recovery,
+}
+
+impl<'s> LockedStore<'s> {
+    /// Waits for the lock, heals what is derived or constant, and reads the list of checkpoints.
+    pub(super) fn acquire(store: &'s Store, wait: Duration, holder: &str) -> Result<Self> {
+        let layout = store.layout();
+        let lock = lock::acquire(&layout.lock(), wait, holder)?;
+        match description::format_of(layout) {
+            Some(found) if found > description::FORMAT => {
+                let supported = description::FORMAT;
+                return Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported });
+            }
+            _ => {}
+        }
+        skeleton::heal(layout)?;
+        refs::unpack(layout)?;
+        let mut inventory = Inventory::read(layout, store.objects())?;
+        let recovery = recover::run(store, &mut inventory)?;
+        Ok(Self { store, _lock: lock, inventory, recovery })
+    }
+
+    pub fn store(&self) -> &'s Store {
+        self.store
+    }
+
+    pub fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    /// What taking the lock had to mend.
+    pub fn recovery(&self) -> &Recovery {
+        &self.recovery
+    }
+
+    pub fn begin_pack(&self) -> Result<PackWriter<'s>> {
+        PackWriter::begin(&self.store.layout().objects(), self.store.objects())
+    }
+
+    /// Makes a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in the order that survives
+    /// a kill at any point. `announce` is told the id before the ref is written. The sequence number is given here.
+    pub fn record(&mut self, new: NewCheckpoint, announce: &mut dyn FnMut(ObjectId) -> Result<()>) -> Result<Checkpoint> {
+        let NewCheckpoint { mut pack, tree, meta, mut record } = new;
+        record.sequence = self.inventory.next_sequence();
+        let meta = meta.map(|bytes| pack.add(ObjectKind::Blob, &bytes)).transpose()?;
+        let text = message::render(&record, meta);
+        let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
+        let id = pack.add(ObjectKind::Commit, &commit)?;
+        let published = pack.finish()?;
+        announce(id)?;
+        let layout = self.store.layout();
+        if let Some(meta) = meta {
+            refs::write(layout, Family::Meta, id, meta)?;
+        }
+        self.keep_foreign_main()?;
+        refs::write(layout, Family::Checkpoints, id, id)?;
+        if let Some(stamp) = published {
+            // A user's own `git gc` may have taken a pack that no ref named yet.
+            let pack = layout.packs().join(format!("{}.pack", stamp.name));
+            std::fs::metadata(&pack).map_err(Error::io("find the pack just written", &pack))?;
+        }
+        self.store.objects().refresh();
+        let checkpoint = Checkpoint { id, tree, meta, record, pinned: false };
+        self.inventory.checkpoints.push(checkpoint.clone());
+        Ok(checkpoint)
+    }
+
+    /// A commit that plain git put on `main` is no garbage: it keeps a ref before `main` moves on.
+    fn keep_foreign_main(&self) -> Result<()> {
+        let layout = self.store.layout();
+        let Some(main) = refs::read_main(layout)? else { return Ok(()) };
+        if self.inventory.get(main).is_none() && self.store.objects().contains(&main) {
+            let ours = crate::store::inventory::read_checkpoint(self.store.objects(), main).is_ok();
+            if !ours {
+                refs::write(layout, Family::Foreign, main, main)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings `main` and the manifest up to date with the list.
+    pub fn write_derived(&self) -> Result<()> {
+        let layout = self.store.layout();
+        if let Some(newest) = self.inventory.newest() {
+            refs::write_main(layout, newest.id)?;
+        }
+        self.write_manifest()
+    }
+
+    fn write_manifest(&self) -> Result<()> {
+        let text = manifest::render(&self.inventory.checkpoints);
+        durable::replace(&self.store.layout().manifest(), text.as_bytes())
+    }
+
+    /// Drops checkpoints: out of the manifest first, then their refs, so that no row calls them back.
+    /// Their objects go when the store is pruned.
+    pub fn drop_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.inventory.checkpoints.retain(|c| !ids.contains(&c.id));
+        self.write_derived()?;
+        let layout = self.store.layout();
+        for id in ids {
+            for family in [Family::Checkpoints, Family::Pins, Family::Meta] {
+                refs::remove(layout, family, *id)?;
+            }
+        }
+        refs::sync(layout)
+    }
+
+    pub fn write_stat_cache(&self, cache: &StatCache) -> Result<()> {
+        stat_cache::write(self.store.layout(), cache)
+    }
+
+    pub fn write_left_out(&self, text: &str) -> Result<()> {
+        durable::replace(&self.store.layout().left_out(), text.as_bytes())
+    }
+
+    pub fn journal(&self) -> Result<JournalState> {
+        journal::read(self.store.layout())
+    }
+
+    pub fn write_journal(&self, journal: &Journal) -> Result<()> {
+        journal::write(self.store.layout(), journal)
+    }
+
+    pub fn remove_journal(&self) -> Result<()> {
+        journal::remove(self.store.layout())
+    }
+}
+
+/// A tree whose objects were given to `pack`, with all that is to be said about it.
+pub struct NewCheckpoint<'s> {
+    pub pack: PackWriter<'s>,
+    pub tree: ObjectId,
+    /// Bytes of the meta blob, where there is something to say.
+    pub meta: Option<Vec<u8>>,
+    /// Its sequence number is not looked at.
+    pub record: Record,
+}

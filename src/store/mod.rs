@@ -1,0 +1,149 @@
+//! The directory that we own: a bare git repository with one ref a checkpoint. It knows nothing of working directories.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::meta::Meta;
+use crate::model::meta_text;
+use crate::model::object_id::ObjectId;
+use crate::model::snapshot::Snapshot;
+
+pub mod commit_codec;
+pub mod deflate;
+pub mod description;
+pub mod directories;
+pub mod durable;
+pub mod guard;
+pub mod hash;
+pub mod inventory;
+pub mod journal;
+pub mod layout;
+pub mod lock;
+pub mod locked;
+pub mod objects;
+pub mod pack_index;
+pub mod pack_reader;
+pub mod pack_writer;
+pub mod recover;
+pub mod refs;
+pub mod repack;
+pub mod size_gate;
+pub mod skeleton;
+pub mod stat_cache;
+pub mod tree_codec;
+pub mod trees;
+pub mod usage;
+
+use description::Description;
+use inventory::Inventory;
+use journal::JournalState;
+use layout::Layout;
+use locked::LockedStore;
+use objects::Objects;
+
+/// A store that is there, open for reading. Nothing here writes or waits.
+pub struct Store {
+    layout: Layout,
+    objects: Objects,
+}
+
+impl Store {
+    /// Opens the store in `dir`; `None` if there is none.
+    ///
+    /// # Errors
+    /// A store that belongs to another user or holds something planted is refused.
+    pub fn open(dir: PathBuf) -> Result<Option<Self>> {
+        let layout = Layout::new(dir);
+        if !guard::is_store(&layout)? {
+            return Ok(None);
+        }
+        guard::check(&layout)?;
+        let objects = Objects::open(&layout.objects())?;
+        Ok(Some(Self { layout, objects }))
+    }
+
+    /// Opens the store in `dir`, and makes it first where there is none.
+    pub fn open_or_create(dir: PathBuf, description: &Description) -> Result<Self> {
+        if let Some(store) = Self::open(dir.clone())? {
+            return Ok(store);
+        }
+        let layout = Layout::new(dir);
+        skeleton::heal(&layout)?;
+        skeleton::write_exclusion_list(&layout)?;
+        description.write(&layout)?;
+        guard::check(&layout)?;
+        let objects = Objects::open(&layout.objects())?;
+        Ok(Self { layout, objects })
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.layout.dir()
+    }
+
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    pub fn description(&self) -> Result<Option<Description>> {
+        Description::read(&self.layout)
+    }
+
+    pub fn inventory(&self) -> Result<Inventory> {
+        Inventory::read(&self.layout, &self.objects)
+    }
+
+    pub fn journal(&self) -> Result<JournalState> {
+        journal::read(&self.layout)
+    }
+
+    /// Waits for the exclusive lock and heals what is derived.
+    pub fn lock(&self, wait: Duration, holder: &str) -> Result<LockedStore<'_>> {
+        LockedStore::acquire(self, wait, holder)
+    }
+
+    /// What a tree cannot hold; the standard one where the checkpoint names none.
+    ///
+    /// # Errors
+    /// A meta that is named and cannot be read makes the checkpoint damaged.
+    pub fn meta(&self, checkpoint: &Checkpoint) -> Result<Meta> {
+        let Some(id) = checkpoint.meta else { return Ok(Meta::default()) };
+        let read = self.objects.read(&id).map_err(|e| e.to_string());
+        let meta = read.and_then(|(_, bytes)| meta_text::parse(&bytes));
+        meta.map_err(|why| self.damage(checkpoint.id, why))
+    }
+
+    /// The whole state that a checkpoint holds: every tree is read and checked, its meta too.
+    pub fn snapshot(&self, checkpoint: &Checkpoint) -> Result<Snapshot> {
+        let read = trees::read_snapshot(&self.objects, checkpoint.tree);
+        let mut snapshot = read.map_err(|why| self.damage(checkpoint.id, why))?;
+        self.meta(checkpoint)?.complete(&mut snapshot);
+        Ok(snapshot)
+    }
+
+    /// The failure for something of a checkpoint that cannot be read.
+    pub fn damage(&self, checkpoint: ObjectId, why: String) -> Error {
+        inventory::damage_or_eviction(&self.layout, checkpoint, why)
+    }
+
+    /// The exclusion list as it stands; without one the built-in list.
+    pub fn exclusion_list(&self) -> Vec<u8> {
+        let built_in = || crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes().to_vec();
+        std::fs::read(self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
+    }
+
+    /// The cache of the last scan, if there is one that adds up.
+    pub fn stat_cache(&self) -> Option<stat_cache::StatCache> {
+        stat_cache::read(&self.layout)
+    }
+
+    /// What was left out by rule when that was last told, in the words of then.
+    pub fn left_out(&self) -> Option<String> {
+        std::fs::read_to_string(self.layout.left_out()).ok()
+    }
+}

@@ -1,0 +1,115 @@
+//! What taking the lock mends: refs that only the manifest or the packs still remember, and leftovers of killed runs.
+
+use crate::error::{Error, Result};
+use crate::model::manifest;
+use crate::model::object_id::ObjectId;
+use crate::store::Store;
+use crate::store::inventory::{Inventory, read_checkpoint};
+use crate::store::refs::{self, Family, Value};
+use crate::store::repack;
+use crate::store::trees;
+
+/// What had to be mended, for one warning each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Checkpoints whose ref was gone.
+    pub refs_restored: Vec<ObjectId>,
+    /// The manifest could not be read, or had lost rows.
+    pub manifest_rebuilt: bool,
+}
+
+/// Runs under the lock.
+pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
+    repack::sweep_temporaries(&store.layout().objects())?;
+    mend_refs(store, inventory)?;
+    let before = read_manifest(store)?;
+    let lost = match &before {
+        ManifestState::Readable(text) => ids_of_rows(store, text),
+        // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
+        ManifestState::Unreadable | ManifestState::Missing => store.objects().commits(),
+    };
+    let mut recovery = Recovery::default();
+    for id in lost {
+        if restore_ref(store, inventory, id)? {
+            recovery.refs_restored.push(id);
+        }
+    }
+    inventory.sort();
+    let expected = manifest::render(&inventory.checkpoints);
+    let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
+    if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
+        recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
+        crate::store::durable::replace(&store.layout().manifest(), expected.as_bytes())?;
+    }
+    Ok(recovery)
+}
+
+/// Refs whose file is torn get their content from their name; meta refs that are gone from the commit's trailer.
+fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
+    let layout = store.layout();
+    for (id, value) in refs::read_family(layout, Family::Checkpoints)? {
+        if value != Value::Id(id) {
+            refs::write(layout, Family::Checkpoints, id, id)?;
+        }
+    }
+    for (id, value) in refs::read_family(layout, Family::Pins)? {
+        if value != Value::Id(id) {
+            refs::write(layout, Family::Pins, id, id)?;
+        }
+    }
+    let metas = refs::read_family(layout, Family::Meta)?;
+    for checkpoint in &inventory.checkpoints {
+        let Some(meta) = checkpoint.meta else { continue };
+        if metas.get(&checkpoint.id) != Some(&Value::Id(meta)) {
+            refs::write(layout, Family::Meta, checkpoint.id, meta)?;
+        }
+    }
+    for id in metas.keys().filter(|id| inventory.get(**id).is_none()) {
+        // A damaged checkpoint keeps its meta: it may become readable again.
+        if !inventory.damaged.iter().any(|damaged| damaged.id == *id) {
+            refs::remove(layout, Family::Meta, *id)?;
+        }
+    }
+    Ok(())
+}
+
+enum ManifestState {
+    Readable(String),
+    Unreadable,
+    Missing,
+}
+
+fn read_manifest(store: &Store) -> Result<ManifestState> {
+    let path = store.layout().manifest();
+    match std::fs::read(&path) {
+        Ok(bytes) if manifest::is_readable(&bytes) => {
+            Ok(ManifestState::Readable(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+        Ok(_) => Ok(ManifestState::Unreadable),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(ManifestState::Missing),
+        Err(e) => Err(Error::io("read", &path)(e)),
+    }
+}
+
+/// Commits that rows of the manifest name.
+fn ids_of_rows(store: &Store, text: &str) -> Vec<ObjectId> {
+    manifest::ids(text).iter().flat_map(|prefix| store.objects().by_prefix(prefix)).collect()
+}
+
+/// Gives a checkpoint of ours its ref back, if it has none and can be read whole.
+fn restore_ref(store: &Store, inventory: &mut Inventory, id: ObjectId) -> Result<bool> {
+    let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id);
+    if known {
+        return Ok(false);
+    }
+    let Ok(checkpoint) = read_checkpoint(store.objects(), id) else { return Ok(false) };
+    if trees::read_snapshot(store.objects(), checkpoint.tree).is_err() {
+        return Ok(false);
+    }
+    if let Some(meta) = checkpoint.meta {
+        refs::write(store.layout(), Family::Meta, id, meta)?;
+    }
+    refs::write(store.layout(), Family::Checkpoints, id, id)?;
+    inventory.checkpoints.push(checkpoint);
+    Ok(true)
+}

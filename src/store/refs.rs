@@ -1,0 +1,209 @@
+//! References as files: the name of a ref under `refs/checkpoints` is itself the commit, so a torn file loses nothing.
+//!
+//! Refs are read and written here and not through libgit2, because libgit2 passes over a damaged ref in silence
+//! and one bad line in `packed-refs` hides all of them from it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::object_id::ObjectId;
+use crate::store::directories;
+use crate::store::durable;
+use crate::store::layout::Layout;
+
+/// Families of refs whose last component is the id of a checkpoint's commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    Checkpoints,
+    Meta,
+    Pins,
+    /// A commit that another program put on `main`: kept until somebody decides about it.
+    Foreign,
+}
+
+impl Family {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Checkpoints => "checkpoints",
+            Self::Meta => "meta",
+            Self::Pins => "pins",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+/// What a ref file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    Id(ObjectId),
+    /// Empty, cut or garbage.
+    Torn,
+}
+
+/// Reads one family: by the id in the name, what the file says. Files with other names are no refs of ours.
+pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, Value>> {
+    let folder = layout.refs().join(family.folder());
+    let mut found = BTreeMap::new();
+    for (name, value) in packed(layout)? {
+        let id = name.strip_prefix(&format!("refs/{}/", family.folder())).and_then(ObjectId::from_hex);
+        found.extend(id.map(|id| (id, Value::Id(value))));
+    }
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(found),
+        Err(e) => return Err(Error::io("read", &folder)(e)),
+    };
+    for entry in entries {
+        let name = entry.map_err(Error::io("read", &folder))?.file_name();
+        let Some(id) = name.to_str().and_then(ObjectId::from_hex) else { continue };
+        if let Some(value) = read_file(&folder.join(&name))? {
+            found.insert(id, value);
+        }
+    }
+    Ok(found)
+}
+
+/// The commit that `main` names, if it names one.
+pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
+    let loose = read_file(&main_path(layout))?;
+    if let Some(Value::Id(id)) = loose {
+        return Ok(Some(id));
+    }
+    Ok(packed(layout)?.get("refs/heads/main").copied())
+}
+
+pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
+    durable::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
+}
+
+pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
+    durable::replace_through(&layout.own(), &main_path(layout), format!("{commit}\n").as_bytes())
+}
+
+/// Removes one ref; one that is gone already is no error. Packed refs must have been unpacked before.
+pub fn remove(layout: &Layout, family: Family, name: ObjectId) -> Result<()> {
+    let path = path(layout, family, name);
+    match std::fs::remove_file(&path) {
+        Ok(()) => Ok(()),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(Error::io("remove", &path)(e)),
+    }
+}
+
+/// Makes removals of refs durable.
+pub fn sync(layout: &Layout) -> Result<()> {
+    for family in [Family::Checkpoints, Family::Meta, Family::Pins] {
+        durable::sync_directory(&layout.refs().join(family.folder()))?;
+    }
+    Ok(())
+}
+
+/// Turns `packed-refs`, which a user's own `git gc` may have left, into files of one ref each.
+pub fn unpack(layout: &Layout) -> Result<()> {
+    let packed_file = layout.packed_refs();
+    if !packed_file.exists() {
+        return Ok(());
+    }
+    for (name, id) in packed(layout)? {
+        let path = layout.dir().join(&name);
+        if !path.exists() {
+            let parent = path.parent().unwrap_or(layout.dir());
+            directories::create_private(parent)?;
+            durable::replace_through(&layout.own(), &path, format!("{id}\n").as_bytes())?;
+        }
+    }
+    std::fs::remove_file(&packed_file).map_err(Error::io("remove", &packed_file))
+}
+
+/// Every value of every ref but those named after a commit in `gone`, and of HEAD if it is detached:
+/// the roots of all that must stay.
+///
+/// # Errors
+/// A ref outside our own families that cannot be read: nothing may be dropped then.
+pub fn roots(layout: &Layout, gone: &HashSet<ObjectId>) -> Result<Vec<ObjectId>> {
+    let is_gone = |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
+    let kept = packed(layout)?.into_iter().filter(|(name, _)| !is_gone(name));
+    let mut roots: Vec<ObjectId> = kept.map(|(_, id)| id).collect();
+    let head = layout.head();
+    if let Some(Value::Id(id)) = read_file(&head)? {
+        roots.push(id);
+    }
+    let mut folders = vec![layout.refs()];
+    while let Some(folder) = folders.pop() {
+        for entry in list(&folder)? {
+            let path = entry.path();
+            if entry.file_type().map_err(Error::io("stat", &path))?.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if !path.file_name().and_then(|name| name.to_str()).is_some_and(is_gone) {
+                roots.extend(root_of(&path)?);
+            }
+        }
+    }
+    Ok(roots)
+}
+
+fn root_of(path: &Path) -> Result<Option<ObjectId>> {
+    let by_name = || path.file_name().and_then(|name| ObjectId::from_hex(name.to_str()?));
+    match read_file(path)? {
+        Some(Value::Id(id)) => Ok(Some(id)),
+        Some(Value::Torn) if by_name().is_some() => Ok(by_name()),
+        Some(Value::Torn) if path.ends_with("refs/heads/main") => Ok(None),
+        Some(Value::Torn) => {
+            Err(Error::Damaged { what: format!("ref {}", path.display()), why: "it names no object".into() })
+        }
+        None => Ok(None),
+    }
+}
+
+fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => entries.collect::<std::io::Result<_>>().map_err(Error::io("read", folder)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(e) => Err(Error::io("read", folder)(e)),
+    }
+}
+
+fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
+    layout.refs().join(family.folder()).join(name.to_hex())
+}
+
+fn main_path(layout: &Layout) -> PathBuf {
+    layout.refs().join("heads").join("main")
+}
+
+fn read_file(path: &Path) -> Result<Option<Value>> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) => return Err(Error::io("read", path)(e)),
+    };
+    let id = std::str::from_utf8(&bytes).ok().and_then(|text| ObjectId::from_hex(text.trim_end()));
+    Ok(Some(id.map_or(Value::Torn, Value::Id)))
+}
+
+/// `packed-refs` by name. Lines that make no sense are passed over, each alone.
+fn packed(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
+    let path = layout.packed_refs();
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(e) => return Err(Error::io("read", &path)(e)),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let refs = text.lines().filter_map(|line| {
+        let (id, name) = line.split_once(' ')?;
+        let safe = name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
+        safe.then_some((name.to_owned(), ObjectId::from_hex(id)?))
+    });
+    Ok(refs.collect())
+}
+
+/// Whether a checkpoint has its ref.
+pub fn exists(layout: &Layout, checkpoint: ObjectId) -> bool {
+    path(layout, Family::Checkpoints, checkpoint).exists()
+        || packed(layout).is_ok_and(|refs| refs.contains_key(&format!("refs/checkpoints/{checkpoint}")))
+}

@@ -1,0 +1,75 @@
+//! What every store has whether or not a checkpoint was made: directories and constant files, made and healed alike.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::model::default_rules::DEFAULT_STORE_LIST;
+use crate::store::directories;
+use crate::store::durable;
+use crate::store::layout::Layout;
+
+const HEAD: &str = "ref: refs/heads/main\n";
+/// Plain git may be used with a work tree on this store: it must not change a byte on the way.
+const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding -eol\n";
+const KEEPER: &str = "This file keeps a directory that git needs from being empty.\n";
+
+/// What git's fsck calls errors in the user's own files; in a store they are none.
+const FSCK_IGNORED: [&str; 13] = [
+    "gitmodulesBlob",
+    "gitmodulesLarge",
+    "gitmodulesMissing",
+    "gitmodulesName",
+    "gitmodulesParse",
+    "gitmodulesPath",
+    "gitmodulesSymlink",
+    "gitmodulesUpdate",
+    "gitmodulesUrl",
+    "gitattributesSymlink",
+    "gitignoreSymlink",
+    "mailmapSymlink",
+    "zeroPaddedFilemode",
+];
+
+/// Makes what is missing, mends what differs, and takes from others any right to the store.
+pub fn heal(layout: &Layout) -> Result<()> {
+    for dir in layout.directories() {
+        directories::create_private(&dir)?;
+    }
+    directories::make_private(layout.dir())?;
+    keep(&layout.head(), HEAD.as_bytes())?;
+    keep(&layout.config(), config(layout).as_bytes())?;
+    keep(&layout.attributes(), ATTRIBUTES.as_bytes())?;
+    keep(&layout.objects_keeper(), KEEPER.as_bytes())
+}
+
+/// Writes the exclusion list of a new store. It is the user's from then on: an emptied one stays empty.
+pub fn write_exclusion_list(layout: &Layout) -> Result<()> {
+    let path = layout.exclusion_list();
+    if path.exists() { Ok(()) } else { durable::replace(&path, DEFAULT_STORE_LIST.as_bytes()) }
+}
+
+fn keep(path: &Path, expected: &[u8]) -> Result<()> {
+    match std::fs::read(path) {
+        Ok(found) if found == expected => Ok(()),
+        Ok(_) => durable::replace(path, expected),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => durable::replace(path, expected),
+        Err(e) => Err(Error::io("read", path)(e)),
+    }
+}
+
+fn config(layout: &Layout) -> String {
+    let list = quote(&layout.exclusion_list());
+    let fsck: String = FSCK_IGNORED.iter().map(|id| format!("\t{id} = ignore\n")).collect();
+    format!(
+        "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tlogAllRefUpdates = false\n\
+         \tautocrlf = false\n\tsafecrlf = false\n\texcludesFile = \"{list}\"\n\
+         [gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n[commit]\n\tgpgSign = false\n\
+         [fsck]\n{fsck}"
+    )
+}
+
+/// A path inside double quotes of a git config.
+fn quote(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t")
+}

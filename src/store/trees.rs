@@ -1,0 +1,121 @@
+//! Git trees from a listing, and a state by path from git trees.
+
+use crate::model::entry::{Entry, Kind, git_mode};
+use crate::model::listing::Listing;
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::snapshot::Snapshot;
+use crate::model::tree_change::TreeChange;
+use crate::store::hash::ObjectKind;
+use crate::store::objects::Objects;
+use crate::store::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
+
+/// Computes the tree of every directory, children first, and gives each to `put`, which answers with its id.
+/// Every file's blob must be known. Directories without a file below them get no tree, except the root.
+pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<ObjectId, E>) -> Result<ObjectId, E> {
+    // Parents have smaller indexes than their children, so backwards means children first.
+    for index in (0..listing.dirs.len()).rev() {
+        let mut entries = entries_of(listing, index);
+        if !entries.is_empty() {
+            listing.dirs[index].tree = Some(put(&tree_codec::encode(&mut entries))?);
+        }
+    }
+    match listing.dirs[0].tree {
+        Some(root) => Ok(root),
+        None => put(&[]),
+    }
+}
+
+fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
+    let dir = &listing.dirs[index];
+    let files = dir.files.iter().filter_map(|file| {
+        Some(TreeEntry { mode: git_mode(file.kind, file.stat.perm()), name: file.name.clone(), id: file.id? })
+    });
+    let dirs = dir.dirs.iter().filter_map(|child| {
+        let child = &listing.dirs[*child];
+        Some(TreeEntry { mode: MODE_DIRECTORY, name: child.name.clone(), id: child.tree? })
+    });
+    files.chain(dirs).collect()
+}
+
+/// Reads every tree below `root`. Permission bits are those that git knows, sizes are unknown and left at zero;
+/// directories are for the meta to complete. Another repository's commit, which plain git may have recorded for a
+/// nested repository, holds no bytes and is passed over.
+///
+/// # Errors
+/// In words: a tree that is missing, damaged, or holds a name that must not be written to a disk.
+pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, String> {
+    let mut snapshot = Snapshot::default();
+    let mut pending = vec![(RelPath::root(), root)];
+    while let Some((path, id)) = pending.pop() {
+        for entry in read_tree(objects, id).map_err(|why| format!("{path}: {why}"))? {
+            let path = path.join(&entry.name);
+            let (kind, perm) = match entry.mode {
+                MODE_DIRECTORY => {
+                    pending.push((path, entry.id));
+                    continue;
+                }
+                MODE_GITLINK => continue,
+                MODE_SYMLINK => (Kind::Symlink, 0o777),
+                MODE_EXECUTABLE => (Kind::File, 0o755),
+                _ => (Kind::File, 0o644),
+            };
+            snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
+        }
+    }
+    Ok(snapshot)
+}
+
+/// One tree, checked.
+pub fn read_tree(objects: &Objects, id: ObjectId) -> Result<Vec<TreeEntry>, String> {
+    let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
+    if kind != ObjectKind::Tree {
+        return Err(format!("{} is no tree", id.short()));
+    }
+    tree_codec::parse(&bytes)
+}
+
+/// Files that differ between two trees: path, before, after. Equal subtrees are not read.
+pub fn diff(objects: &Objects, before: Option<ObjectId>, after: Option<ObjectId>) -> Result<Vec<TreeChange>, String> {
+    let mut changes = Vec::new();
+    let mut pending = vec![(RelPath::root(), before, after)];
+    while let Some((path, before, after)) = pending.pop() {
+        if before == after {
+            continue;
+        }
+        let (before, after) = (side(objects, before)?, side(objects, after)?);
+        let mut names: Vec<&[u8]> = before.iter().chain(&after).map(|entry| &*entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let find = |side: &[TreeEntry]| side.iter().find(|entry| &*entry.name == name).cloned();
+            compare(path.join(name), find(&before), find(&after), &mut pending, &mut changes);
+        }
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}
+
+type PendingPair = (RelPath, Option<ObjectId>, Option<ObjectId>);
+
+fn side(objects: &Objects, tree: Option<ObjectId>) -> Result<Vec<TreeEntry>, String> {
+    tree.map_or(Ok(Vec::new()), |id| read_tree(objects, id))
+}
+
+fn compare(
+    path: RelPath,
+    before: Option<TreeEntry>,
+    after: Option<TreeEntry>,
+    pending: &mut Vec<PendingPair>,
+    changes: &mut Vec<TreeChange>,
+) {
+    let tree = |entry: &Option<TreeEntry>| entry.as_ref().filter(|e| e.is_directory()).map(|e| e.id);
+    let blob = |entry: &Option<TreeEntry>| entry.as_ref().filter(|e| !e.is_directory()).map(|e| (e.mode, e.id));
+    if tree(&before) != tree(&after) {
+        pending.push((path.clone(), tree(&before), tree(&after)));
+    }
+    if blob(&before) != blob(&after) {
+        changes.push(TreeChange { path, before: blob(&before), after: blob(&after) });
+    }
+}
+

@@ -1,0 +1,260 @@
+//! Outcomes in sentences: what goes to stdout as the result, and what is said beside it.
+
+use crate::error::Error;
+use crate::model::checkpoint::{Checkpoint, Verb};
+use crate::model::manifest;
+use crate::model::rel_path::RelPath;
+use crate::model::text::escape;
+use crate::model::time::{age, utc_seconds};
+use crate::ops::create::{CreateOutcome, Evicted, Skipped};
+use crate::ops::left_out::LeftOut;
+use crate::ops::list::{ListOutcome, ShowOutcome};
+use crate::ops::prune::PruneOutcome;
+use crate::ops::restore::RestoreOutcome;
+use crate::ops::status::StatusOutcome;
+use crate::ops::warning::{Warning, thousands};
+use crate::view::format::{Paint, count, size};
+use crate::view::{plan, table};
+
+/// What a command says: the result, and talk about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    pub result: String,
+    pub talk: String,
+}
+
+pub fn create(outcome: &CreateOutcome, millis: u128) -> Said {
+    let Some(checkpoint) = &outcome.checkpoint else { return Said::default() };
+    let result = format!("{}\n", checkpoint.id.short());
+    if outcome.skipped == Some(Skipped::Dedup) {
+        return Said { result, talk: String::new() };
+    }
+    let counts = &outcome.counts;
+    let record = &checkpoint.record;
+    let mut talk = format!(
+        "{} ({}): +{} ~{} -{}, {}, {}, {millis} ms\n",
+        escape(&record.reason),
+        escape(&record.source),
+        counts.added,
+        counts.changed,
+        counts.deleted,
+        count_files(counts.files),
+        size(counts.content_bytes),
+    );
+    if outcome.left_out_changed {
+        talk.push_str(&left_out(&outcome.left_out));
+    }
+    talk.push_str(&evicted(&outcome.evicted));
+    Said { result, talk }
+}
+
+fn count_files(files: u64) -> String {
+    format!("{} {}", thousands(files), if files == 1 { "file" } else { "files" })
+}
+
+/// `left out: build/ dist/ and 3 files`; secrets are named.
+pub fn left_out(left_out: &LeftOut) -> String {
+    const NAMED: usize = 8;
+    let mut text = String::new();
+    if !left_out.secrets.is_empty() {
+        text.push_str(&format!("left out as sensitive: {}\n", join(left_out.secrets.iter())));
+    }
+    let dirs: Vec<String> = left_out.directories.iter().take(NAMED).map(|dir| format!("{dir}/")).collect();
+    let more = left_out.directories.len().saturating_sub(NAMED);
+    let mut parts = vec![dirs.join(" ")];
+    if more > 0 {
+        parts.push(count(more, "more directory", "more directories"));
+    }
+    if !left_out.files.is_empty() {
+        parts.push(count(left_out.files.len(), "file", "files"));
+    }
+    parts.retain(|part| !part.is_empty());
+    if !parts.is_empty() {
+        text.push_str(&format!("left out: {}\n", parts.join(" and ")));
+    }
+    text
+}
+
+fn join<'p>(paths: impl Iterator<Item = &'p RelPath>) -> String {
+    paths.map(RelPath::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn evicted(evicted: &[Evicted]) -> String {
+    if evicted.is_empty() {
+        return String::new();
+    }
+    let ids: Vec<String> = evicted.iter().map(|gone| gone.id.short()).collect();
+    format!("evicted {}: {}\n", count(ids.len(), "checkpoint", "checkpoints"), ids.join(" "))
+}
+
+/// The piped form: byte for byte the table of the manifest, newest first.
+pub fn list_markdown(outcome: &ListOutcome) -> Said {
+    Said { result: manifest::render(&outcome.checkpoints), talk: String::new() }
+}
+
+pub fn list_table(outcome: &ListOutcome, now_ms: i64, paint: Paint) -> Said {
+    Said { result: table::render(&outcome.checkpoints, &outcome.damaged, now_ms, paint), talk: String::new() }
+}
+
+pub fn show(outcome: &ShowOutcome, now_ms: i64) -> Said {
+    let Checkpoint { id, tree, record, pinned, .. } = &outcome.checkpoint;
+    let mut text = format!(
+        "checkpoint {id}\ntree       {tree}\nreason     {}\nsource     {}\ntime       {} UTC ({} ago)\nkind       {}\n\
+         coverage   {}\nholds      {}, {}\n",
+        escape(&record.reason),
+        escape(&record.source),
+        utc_seconds(record.time_ms),
+        age(record.time_ms, now_ms),
+        record.kind.word(),
+        record.coverage.word(),
+        count_files(record.files),
+        size(record.content_bytes),
+    );
+    if *pinned {
+        text.push_str("pinned     yes\n");
+    }
+    if let Some(operation) = &record.operation {
+        text.push_str(&format!("taken for  {} of {}", operation.verb.word(), operation.target.short()));
+        let paths = join(operation.paths.iter());
+        text.push_str(&if paths.is_empty() { "\n".to_owned() } else { format!(" ({paths})\n") });
+    }
+    for (path, standing) in &outcome.meta.uncaptured {
+        text.push_str(&format!("not captured: {path} ({})\n", standing.why.in_words()));
+    }
+    match &outcome.before {
+        Some(before) => text.push_str(&format!("\nagainst {} before it:\n", before.id.short())),
+        None => text.push_str("\nthe first one; everything is new:\n"),
+    }
+    for change in &outcome.changes {
+        let sign = match (&change.before, &change.after) {
+            (None, _) => "+",
+            (_, None) => "-",
+            _ => "~",
+        };
+        text.push_str(&format!("  {sign} {}\n", change.path));
+    }
+    if outcome.changes.is_empty() {
+        text.push_str("  no change\n");
+    }
+    Said { result: text, talk: String::new() }
+}
+
+pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
+    let target = &outcome.target;
+    let (short, reason) = (target.id.short(), escape(&target.record.reason));
+    if outcome.dry_run {
+        let listed = plan::listing(&outcome.plan, usize::MAX, paint);
+        let summary = format!("Restoring to `{short}` ({reason}) {}.\n", plan::counts(&outcome.plan));
+        return Said { result: format!("{listed}{summary}"), talk: String::new() };
+    }
+    let safety = outcome.safety.map(|id| id.short()).unwrap_or_default();
+    let mut result = String::new();
+    if outcome.paths.is_empty() || outcome.verb != Verb::Restore {
+        result = format!(
+            "Restored to checkpoint `{short}` ({reason}). \
+             Safety checkpoint created at `{safety}` — use this to undo the restore.\n"
+        );
+    } else {
+        for path in &outcome.paths {
+            result.push_str(&format!("Restored `{path}` from checkpoint `{short}` ({reason}).\n"));
+        }
+    }
+    let mut talk = format!("{}\n", capitalised(&plan::counts(&outcome.plan)));
+    for path in &outcome.left_alone {
+        talk.push_str(&format!("left alone: {path}/ holds what no checkpoint holds\n"));
+    }
+    talk.push_str(&evicted(&outcome.evicted));
+    Said { result, talk }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+pub fn prune(outcome: &PruneOutcome) -> Said {
+    if !outcome.exists {
+        return Said::default();
+    }
+    if outcome.is_nothing() {
+        return Said { result: "Nothing to prune.\n".to_owned(), talk: String::new() };
+    }
+    let result = format!(
+        "{}: {}, {}, {} → {}\n",
+        if outcome.dry_run { "Would prune" } else { "Pruned" },
+        count(outcome.evicted.len(), "checkpoint", "checkpoints"),
+        count(outcome.rows_removed, "row", "rows"),
+        size(outcome.bytes_before),
+        size(outcome.bytes_after),
+    );
+    Said { result, talk: evicted(&outcome.evicted) }
+}
+
+/// One line for prompts and skills.
+pub fn status_brief(outcome: &StatusOutcome, now_ms: i64) -> Said {
+    let mut parts = vec![count(outcome.checkpoints, "checkpoint", "checkpoints")];
+    if let Some(latest) = &outcome.latest {
+        let record = &latest.record;
+        parts.push(format!("latest {} {} ({} ago)", latest.id.short(), escape(&record.reason), age(record.time_ms, now_ms)));
+    }
+    if outcome.damaged > 0 {
+        parts.push(format!("{} damaged", outcome.damaged));
+    }
+    if outcome.pending.is_some() {
+        parts.push("a restore was interrupted".to_owned());
+    }
+    let result = if outcome.exists { format!("{}\n", parts.join(", ")) } else { String::new() };
+    Said { result, talk: String::new() }
+}
+
+pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Said {
+    let mut text = format!("root         {}\nstore        {}\n", outcome.root.display(), outcome.store.display());
+    if let Some(bytes) = outcome.store_bytes {
+        text.push_str(&format!("size         {}\n", size(bytes)));
+    }
+    let safety = if outcome.safety > 0 { format!(", {} of them safety", outcome.safety) } else { String::new() };
+    let pinned = if outcome.pinned > 0 { format!(", {} pinned", outcome.pinned) } else { String::new() };
+    let damaged = if outcome.damaged > 0 { format!(", {} damaged", outcome.damaged) } else { String::new() };
+    text.push_str(&format!("checkpoints  {}{safety}{pinned}{damaged}\n", outcome.checkpoints));
+    if let Some(latest) = &outcome.latest {
+        let record = &latest.record;
+        let (id, ago) = (latest.id.short(), age(record.time_ms, now_ms));
+        text.push_str(&format!("latest       {id} {} ({}), {ago} ago\n", escape(&record.reason), escape(&record.source)));
+    }
+    if let Some(drift) = outcome.drift {
+        text.push_str(&format!("since then   +{} ~{} -{}\n", drift.added, drift.changed, drift.deleted));
+    }
+    if let Some((target, safety)) = outcome.pending {
+        text.push_str(&format!("pending      restore to {}, safety checkpoint {}\n", target.short(), safety.short()));
+    }
+    if let Some(out) = outcome.left_out.as_ref().filter(|out| !out.is_empty()) {
+        text.push_str(&if verbose { format!("left out:\n{}", indented(&out.to_text())) } else { left_out(out) });
+    }
+    Said { result: if outcome.exists { text } else { String::new() }, talk: String::new() }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// A failure in one line: what, which path or id, what to do next.
+pub fn error(error: &Error, paint: Paint) -> String {
+    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("{} {error}{hint}\n", paint.red("checkpoint:"))
+}
+
+pub fn warning(warning: &Warning, paint: Paint) -> String {
+    // The sentence of the size gate is agreed word for word, so nothing stands before it.
+    let Warning::TooManyFiles { largest, .. } = warning else {
+        return format!("{} {warning}\n", paint.yellow("warning:"));
+    };
+    let folders: Vec<String> =
+        largest.iter().map(|(path, files)| format!("{path}/ ({})", thousands(*files))).collect();
+    let second = if folders.is_empty() { String::new() } else { format!("largest: {}\n", folders.join(", ")) };
+    format!("{warning}\n{second}")
+}
+
+/// Said where there is no store and nothing is asked of one.
+pub fn no_store(root: &std::path::Path) -> String {
+    format!("no checkpoints for {} yet: 'checkpoint create' makes the first\n", root.display())
+}

@@ -1,0 +1,195 @@
+//! The data of each command for programs. Inside one schema number fields are only added.
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
+use crate::model::entry::WhyNot;
+use crate::model::meta::Meta;
+use crate::model::restore_plan::RestorePlan;
+use crate::model::time::rfc3339;
+use crate::model::tree_change::TreeChange;
+use crate::ops::create::{CreateOutcome, Skipped};
+use crate::ops::list::{ListOutcome, ShowOutcome};
+use crate::ops::prune::PruneOutcome;
+use crate::ops::restore::RestoreOutcome;
+use crate::ops::status::StatusOutcome;
+use crate::view::json_parts::{self, evicted, hex, left_out, paths, row, with_path};
+
+pub fn failure(command: &str, exit: u8, error: &Error) -> String {
+    json_parts::failure(command, exit, error)
+}
+
+pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> String {
+    let skipped = outcome.skipped.map(|skipped| match skipped {
+        Skipped::Dedup => "dedup",
+        Skipped::TooManyFiles => "too_many_files",
+        Skipped::Disabled => "disabled",
+    });
+    let counts = &outcome.counts;
+    let made = outcome.checkpoint.as_ref();
+    let mut data = json!({
+        "id": made.map(|c| hex(c.id)),
+        "short": made.map(|c| c.id.short()),
+        "created": outcome.skipped.is_none(),
+        "skipped": skipped,
+        "reason": made.map_or(&outcome.requested_reason, |c| &c.record.reason),
+        "source": made.map(|c| &c.record.source),
+        "time": made.map(|c| rfc3339(c.record.time_ms)),
+        "sequence": made.map(|c| c.record.sequence),
+        "kind": made.map(|c| c.record.kind.word()),
+        "coverage": made.map(|c| c.record.coverage.word()),
+        "counts": {
+            "files": counts.files,
+            "directories": counts.directories,
+            "bytes": counts.content_bytes,
+            "added": counts.added,
+            "changed": counts.changed,
+            "deleted": counts.deleted,
+        },
+        "left_out": left_out(&outcome.left_out),
+        "uncaptured": uncaptured(&outcome.meta),
+        "evicted": evicted(&outcome.evicted),
+        "store": store.display().to_string(),
+    });
+    if outcome.skipped == Some(Skipped::Dedup) {
+        data["requested_reason"] = outcome.requested_reason.clone().into();
+    }
+    json_parts::envelope("create", exit, data, &outcome.warnings)
+}
+
+fn uncaptured(meta: &Meta) -> Value {
+    let told = meta.uncaptured.iter().map(|(path, standing)| {
+        let mut item = json!({"why": standing.why.word()});
+        if let WhyNot::Unreadable(text) = &standing.why {
+            item["detail"] = text.clone().into();
+        }
+        with_path(item, path)
+    });
+    told.collect()
+}
+
+pub fn list(outcome: &ListOutcome, store: &std::path::Path) -> String {
+    let damaged = |lost: &DamagedCheckpoint| {
+        json!({"id": hex(lost.id), "short": lost.id.short(), "damaged": true, "why": lost.why})
+    };
+    let rows = outcome.checkpoints.iter().map(row).collect::<Vec<_>>();
+    let lost: Vec<Value> = outcome.damaged.iter().map(damaged).collect();
+    let data = json!({"checkpoints": rows, "damaged": lost, "store": store.display().to_string()});
+    json_parts::envelope("list", 0, data, &outcome.warnings)
+}
+
+pub fn show(outcome: &ShowOutcome) -> String {
+    let count = |kind: &str| outcome.changes.iter().filter(|change| change_word(change).starts_with(kind)).count();
+    let listed = outcome.changes.iter().map(|change| with_path(json!({"change": change_word(change)}), &change.path));
+    let data = json!({
+        "checkpoint": whole(&outcome.checkpoint),
+        "before": outcome.before.as_ref().map(|c| hex(c.id)),
+        "changes": {
+            "added": count("added"),
+            "changed": count("changed") + count("mode"),
+            "deleted": count("deleted"),
+            "paths": listed.collect::<Vec<_>>(),
+        },
+        "uncaptured": uncaptured(&outcome.meta),
+    });
+    json_parts::envelope("show", 0, data, &outcome.warnings)
+}
+
+fn change_word(change: &TreeChange) -> &'static str {
+    match (change.before, change.after) {
+        (None, _) => "added",
+        (_, None) => "deleted",
+        (Some((_, before)), Some((_, after))) if before == after => "mode",
+        _ => "changed",
+    }
+}
+
+fn whole(checkpoint: &Checkpoint) -> Value {
+    let mut told = row(checkpoint);
+    told["tree"] = hex(checkpoint.tree);
+    told["files"] = checkpoint.record.files.into();
+    told["bytes"] = checkpoint.record.content_bytes.into();
+    told["operation"] = checkpoint.record.operation.as_ref().map_or(Value::Null, |operation| {
+        json!({"verb": operation.verb.word(), "target": hex(operation.target), "paths": paths(&operation.paths)})
+    });
+    told
+}
+
+/// `restore`, `undo` and `redo` answer alike.
+pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8) -> String {
+    let target = &outcome.target;
+    let plan = &outcome.plan;
+    let mut data = json!({
+        "verb": outcome.verb.word(),
+        "restored_from": {"id": hex(target.id), "short": target.id.short(), "reason": target.record.reason},
+        "safety": outcome.safety.map(|id| json!({"id": hex(id), "short": id.short()})),
+        "counts": {
+            "written": plan.write.len(),
+            "deleted": plan.delete.len(),
+            "chmod": plan.chmod.len() + plan.chmod_dirs.len(),
+            "directories_made": plan.make_dirs.len(),
+            "directories_removed": plan.remove_dirs.len(),
+            "unchanged": plan.unchanged,
+        },
+        "left_alone": paths(&outcome.left_alone),
+        "dry_run": outcome.dry_run,
+        "paths": paths(&outcome.paths),
+        "resumed": outcome.resumed,
+        "evicted": evicted(&outcome.evicted),
+    });
+    if outcome.dry_run {
+        data["plan"] = plan_value(plan);
+    }
+    json_parts::envelope(command, exit, data, &outcome.warnings)
+}
+
+fn plan_value(plan: &RestorePlan) -> Value {
+    json!({
+        "write": paths(plan.write.keys()),
+        "chmod": paths(plan.chmod.keys().chain(plan.chmod_dirs.keys())),
+        "delete": paths(plan.delete.keys()),
+        "make_directories": paths(plan.make_dirs.keys()),
+        "remove_directories": paths(&plan.remove_dirs),
+    })
+}
+
+pub fn prune(outcome: &PruneOutcome) -> String {
+    let data = json!({
+        "evicted": evicted(&outcome.evicted),
+        "rows_removed": outcome.rows_removed,
+        "bytes_before": outcome.bytes_before,
+        "bytes_after": outcome.bytes_after,
+        "packs_before": outcome.packs_before,
+        "packs_after": outcome.packs_after,
+        "dry_run": outcome.dry_run,
+    });
+    json_parts::envelope("prune", 0, data, &outcome.warnings)
+}
+
+pub fn status(outcome: &StatusOutcome, verbose: bool) -> String {
+    let shown = |path: &std::path::Path| path.display().to_string();
+    let drift = outcome.drift.map(|d| json!({"added": d.added, "changed": d.changed, "deleted": d.deleted}));
+    let mut data = json!({
+        "root": shown(&outcome.root),
+        "store": shown(&outcome.store),
+        "manifest": shown(&outcome.manifest),
+        "dir_hash": outcome.dir_hash,
+        "base": shown(&outcome.base),
+        "exists": outcome.exists,
+        "checkpoints": outcome.checkpoints,
+        "pinned": outcome.pinned,
+        "safety": outcome.safety,
+        "damaged": outcome.damaged,
+        "store_bytes": outcome.store_bytes,
+        "latest": outcome.latest.as_ref().map(row),
+        "drift": drift,
+        "pending": outcome.pending.map(|(target, safety)| json!({"target": hex(target), "safety": hex(safety)})),
+        "over_keep": outcome.over_keep,
+    });
+    if let Some(out) = outcome.left_out.as_ref().filter(|_| verbose) {
+        data["left_out"] = left_out(out);
+        data["left_out"]["files"] = paths(&out.files);
+    }
+    json_parts::envelope("status", 0, data, &outcome.warnings)
+}

@@ -1,0 +1,109 @@
+//! The parts of JSON documents that several commands share. With `json.rs` the door to `serde_json`.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::time::rfc3339;
+use crate::ops::create::Evicted;
+use crate::ops::left_out::LeftOut;
+use crate::ops::warning::Warning;
+
+/// One document: what every command answers with, whether it worked or not.
+pub fn envelope(command: &str, exit: u8, data: Value, warnings: &[Warning]) -> String {
+    let warnings: Vec<Value> = warnings.iter().map(warning).collect();
+    let schema = format!("checkpoint.{command}/1");
+    let ok = matches!(exit, 0 | 5);
+    format!("{}\n", json!({"schema": schema, "ok": ok, "exit": exit, "data": data, "warnings": warnings}))
+}
+
+/// The document of a failure.
+pub fn failure(command: &str, exit: u8, error: &Error) -> String {
+    let mut told = json!({"code": error.code(), "exit": exit, "message": error.to_string()});
+    if let Some(hint) = error.hint() {
+        told["hint"] = hint.into();
+    }
+    match error {
+        Error::AmbiguousCheckpoint { candidates, .. } => {
+            let listed = candidates.iter().map(|c| json!({"id": hex(c.id), "short": c.id.short(), "reason": c.reason}));
+            told["candidates"] = listed.collect();
+        }
+        Error::AmbiguousStore { candidates } => {
+            told["candidates"] = candidates.iter().map(|path| json!(path.display().to_string())).collect();
+        }
+        Error::Conflict { obstacles } | Error::ChangedMeanwhile { obstacles } => {
+            let named = obstacles.iter().map(|o| with_path(json!({"why": o.why}), &o.path));
+            told["paths"] = named.collect();
+        }
+        _ => {}
+    }
+    let schema = format!("checkpoint.{command}/1");
+    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": told}))
+}
+
+fn warning(warning: &Warning) -> Value {
+    let told = json!({"code": warning.code(), "message": warning.to_string()});
+    warning.path().map_or(told.clone(), |path| with_path(told, path))
+}
+
+/// Adds a path to an object: as it is shown, and losslessly where its bytes are not UTF-8 or had to be escaped.
+pub fn with_path(object: Value, path: &RelPath) -> Value {
+    let mut fields = match object {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    match path.as_utf8() {
+        Some("") => fields.insert("path".into(), ".".into()),
+        Some(text) => fields.insert("path".into(), text.into()),
+        None => {
+            fields.insert("path_hex".into(), path.to_hex().into());
+            fields.insert("path".into(), path.to_string().into())
+        }
+    };
+    Value::Object(fields)
+}
+
+pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Value {
+    paths.into_iter().map(|path| with_path(json!({}), path)).collect()
+}
+
+pub fn hex(id: ObjectId) -> Value {
+    id.to_hex().into()
+}
+
+/// A checkpoint as a row of a list.
+pub fn row(checkpoint: &Checkpoint) -> Value {
+    let record = &checkpoint.record;
+    json!({
+        "id": hex(checkpoint.id),
+        "short": checkpoint.id.short(),
+        "sequence": record.sequence,
+        "time": rfc3339(record.time_ms),
+        "reason": record.reason,
+        "source": record.source,
+        "kind": record.kind.word(),
+        "coverage": record.coverage.word(),
+        "pinned": checkpoint.pinned,
+        "damaged": false,
+    })
+}
+
+pub fn evicted(evicted: &[Evicted]) -> Value {
+    let told = |gone: &Evicted| {
+        json!({"id": hex(gone.id), "short": gone.id.short(), "reason": gone.reason, "why": gone.why.word()})
+    };
+    evicted.iter().map(told).collect()
+}
+
+pub fn left_out(left_out: &LeftOut) -> Value {
+    let by_rule: Vec<Value> =
+        left_out.by_rule.iter().map(|(rule, count)| json!({"rule": rule, "count": count})).collect();
+    json!({
+        "directories": paths(&left_out.directories),
+        "files": left_out.files.len(),
+        "secrets": paths(&left_out.secrets),
+        "by_rule": by_rule,
+    })
+}

@@ -1,0 +1,8 @@
+//! Outcomes as text: for people, for programs, for markdown. Pure.
+
+pub mod format;
+pub mod human;
+pub mod json;
+pub mod json_parts;
+pub mod plan;
+pub mod table;

@@ -1,0 +1,89 @@
+//! What a restore would do, or did, in words.
+
+use crate::model::checkpoint::{Checkpoint, Verb};
+use crate::model::rel_path::RelPath;
+use crate::model::restore_plan::RestorePlan;
+use crate::model::text::escape;
+use crate::view::format::{Paint, count};
+
+/// Paths of one kind that a question shows before it says how many more there are.
+const SHOWN: usize = 10;
+
+/// The counts in one line: `writes 3 files (1 of them new), deletes 1 file`.
+pub fn counts(plan: &RestorePlan) -> String {
+    let new = plan.write.values().filter(|write| write.before.is_none()).count();
+    let mut parts = Vec::new();
+    if !plan.write.is_empty() {
+        let new = if new > 0 { format!(" ({new} new)") } else { String::new() };
+        parts.push(format!("writes {}{new}", count(plan.write.len(), "file", "files")));
+    }
+    let modes = plan.chmod.len() + plan.chmod_dirs.len();
+    for (number, what) in [
+        (plan.delete.len(), "deletes FILES"),
+        (modes, "sets the mode of PATHS"),
+        (plan.make_dirs.len(), "makes DIRECTORIES"),
+        (plan.remove_dirs.len(), "removes DIRECTORIES"),
+    ] {
+        if number > 0 {
+            let what = what
+                .replace("FILES", &count(number, "file", "files"))
+                .replace("PATHS", &count(number, "path", "paths"))
+                .replace("DIRECTORIES", &count(number, "directory", "directories"));
+            parts.push(what);
+        }
+    }
+    if parts.is_empty() { "changes nothing".to_owned() } else { parts.join(", ") }
+}
+
+/// The question before a restore: what it would change, so that the answer can be given.
+pub fn question(verb: Verb, target: &Checkpoint, plan: &RestorePlan, again: bool, paint: Paint) -> String {
+    let mut text = String::new();
+    if again {
+        text.push_str("Files changed since this was shown. It is now:\n");
+    }
+    text.push_str(&listing(plan, SHOWN, paint));
+    let what = match verb {
+        Verb::Restore | Verb::Resume => "Restore to",
+        Verb::Undo => "Undo: back to",
+        Verb::Redo => "Redo: forward to",
+    };
+    let reason = escape(&target.record.reason);
+    text.push_str(&format!("{what} {} ({reason}): this {}. Go on? [y/N] ", target.id.short(), counts(plan)));
+    text
+}
+
+/// All paths of a plan, each kind cut after `limit`.
+pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
+    let overwritten = plan.write.iter().filter(|(_, write)| write.before.is_some()).map(|(path, _)| path);
+    let new = plan.write.iter().filter(|(_, write)| write.before.is_none()).map(|(path, _)| path);
+    let mut text = String::new();
+    section(&mut text, "write", overwritten, limit, |line| paint.yellow(line));
+    section(&mut text, "add", new, limit, |line| paint.green(line));
+    section(&mut text, "delete", plan.delete.keys(), limit, |line| paint.red(line));
+    section(&mut text, "mode", plan.chmod.keys().chain(plan.chmod_dirs.keys()), limit, |line| paint.yellow(line));
+    section(&mut text, "mkdir", plan.make_dirs.keys(), limit, |line| paint.green(line));
+    section(&mut text, "rmdir", plan.remove_dirs.iter(), limit, |line| paint.red(line));
+    section(&mut text, "keep", plan.left_alone.iter(), limit, |line| paint.faint(line));
+    text
+}
+
+fn section<'p>(
+    text: &mut String,
+    word: &str,
+    paths: impl Iterator<Item = &'p RelPath>,
+    limit: usize,
+    colour: impl Fn(&str) -> String,
+) {
+    let mut more = 0_usize;
+    for (at, path) in paths.enumerate() {
+        if at < limit {
+            text.push_str(&colour(&format!("  {word:<7}{path}")));
+            text.push('\n');
+        } else {
+            more += 1;
+        }
+    }
+    if more > 0 {
+        text.push_str(&format!("  {word:<7}… and {more} more\n"));
+    }
+}

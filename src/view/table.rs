@@ -1,0 +1,88 @@
+//! The list of checkpoints as an aligned table for a terminal.
+
+use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
+use crate::model::text::escape;
+use crate::model::time::{age, local_minutes};
+use crate::view::format::Paint;
+
+/// Widest reason that is shown whole, in characters.
+const WIDEST_REASON: usize = 44;
+
+/// One line for each checkpoint in the order given, then the damaged ones.
+pub fn render(checkpoints: &[Checkpoint], damaged: &[DamagedCheckpoint], now_ms: i64, paint: Paint) -> String {
+    let rows: Vec<[String; 5]> = checkpoints.iter().map(|c| row(c, now_ms)).collect();
+    let titles = ["ID", "AGE", "TIME", "REASON", "SOURCE"].map(str::to_owned);
+    let width = |column: usize| {
+        rows.iter().chain([&titles]).map(|row| row[column].chars().count()).max().unwrap_or_default()
+    };
+    let widths: [usize; 5] = std::array::from_fn(width);
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text = format!("{}\n", paint.faint(line(&titles, &widths).trim_end()));
+    }
+    for (row, checkpoint) in rows.iter().zip(checkpoints) {
+        let notes = notes(checkpoint);
+        let shown = format!("{} {notes}", line(row, &widths));
+        let shown = shown.trim_end();
+        let painted = if checkpoint.is_safety() { paint.faint(shown) } else { paint_id(shown, paint) };
+        text.push_str(&painted);
+        text.push('\n');
+    }
+    for lost in damaged {
+        let shown = format!("{}  damaged: {}", lost.id.short(), escape(&lost.why));
+        text.push_str(&paint.red(&shown));
+        text.push('\n');
+    }
+    text
+}
+
+fn row(checkpoint: &Checkpoint, now_ms: i64) -> [String; 5] {
+    let record = &checkpoint.record;
+    [
+        checkpoint.id.short(),
+        age(record.time_ms, now_ms),
+        local_minutes(record.time_ms),
+        shortened(&escape(&record.reason)),
+        shortened(&escape(&record.source)),
+    ]
+}
+
+fn line(row: &[String; 5], widths: &[usize; 5]) -> String {
+    let mut shown = String::new();
+    for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
+        let blanks = " ".repeat(width - cell.chars().count());
+        let to_the_right = column == 1;
+        let (before, after) = if to_the_right { (blanks.as_str(), "") } else { ("", blanks.as_str()) };
+        shown.push_str(&format!("{before}{cell}{after}  "));
+    }
+    shown
+}
+
+fn paint_id(line: &str, paint: Paint) -> String {
+    let (id, rest) = line.split_at_checked(8).unwrap_or((line, ""));
+    format!("{}{rest}", paint.yellow(id))
+}
+
+fn notes(checkpoint: &Checkpoint) -> String {
+    let mut notes = Vec::new();
+    if checkpoint.is_safety() {
+        notes.push("safety");
+    }
+    if !checkpoint.is_complete() {
+        notes.push("partial");
+    }
+    if checkpoint.pinned {
+        notes.push("pinned");
+    }
+    if checkpoint.record.during_pending {
+        notes.push("during an interrupted restore");
+    }
+    notes.join(", ")
+}
+
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= WIDEST_REASON {
+        return text.to_owned();
+    }
+    text.chars().take(WIDEST_REASON - 1).chain(['…']).collect()
+}

@@ -1,0 +1,103 @@
+//! The top of the user's directory: its one true path, and whether it is a place to take checkpoints of.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::worktree::sys;
+
+/// A root by its canonical path, there or gone.
+#[derive(Clone, Debug)]
+pub struct Root {
+    path: PathBuf,
+    /// The same directory as the user's shell names it, where that differs.
+    logical: Option<PathBuf>,
+    /// Device and inode, if it is there.
+    identity: Option<(u64, u64)>,
+}
+
+/// Directories shared by everybody for what is soon thrown away.
+const TEMP_ROOTS: [&str; 5] = ["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
+
+impl Root {
+    /// Finds the root that `dir` names. `logical` is `PWD`, believed only if it names the same directory.
+    /// Of a directory that is gone, the parent is made canonical and the last name added.
+    ///
+    /// # Errors
+    /// A path that is no directory, or whose parent is gone too.
+    pub fn resolve(dir: &Path, logical: Option<&Path>) -> Result<Self> {
+        match dir.canonicalize() {
+            Ok(path) => {
+                let identity = sys::identity(&path);
+                if !path.is_dir() {
+                    return Err(Error::RootMissing { root: dir.to_path_buf() });
+                }
+                let same = |logical: &&Path| logical.is_absolute() && *logical != path && sys::identity(logical) == identity;
+                Ok(Self { logical: logical.filter(same).map(Path::to_path_buf), path, identity })
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Self::of_gone(dir),
+            Err(e) => Err(Error::io("find", dir)(e)),
+        }
+    }
+
+    fn of_gone(dir: &Path) -> Result<Self> {
+        let missing = || Error::RootMissing { root: dir.to_path_buf() };
+        let name = dir.file_name().ok_or_else(missing)?;
+        let above = dir.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+        let above = above.and_then(|above| above.canonicalize().ok()).ok_or_else(missing)?;
+        Ok(Self { path: above.join(name), logical: None, identity: None })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn logical(&self) -> Option<&Path> {
+        self.logical.as_deref()
+    }
+
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        self.identity
+    }
+
+    pub fn exists(&self) -> bool {
+        self.identity.is_some()
+    }
+
+    /// Why this is no place for checkpoints, if it is none. Compared by path and by device and inode,
+    /// so that no spelling, link or second mount gets round it.
+    pub fn danger(&self, base: &Path, home: Option<&Path>) -> Option<String> {
+        if self.path.parent().is_none() {
+            return Some("it is the top of the file system".into());
+        }
+        if let Some(home) = home {
+            if self.is(home) {
+                return Some("it is the home directory".into());
+            }
+            let canonical = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+            if canonical.ancestors().skip(1).any(|above| self.is(above)) {
+                return Some("the home directory lies below it".into());
+            }
+        }
+        if TEMP_ROOTS.iter().any(|temp| self.is(Path::new(temp))) || is_macos_temp(&self.path) {
+            return Some("it is a directory for temporary files of everybody".into());
+        }
+        if self.is(base) {
+            return Some("all checkpoints are kept in it".into());
+        }
+        let in_store = self.path.ancestors().find(|above| is_store(above));
+        in_store.map(|store| format!("it lies in the store {}", store.display()))
+    }
+
+    fn is(&self, other: &Path) -> bool {
+        other == self.path || (self.exists() && sys::identity(other) == self.identity)
+    }
+}
+
+fn is_store(dir: &Path) -> bool {
+    dir.join("checkpoint").join("description").is_file() && dir.join("objects").is_dir()
+}
+
+fn is_macos_temp(path: &Path) -> bool {
+    let shown = path.to_string_lossy();
+    shown.contains("/var/folders/") && shown.ends_with("/T")
+}
