@@ -47,6 +47,11 @@ impl Tracked {
         self.paths.is_empty()
     }
 
+    /// All paths, sorted bytewise.
+    pub fn paths(&self) -> impl Iterator<Item = &[u8]> {
+        self.paths.iter().map(|path| &**path)
+    }
+
     /// Whether this very path is named.
     pub fn contains(&self, path: &[u8]) -> bool {
         is_in(&self.paths, path)
