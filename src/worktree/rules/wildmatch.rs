@@ -12,6 +12,8 @@ pub struct Glob {
     sets: Vec<CharSet>,
     /// No text shorter than this matches.
     min_len: usize,
+    /// The byte with which every match ends, if there is one: most texts fail by it at once.
+    last: Option<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ struct Retry {
 impl Glob {
     /// `None` for what can never match: an unclosed bracket, an unknown class, a backslash at the end.
     pub fn compile(pattern: &[u8]) -> Option<Self> {
-        let mut glob = Self { tokens: Vec::new(), sets: Vec::new(), min_len: 0 };
+        let mut glob = Self { tokens: Vec::new(), sets: Vec::new(), min_len: 0, last: None };
         let mut at = 0;
         while let Some(byte) = pattern.get(at) {
             let (token, read) = match byte {
@@ -56,6 +58,9 @@ impl Glob {
             at += read;
             glob.push(token);
         }
+        if let Some(Token::Byte(byte)) = glob.tokens.last() {
+            glob.last = Some(*byte);
+        }
         Some(glob)
     }
 
@@ -70,7 +75,7 @@ impl Glob {
 
     /// Whether the whole text matches.
     pub fn matches(&self, text: &[u8]) -> bool {
-        if text.len() < self.min_len {
+        if text.len() < self.min_len || self.last.is_some() && self.last != text.last().copied() {
             return false;
         }
         let (mut token, mut at) = (0, 0);
@@ -118,7 +123,6 @@ impl Glob {
             retry.text += 1;
             return Some(*retry);
         }
-        *star = None;
         let retry = deep.as_mut()?;
         let rest = text.get(retry.text..)?;
         retry.text += match self.tokens[retry.token - 1] {
