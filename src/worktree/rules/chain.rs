@@ -1,0 +1,88 @@
+//! The rules that hold in one directory: the ignore files from there up to the root, nearest first.
+
+use std::sync::Arc;
+
+use super::pattern::{Pattern, Subject};
+use super::pattern_list::PatternList;
+
+/// What a scan carries along for a directory. Cheap to clone, and shared by all that is below.
+#[derive(Clone, Debug)]
+pub struct DirRules {
+    /// The directory's path below the root.
+    pub(super) path: Arc<[u8]>,
+    ignore_files: Option<Arc<IgnoreFile>>,
+    /// The rule that leaves out this directory, of which only tracked paths are captured.
+    pub(super) cover: Option<Arc<Cover>>,
+    /// The user lets sensitive names through here.
+    pub(super) lets_sensitive_through: bool,
+}
+
+/// A rule that leaves out a directory and all below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cover {
+    /// As shown to people.
+    pub rule: String,
+    pub is_secret: bool,
+}
+
+/// One ignore file with at least one pattern, and the nearest one above it.
+#[derive(Debug)]
+struct IgnoreFile {
+    /// How many bytes of the path of everything below are the path of its directory.
+    base_len: usize,
+    patterns: PatternList,
+    above: Option<Arc<IgnoreFile>>,
+}
+
+impl DirRules {
+    pub(super) fn root(ignore_file: Option<&[u8]>) -> Self {
+        let root = Self { path: Arc::default(), ignore_files: None, cover: None, lets_sensitive_through: false };
+        root.with_ignore_file(ignore_file)
+    }
+
+    /// The rules of a directory in this one.
+    pub(super) fn below(&self, path: &[u8], ignore_file: Option<&[u8]>) -> Self {
+        Self { path: path.into(), ..self.clone() }.with_ignore_file(ignore_file)
+    }
+
+    fn with_ignore_file(mut self, text: Option<&[u8]>) -> Self {
+        let patterns = text.map(PatternList::parse).unwrap_or_default();
+        if !patterns.is_empty() {
+            let above = self.ignore_files.take();
+            self.ignore_files = Some(Arc::new(IgnoreFile { base_len: self.path.len(), patterns, above }));
+        }
+        self
+    }
+
+    /// The pattern that decides, with the length of the path of the directory whose ignore file has it.
+    pub(super) fn deciding(&self, subject: Subject<'_>) -> Option<(&Pattern, usize)> {
+        let files = std::iter::successors(self.ignore_files.as_deref(), |file| file.above.as_deref());
+        files.into_iter().find_map(|file| Some((file.patterns.deciding(subject, file.base_len)?, file.base_len)))
+    }
+}
+
+/// Taken apart one by one: a chain as deep as a hostile tree would overflow the stack.
+impl Drop for IgnoreFile {
+    fn drop(&mut self) {
+        let mut above = self.above.take();
+        while let Some(file) = above {
+            above = Arc::into_inner(file).and_then(|mut last| last.above.take());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_very_deep_chain_can_be_dropped() {
+        let mut dir = DirRules::root(Some(b"x"));
+        for _ in 0..200_000 {
+            dir = dir.below(b"a", Some(b"x"));
+        }
+        let twin = dir.clone();
+        drop(dir);
+        drop(twin);
+    }
+}

@@ -1,0 +1,237 @@
+//! Reads git's index file, versions 2, 3 and 4, for the names in it and nothing else.
+
+/// The names of one index file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct IndexNames {
+    /// In the order of the file; a conflict names its path up to three times.
+    pub paths: Vec<Box<[u8]>>,
+    /// Those of them that are other repositories.
+    pub repositories: Vec<Box<[u8]>>,
+    /// A split index: the id of the file beside it that has the other names.
+    pub shared: Option<[u8; 20]>,
+}
+
+/// Stat data in front of the object id of an entry.
+const STAT_LEN: usize = 40;
+const SHA1_LEN: usize = 20;
+const SHA256_LEN: usize = 32;
+const FLAG_EXTENDED: u16 = 0x4000;
+/// Longer than any path that a system call takes.
+const MAX_NAME_LEN: usize = 1 << 16;
+/// A hostile file of version 4 could unfold to much more than its own size.
+const MAX_NAMES_LEN: usize = 1 << 30;
+
+const MODE_TREE: u32 = 0o040_000;
+const MODE_REPOSITORY: u32 = 0o160_000;
+
+/// # Errors
+/// Why the bytes are no index that we know, in words.
+pub fn parse(bytes: &[u8]) -> Result<IndexNames, String> {
+    // The file does not tell which hash its repository uses; with the wrong one the parts do not fit together.
+    parse_with(bytes, SHA1_LEN).or_else(|why| parse_with(bytes, SHA256_LEN).map_err(|_| why))
+}
+
+fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, String> {
+    let body_len = bytes.len().checked_sub(id_len).ok_or("it is too short")?;
+    let mut reader = Reader { bytes: &bytes[..body_len], at: 0 };
+    if reader.take(4)? != b"DIRC" {
+        return Err("it does not begin with DIRC".into());
+    }
+    let version = reader.u32()?;
+    if !(2..=4).contains(&version) {
+        return Err(format!("its version {version} is unknown"));
+    }
+    let count = reader.u32()?;
+    let mut names = IndexNames::default();
+    let mut name = Vec::new();
+    let mut total_len = 0;
+    for _ in 0..count {
+        let mode = read_entry(&mut reader, version, id_len, &mut name)?;
+        total_len += name.len();
+        if total_len > MAX_NAMES_LEN {
+            return Err("its names are too long".into());
+        }
+        names.add(&name, mode);
+    }
+    names.shared = read_extensions(&mut reader, id_len)?;
+    Ok(names)
+}
+
+impl IndexNames {
+    fn add(&mut self, name: &[u8], mode: u32) {
+        // A sparse index stands for whole directories by their names, and in a split one replaced entries have none.
+        if name.is_empty() || mode == MODE_TREE {
+            return;
+        }
+        self.paths.push(name.into());
+        if mode == MODE_REPOSITORY {
+            self.repositories.push(name.into());
+        }
+    }
+}
+
+/// Reads one entry, leaves its name in `name` (where the one before stood) and returns its mode.
+fn read_entry(reader: &mut Reader<'_>, version: u32, id_len: usize, name: &mut Vec<u8>) -> Result<u32, String> {
+    let start = reader.at;
+    let stat_data = reader.take(STAT_LEN)?;
+    let mode = u32::from_be_bytes([stat_data[24], stat_data[25], stat_data[26], stat_data[27]]);
+    reader.take(id_len)?;
+    let flags = reader.u16()?;
+    if flags & FLAG_EXTENDED != 0 {
+        if version < 3 {
+            return Err("an entry has flags that its version does not know".into());
+        }
+        reader.u16()?;
+    }
+    if version == 4 {
+        let dropped = reader.varint()?;
+        let kept = name.len().checked_sub(dropped).ok_or("an entry drops more of a name than there is")?;
+        name.truncate(kept);
+        name.extend_from_slice(reader.until_nul()?);
+    } else {
+        name.clear();
+        name.extend_from_slice(reader.until_nul()?);
+        // One to eight NULs end an entry, so that its length is a multiple of eight.
+        let rest = (8 - (reader.at - start) % 8) % 8;
+        if reader.take(rest)?.iter().any(|byte| *byte != 0) {
+            return Err("an entry is not padded with NULs".into());
+        }
+    }
+    if name.len() > MAX_NAME_LEN {
+        return Err("a name is too long".into());
+    }
+    Ok(mode)
+}
+
+/// Checks that extensions fill the file to its end, and returns the shared file of a split index.
+fn read_extensions(reader: &mut Reader<'_>, id_len: usize) -> Result<Option<[u8; 20]>, String> {
+    let mut shared = None;
+    while reader.at < reader.bytes.len() {
+        let signature = reader.take(4)?;
+        let is_split = signature == b"link";
+        let is_optional = signature[0].is_ascii_uppercase();
+        if !is_split && !is_optional && signature != b"sdir" {
+            return Err("it needs an extension that is unknown".into());
+        }
+        let len = usize::try_from(reader.u32()?).map_err(|_| "an extension is too long")?;
+        let content = reader.take(len)?;
+        if is_split {
+            let id = content.get(..id_len).ok_or("its link to a shared index is too short")?;
+            let id = <[u8; 20]>::try_from(id).map_err(|_| "a split index with SHA-256 is not supported")?;
+            shared = (id != [0; 20]).then_some(id);
+        }
+    }
+    Ok(shared)
+}
+
+struct Reader<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Reader<'b> {
+    fn take(&mut self, len: usize) -> Result<&'b [u8], String> {
+        let end = self.at.checked_add(len).ok_or("it is cut off")?;
+        let taken = self.bytes.get(self.at..end).ok_or("it is cut off")?;
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn u32(&mut self) -> Result<u32, String> {
+        let bytes = self.take(4)?;
+        Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    fn u16(&mut self) -> Result<u16, String> {
+        let bytes = self.take(2)?;
+        Ok(u16::from_be_bytes([bytes[0], bytes[1]]))
+    }
+
+    /// The bytes before the next NUL, which is read too.
+    fn until_nul(&mut self) -> Result<&'b [u8], String> {
+        let len = self.bytes[self.at..].iter().position(|byte| *byte == 0).ok_or("a name does not end")?;
+        Ok(&self.take(len + 1)?[..len])
+    }
+
+    /// A number as in git's offset deltas: seven bits a byte, the highest first, each further byte adding one.
+    fn varint(&mut self) -> Result<usize, String> {
+        let mut byte = self.take(1)?[0];
+        let mut value = usize::from(byte & 0x7f);
+        while byte & 0x80 != 0 {
+            byte = self.take(1)?[0];
+            value = value.checked_add(1).and_then(|value| value.checked_mul(128)).ok_or("a number is too large")?
+                + usize::from(byte & 0x7f);
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// An index of version 2 or 4 with the given names, as git would write it.
+    fn index(version: u32, names: &[&str]) -> Vec<u8> {
+        let mut bytes = [b"DIRC".as_slice(), &version.to_be_bytes()].concat();
+        bytes.extend(u32::try_from(names.len()).unwrap().to_be_bytes());
+        let mut previous = "";
+        for name in names {
+            let start = bytes.len();
+            let mut stat_data = [0; STAT_LEN];
+            stat_data[24..28].copy_from_slice(&0o100_644_u32.to_be_bytes());
+            bytes.extend(stat_data);
+            bytes.extend([7; SHA1_LEN]);
+            bytes.extend(u16::try_from(name.len()).unwrap().to_be_bytes());
+            if version == 4 {
+                let kept = previous.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+                bytes.push(u8::try_from(previous.len() - kept).unwrap());
+                bytes.extend(&name.as_bytes()[kept..]);
+                bytes.push(0);
+            } else {
+                bytes.extend(name.as_bytes());
+                let len = (bytes.len() - start + 8) & !7;
+                bytes.resize(start + len, 0);
+            }
+            previous = name;
+        }
+        bytes.extend([b"TREE".as_slice(), &3_u32.to_be_bytes(), b"abc"].concat());
+        bytes.extend([9; SHA1_LEN]);
+        bytes
+    }
+
+    #[test]
+    fn names_come_out_and_a_cut_is_refused() {
+        let names = ["a", "a/b", "abcdefgh", "dist/index.js"];
+        for version in [2, 3, 4] {
+            let bytes = index(version, &names);
+            let parsed = parse(&bytes).unwrap();
+            assert!(parsed.paths.iter().map(|path| &**path).eq(names.iter().map(|name| name.as_bytes())), "{version}");
+            for len in 0..bytes.len() {
+                // A cut between two extensions cannot be told, but takes no name away.
+                let cut = parse(&bytes[..len]);
+                assert!(cut.is_err() || cut == Ok(parse(&bytes).unwrap()), "version {version} cut to {len}");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+        #[test]
+        fn damage_never_panics(version in 2_u32..=4, hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
+            let mut bytes = index(version, &["a/b/c", "a/b/d", "x"]);
+            for (place, value) in hits {
+                let at = place.index(bytes.len());
+                bytes[at] = value;
+            }
+            let _ = parse(&bytes);
+        }
+
+        #[test]
+        fn garbage_never_panics(tail in prop::collection::vec(any::<u8>(), 0..400), version in 0_u32..6, count in any::<u32>()) {
+            let bytes = [b"DIRC".as_slice(), &version.to_be_bytes(), &count.to_be_bytes(), &tail].concat();
+            let _ = parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! One line of an ignore file: what it says, and whether a path is what it means.
+
+use super::wildmatch::Glob;
+
+/// A path that patterns are asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'p> {
+    /// The whole path below the root.
+    pub path: &'p [u8],
+    /// Its last component.
+    pub name: &'p [u8],
+    pub is_dir: bool,
+}
+
+/// A pattern that can match something.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// The line as written, without what git does not count as part of it.
+    pub text: Box<[u8]>,
+    /// It began with `!`: what it matches is not ignored.
+    pub is_negated: bool,
+    only_dirs: bool,
+    shape: Shape,
+}
+
+#[derive(Clone, Debug)]
+enum Shape {
+    /// The name is exactly this.
+    Name(Box<[u8]>),
+    /// `*x`: the name ends so.
+    NameEnd(Box<[u8]>),
+    NameGlob(Glob),
+    /// The path from the ignore file's directory begins so, and the glob matches the rest.
+    Path {
+        prefix: Box<[u8]>,
+        rest: Glob,
+    },
+}
+
+impl Pattern {
+    /// `None` for a comment, an empty line, and a pattern that can match nothing.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        let text = significant(line)?;
+        let (is_negated, body) = match text.strip_prefix(b"!") {
+            Some(body) => (true, body),
+            None => (false, text),
+        };
+        let (only_dirs, body) = match body.strip_suffix(b"/") {
+            Some(body) => (true, body),
+            None => (false, body),
+        };
+        if body.is_empty() {
+            return None;
+        }
+        let shape = if body.contains(&b'/') { path_shape(body)? } else { name_shape(body)? };
+        Some(Self { text: text.into(), is_negated, only_dirs, shape })
+    }
+
+    /// The one name that this pattern matches, if it is so simple.
+    pub fn exact_name(&self) -> Option<&[u8]> {
+        match &self.shape {
+            Shape::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The literal beginning of a pattern that is matched with paths; `None` if it looks at names only.
+    pub fn path_prefix(&self) -> Option<&[u8]> {
+        match &self.shape {
+            Shape::Path { prefix, .. } => Some(prefix),
+            _ => None,
+        }
+    }
+
+    /// Whether this pattern, written in the directory whose path takes the first `base_len` bytes, matches.
+    pub fn matches(&self, subject: Subject<'_>, base_len: usize) -> bool {
+        if self.only_dirs && !subject.is_dir {
+            return false;
+        }
+        match &self.shape {
+            Shape::Name(name) => subject.name == &**name,
+            Shape::NameEnd(end) => subject.name.ends_with(end),
+            Shape::NameGlob(glob) => glob.matches(subject.name),
+            Shape::Path { prefix, rest } => {
+                let start = if base_len == 0 { 0 } else { base_len + 1 };
+                let from_base = subject.path.get(start..).unwrap_or_default();
+                from_base.strip_prefix(&**prefix).is_some_and(|tail| rest.matches(tail))
+            }
+        }
+    }
+}
+
+/// The part of a line that git looks at; `None` if there is none. A NUL ends the line, as it ends a string in C.
+fn significant(line: &[u8]) -> Option<&[u8]> {
+    if line.first() == Some(&b'#') {
+        return None;
+    }
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
+    let text = without_trailing_spaces(line);
+    (!text.is_empty()).then_some(text)
+}
+
+fn without_trailing_spaces(line: &[u8]) -> &[u8] {
+    let mut end = 0;
+    let mut at = 0;
+    while at < line.len() {
+        match line[at] {
+            b' ' => at += 1,
+            b'\\' => {
+                at = (at + 2).min(line.len());
+                end = at;
+            }
+            _ => {
+                at += 1;
+                end = at;
+            }
+        }
+    }
+    // A backslash as the very last byte keeps all that stands before it, too.
+    &line[..end]
+}
+
+fn name_shape(body: &[u8]) -> Option<Shape> {
+    if literal_len(body) == body.len() {
+        return Some(Shape::Name(body.into()));
+    }
+    match body.strip_prefix(b"*") {
+        Some(end) if literal_len(end) == end.len() => Some(Shape::NameEnd(end.into())),
+        _ => Some(Shape::NameGlob(Glob::compile(body)?)),
+    }
+}
+
+/// The literal beginning is compared first and the glob begins anew behind it, as in git:
+/// so `a**/b` reaches `ax/y/b`, although its `**` is no whole component.
+fn path_shape(body: &[u8]) -> Option<Shape> {
+    let body = body.strip_prefix(b"/").unwrap_or(body);
+    let (prefix, rest) = body.split_at(literal_len(body));
+    Some(Shape::Path { prefix: prefix.into(), rest: Glob::compile(rest)? })
+}
+
+fn literal_len(body: &[u8]) -> usize {
+    body.iter().position(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\')).unwrap_or(body.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(line: &str) -> Option<String> {
+        Pattern::parse(line.as_bytes()).map(|pattern| String::from_utf8_lossy(&pattern.text).into_owned())
+    }
+
+    #[test]
+    fn comments_blanks_and_line_ends_are_no_part_of_a_pattern() {
+        for (line, expected) in [
+            ("a", "a"),
+            ("a  ", "a"),
+            ("a\\ ", "a\\ "),
+            ("a\\  ", "a\\ "),
+            ("a\t", "a\t"),
+            ("a\r", "a"),
+            ("a \r", "a"),
+            (" a", " a"),
+            ("a\0b", "a"),
+            ("\\#", "\\#"),
+        ] {
+            assert_eq!(text_of(line).as_deref(), Some(expected), "{line:?}");
+        }
+        for line in ["", "#", "# a", "  ", "\r", "/", "!", "!/", "a\\", "[", "\0a"] {
+            assert_eq!(text_of(line), None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_slash_ties_a_pattern_to_its_directory() {
+        let matches = |line: &str, path: &str, base_len| {
+            let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
+            let subject = Subject { path: path.as_bytes(), name, is_dir: false };
+            Pattern::parse(line.as_bytes()).is_some_and(|pattern| pattern.matches(subject, base_len))
+        };
+        assert!(matches("b", "a/b", 0));
+        assert!(!matches("/b", "a/b", 0));
+        assert!(matches("/b", "a/b", 1));
+        assert!(matches("b/c", "a/b/c", 1));
+        assert!(!matches("b/c", "a/b/c", 0));
+        assert!(!matches("b/", "a/b", 0));
+    }
+}

@@ -1,0 +1,284 @@
+//! Names that hold secrets, compiled in so that no file in a project can switch them off.
+
+/// What the name of a path makes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sensitive {
+    /// Secret by name; the rule as shown to people.
+    Named { rule: &'static str },
+    /// `.env` and its kin: secret even if the project's git tracks it.
+    Environment { rule: &'static str },
+    /// Secret if its content says so.
+    ByContent(Peek),
+}
+
+/// A file that is secret if its first bytes say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peek {
+    rule: &'static str,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    KeyFile,
+    /// Lines of `key = value` for a package registry.
+    Registry,
+}
+
+const FILES: &[&str] = &[
+    ".envrc",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".htpasswd",
+    ".vault-token",
+    ".credentials.json",
+    "credentials.json",
+    "application_default_credentials.json",
+];
+/// Ends of file names, each with the rule as shown.
+const FILE_ENDS: &[(&str, &str)] = &[
+    (".p12", "*.p12"),
+    (".pfx", "*.pfx"),
+    (".jks", "*.jks"),
+    (".keystore", "*.keystore"),
+    (".kdbx", "*.kdbx"),
+    (".ppk", "*.ppk"),
+];
+/// Directories that are secret with all that is in them.
+const DIRS: &[(&str, &str)] = &[(".ssh", ".ssh/"), (".gnupg", ".gnupg/")];
+/// A directory's name, a file's name in it, and the rule as shown.
+const FILES_IN: &[(&str, &str, &str)] = &[
+    (".aws", "credentials", ".aws/credentials"),
+    (".kube", "config", ".kube/config"),
+    (".docker", "config.json", ".docker/config.json"),
+];
+const KEY_FILE_ENDS: &[(&str, &str)] = &[(".pem", "*.pem"), (".key", "*.key")];
+const REGISTRY_FILES: &[&str] = &[".npmrc", ".pypirc"];
+/// These show which variables are wanted, not what they are.
+const ENVIRONMENT_SAMPLES: &[&str] = &[".env.example", ".env.sample", ".env.template"];
+
+/// Looks at a name and that of the directory it is in; letters of either case are the same.
+pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive> {
+    let is = |expected: &str| name.eq_ignore_ascii_case(expected.as_bytes());
+    if let Some(rule) = environment_rule(name) {
+        return Some(Sensitive::Environment { rule });
+    }
+    if is_dir {
+        return DIRS.iter().find(|(dir, _)| is(dir)).map(|(_, rule)| Sensitive::Named { rule });
+    }
+    if let Some(rule) = FILES.iter().find(|file| is(file)) {
+        return Some(Sensitive::Named { rule });
+    }
+    if let Some((_, rule)) = FILE_ENDS.iter().find(|(end, _)| ends_with(name, end)) {
+        return Some(Sensitive::Named { rule });
+    }
+    let is_in = |dir: &str| dir_name.eq_ignore_ascii_case(dir.as_bytes());
+    if let Some((_, _, rule)) = FILES_IN.iter().find(|(dir, file, _)| is_in(dir) && is(file)) {
+        return Some(Sensitive::Named { rule });
+    }
+    if let Some((_, rule)) = KEY_FILE_ENDS.iter().find(|(end, _)| ends_with(name, end)) {
+        return Some(Sensitive::ByContent(Peek { rule, form: Form::KeyFile }));
+    }
+    let registry = REGISTRY_FILES.iter().find(|file| is(file));
+    registry.map(|rule| Sensitive::ByContent(Peek { rule, form: Form::Registry }))
+}
+
+fn environment_rule(name: &[u8]) -> Option<&'static str> {
+    let (stem, tail) = name.split_at_checked(4)?;
+    if !stem.eq_ignore_ascii_case(b".env") {
+        return None;
+    }
+    match tail.first() {
+        None => Some(".env"),
+        Some(b'.') if !ENVIRONMENT_SAMPLES.iter().any(|sample| name.eq_ignore_ascii_case(sample.as_bytes())) => {
+            Some(".env.*")
+        }
+        Some(_) => None,
+    }
+}
+
+fn ends_with(name: &[u8], end: &str) -> bool {
+    let start = name.len().checked_sub(end.len());
+    start.is_some_and(|start| name[start..].eq_ignore_ascii_case(end.as_bytes()))
+}
+
+impl Peek {
+    /// How many bytes from the beginning are to be looked at.
+    pub fn len_bytes(&self) -> usize {
+        match self.form {
+            Form::KeyFile => 4 << 10,
+            Form::Registry => 64 << 10,
+        }
+    }
+
+    /// The rule as shown to people.
+    pub fn rule(&self) -> &'static str {
+        self.rule
+    }
+
+    /// Judges the first [`Self::len_bytes`] bytes of the file, or all of a shorter one.
+    pub fn is_secret(&self, beginning: &[u8]) -> bool {
+        let looked_at = &beginning[..beginning.len().min(self.len_bytes())];
+        // Text in UTF-16, as some shells write it, is ASCII with NULs between.
+        let plain: Vec<u8> = looked_at.iter().copied().filter(|byte| *byte != 0).collect();
+        let mut lines = plain.split(|byte| matches!(byte, b'\n' | b'\r'));
+        match self.form {
+            Form::KeyFile => lines.any(has_private_key_header),
+            Form::Registry => lines.any(|line| has_private_key_header(line) || sets_a_token(line)),
+        }
+    }
+}
+
+/// `-----BEGIN … PRIVATE KEY`, in the forms of PEM, PGP, OpenSSH and SSH2.
+fn has_private_key_header(line: &[u8]) -> bool {
+    find(line, b"BEGIN ").is_some_and(|at| line[..at].contains(&b'-') && find(&line[at..], b"PRIVATE KEY").is_some())
+}
+
+/// Whether a line gives a value to a key that is called token, password or the like. A comment may hold a real one.
+fn sets_a_token(line: &[u8]) -> bool {
+    const KEY_ENDS: &[&str] = &["authtoken", "_auth", "password", "token", "passwd", "secret"];
+    let line = line.trim_ascii_start();
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    // In `//host:8080/:_authToken=x` the colons belong to the key; in `password: x` there is no `=` before the colon.
+    let separator = line.iter().position(|byte| *byte == b'=');
+    let separator = separator.or_else(|| line.iter().rposition(|byte| *byte == b':'));
+    let Some(at) = separator else { return false };
+    let key = line[..at].trim_ascii().strip_suffix(b"[]").unwrap_or(line[..at].trim_ascii());
+    let key = key.strip_suffix(b"\"").unwrap_or(key);
+    let has_value = !line[at + 1..].trim_ascii().is_empty();
+    has_value && KEY_ENDS.iter().any(|end| ends_with(key, end))
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len()).position(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_list_is_known_in_either_case() {
+        let files = [
+            ".env",
+            ".env.local",
+            ".env.",
+            ".ENV",
+            ".envrc",
+            "id_rsa",
+            "ID_ED25519",
+            "id_dsa",
+            "id_ecdsa",
+            ".netrc",
+            "_netrc",
+            ".pgpass",
+            ".git-credentials",
+            ".htpasswd",
+            ".vault-token",
+            "a.p12",
+            "a.PFX",
+            "a.jks",
+            "a.keystore",
+            "a.kdbx",
+            "a.ppk",
+            ".credentials.json",
+            "credentials.json",
+            "Credentials.JSON",
+            "application_default_credentials.json",
+            ".env.example.bak",
+            ".p12",
+        ];
+        for name in files {
+            let found = sensitive(b"x", name.as_bytes(), false);
+            assert!(matches!(found, Some(Sensitive::Named { .. } | Sensitive::Environment { .. })), "{name}");
+        }
+        for (dir, name) in [(".aws", "credentials"), (".Kube", "config"), (".docker", "config.json")] {
+            assert!(matches!(sensitive(dir.as_bytes(), name.as_bytes(), false), Some(Sensitive::Named { .. })));
+            assert_eq!(sensitive(b"x", name.as_bytes(), false), None);
+        }
+        for name in [".ssh", ".gnupg", ".SSH"] {
+            assert!(matches!(sensitive(b"", name.as_bytes(), true), Some(Sensitive::Named { .. })));
+            assert_eq!(sensitive(b"", name.as_bytes(), false), None);
+        }
+    }
+
+    #[test]
+    fn names_beside_the_list_are_not_secret() {
+        for name in [
+            ".env.example",
+            ".env.sample",
+            ".env.template",
+            ".Env.Example",
+            ".environment",
+            "env",
+            "x.env",
+            "id_rsa.pub",
+            "p12",
+            "a.p12x",
+            "config.json",
+            "credentials",
+            "netrc",
+            ".en",
+            "",
+        ] {
+            assert_eq!(sensitive(b"dir", name.as_bytes(), false), None, "{name}");
+        }
+        assert_eq!(sensitive(b"", b"credentials.json", true), None);
+    }
+
+    fn peek(name: &str, content: &[u8]) -> bool {
+        match sensitive(b"", name.as_bytes(), false) {
+            Some(Sensitive::ByContent(peek)) => peek.is_secret(content),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_private_key_is_told_by_its_header() {
+        for header in [
+            "-----BEGIN PRIVATE KEY-----",
+            "-----BEGIN RSA PRIVATE KEY-----",
+            "-----BEGIN EC PRIVATE KEY-----",
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----",
+            "-----BEGIN OPENSSH PRIVATE KEY-----",
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----",
+            "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
+        ] {
+            assert!(peek("a.pem", format!("Bag Attributes\r\n{header}\nMII").as_bytes()), "{header}");
+            let wide: Vec<u8> = header.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            assert!(peek("A.KEY", &wide), "{header}");
+        }
+        for text in
+            ["", "-----BEGIN CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----", "PRIVATE KEY", "-----BEGIN\nPRIVATE KEY"]
+        {
+            assert!(!peek("a.key", text.as_bytes()), "{text}");
+        }
+        let late = [vec![b'\n'; 4096], b"-----BEGIN PRIVATE KEY-----".to_vec()].concat();
+        assert!(!peek("a.key", &late));
+    }
+
+    #[test]
+    fn a_registry_file_is_secret_with_a_token_or_password() {
+        for text in [
+            "//registry.npmjs.org/:_authToken=npm_x",
+            "registry=https://x/\n  //host:8080/:_authToken = x",
+            "_auth=eA==",
+            "; _auth=eA==",
+            "//x/:_password=eA==",
+            "[pypi]\nusername = u\npassword = p",
+            "[pypi]\npassword: p",
+            "\u{feff}_AUTHTOKEN=x",
+        ] {
+            assert!(peek(".npmrc", text.as_bytes()) && peek(".PyPIrc", text.as_bytes()), "{text}");
+        }
+        for text in ["", "registry=https://x/", "[pypi]\nusername = token", "_authToken=", "save-exact=true"] {
+            assert!(!peek(".npmrc", text.as_bytes()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Glob patterns over bytes with git's meaning of `*`, `**`, `?`, `[…]` and `\`.
+//!
+//! A match needs no recursion and never tries exponentially many ways: it suffices to go back to the last `*`
+//! and, when that reached a `/`, to the last `**`, because whatever an earlier one could take in, the later one can too.
+
+use super::char_set::CharSet;
+
+/// A pattern that can match something.
+#[derive(Clone, Debug)]
+pub struct Glob {
+    tokens: Vec<Token>,
+    sets: Vec<CharSet>,
+    /// No text shorter than this matches.
+    min_len: usize,
+    /// The byte with which every match ends, if there is one: most texts fail by it at once.
+    last: Option<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Byte(u8),
+    /// `?`: any byte but `/`.
+    AnyByte,
+    /// A bracket expression, by its index.
+    Set(u32),
+    /// `*`: any bytes but `/`.
+    Star,
+    /// `**` as a whole component, at the end or before an escaped slash: any bytes.
+    Deep,
+    /// `**/`: nothing, or any bytes up to and with a `/`.
+    DeepSlash,
+}
+
+/// Where a match goes on after a mismatch: at this token, with the text from here.
+#[derive(Clone, Copy)]
+struct Retry {
+    token: usize,
+    text: usize,
+}
+
+impl Glob {
+    /// `None` for what can never match: an unclosed bracket, an unknown class, a backslash at the end.
+    pub fn compile(pattern: &[u8]) -> Option<Self> {
+        let mut glob = Self { tokens: Vec::new(), sets: Vec::new(), min_len: 0, last: None };
+        let mut at = 0;
+        while let Some(byte) = pattern.get(at) {
+            let (token, read) = match byte {
+                b'*' => stars(pattern, at),
+                b'?' => (Token::AnyByte, 1),
+                b'\\' => (Token::Byte(*pattern.get(at + 1)?), 2),
+                b'[' => {
+                    let (set, read) = CharSet::parse(&pattern[at + 1..])?;
+                    glob.sets.push(set);
+                    (Token::Set(u32::try_from(glob.sets.len() - 1).ok()?), read + 1)
+                }
+                byte => (Token::Byte(*byte), 1),
+            };
+            at += read;
+            glob.push(token);
+        }
+        if let Some(Token::Byte(byte)) = glob.tokens.last() {
+            glob.last = Some(*byte);
+        }
+        Some(glob)
+    }
+
+    fn push(&mut self, token: Token) {
+        let takes_one = !matches!(token, Token::Star | Token::Deep | Token::DeepSlash);
+        // A second `**/` takes in nothing that the first could not.
+        if !(token == Token::DeepSlash && self.tokens.last() == Some(&token)) {
+            self.tokens.push(token);
+        }
+        self.min_len += usize::from(takes_one);
+    }
+
+    /// Whether the whole text matches.
+    pub fn matches(&self, text: &[u8]) -> bool {
+        if text.len() < self.min_len || self.last.is_some() && self.last != text.last().copied() {
+            return false;
+        }
+        let (mut token, mut at) = (0, 0);
+        let (mut star, mut deep): (Option<Retry>, Option<Retry>) = (None, None);
+        loop {
+            match self.tokens.get(token) {
+                Some(Token::Star) => {
+                    token += 1;
+                    star = Some(Retry { token, text: at });
+                    continue;
+                }
+                Some(Token::Deep | Token::DeepSlash) => {
+                    token += 1;
+                    star = None;
+                    deep = Some(Retry { token, text: at });
+                    continue;
+                }
+                Some(single) if at < text.len() && self.takes(*single, text[at]) => {
+                    token += 1;
+                    at += 1;
+                    continue;
+                }
+                None if at == text.len() => return true,
+                _ => {}
+            }
+            let Some(next) = self.next_try(&mut star, &mut deep, text) else { return false };
+            (token, at) = (next.token, next.text);
+        }
+    }
+
+    fn takes(&self, token: Token, byte: u8) -> bool {
+        match token {
+            Token::Byte(expected) => byte == expected,
+            Token::AnyByte => byte != b'/',
+            Token::Set(index) => self.sets[index as usize].contains(byte),
+            Token::Star | Token::Deep | Token::DeepSlash => false,
+        }
+    }
+
+    /// Lets the last star take in more: one byte, or for `**/` all up to the next slash.
+    fn next_try(&self, star: &mut Option<Retry>, deep: &mut Option<Retry>, text: &[u8]) -> Option<Retry> {
+        if let Some(retry) = star
+            && text.get(retry.text).is_some_and(|byte| *byte != b'/')
+        {
+            retry.text += 1;
+            return Some(*retry);
+        }
+        let retry = deep.as_mut()?;
+        let rest = text.get(retry.text..)?;
+        retry.text += match self.tokens[retry.token - 1] {
+            Token::DeepSlash => rest.iter().position(|byte| *byte == b'/')? + 1,
+            _ if rest.is_empty() => return None,
+            _ => 1,
+        };
+        Some(*retry)
+    }
+}
+
+/// The token of a run of asterisks and the bytes it takes. Two or more are `**` only as a whole component.
+fn stars(pattern: &[u8], at: usize) -> (Token, usize) {
+    let len = pattern[at..].iter().take_while(|byte| **byte == b'*').count();
+    let begins_component = at == 0 || pattern[at - 1] == b'/';
+    if len < 2 || !begins_component {
+        return (Token::Star, len);
+    }
+    match &pattern[at + len..] {
+        [b'/', ..] => (Token::DeepSlash, len + 1),
+        [] | [b'\\', b'/', ..] => (Token::Deep, len),
+        _ => (Token::Star, len),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn matches(pattern: &str, text: &str) -> bool {
+        Glob::compile(pattern.as_bytes()).is_some_and(|glob| glob.matches(text.as_bytes()))
+    }
+
+    #[test]
+    fn stars_stay_in_a_component_and_double_stars_do_not() {
+        for (pattern, text) in [
+            ("*", ""),
+            ("*", "abc"),
+            ("a*c", "abbc"),
+            ("*a*b*", "xxaxxbxx"),
+            ("*/b", "a/b"),
+            ("**/b", "b"),
+            ("**/b", "x/y/b"),
+            ("a/**", "a/b/c"),
+            ("a/**/b", "a/b"),
+            ("a/**/b", "a/x/y/b"),
+            ("a/**/*.c", "a/x/y/b.c"),
+            ("**/**/b", "b"),
+            ("a**b", "axxb"),
+            ("**/*a/b*", "x/y/za/b1"),
+            ("a/***/b", "a/x/y/b"),
+            ("**\\/b", "x/y/b"),
+        ] {
+            assert!(matches(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in [
+            ("*", "a/b"),
+            ("a*b", "a/b"),
+            ("a**b", "a/b"),
+            ("?", "/"),
+            ("[!a]", "/"),
+            ("*/b", "b"),
+            ("**/b", "xb"),
+            ("a/**", "a"),
+            ("**\\/b", "b"),
+            ("a\\", "a"),
+            ("a\\", "a\\"),
+            ("[", "["),
+            ("a[", "a["),
+        ] {
+            assert!(!matches(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn hostile_patterns_take_no_long_time() {
+        let begin = Instant::now();
+        let name = "a".repeat(4_000);
+        let path = vec!["a"; 2_000].join("/");
+        for pattern in [
+            format!("{}b", "*a".repeat(1_000)),
+            format!("{}b", "**/".repeat(100_000)),
+            format!("{}b", "**/a/".repeat(500)),
+            format!("{}b", "**/*a*/".repeat(300)),
+            format!("{}b", "**\\/*a*".repeat(300)),
+            format!("{}b", "*".repeat(1_000_000)),
+            format!("{}b", "[a-z]*".repeat(1_000)),
+        ] {
+            assert!(!matches(&pattern, &name));
+            assert!(!matches(&pattern, &path));
+        }
+        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+    }
+}
