@@ -1,3 +1,4 @@
 //! checkpoint
 pub mod error;
 pub mod model;
+pub mod store;
