@@ -65,8 +65,9 @@ impl Repo {
     /// git finds nothing at all to complain about.
     fn check(&self) {
         let done = self.command(&["fsck", "--full", "--strict", "--no-dangling"]).output().unwrap();
-        let said = [done.stdout, done.stderr].concat();
-        assert!(done.status.success() && said.is_empty(), "{}", String::from_utf8_lossy(&said));
+        let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
+        let complaints: Vec<_> = said.lines().filter(|line| !line.starts_with("notice: ")).collect();
+        assert!(done.status.success() && complaints.is_empty(), "{said}");
         for index in self.files("idx") {
             self.git(&["verify-pack", index.to_str().unwrap()]);
         }

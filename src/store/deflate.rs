@@ -20,14 +20,13 @@ pub struct Deflater {
 
 impl Default for Deflater {
     fn default() -> Self {
-        Self {
-            fast: libdeflater::Compressor::new(libdeflater::CompressionLvl::fastest()),
-            stored: libdeflater::Compressor::new(
-                libdeflater::CompressionLvl::new(0).unwrap_or(libdeflater::CompressionLvl::fastest()),
-            ),
-            out: Vec::new(),
-        }
+        Self { fast: at_level(1), stored: at_level(0), out: Vec::new() }
     }
+}
+
+/// (What the crate calls its fastest level stores without compressing.)
+fn at_level(level: i32) -> libdeflater::Compressor {
+    libdeflater::Compressor::new(libdeflater::CompressionLvl::new(level).unwrap_or_default())
 }
 
 impl Deflater {
@@ -277,7 +276,10 @@ mod tests {
         let random = noise(200_000);
         assert!(deflater.is_incompressible(&samples(&random)));
         assert!(deflater.compress(&random).unwrap().len() < random.len() + 100);
-        assert!(!deflater.is_incompressible(&samples(&b"abc".repeat(40_000))));
+        let text = b"abc".repeat(40_000);
+        assert!(!deflater.is_incompressible(&samples(&text)));
+        assert!(deflater.compress(&text).unwrap().len() < text.len() / 50);
+        assert!(deflater.compress(&text[..300]).unwrap().len() < 50);
     }
 
     #[test]
