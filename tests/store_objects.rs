@@ -420,6 +420,30 @@ fn a_reader_finds_what_was_packed_after_it_looked() {
 }
 
 #[test]
+fn several_packs_can_be_written_at_once() {
+    let Some(repo) = Repo::new() else { return };
+    let (known, objects_dir) = (repo.objects(), repo.objects_dir());
+    std::thread::scope(|scope| {
+        for worker in 0..3 {
+            let (known, objects_dir) = (&known, &objects_dir);
+            scope.spawn(move || {
+                let mut writer = PackWriter::begin(objects_dir, known).unwrap();
+                for blob in blobs(worker, 300, 50_000) {
+                    writer.add(ObjectKind::Blob, &blob).unwrap();
+                }
+                writer.add(ObjectKind::Blob, b"in all of them").unwrap();
+                writer.finish().unwrap();
+            });
+        }
+    });
+    repo.check();
+    let listed = repo.objects().by_prefix("");
+    assert_eq!((repo.files("pack").len(), listed.len()), (3, 901));
+    repo.repack(&listed.iter().copied().collect(), false);
+    repo.has_all(&listed.into_iter().collect());
+}
+
+#[test]
 fn a_store_that_borrows_objects_is_refused() {
     let Some(repo) = Repo::new() else { return };
     fs::write(repo.objects_dir().join("info/alternates"), "/elsewhere\n").unwrap();

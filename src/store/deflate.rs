@@ -31,6 +31,9 @@ fn at_level(level: i32) -> libdeflater::Compressor {
 
 impl Deflater {
     /// The zlib stream of `data`, valid until the next call.
+    ///
+    /// # Errors
+    /// None that is known of; libdeflate can say that it needs more room.
     pub fn compress(&mut self, data: &[u8]) -> Result<&[u8], String> {
         let store = data.len() > PROBE_FROM_BYTES && self.is_incompressible(&samples(data));
         let compressor = if store { &mut self.stored } else { &mut self.fast };
@@ -77,6 +80,9 @@ impl StreamDeflater {
     }
 
     /// Feeds one piece; `sink` gets what is ready.
+    ///
+    /// # Errors
+    /// `sink` failed, or zlib did.
     pub fn push<E>(
         &mut self,
         piece: &[u8],
@@ -91,6 +97,9 @@ impl StreamDeflater {
     }
 
     /// Ends the stream.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
     pub fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
         while self.step(&[], FlushCompress::Finish, sink)?.1 != Status::StreamEnd {}
         Ok(())
@@ -105,12 +114,18 @@ impl StreamDeflater {
         let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
         let status =
             self.state.compress(input, &mut self.out, flush).map_err(|cause| StreamError::Zlib(cause.to_string()))?;
-        let made = (self.state.total_out() - before_out) as usize;
+        let made = in_buffer(before_out, self.state.total_out());
         if made > 0 {
             sink(&self.out[..made]).map_err(StreamError::Sink)?;
         }
-        Ok(((self.state.total_in() - before_in) as usize, status))
+        Ok((in_buffer(before_in, self.state.total_in()), status))
     }
+}
+
+/// How far zlib's counters went in one call.
+#[expect(clippy::cast_possible_truncation, reason = "one call moves within a buffer, which fits in memory")]
+fn in_buffer(before: u64, after: u64) -> usize {
+    (after - before) as usize
 }
 
 /// Why a stream ended early.
@@ -140,6 +155,8 @@ pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
     Ok(content)
 }
 
+/// Whether a declared size can be true.
+///
 /// # Errors
 /// A size that no stream of that length can have: a lie that must not make us allocate.
 pub fn check_expansion(stream_len: u64, size: u64) -> Result<(), String> {
@@ -163,6 +180,9 @@ impl StreamInflater {
     }
 
     /// Feeds compressed bytes; `sink` gets content, never more than the declared size in all.
+    ///
+    /// # Errors
+    /// `sink` failed, the bytes are no zlib stream, or it holds more than declared.
     pub fn push<E>(
         &mut self,
         piece: &[u8],
@@ -175,8 +195,8 @@ impl StreamInflater {
                 .state
                 .decompress(rest, &mut self.out, FlushDecompress::None)
                 .map_err(|cause| StreamError::Zlib(format!("cannot inflate: {cause}")))?;
-            rest = &rest[(self.state.total_in() - before_in) as usize..];
-            let made = (self.state.total_out() - before_out) as usize;
+            rest = &rest[in_buffer(before_in, self.state.total_in())..];
+            let made = in_buffer(before_out, self.state.total_out());
             if self.state.total_out() > self.size {
                 return Err(StreamError::Zlib(format!("inflates to more than {} bytes", self.size)));
             }

@@ -1,7 +1,6 @@
 //! Reading objects by id: own packs first, libgit2 for loose and deltified ones. The only file that names git2.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -10,48 +9,12 @@ use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
 use crate::store::hash::{ObjectKind, hash_object};
 use crate::store::loose_files;
+pub use crate::store::object_error::ObjectError;
 use crate::store::pack_list::{self, Found, Pack, PackStamp};
 use crate::store::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
 
 /// Blobs above this are inflated in pieces.
 const STREAM_FROM_BYTES: u64 = 16 << 20;
-
-/// Why an object could not be had.
-#[derive(Debug)]
-pub enum ObjectError {
-    /// No pack and no loose file has it.
-    Missing(ObjectId),
-    /// It is there, but no copy of it is whole.
-    Corrupt { id: ObjectId, why: String },
-    /// The store could not be read just now.
-    Io(Error),
-    /// The receiver of the content failed, not the store.
-    Sink(io::Error),
-}
-
-impl fmt::Display for ObjectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(id) => write!(f, "object {id} is missing"),
-            Self::Corrupt { id, why } => write!(f, "object {id} is corrupt: {why}"),
-            Self::Io(cause) => cause.fmt(f),
-            Self::Sink(cause) => write!(f, "cannot hand on an object: {cause}"),
-        }
-    }
-}
-
-impl std::error::Error for ObjectError {}
-
-impl From<ObjectError> for Error {
-    fn from(cause: ObjectError) -> Self {
-        match cause {
-            ObjectError::Io(cause) => cause,
-            ObjectError::Missing(id) => Self::Damaged { what: format!("object {id}"), why: "it is missing".into() },
-            ObjectError::Corrupt { id, why } => Self::Damaged { what: format!("object {id}"), why },
-            ObjectError::Sink(cause) => Self::Unexpected(anyhow::Error::new(cause).context("cannot hand on an object")),
-        }
-    }
-}
 
 type ObjectResult<T> = std::result::Result<T, ObjectError>;
 
@@ -331,7 +294,9 @@ impl Objects {
     fn foreign_header(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, u64)> {
         let missing = || ObjectError::Missing(*id);
         let (Some(odb), Ok(oid)) = (self.odb(), git2::Oid::from_bytes(id.as_bytes())) else {
-            return Err(failure.unwrap_or_else(missing));
+            let why = "libgit2, which it needs, cannot open a store whose path is not UTF-8";
+            let unread = || if self.holds(id) { corrupt(id, why) } else { missing() };
+            return Err(failure.unwrap_or_else(unread));
         };
         match odb.read_header(oid) {
             Ok((size, kind)) => Ok((known_kind(kind), size as u64)),

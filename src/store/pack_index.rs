@@ -31,8 +31,8 @@ pub fn encode(entries: &mut [IndexEntry], pack_trailer: [u8; 20]) -> Vec<u8> {
         upto += entries[upto..].iter().take_while(|entry| entry.id.as_bytes()[0] == first).count();
         push_u32(&mut index, upto as u64);
     }
-    entries.iter().for_each(|entry| index.extend_from_slice(entry.id.as_bytes()));
-    entries.iter().for_each(|entry| index.extend_from_slice(&entry.crc.to_be_bytes()));
+    index.extend(entries.iter().flat_map(|entry| *entry.id.as_bytes()));
+    index.extend(entries.iter().flat_map(|entry| entry.crc.to_be_bytes()));
     let mut large = Vec::new();
     for entry in entries.iter() {
         if entry.offset < LARGE_OFFSET {

@@ -54,12 +54,11 @@ impl Pack {
     /// # Errors
     /// The index is damaged or cannot be read.
     pub fn index(&self) -> std::result::Result<&PackIndex, ReadError> {
-        let loaded = match self.index.get() {
-            Some(loaded) => loaded,
-            None => {
-                let data = std::fs::read(&self.index_path)?;
-                self.index.get_or_init(|| PackIndex::parse(data))
-            }
+        let loaded = if let Some(loaded) = self.index.get() {
+            loaded
+        } else {
+            let data = std::fs::read(&self.index_path)?;
+            self.index.get_or_init(|| PackIndex::parse(data))
         };
         loaded.as_ref().map_err(|why| ReadError::Damaged(why.clone()))
     }

@@ -224,6 +224,9 @@ fn as_usize(number: u64) -> Result<usize, ReadError> {
 }
 
 /// Blobs may be large; what we take apart in memory may not.
+///
+/// # Errors
+/// A tree or commit of absurd size.
 pub fn check_structure_size(kind: ObjectKind, size: u64) -> Result<(), ReadError> {
     if kind != ObjectKind::Blob && size > STRUCTURE_UPTO_BYTES {
         return Err(too_large(size));

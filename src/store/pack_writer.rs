@@ -1,63 +1,26 @@
 //! One pack of new objects: written beside the others under a temporary name, published whole or not at all.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
 use crate::store::deflate::{self, Deflater, EntryCrc, StreamDeflater, StreamError};
-use crate::store::durable::{self, TemporaryFile};
-use crate::store::hash::{Collision, ObjectHasher, ObjectKind, TrailerHasher, hash_object};
+use crate::store::durable::TemporaryFile;
+use crate::store::hash::{Collision, ObjectHasher, ObjectKind, hash_object, trailer_of};
 use crate::store::objects::Objects;
-use crate::store::pack_index::{self, IndexEntry};
-use crate::store::pack_list::{Pack, PackStamp};
-use crate::store::pack_reader::{self, HEADER_BYTES, PackReader, ReadError};
+pub use crate::store::pack_error::PackError;
+use crate::store::pack_index::IndexEntry;
+use crate::store::pack_list::PackStamp;
+use crate::store::pack_publish;
+use crate::store::pack_reader::{self, PackReader, ReadError};
 
 /// Content up to this size is compressed in memory.
 const WHOLE_UPTO_BYTES: u64 = 16 << 20;
 /// A pack up to this size never touches the disk before it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
 const PIECE_BYTES: usize = 1 << 20;
-
-/// Why an object was not added; the pack is as it was before.
-#[derive(Debug)]
-pub enum PackError {
-    /// The content carries the mark of a collision attack.
-    Collision,
-    /// The content could not be read to its end, or (copying) is not what its checksum says.
-    Source(io::Error),
-    /// The pack could not be written.
-    Store(Error),
-}
-
-impl fmt::Display for PackError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Collision => Collision.fmt(f),
-            Self::Source(cause) => write!(f, "cannot read the content: {cause}"),
-            Self::Store(cause) => cause.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for PackError {}
-
-impl From<Error> for PackError {
-    fn from(cause: Error) -> Self {
-        Self::Store(cause)
-    }
-}
-
-impl From<PackError> for Error {
-    fn from(cause: PackError) -> Self {
-        match cause {
-            PackError::Store(cause) => cause,
-            other => Self::Unexpected(anyhow::Error::new(other)),
-        }
-    }
-}
 
 type PackResult<T> = std::result::Result<T, PackError>;
 
@@ -297,13 +260,15 @@ impl<'k> PackWriter<'k> {
         let trailer =
             if self.spilled.is_none() { self.complete_in_memory(count)? } else { self.complete_in_file(count)? };
         let mut entries: Vec<IndexEntry> = std::mem::take(&mut self.entries).into_values().collect();
-        let index = pack_index::encode(&mut entries, trailer);
-        self.publish(trailer, &index).map(Some)
+        let Some(pack) = self.spilled.take() else {
+            return Err(Error::Unexpected(anyhow::anyhow!("the pack was never written")));
+        };
+        pack_publish::publish(&self.pack_dir, pack, trailer, &mut entries).map(Some)
     }
 
     fn complete_in_memory(&mut self, count: u32) -> Result<[u8; 20]> {
         self.tail[8..12].copy_from_slice(&count.to_be_bytes());
-        let trailer = crate::store::hash::trailer_of(&self.tail);
+        let trailer = trailer_of(&self.tail);
         self.tail.extend_from_slice(&trailer);
         self.spill()?;
         Ok(trailer)
@@ -312,61 +277,11 @@ impl<'k> PackWriter<'k> {
     fn complete_in_file(&mut self, count: u32) -> Result<[u8; 20]> {
         self.spill()?;
         let Some(temporary) = &self.spilled else { return Ok([0; 20]) };
-        let trailer =
-            seal(&mut temporary.file(), count, self.flushed).map_err(Error::io("complete", temporary.path()))?;
+        let trailer = pack_publish::seal(&mut temporary.file(), count, self.flushed)
+            .map_err(Error::io("complete", temporary.path()))?;
         self.flushed += trailer.len() as u64;
         Ok(trailer)
     }
-
-    fn publish(&mut self, trailer: [u8; 20], index: &[u8]) -> Result<PackStamp> {
-        let name = format!("pack-{}", crate::store::hash::hex_of(trailer));
-        let (pack_path, index_path) = (self.file_named(&name, "pack"), self.file_named(&name, "idx"));
-        let Some(pack) = self.spilled.take() else {
-            return Err(Error::Unexpected(anyhow::anyhow!("the pack was never written")));
-        };
-        pack.sync()?;
-        let temporary = TemporaryFile::create(&self.pack_dir, "tmp_idx_", "_")?;
-        temporary.file().write_all(index).map_err(Error::io("write", temporary.path()))?;
-        temporary.sync()?;
-        self.put_in_place(pack, &pack_path, self.flushed)?;
-        self.put_in_place(temporary, &index_path, index.len() as u64)?;
-        durable::sync_directory(&self.pack_dir)?;
-        Pack::stat(&self.pack_dir, &name)
-            .map(|pack| pack.stamp)
-            .ok_or_else(|| Error::Damaged { what: name, why: "it vanished as soon as it was written".into() })
-    }
-
-    /// A file of that name has the same bytes, or is damaged: it is replaced. Where that cannot be done because
-    /// somebody has it open (Windows), one of the right size is left.
-    fn put_in_place(&self, temporary: TemporaryFile, path: &Path, len: u64) -> Result<()> {
-        temporary.publish(path).or_else(|cause| match path.symlink_metadata() {
-            Ok(there) if there.is_file() && there.len() == len => Ok(()),
-            _ => Err(cause),
-        })
-    }
-
-    fn file_named(&self, name: &str, ending: &str) -> PathBuf {
-        self.pack_dir.join(format!("{name}.{ending}"))
-    }
-}
-
-/// Patches the count in, reads the file back for its checksum, and appends that.
-fn seal(file: &mut &std::fs::File, count: u32, len: u64) -> io::Result<[u8; 20]> {
-    file.seek(SeekFrom::Start(HEADER_BYTES - 4))?;
-    file.write_all(&count.to_be_bytes())?;
-    file.seek(SeekFrom::Start(0))?;
-    let mut hasher = TrailerHasher::default();
-    let mut piece = vec![0; PIECE_BYTES];
-    let mut left = len;
-    while left > 0 {
-        let want = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        file.read_exact(&mut piece[..want])?;
-        hasher.update(&piece[..want]);
-        left -= want as u64;
-    }
-    let trailer = hasher.finish();
-    file.write_all(&trailer)?;
-    Ok(trailer)
 }
 
 fn from_stream(cause: StreamError<PackError>) -> PackError {
