@@ -40,6 +40,18 @@ fn make_private(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Makes a directory that only its owner can enter, and those above it; one that exists is left as it is.
+///
+/// # Errors
+/// It cannot be made.
+pub fn create_private_directory(path: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(Error::io("make", path))
+}
+
 /// Flushes content and metadata of a file to the disk.
 ///
 /// # Errors

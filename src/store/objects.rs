@@ -219,7 +219,7 @@ impl Objects {
         id: &ObjectId,
         ask: impl Fn(&Pack) -> std::result::Result<Copy<T>, ReadError>,
     ) -> std::result::Result<Option<T>, ObjectError> {
-        let mut failure = None;
+        let (mut failure, mut foreign) = (None, false);
         for again in [false, true] {
             if again && self.refresh().is_err() {
                 break;
@@ -231,7 +231,8 @@ impl Objects {
                 }
                 match ask(pack) {
                     Ok(Copy::Whole(found)) => return Ok(Some(found)),
-                    Ok(Copy::Foreign) => return Ok(None),
+                    // Another pack may have it whole; libgit2 would stop at this one.
+                    Ok(Copy::Foreign) => foreign = true,
                     Ok(Copy::None) => {}
                     // A pack that went away meanwhile was replaced by another, which the second round finds.
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {}
@@ -241,7 +242,7 @@ impl Objects {
                     Err(cause) => self.note(pack, &cause),
                 }
             }
-            if self.loose_exists(id) {
+            if foreign || self.loose_exists(id) {
                 break;
             }
         }
