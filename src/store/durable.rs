@@ -1,0 +1,218 @@
+//! Files that survive a power cut: private files, flushes, and replacing a file whole or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The start of the names of files that are being written.
+pub const TEMPORARY_PREFIX: &str = ".tmp-";
+
+/// Makes a new file that only its owner can read, open for reading and writing.
+///
+/// # Errors
+/// Something of that name exists, or it cannot be made.
+pub fn create_private(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(Error::io("create", path))?;
+    make_private(&file).map_err(Error::io("set the mode of", path))?;
+    Ok(file)
+}
+
+/// A hostile umask can take bits away even from the owner, so the mode is set once more.
+#[cfg(unix)]
+fn make_private(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    if file.metadata()?.permissions().mode() & 0o777 == 0o600 {
+        return Ok(());
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
+fn make_private(_file: &File) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Makes a directory that only its owner can enter, and those above it; one that exists is left as it is.
+///
+/// # Errors
+/// It cannot be made.
+pub fn create_private_directory(path: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(Error::io("make", path))
+}
+
+/// Flushes content and metadata of a file to the disk.
+///
+/// # Errors
+/// The flush failed: what was written may be lost.
+pub fn sync_file(file: &File, path: &Path) -> Result<()> {
+    file.sync_all().map_err(Error::io("flush", path))
+}
+
+/// Flushes the names in a directory to the disk; Windows has no such call.
+///
+/// # Errors
+/// The flush failed. A file system that cannot flush directories is none.
+#[cfg(unix)]
+pub fn sync_directory(path: &Path) -> Result<()> {
+    match File::open(path).and_then(|directory| directory.sync_all()) {
+        Err(cause) if !matches!(cause.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Err(Error::io("flush", path)(cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
+pub fn sync_directory(_path: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// Renames within one directory; a file of the new name is replaced.
+///
+/// # Errors
+/// The rename failed; both names are as before.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    std::fs::rename(from, to).map_err(Error::io("rename into place", to))
+}
+
+/// Removes a file; one that is not there is no error.
+///
+/// # Errors
+/// It is there and cannot be removed.
+pub fn remove_if_there(path: &Path) -> Result<bool> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(false),
+        Err(cause) => Err(Error::io("remove", path)(cause)),
+    }
+}
+
+/// A file under a temporary name, which goes unless it is published.
+#[derive(Debug)]
+pub struct TemporaryFile {
+    path: PathBuf,
+    file: File,
+    published: bool,
+}
+
+impl TemporaryFile {
+    /// Makes `<prefix><pid><separator><random>` in `directory`.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn create(directory: &Path, prefix: &str, separator: &str) -> Result<Self> {
+        const TRIES: usize = 8;
+        let mut last = None;
+        for _ in 0..TRIES {
+            let path = directory.join(format!("{prefix}{}{separator}{:016x}", std::process::id(), random()));
+            match create_private(&path) {
+                Ok(file) => return Ok(Self { path, file, published: false }),
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => last = Some(source),
+                Err(other) => return Err(other),
+            }
+        }
+        let cause = last.unwrap_or_else(|| ErrorKind::AlreadyExists.into());
+        Err(Error::io("make a temporary file in", directory)(cause))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// # Errors
+    /// The flush failed.
+    pub fn sync(&self) -> Result<()> {
+        sync_file(&self.file, &self.path)
+    }
+
+    /// Gives the file its lasting name. The directory is not flushed.
+    ///
+    /// # Errors
+    /// The rename failed; the temporary file is removed.
+    pub fn publish(mut self, to: &Path) -> Result<()> {
+        rename(&self.path, to)?;
+        self.published = true;
+        Ok(())
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if !self.published {
+            // Nothing can be done about a leftover here; the next sweep takes it.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Replaces or makes a file so that, whatever happens, it holds the old bytes or the new ones.
+///
+/// # Errors
+/// The file could not be written; then it is as before.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let temporary = TemporaryFile::create(directory, TEMPORARY_PREFIX, "-")?;
+    temporary.file().write_all(bytes).map_err(Error::io("write", temporary.path()))?;
+    temporary.sync()?;
+    temporary.publish(path)?;
+    sync_directory(directory)
+}
+
+/// A number that no other process is likely to draw.
+fn random() -> u64 {
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_file_is_private_and_leaves_nothing_beside_it() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("x");
+        replace(&path, b"one").unwrap();
+        replace(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_failed_replacement_keeps_the_old_and_removes_the_new() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("x");
+        std::fs::create_dir_all(path.join("y")).unwrap();
+        assert!(replace(&path, b"one").is_err());
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn two_temporary_names_differ() {
+        let place = tempfile::tempdir().unwrap();
+        let one = TemporaryFile::create(place.path(), TEMPORARY_PREFIX, "-").unwrap();
+        let two = TemporaryFile::create(place.path(), TEMPORARY_PREFIX, "-").unwrap();
+        assert_ne!(one.path(), two.path());
+    }
+}

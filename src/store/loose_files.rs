@@ -1,0 +1,63 @@
+//! Loose objects as files: which there are and where. It reads none of them.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::object_id::ObjectId;
+
+/// Where the loose object of that id would lie.
+pub fn path_of(objects_dir: &Path, id: &ObjectId) -> PathBuf {
+    let digits = id.to_hex();
+    objects_dir.join(&digits[..2]).join(&digits[2..])
+}
+
+/// The fan-out directories that exist, by their first byte.
+///
+/// # Errors
+/// The objects directory cannot be listed; one that is missing has none.
+pub fn fan_out(objects_dir: &Path) -> Result<[bool; 256]> {
+    let mut present = [false; 256];
+    for name in names_in(objects_dir)? {
+        let digits = name.as_bytes();
+        let hex = digits.len() == 2 && digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if let (true, Ok(first)) = (hex, usize::from_str_radix(&name, 16)) {
+            present[first] = true;
+        }
+    }
+    Ok(present)
+}
+
+/// The ids of all loose objects, sorted.
+///
+/// # Errors
+/// A directory cannot be listed.
+pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
+    let mut ids = Vec::new();
+    for (first, _) in fan_out(objects_dir)?.iter().enumerate().filter(|(_, present)| **present) {
+        let digits = format!("{first:02x}");
+        let names = names_in(&objects_dir.join(&digits))?;
+        ids.extend(names.iter().filter_map(|name| ObjectId::from_hex(&format!("{digits}{name}"))));
+    }
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// The names in a directory that are text; a directory that is not there has none.
+///
+/// # Errors
+/// It cannot be listed.
+pub fn names_in(directory: &Path) -> Result<Vec<String>> {
+    let listing = match std::fs::read_dir(directory) {
+        Ok(listing) => listing,
+        Err(cause) if matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(cause) => return Err(Error::io("list", directory)(cause)),
+    };
+    let mut names = Vec::new();
+    for entry in listing {
+        let entry = entry.map_err(Error::io("list", directory))?;
+        names.extend(entry.file_name().into_string());
+    }
+    Ok(names)
+}

@@ -1,0 +1,174 @@
+//! The packs of a store: their list, newest first, and each one's index and reader, opened when first needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::UNIX_EPOCH;
+
+use crate::error::Result;
+use crate::model::object_id::ObjectId;
+use crate::store::hash::{ObjectHasher, ObjectKind, hash_object};
+use crate::store::loose_files::names_in;
+use crate::store::pack_index::{IndexEntry, PackIndex};
+use crate::store::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
+
+/// What tells one pack from another, and from itself after a change.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PackStamp {
+    /// Without directory and ending: `pack-<40 hex digits>`.
+    pub name: String,
+    /// Of the `.pack` file.
+    pub size_bytes: u64,
+    /// Of the `.pack` file, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+}
+
+/// One pack with its index.
+#[derive(Debug)]
+pub struct Pack {
+    pub stamp: PackStamp,
+    pub pack_path: PathBuf,
+    pub index_path: PathBuf,
+    index: OnceLock<std::result::Result<PackIndex, String>>,
+    reader: OnceLock<PackReader>,
+}
+
+/// What a pack has under an id.
+pub enum Found {
+    Object(ObjectKind, Vec<u8>),
+    /// A delta, which needs its base.
+    Delta,
+}
+
+impl Pack {
+    /// `None` if there is no such pair of plain files.
+    pub fn stat(pack_dir: &Path, name: &str) -> Option<Self> {
+        let pack_path = pack_dir.join(format!("{name}.pack"));
+        let index_path = pack_dir.join(format!("{name}.idx"));
+        let meta = std::fs::symlink_metadata(&pack_path).ok().filter(std::fs::Metadata::is_file)?;
+        let age = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        let mtime_ns = i64::try_from(age.as_nanos()).unwrap_or(i64::MAX);
+        let stamp = PackStamp { name: name.into(), size_bytes: meta.len(), mtime_ns };
+        Some(Self { stamp, pack_path, index_path, index: OnceLock::new(), reader: OnceLock::new() })
+    }
+
+    /// # Errors
+    /// The index is damaged or cannot be read.
+    pub fn index(&self) -> std::result::Result<&PackIndex, ReadError> {
+        let loaded = if let Some(loaded) = self.index.get() {
+            loaded
+        } else {
+            let data = std::fs::read(&self.index_path)?;
+            self.index.get_or_init(|| PackIndex::parse(data))
+        };
+        loaded.as_ref().map_err(|why| ReadError::Damaged(why.clone()))
+    }
+
+    /// # Errors
+    /// The pack is damaged at its start or cannot be opened.
+    pub fn reader(&self) -> std::result::Result<&PackReader, ReadError> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let opened = PackReader::open(&self.pack_path)?;
+        Ok(self.reader.get_or_init(|| opened))
+    }
+
+    /// Where the entry of an id starts and ends.
+    ///
+    /// # Errors
+    /// As [`Self::index`] and [`Self::reader`].
+    pub fn place_of(&self, id: &ObjectId) -> std::result::Result<Option<(IndexEntry, u64)>, ReadError> {
+        let index = self.index()?;
+        let Some(entry) = index.find(id) else { return Ok(None) };
+        let end = index.end_of(entry.offset, self.reader()?.entries_end());
+        Ok(Some((entry, end)))
+    }
+
+    /// # Errors
+    /// As [`Self::read`]; only the header is looked at.
+    pub fn header(&self, id: &ObjectId) -> std::result::Result<Option<EntryHeader>, ReadError> {
+        let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
+        self.reader()?.header(entry.offset, end).map(Some)
+    }
+
+    /// The object of that id, if this pack has it; its hash is checked.
+    ///
+    /// # Errors
+    /// The pack has it but cannot give it.
+    pub fn read(&self, id: &ObjectId) -> std::result::Result<Option<Found>, ReadError> {
+        let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
+        let (header, content) = self.reader()?.content(entry.offset, end)?;
+        let EntryKind::Object(kind) = header.kind else { return Ok(Some(Found::Delta)) };
+        check_hash(id, hash_object(kind, &content).ok())?;
+        Ok(Some(Found::Object(kind, content)))
+    }
+
+    /// Inflates the undeltified object of that id into `sink`, in constant memory; its hash is checked at the end.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; what `sink` got is then worthless.
+    pub fn stream(
+        &self,
+        id: &ObjectId,
+        header: &EntryHeader,
+        sink: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> std::result::Result<(), ReadError> {
+        let (Some((entry, end)), EntryKind::Object(kind)) = (self.place_of(id)?, header.kind) else {
+            return Err(ReadError::Damaged("the entry is not what it was".into()));
+        };
+        let mut hasher = ObjectHasher::new(kind, header.size);
+        self.reader()?.stream(entry.offset, end, header, &mut |piece| {
+            hasher.update(piece);
+            sink(piece)
+        })?;
+        check_hash(id, hasher.finish().ok())
+    }
+
+    /// Whether the copy in this pack is undeltified and whole.
+    pub fn has_whole(&self, id: &ObjectId) -> bool {
+        match self.header(id) {
+            Ok(Some(header)) if matches!(header.kind, EntryKind::Object(_)) => {
+                self.stream(id, &header, &mut |_| Ok(())).is_ok()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether checksums of index and pack, and the size, fit each other. Entries are not read.
+    ///
+    /// # Errors
+    /// Says what does not fit.
+    pub fn check_frame(&self) -> std::result::Result<(), ReadError> {
+        let index = self.index()?;
+        if !index.checksum_is_right() {
+            return Err(ReadError::Damaged("the index does not match its checksum".into()));
+        }
+        if self.reader()?.trailer()? != index.pack_trailer() {
+            return Err(ReadError::Damaged("the pack does not end as its index says".into()));
+        }
+        Ok(())
+    }
+}
+
+fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result<(), ReadError> {
+    match found {
+        Some(id) if id == *wanted => Ok(()),
+        Some(id) => Err(ReadError::Damaged(format!("its content hashes to {id}"))),
+        None => Err(ReadError::Damaged("its content is part of a SHA-1 collision attack".into())),
+    }
+}
+
+/// The packs that have an index, newest first; those of `before` that have not changed are taken over.
+///
+/// # Errors
+/// The directory cannot be listed; one that is missing has none.
+pub fn list(pack_dir: &Path, before: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
+    let mut packs = Vec::new();
+    for file in names_in(pack_dir)? {
+        let Some(pack) = file.strip_suffix(".idx").and_then(|name| Pack::stat(pack_dir, name)) else { continue };
+        let known = before.iter().find(|old| old.stamp == pack.stamp);
+        packs.push(known.map_or_else(|| Arc::new(pack), Arc::clone));
+    }
+    packs.sort_by(|a, b| b.stamp.mtime_ns.cmp(&a.stamp.mtime_ns).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
+    Ok(packs)
+}

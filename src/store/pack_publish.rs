@@ -1,0 +1,69 @@
+//! The last steps of a new pack: seal it, make it durable, and give it and its index their names.
+
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::store::durable::{self, TemporaryFile};
+use crate::store::hash::{TrailerHasher, hex_of};
+use crate::store::pack_index::{self, IndexEntry};
+use crate::store::pack_list::{Pack, PackStamp};
+use crate::store::pack_reader::HEADER_BYTES;
+
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Patches the count in, reads the file back for its checksum, and appends that; `len` is its length before.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn seal(file: &mut &std::fs::File, count: u32, len: u64) -> io::Result<[u8; 20]> {
+    file.seek(SeekFrom::Start(HEADER_BYTES - 4))?;
+    file.write_all(&count.to_be_bytes())?;
+    file.seek(SeekFrom::Start(0))?;
+    let mut hasher = TrailerHasher::default();
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut left = len;
+    while left > 0 {
+        let want = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        file.read_exact(&mut piece[..want])?;
+        hasher.update(&piece[..want]);
+        left -= want as u64;
+    }
+    let trailer = hasher.finish();
+    file.write_all(&trailer)?;
+    Ok(trailer)
+}
+
+/// Flushes a complete pack, writes and flushes its index, and publishes both, the pack first.
+///
+/// # Errors
+/// Something could not be written; what is left is at worst a whole pack without an index, which nobody sees.
+pub fn publish(
+    pack_dir: &Path,
+    pack: TemporaryFile,
+    trailer: [u8; 20],
+    entries: &mut [IndexEntry],
+) -> Result<PackStamp> {
+    let name = format!("pack-{}", hex_of(trailer));
+    let index = pack_index::encode(entries, trailer);
+    pack.sync()?;
+    let temporary = TemporaryFile::create(pack_dir, "tmp_idx_", "_")?;
+    temporary.file().write_all(&index).map_err(Error::io("write", temporary.path()))?;
+    temporary.sync()?;
+    put_in_place(pack, &pack_dir.join(format!("{name}.pack")))?;
+    put_in_place(temporary, &pack_dir.join(format!("{name}.idx")))?;
+    durable::sync_directory(pack_dir)?;
+    Pack::stat(pack_dir, &name)
+        .map(|pack| pack.stamp)
+        .ok_or_else(|| Error::Damaged { what: name, why: "it vanished as soon as it was written".into() })
+}
+
+/// A file of that name has the same bytes, or is damaged: it is replaced. Where that cannot be done because
+/// somebody has it open (Windows), one of the right size is left.
+fn put_in_place(temporary: TemporaryFile, path: &Path) -> Result<()> {
+    let len = temporary.file().metadata().map_err(Error::io("look at", temporary.path()))?.len();
+    temporary.publish(path).or_else(|cause| match path.symlink_metadata() {
+        Ok(there) if there.is_file() && there.len() == len => Ok(()),
+        _ => Err(cause),
+    })
+}

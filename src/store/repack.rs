@@ -1,0 +1,263 @@
+//! Carrying out a repack plan: copy what lives, check the copy, and only then remove the old.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::model::object_id::ObjectId;
+use crate::store::deflate::EntryCrc;
+use crate::store::durable::{remove_if_there, sync_directory};
+use crate::store::loose_files;
+use crate::store::objects::Objects;
+use crate::store::pack_index::IndexEntry;
+use crate::store::pack_list::Pack;
+use crate::store::pack_reader::{EntryKind, ReadError};
+use crate::store::pack_writer::PackWriter;
+use crate::store::repack_plan::RepackPlan;
+use crate::store::survey::{Survey, SurveyedPack};
+use crate::store::sweep;
+
+/// What a repack did. Bytes are those of packs and loose objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepackOutcome {
+    pub packs_before: usize,
+    pub packs_after: usize,
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    pub loose_removed: u64,
+    /// It stopped before the end because it was told to.
+    pub stopped: bool,
+    /// A merge found no room; what was dropped before it stays dropped.
+    pub no_space: Option<String>,
+}
+
+/// Carries out a plan. The caller holds the exclusive lock and made `survey` under it.
+///
+/// The order: all that will be copied is checked; dead things go, which needs no space; then one group after the
+/// other is copied, published, read back, and its old packs go. `stop` is asked between these steps.
+///
+/// # Errors
+/// An object that lives cannot be read (nothing was removed), or a file cannot be written or removed.
+pub fn repack(
+    objects_dir: &Path,
+    survey: &Survey,
+    plan: &RepackPlan,
+    live: &HashSet<ObjectId>,
+    objects: &Objects,
+    stop: &dyn Fn() -> bool,
+) -> Result<RepackOutcome> {
+    let work = Work { objects_dir, survey, plan, live, objects, stop };
+    let mut outcome = RepackOutcome::default();
+    (outcome.packs_before, outcome.bytes_before) = measure(objects_dir)?;
+    if work.check_sources()? {
+        work.run(&mut outcome)?;
+    } else {
+        outcome.stopped = true;
+    }
+    objects.refresh()?;
+    (outcome.packs_after, outcome.bytes_after) = measure(objects_dir)?;
+    Ok(outcome)
+}
+
+struct Work<'a> {
+    objects_dir: &'a Path,
+    survey: &'a Survey,
+    plan: &'a RepackPlan,
+    live: &'a HashSet<ObjectId>,
+    objects: &'a Objects,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl Work<'_> {
+    fn run(&self, outcome: &mut RepackOutcome) -> Result<()> {
+        if !self.plan.keeps_all_packs() {
+            sweep::remove_caches(self.objects_dir)?;
+        }
+        // What lies only in several packs as deltas is claimed by none of them: it is saved before any of them goes.
+        let (loose, packed): (Vec<ObjectId>, Vec<ObjectId>) =
+            self.survey.unclaimed.iter().partition(|id| self.survey.loose.binary_search(id).is_ok());
+        self.take_in(&packed)?;
+        self.plan.drop.iter().try_for_each(|name| self.remove(name))?;
+        if self.plan.loose {
+            self.remove_loose(outcome, |id| !self.live.contains(id) || !self.is_unclaimed(id))?;
+        }
+        match self.merge_all(&loose, outcome) {
+            Err(Error::Io { source, path, action }) if is_no_space(&source) => {
+                outcome.no_space = Some(Error::Io { action, path, source }.to_string());
+            }
+            other => other?,
+        }
+        sync_directory(&self.pack_dir())
+    }
+
+    fn merge_all(&self, loose: &[ObjectId], outcome: &mut RepackOutcome) -> Result<()> {
+        if self.plan.loose && self.take_in(loose)? {
+            self.remove_loose(outcome, |id| self.is_unclaimed(id))?;
+        }
+        for group in &self.plan.merge {
+            if (self.stop)() {
+                outcome.stopped = true;
+                return Ok(());
+            }
+            self.merge(group, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a pack of objects that no pack claims; whether there were any.
+    fn take_in(&self, ids: &[ObjectId]) -> Result<bool> {
+        let mut writer = self.writer()?;
+        ids.iter().try_for_each(|id| self.add_by_reading(&mut writer, id))?;
+        Ok(self.publish(writer)?.is_some())
+    }
+
+    fn merge(&self, group: &[String], outcome: &mut RepackOutcome) -> Result<()> {
+        let mut writer = self.writer()?;
+        for found in group.iter().filter_map(|name| self.survey.get(name)) {
+            for IndexEntry { id, .. } in &found.claimed {
+                if (self.stop)() {
+                    outcome.stopped = true;
+                    return Ok(());
+                }
+                self.copy(&mut writer, found, id)?;
+            }
+        }
+        let published = self.publish(writer)?;
+        // A merge can make a pack that is there already, byte for byte.
+        group.iter().filter(|name| published.as_ref() != Some(*name)).try_for_each(|name| self.remove(name))
+    }
+
+    fn copy(&self, writer: &mut PackWriter<'_>, found: &SurveyedPack, id: &ObjectId) -> Result<()> {
+        let pack = &found.pack;
+        let place = pack.place_of(id).map_err(|cause| unreadable(pack, &cause))?;
+        let Some((entry, end)) = place else { return self.add_by_reading(writer, id) };
+        let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
+        let header = reader.header(entry.offset, end).map_err(|cause| unreadable(pack, &cause))?;
+        match header.kind {
+            EntryKind::Object(_) => writer.copy_entry(reader, &entry, end).map_err(Error::from),
+            EntryKind::Delta | EntryKind::Tag => self.add_by_reading(writer, id),
+        }
+    }
+
+    fn add_by_reading(&self, writer: &mut PackWriter<'_>, id: &ObjectId) -> Result<()> {
+        let (kind, content) = self.objects.read(id)?;
+        writer.rewrite(*id, kind, &content).map_err(Error::from)
+    }
+
+    fn writer(&self) -> Result<PackWriter<'_>> {
+        PackWriter::begin(self.objects_dir, self.objects)
+    }
+
+    /// The name of the new pack, after each object in it was read back.
+    fn publish(&self, writer: PackWriter<'_>) -> Result<Option<String>> {
+        let Some(stamp) = writer.finish()? else { return Ok(None) };
+        let pack = Pack::stat(&self.pack_dir(), &stamp.name);
+        let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(read_back);
+        if let Err(why) = checked {
+            return Err(Error::Damaged { what: format!("the new pack {}", stamp.name), why });
+        }
+        Ok(Some(stamp.name))
+    }
+
+    /// Whether to go on. Nothing has been changed yet, so this is the time to find what cannot be read.
+    fn check_sources(&self) -> Result<bool> {
+        for found in self.plan.merge.iter().flatten().filter_map(|name| self.survey.get(name)) {
+            for IndexEntry { id, .. } in &found.claimed {
+                if (self.stop)() {
+                    return Ok(false);
+                }
+                self.check_source(&found.pack, id)?;
+            }
+        }
+        for id in &self.survey.unclaimed {
+            self.objects.read(id)?;
+        }
+        Ok(true)
+    }
+
+    fn check_source(&self, pack: &Pack, id: &ObjectId) -> Result<()> {
+        let place = pack.place_of(id).map_err(|cause| unreadable(pack, &cause))?;
+        let Some((entry, end)) = place else { return self.objects.read(id).map(drop).map_err(Error::from) };
+        let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
+        let mut crc = EntryCrc::default();
+        let read = reader.raw(entry.offset, end, &mut |bytes| {
+            crc.update(bytes);
+            Ok(())
+        });
+        read.map_err(|cause| unreadable(pack, &cause))?;
+        if crc.sum() == entry.crc {
+            return Ok(());
+        }
+        let why = "its bytes do not match their checksum".into();
+        Err(Error::Damaged { what: format!("object {id} in {}", pack.pack_path.display()), why })
+    }
+
+    fn is_unclaimed(&self, id: &ObjectId) -> bool {
+        self.survey.unclaimed.binary_search(id).is_ok()
+    }
+
+    fn remove_loose(&self, outcome: &mut RepackOutcome, goes: impl Fn(&ObjectId) -> bool) -> Result<()> {
+        for id in self.survey.loose.iter().filter(|id| goes(id)) {
+            let path = loose_files::path_of(self.objects_dir, id);
+            outcome.loose_removed += u64::from(remove_if_there(&path)?);
+            if let Some(fan_out) = path.parent() {
+                // It stays if something else is in it.
+                let _ = std::fs::remove_dir(fan_out);
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        sweep::remove_pack(&self.pack_dir(), name)
+    }
+
+    fn pack_dir(&self) -> std::path::PathBuf {
+        self.objects_dir.join("pack")
+    }
+}
+
+/// Whether every object of a pack is whole.
+///
+/// # Errors
+/// Names what is not.
+pub fn read_back(pack: &Pack) -> std::result::Result<(), String> {
+    let said = |cause: ReadError| describe(&cause);
+    pack.check_frame().map_err(said)?;
+    for entry in pack.index().map_err(said)?.entries() {
+        if !pack.has_whole(&entry.id) {
+            return Err(format!("object {} in it cannot be read back", entry.id));
+        }
+    }
+    Ok(())
+}
+
+fn describe(cause: &ReadError) -> String {
+    match cause {
+        ReadError::Damaged(why) => why.clone(),
+        ReadError::Io(cause) | ReadError::Sink(cause) => cause.to_string(),
+    }
+}
+
+fn unreadable(pack: &Pack, cause: &ReadError) -> Error {
+    Error::Damaged { what: pack.pack_path.display().to_string(), why: describe(cause) }
+}
+
+fn is_no_space(cause: &std::io::Error) -> bool {
+    matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+}
+
+/// How many packs there are, and the bytes of packs, indexes and loose objects.
+fn measure(objects_dir: &Path) -> Result<(usize, u64)> {
+    let pack_dir = objects_dir.join("pack");
+    let (mut packs, mut bytes) = (0, 0);
+    let len_of = |path: &Path| path.symlink_metadata().map_or(0, |meta| meta.len());
+    for name in loose_files::names_in(&pack_dir)? {
+        let path = pack_dir.join(&name);
+        packs += usize::from(path.extension().is_some_and(|ending| ending == "pack"));
+        bytes += len_of(&path);
+    }
+    let loose = loose_files::list(objects_dir)?;
+    bytes += loose.iter().map(|id| len_of(&loose_files::path_of(objects_dir, id))).sum::<u64>();
+    Ok((packs, bytes))
+}

@@ -1,0 +1,182 @@
+//! Which packs stay, which go and which are merged: rules over figures, no file is touched.
+
+/// A pack from this size on is worth keeping apart.
+const SMALL_BYTES: u64 = 2 << 20;
+/// A merged pack holds about this much, so that a merge needs little free space at once.
+const MERGED_UPTO_BYTES: u64 = 32 << 20;
+/// A pack with at least this share of live bytes stays as it is.
+const LIVE_PERCENT: u64 = 80;
+/// With deltas it is only half: rewriting unpacks them, which can cost more than it frees.
+const LIVE_PERCENT_OF_DELTAS: u64 = 50;
+
+/// The figures of one pack. A live object that lies in several packs counts in one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackFacts {
+    pub name: String,
+    pub live_objects: u64,
+    pub total_objects: u64,
+    /// Compressed bytes of the live entries.
+    pub live_bytes: u64,
+    /// Bytes of the pack file.
+    pub total_bytes: u64,
+    /// Plain git made it and it holds deltas. Only looked at where the live share is low.
+    pub has_deltas: bool,
+    /// It cannot be read whole; nothing of it may be lost.
+    pub damaged: bool,
+}
+
+/// What is done with each pack, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepackPlan {
+    pub keep: Vec<String>,
+    /// Nothing that lives is only there.
+    pub drop: Vec<String>,
+    /// Each group becomes one new pack, one group after the other.
+    pub merge: Vec<Vec<String>>,
+    /// Whether loose objects are taken in (live) or removed (dead).
+    pub loose: bool,
+}
+
+impl RepackPlan {
+    /// Whether packs stay as they are; loose objects may still have to be looked at.
+    pub fn keeps_all_packs(&self) -> bool {
+        self.drop.is_empty() && self.merge.is_empty()
+    }
+}
+
+/// The plan of `prune`: dead packs go, mostly dead ones are rewritten one at a time, small ones are merged.
+pub fn plan(facts: &[PackFacts]) -> RepackPlan {
+    RepackPlan { loose: true, ..make_plan(facts, stays) }
+}
+
+/// The plan of the housekeeping after a `create`: only what is cheap, so no large pack is rewritten.
+pub fn plan_cheap(facts: &[PackFacts]) -> RepackPlan {
+    make_plan(facts, |pack| pack.has_deltas || pack.total_bytes > SMALL_BYTES)
+}
+
+fn stays(pack: &PackFacts) -> bool {
+    let percent = if pack.has_deltas { LIVE_PERCENT_OF_DELTAS } else { LIVE_PERCENT };
+    is_mostly_live(pack, percent) && pack.total_bytes > SMALL_BYTES
+}
+
+fn is_mostly_live(pack: &PackFacts, percent: u64) -> bool {
+    u128::from(pack.live_bytes) * 100 >= u128::from(pack.total_bytes) * u128::from(percent)
+}
+
+/// Whether a pack should be looked at for deltas before it is planned for.
+pub fn is_low(pack: &PackFacts) -> bool {
+    pack.live_objects > 0 && (pack.total_bytes <= SMALL_BYTES || !is_mostly_live(pack, LIVE_PERCENT))
+}
+
+fn make_plan(facts: &[PackFacts], stays: impl Fn(&PackFacts) -> bool) -> RepackPlan {
+    let mut plan = RepackPlan::default();
+    let mut small: Vec<&PackFacts> = Vec::new();
+    for pack in facts {
+        if pack.damaged {
+            plan.keep.push(pack.name.clone());
+        } else if pack.live_objects == 0 {
+            plan.drop.push(pack.name.clone());
+        } else if stays(pack) {
+            plan.keep.push(pack.name.clone());
+        } else if pack.live_bytes <= SMALL_BYTES {
+            small.push(pack);
+        } else {
+            plan.merge.push(vec![pack.name.clone()]);
+        }
+    }
+    small.sort_by(|a, b| a.live_bytes.cmp(&b.live_bytes).then_with(|| a.name.cmp(&b.name)));
+    for group in in_groups(&small) {
+        let names = group.iter().map(|pack| pack.name.clone());
+        if is_worth_it(group) {
+            plan.merge.push(names.collect());
+        } else {
+            plan.keep.extend(names);
+        }
+    }
+    plan
+}
+
+fn in_groups<'a, 'f>(small: &'a [&'f PackFacts]) -> Vec<&'a [&'f PackFacts]> {
+    let (mut groups, mut start, mut bytes) = (Vec::new(), 0, 0);
+    for (at, pack) in small.iter().enumerate() {
+        if at > start && bytes + pack.live_bytes > MERGED_UPTO_BYTES {
+            groups.push(&small[start..at]);
+            (start, bytes) = (at, 0);
+        }
+        bytes += pack.live_bytes;
+    }
+    if start < small.len() {
+        groups.push(&small[start..]);
+    }
+    groups
+}
+
+/// Two packs become one, or dead bytes go.
+fn is_worth_it(group: &[&PackFacts]) -> bool {
+    group.len() > 1 || group.iter().any(|pack| pack.live_objects < pack.total_objects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pack(name: &str, live_percent: u64, total_bytes: u64) -> PackFacts {
+        PackFacts {
+            name: name.into(),
+            live_objects: live_percent,
+            total_objects: 100,
+            live_bytes: total_bytes / 100 * live_percent,
+            total_bytes,
+            has_deltas: false,
+            damaged: false,
+        }
+    }
+
+    const LARGE: u64 = 100 << 20;
+
+    #[test]
+    fn each_pack_gets_what_its_figures_ask_for() {
+        let deltas = PackFacts { has_deltas: true, ..pack("deltas", 60, LARGE) };
+        let damaged = PackFacts { damaged: true, ..pack("damaged", 0, LARGE) };
+        let facts = [
+            pack("live", 80, LARGE),
+            pack("dead", 0, LARGE),
+            pack("half", 50, LARGE),
+            pack("third", 30, LARGE),
+            pack("s1", 100, 1000),
+            pack("s2", 50, 1000),
+            pack("rest", 1, LARGE),
+            deltas,
+            damaged,
+        ];
+        let plan = plan(&facts);
+        assert_eq!(plan.keep, ["live", "deltas", "damaged"]);
+        assert_eq!(plan.drop, ["dead"]);
+        assert_eq!(plan.merge, [vec!["half"], vec!["third"], vec!["s2", "s1", "rest"]]);
+        let cheap = plan_cheap(&facts);
+        assert_eq!((cheap.drop, cheap.merge), (vec!["dead".into()], vec![vec!["s2".into(), "s1".into()]]));
+        assert!(!cheap.loose);
+    }
+
+    #[test]
+    fn one_small_pack_is_rewritten_only_if_that_frees_something() {
+        assert!(plan(&[pack("a", 100, 1000)]).keeps_all_packs());
+        assert_eq!(plan(&[pack("a", 99, 1000)]).merge, [["a"]]);
+        assert!(plan(&[]).keeps_all_packs());
+    }
+
+    proptest! {
+        #[test]
+        fn every_pack_stands_in_the_plan_once(shares in proptest::collection::vec((0_u64..=100, 0_u64..1 << 24), 0..80)) {
+            let facts: Vec<_> =
+                shares.iter().enumerate().map(|(at, (share, bytes))| pack(&at.to_string(), *share, *bytes)).collect();
+            for plan in [plan(&facts), plan_cheap(&facts)] {
+                let mut named: Vec<usize> = plan.keep.iter().chain(&plan.drop).chain(plan.merge.iter().flatten())
+                    .map(|name| name.parse().unwrap()).collect();
+                named.sort_unstable();
+                prop_assert!(named.into_iter().eq(0..facts.len()));
+            }
+        }
+    }
+}

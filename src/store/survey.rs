@@ -1,0 +1,123 @@
+//! What lives where: each live object is claimed by one pack, so that copies elsewhere are dead. It writes nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::model::object_id::ObjectId;
+use crate::store::loose_files;
+use crate::store::objects::Objects;
+use crate::store::pack_index::IndexEntry;
+use crate::store::pack_list::Pack;
+use crate::store::pack_reader::EntryKind;
+use crate::store::repack_plan::{PackFacts, is_low};
+
+/// One pack as it was found.
+pub struct SurveyedPack {
+    pub pack: Arc<Pack>,
+    pub facts: PackFacts,
+    /// The live objects that count as being here.
+    pub claimed: Vec<IndexEntry>,
+}
+
+/// All packs and loose objects of a store, against what lives.
+pub struct Survey {
+    pub packs: Vec<SurveyedPack>,
+    /// Live objects that no readable pack has: loose, or missing.
+    pub unclaimed: Vec<ObjectId>,
+    /// All loose objects, live or dead.
+    pub loose: Vec<ObjectId>,
+}
+
+impl Survey {
+    pub fn facts(&self) -> Vec<PackFacts> {
+        self.packs.iter().map(|pack| pack.facts.clone()).collect()
+    }
+
+    pub fn get(&self, name: &str) -> Option<&SurveyedPack> {
+        self.packs.iter().find(|pack| pack.facts.name == name)
+    }
+}
+
+/// Looks at the index of every pack.
+///
+/// # Errors
+/// The directories cannot be listed.
+pub fn survey(objects: &Objects, live: &HashSet<ObjectId>) -> Result<Survey> {
+    objects.refresh()?;
+    let loose = loose_files::list(objects.objects_dir())?;
+    let mut packs: Vec<SurveyedPack> = objects.pack_list().into_iter().map(|pack| first_look(pack, live)).collect();
+    // Packs that will stay claim first, so that what is also elsewhere dies there.
+    packs.sort_by(|a, b| {
+        let rank = |found: &SurveyedPack| (is_low(&found.facts), std::cmp::Reverse(found.facts.total_bytes));
+        rank(a).cmp(&rank(b)).then_with(|| a.facts.name.cmp(&b.facts.name))
+    });
+    let copies = count_copies(&packs, &loose);
+    let mut taken = HashSet::with_capacity(live.len());
+    for found in &mut packs {
+        claim(found, &copies, &mut taken);
+    }
+    let mut unclaimed: Vec<ObjectId> = live.difference(&taken).copied().collect();
+    unclaimed.sort_unstable();
+    Ok(Survey { packs, unclaimed, loose })
+}
+
+fn first_look(pack: Arc<Pack>, live: &HashSet<ObjectId>) -> SurveyedPack {
+    let damaged = pack.check_frame().is_err();
+    let mut facts = PackFacts {
+        name: pack.stamp.name.clone(),
+        live_objects: 0,
+        total_objects: 0,
+        live_bytes: 0,
+        total_bytes: pack.stamp.size_bytes,
+        has_deltas: false,
+        damaged,
+    };
+    let mut claimed = Vec::new();
+    if let (Ok(index), Ok(_)) = (pack.index(), pack.reader()) {
+        facts.total_objects = index.count() as u64;
+        claimed.extend(index.entries().filter(|entry| live.contains(&entry.id)));
+    }
+    count_live(&pack, &claimed, &mut facts);
+    SurveyedPack { pack, facts, claimed }
+}
+
+fn count_live(pack: &Pack, claimed: &[IndexEntry], facts: &mut PackFacts) {
+    facts.live_objects = claimed.len() as u64;
+    if let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) {
+        let end = reader.entries_end();
+        facts.live_bytes =
+            claimed.iter().map(|entry| index.end_of(entry.offset, end).saturating_sub(entry.offset)).sum();
+    }
+}
+
+/// How many places have an object, for those that more than one has.
+fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> HashMap<ObjectId, u32> {
+    let mut copies: HashMap<ObjectId, u32> = HashMap::new();
+    for id in packs.iter().flat_map(|found| &found.claimed).map(|entry| &entry.id).chain(loose) {
+        *copies.entry(*id).or_default() += 1;
+    }
+    copies.retain(|_, count| *count > 1);
+    copies
+}
+
+fn claim(found: &mut SurveyedPack, copies: &HashMap<ObjectId, u32>, taken: &mut HashSet<ObjectId>) {
+    let pack = Arc::clone(&found.pack);
+    // The other copies of an object will go, so this one must be whole. A single copy is all there is: it stays.
+    let damaged = found.facts.damaged;
+    let before = found.claimed.len();
+    found.claimed.retain(|IndexEntry { id, .. }| {
+        if taken.contains(id) || (copies.contains_key(id) && (damaged || !pack.has_whole(id))) {
+            return false;
+        }
+        taken.insert(*id)
+    });
+    if found.claimed.len() < before {
+        count_live(&pack, &found.claimed, &mut found.facts);
+    }
+    found.facts.has_deltas = is_low(&found.facts) && found.claimed.iter().any(|entry| is_delta(&pack, &entry.id));
+}
+
+fn is_delta(pack: &Pack, id: &ObjectId) -> bool {
+    matches!(pack.header(id), Ok(Some(header)) if header.kind == EntryKind::Delta)
+}
