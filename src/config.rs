@@ -131,7 +131,8 @@ impl Settings {
             self.keep = checked_keep(keep, file)?;
         }
         if let Some(window) = found.dedup_window {
-            self.dedup_window_ms = window.milliseconds().ok_or_else(|| bad(file, "dedup_window is no length of time"))?;
+            self.dedup_window_ms =
+                window.milliseconds().ok_or_else(|| bad(file, "dedup_window is no length of time"))?;
         }
         if let Some(limit) = found.max_file_size {
             self.max_file_size_bytes = Some(limit.bytes().ok_or_else(|| bad(file, "max_file_size is no size"))?);
@@ -270,7 +271,14 @@ mod tests {
 
     #[test]
     fn a_bad_value_of_a_known_key_is_an_error() {
-        for bad in ["keep = 0", "keep = 'x'", "max_file_size = '3 parsecs'", "dedup_window = 'soon'", "keep = [", "auto_prune = 1"] {
+        for bad in [
+            "keep = 0",
+            "keep = 'x'",
+            "max_file_size = '3 parsecs'",
+            "dedup_window = 'soon'",
+            "keep = [",
+            "auto_prune = 1",
+        ] {
             assert!(matches!(loaded(bad, ""), Err(Error::BadConfig { .. })), "{bad}");
         }
     }

@@ -113,6 +113,16 @@ impl Listing {
         paths
     }
 
+    /// The file at a path, found by walking down from the root.
+    pub fn file(&self, path: &RelPath) -> Option<&ListedFile> {
+        let mut dir = self.root();
+        for name in path.parent()?.components() {
+            let at = dir.dirs.binary_search_by(|child| (*self.dirs[*child].name).cmp(name)).ok()?;
+            dir = &self.dirs[dir.dirs[at]];
+        }
+        dir.file(path.name())
+    }
+
     pub fn file_count(&self) -> usize {
         self.dirs.iter().map(|dir| dir.files.len()).sum()
     }

@@ -13,12 +13,13 @@ use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::hash::{ObjectHasher, ObjectKind, hash_object};
+use crate::store::pack_error::PackError;
 use crate::store::pack_writer::PackWriter;
 use crate::store::stat_cache::StatCache;
 use crate::store::trees;
 use crate::worktree::extend::add_paths;
 use crate::worktree::git_index;
-use crate::worktree::read::{BlobSink, ReadOutcome, read_file};
+use crate::worktree::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use crate::worktree::rules::{RuleSources, Rules, Tracked};
 use crate::worktree::scan::{Scan, ScanOptions, scan};
 use crate::worktree::tree_handle::WorkTree;
@@ -98,11 +99,11 @@ pub fn capture(
 ) -> Result<CaptureOutcome> {
     let today = rules_today(context, store, options.include_sensitive);
     let cache = store.and_then(Store::stat_cache);
-    let trusted = store.zip(cache.as_ref()).is_some_and(|(store, cache)| is_trusted(store, cache));
+    let trusted = store.zip(cache.as_ref()).is_some_and(|(store, cache)| store.trusts(cache));
     let scan_options = ScanOptions {
         previous: cache.as_ref().map(|cache| &cache.listing),
         limit_files: options.limit_files,
-        skip: context.stores_to_skip()?,
+        skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
     };
     let mut listing = match scan(worktree, &today.rules, &scan_options)? {
@@ -135,12 +136,6 @@ fn in_spite_of_rules(listing: &Listing, options: &CaptureOptions<'_>) -> Vec<Rel
     options.also.iter().chain(room).cloned().collect()
 }
 
-/// A cache counts while its checkpoint is there and each of its packs is as it was.
-fn is_trusted(store: &Store, cache: &StatCache) -> bool {
-    let packs = store.objects().packs();
-    crate::store::refs::exists(store.layout(), cache.checkpoint) && cache.packs.iter().all(|pack| packs.contains(pack))
-}
-
 fn known_trees(cache: &StatCache) -> HashSet<ObjectId> {
     cache.listing.dirs.iter().filter_map(|dir| dir.tree).collect()
 }
@@ -150,7 +145,7 @@ fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
     let mut whole: HashMap<ObjectId, bool> = HashMap::new();
     for file in listing.dirs.iter_mut().flat_map(|dir| &mut dir.files) {
         let Some(id) = file.id else { continue };
-        let is_whole = *whole.entry(id).or_insert_with(|| store.is_some_and(|s| s.objects().verify(&id)));
+        let is_whole = *whole.entry(id).or_insert_with(|| store.is_some_and(|s| s.has_whole(id)));
         if !is_whole {
             file.id = None;
         }
@@ -179,7 +174,7 @@ fn read_unknown(
                 at += 1;
                 continue;
             }
-            match read_file(worktree, &path, file, sink)? {
+            match read_file(worktree, &path, &file.name, file, sink)? {
                 ReadOutcome::Captured { id, stat, kind, unsteady } => {
                     if unsteady {
                         warnings.push(Warning::ChangedWhileRead { path: path.join(&file.name) });
@@ -225,28 +220,36 @@ fn not_captured(meta: &Meta) -> impl Iterator<Item = Warning> {
 }
 
 impl BlobSink for Sink<'_, '_> {
-    fn blob(&mut self, bytes: &[u8]) -> Result<Option<ObjectId>> {
+    fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
         match self {
-            Self::HashOnly => Ok(hash_object(ObjectKind::Blob, bytes).ok()),
-            Self::Pack(pack) => pack.add_blob(bytes),
+            Self::HashOnly => hash_object(ObjectKind::Blob, bytes).map_err(|_| SinkError::Collision),
+            Self::Pack(pack) => pack.add(ObjectKind::Blob, bytes).map_err(sink_error),
         }
     }
 
-    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> Result<Option<ObjectId>> {
+    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
         match self {
             Self::HashOnly => hash_stream(len, reader),
-            Self::Pack(pack) => pack.add_stream(len, reader),
+            Self::Pack(pack) => pack.add_stream(len, reader).map_err(sink_error),
         }
     }
 }
 
-fn hash_stream(len: u64, reader: &mut dyn Read) -> Result<Option<ObjectId>> {
+fn sink_error(error: PackError) -> SinkError {
+    match error {
+        PackError::Collision => SinkError::Collision,
+        other => SinkError::Failed(other.into()),
+    }
+}
+
+fn hash_stream(len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
     let mut hasher = ObjectHasher::new(ObjectKind::Blob, len);
     let mut buffer = vec![0; 1 << 20];
     loop {
-        match reader.read(&mut buffer).map_err(|e| Error::Unexpected(e.into()))? {
-            0 => return Ok(hasher.finish().ok()),
-            read => hasher.update(&buffer[..read]),
+        match reader.read(&mut buffer) {
+            Ok(0) => return hasher.finish().map_err(|_| SinkError::Collision),
+            Ok(read) => hasher.update(&buffer[..read]),
+            Err(e) => return Err(SinkError::Failed(Error::Unexpected(e.into()))),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Context {
         let mut identities = Vec::new();
         for project in projects(&base)? {
             for store in subdirectories(&project.join("checkpoints"))? {
-                identities.extend(crate::worktree::identity(&store));
+                identities.extend(crate::worktree::root::identity(&store));
             }
         }
         Ok(identities)

@@ -232,7 +232,7 @@ fn deduplicated(
 }
 
 /// The bytes of the meta blob; `None` where nothing differs from the standard.
-fn meta_bytes(meta: &Meta) -> Option<Vec<u8>> {
+pub fn meta_bytes(meta: &Meta) -> Option<Vec<u8>> {
     (*meta != Meta::default()).then(|| meta_text::render(meta))
 }
 

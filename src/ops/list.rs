@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::model::checkpoint::{Checkpoint, CheckpointKind, DamagedCheckpoint};
 use crate::model::meta::Meta;
+use crate::model::tree_change::TreeChange;
 use crate::ops::context::Context;
 use crate::ops::restore::find;
 use crate::ops::session;
@@ -10,7 +11,6 @@ use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::{self, FORMAT};
 use crate::store::inventory::Inventory;
-use crate::model::tree_change::TreeChange;
 use crate::store::trees;
 
 #[derive(Clone, Debug, Default)]

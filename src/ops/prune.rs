@@ -12,7 +12,7 @@ use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::mark;
-use crate::store::repack;
+use crate::store::survey;
 use crate::store::usage::bytes_below;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,7 +83,7 @@ fn preview(store: &Store, keep: usize) -> Result<PruneOutcome> {
     let plan = retention::plan(&inventory.checkpoints, keep, &needed);
     let gone: HashSet<ObjectId> = plan.evict.iter().map(|(id, _)| *id).collect();
     let live = mark::live(store, &gone)?;
-    let room = repack::survey(store.objects(), &live);
+    let room = survey::survey(store.objects(), &live)?.facts();
     let dead_bytes: u64 = room.iter().map(|facts| facts.total_bytes - facts.live_bytes).sum();
     let bytes_before = bytes_below(store.dir());
     let evicted = inventory.checkpoints.iter().filter_map(|c| {
@@ -135,7 +135,7 @@ pub fn tidy(context: &Context, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
         if !context.settings.auto_prune || store.objects().packs().len() <= MANY_PACKS {
             return Ok(());
         }
-        let mut session = session::begin(context, &store)?;
+        let session = session::begin(context, &store)?;
         refuse_damage(&session)?;
         let live = live_objects(&store, session.pending.as_ref())?;
         session.locked.sweep_cheaply(&live, out_of_time)

@@ -25,8 +25,9 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     if typed.is_empty() {
         return Err(wrong("is empty"));
     }
-    let inside = if typed[0] == b'/' { below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))? } else { typed };
-    let names: Vec<&[u8]> = inside.split(|b| *b == b'/').filter(|name| !matches!(name, b"" | b".")).collect();
+    let inside =
+        if typed[0] == b'/' { below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))? } else { typed };
+    let names: Vec<&[u8]> = inside.split(|b| *b == b'/').filter(|name| !matches!(**name, [] | [b'.'])).collect();
     if names.contains(&b"..".as_slice()) {
         return Err(wrong("has '..' in it"));
     }

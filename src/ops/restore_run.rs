@@ -18,10 +18,11 @@ use crate::ops::session::{self, Pending, Session};
 use crate::ops::target::Target;
 use crate::ops::warning::Warning;
 use crate::store::Store;
+use crate::store::durable;
 use crate::store::journal::{Journal, Stage};
 use crate::store::locked::NewCheckpoint;
 use crate::store::pack_writer::PackWriter;
-use crate::worktree::stage::Staging;
+use crate::worktree::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
 
 /// One restore as it is wanted.
@@ -124,7 +125,7 @@ fn make_root(context: &Context, target: &Target) -> Result<()> {
         return Ok(());
     }
     let perm = target.snapshot.dirs.get(&RelPath::root()).copied().unwrap_or(0o755);
-    crate::worktree::make_root(root, perm)
+    crate::worktree::root::make(root, perm)
 }
 
 fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
@@ -162,9 +163,9 @@ fn change(
 ) -> Result<RestoreOutcome> {
     let worktree = WorkTree::open(context.root.path())?;
     if let Some(Pending::Known(journal)) = &request.pending {
-        Staging::remove_leftover(&worktree, &journal.staging)?;
+        StageDir::remove_leftover(&worktree, &journal.staging)?;
     }
-    let staging = Staging::new_name();
+    let staging = durable::random_hex();
     let safety = keep_present(context, session, pack, &present, request, &staging)?;
     let errand = Errand {
         context,
@@ -173,7 +174,6 @@ fn change(
         present: &present.captured.listing,
         target: &request.target,
         special_bits: request.reach.special_bits,
-        staging: &staging,
     };
     let applying = journal_of(request, safety, &staging, Stage::Applying);
     let left_alone = carry_out::carry_out(&mut session.locked, &errand, &applying, request.pending.is_some())?;
@@ -201,8 +201,7 @@ fn keep_present(
     {
         return Ok(pending.safety());
     }
-    let operation =
-        Operation { verb: request.verb, target: request.target.id(), paths: request.reach.paths.clone() };
+    let operation = Operation { verb: request.verb, target: request.target.id(), paths: request.reach.paths.clone() };
     let record = safety_record(context, &present.captured, operation, request.pending.is_some());
     let meta = create::meta_bytes(&present.captured.meta);
     let new = NewCheckpoint { pack, tree: present.captured.tree, meta, record };
@@ -222,7 +221,9 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
         }
     }
     let is_known = |path: &RelPath, entry: &crate::model::entry::Entry| {
-        known.iter().any(|state| state.files.get(path).is_some_and(|held| held.id == entry.id && held.kind == entry.kind))
+        known
+            .iter()
+            .any(|state| state.files.get(path).is_some_and(|held| held.id == entry.id && held.kind == entry.kind))
     };
     Ok(!present.files.iter().all(|(path, entry)| is_known(path, entry)))
 }

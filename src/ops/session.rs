@@ -8,7 +8,7 @@ use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::journal::{Journal, JournalState, Stage};
 use crate::store::locked::LockedStore;
-use crate::worktree::stage::Staging;
+use crate::worktree::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
 
 /// A restore that was interrupted after changes may have begun.
@@ -16,7 +16,10 @@ use crate::worktree::tree_handle::WorkTree;
 pub enum Pending {
     Known(Journal),
     /// The journal cannot be read; the newest safety checkpoint tells what it was about.
-    Unreadable { target: ObjectId, safety: ObjectId },
+    Unreadable {
+        target: ObjectId,
+        safety: ObjectId,
+    },
 }
 
 impl Pending {
@@ -92,7 +95,7 @@ fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pending>
 /// Nothing of the user's was changed yet: the staging directory and the safety checkpoint are of no use to anybody.
 fn clear_preparing(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
     if context.root.exists() {
-        Staging::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;
+        StageDir::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;
     }
     locked.drop_checkpoints(&[journal.safety])?;
     locked.remove_journal()

@@ -84,12 +84,7 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
     Ok(outcome)
 }
 
-fn describe_store(
-    context: &Context,
-    store: &Store,
-    options: StatusOptions,
-    outcome: &mut StatusOutcome,
-) -> Result<()> {
+fn describe_store(context: &Context, store: &Store, options: StatusOptions, outcome: &mut StatusOutcome) -> Result<()> {
     let inventory = store.inventory()?;
     let checkpoints = &inventory.checkpoints;
     let pending = session::look(store, checkpoints)?;

@@ -34,7 +34,8 @@ impl Target {
 
     /// Whether a path that this state lacks would be in it, had it been there.
     pub fn would_hold(&self, path: &RelPath, is_dir: bool, size_bytes: u64) -> bool {
-        let seen = if is_dir { self.successor.dirs.contains_key(path) } else { self.successor.files.contains_key(path) };
+        let seen =
+            if is_dir { self.successor.dirs.contains_key(path) } else { self.successor.files.contains_key(path) };
         let ignore_file_of = |dir: &RelPath| self.ignore_files.get(dir).cloned();
         seen || self.rules.would_capture(path, is_dir, size_bytes, &ignore_file_of)
     }

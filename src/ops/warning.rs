@@ -14,25 +14,59 @@ use crate::model::text::escape;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
     /// No new checkpoint: the newest one is the same and was made a moment ago under this reason.
-    Dedup { standing: ObjectId, reason: String },
-    TooManyFiles { limit: u64, largest: Vec<(RelPath, u64)> },
+    Dedup {
+        standing: ObjectId,
+        reason: String,
+    },
+    TooManyFiles {
+        limit: u64,
+        largest: Vec<(RelPath, u64)>,
+    },
     Disabled,
-    NotCaptured { path: RelPath, why: WhyNot },
-    ChangedWhileRead { path: RelPath },
-    RefRestored { id: ObjectId },
+    NotCaptured {
+        path: RelPath,
+        why: WhyNot,
+    },
+    ChangedWhileRead {
+        path: RelPath,
+    },
+    RefRestored {
+        id: ObjectId,
+    },
     ManifestRebuilt,
-    DamagedCheckpoint { id: ObjectId, why: String },
-    RestorePending { target: ObjectId, safety: ObjectId },
+    DamagedCheckpoint {
+        id: ObjectId,
+        why: String,
+    },
+    RestorePending {
+        target: ObjectId,
+        safety: ObjectId,
+    },
     JournalUnreadable,
     /// A bookkeeping step after the commit point failed; nothing is lost by it.
-    Bookkeeping { step: &'static str, why: String },
-    Config { file: PathBuf, text: String },
-    GitIndexUnreadable { why: String },
+    Bookkeeping {
+        step: &'static str,
+        why: String,
+    },
+    Config {
+        file: PathBuf,
+        text: String,
+    },
+    GitIndexUnreadable {
+        why: String,
+    },
     RootWasRecreated,
     EmptyAfterFiles,
-    OverKeep { keep: usize, kept: usize },
-    LatestIsPartial { id: ObjectId },
-    StoreTooNew { found: u32 },
+    OverKeep {
+        keep: usize,
+        kept: usize,
+    },
+    LatestIsPartial {
+        id: ObjectId,
+    },
+    StoreTooNew {
+        found: u32,
+    },
     /// The whole-tree restore met files changed since they were captured.
     PlanChanged,
 }

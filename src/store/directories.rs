@@ -14,7 +14,9 @@ pub fn create_private(path: &Path) -> Result<()> {
         Err(e) if e.kind() == ErrorKind::NotFound => {
             let above = path.parent().filter(|above| !above.as_os_str().is_empty());
             create_private(above.ok_or_else(|| Error::io("create", path)(e))?)?;
-            create_one(path).or_else(|e| if path.is_dir() { Ok(()) } else { Err(e) }).map_err(Error::io("create", path))?;
+            create_one(path)
+                .or_else(|e| if path.is_dir() { Ok(()) } else { Err(e) })
+                .map_err(Error::io("create", path))?;
             make_private(path)
         }
         Err(e) => Err(Error::io("create", path)(e)),

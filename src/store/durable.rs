@@ -40,18 +40,6 @@ fn make_private(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory that only its owner can enter, and those above it; one that exists is left as it is.
-///
-/// # Errors
-/// It cannot be made.
-pub fn create_private_directory(path: &Path) -> Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(Error::io("make", path))
-}
-
 /// Flushes content and metadata of a file to the disk.
 ///
 /// # Errors
@@ -162,13 +150,31 @@ impl Drop for TemporaryFile {
     }
 }
 
+/// Sixteen hex digits that nobody can guess: names for what must not meet anything.
+pub fn random_hex() -> String {
+    format!("{:016x}", random())
+}
+
 /// Replaces or makes a file so that, whatever happens, it holds the old bytes or the new ones.
 ///
 /// # Errors
 /// The file could not be written; then it is as before.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let temporary = TemporaryFile::create(directory, TEMPORARY_PREFIX, "-")?;
+    replace_through(parent_of(path), path, bytes)
+}
+
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The same with the temporary file in another directory of the same file system, for places where nothing strange
+/// may be seen even for a moment.
+///
+/// # Errors
+/// The file could not be written; then it is as before.
+pub fn replace_through(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    let directory = parent_of(path);
+    let temporary = TemporaryFile::create(aside, TEMPORARY_PREFIX, "-")?;
     temporary.file().write_all(bytes).map_err(Error::io("write", temporary.path()))?;
     temporary.sync()?;
     temporary.publish(path)?;

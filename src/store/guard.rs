@@ -30,7 +30,15 @@ pub fn check(layout: &Layout) -> Result<()> {
             return Err(refuse(format!("{} is no directory", inside.display())));
         }
     }
-    let planted = ["commondir", "gitdir", "shallow", "info/grafts", "objects/info/alternates", "objects/info/http-alternates", "refs/replace"];
+    let planted = [
+        "commondir",
+        "gitdir",
+        "shallow",
+        "info/grafts",
+        "objects/info/alternates",
+        "objects/info/http-alternates",
+        "refs/replace",
+    ];
     for name in planted {
         if lstat(&layout.dir().join(name))?.is_some() {
             return Err(refuse(format!("{name} was planted in it")));

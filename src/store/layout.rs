@@ -171,12 +171,9 @@ mod tests {
 
     #[test]
     fn the_key_is_the_folder_of_claude_code() {
-        for (root, expected) in [
-            ("/home/u/my_app", "-home-u-my-app"),
-            ("/a.b c", "-a-b-c"),
-            ("/gr\u{fc}n", "-gr-n"),
-            ("/\u{1f600}", "---"),
-        ] {
+        for (root, expected) in
+            [("/home/u/my_app", "-home-u-my-app"), ("/a.b c", "-a-b-c"), ("/gr\u{fc}n", "-gr-n"), ("/\u{1f600}", "---")]
+        {
             assert_eq!(key(Path::new(root)), expected, "{root}");
         }
     }

@@ -1,5 +1,6 @@
 //! The store while its lock is held: the only type with methods that change anything.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -17,7 +18,10 @@ use crate::store::lock::{self, LockGuard};
 use crate::store::pack_writer::PackWriter;
 use crate::store::recover::{self, Recovery};
 use crate::store::refs::{self, Family};
+use crate::store::repack::{self, RepackOutcome};
+use crate::store::repack_plan::{self, RepackPlan};
 use crate::store::stat_cache::{self, StatCache};
+use crate::store::survey::{self, Survey};
 use crate::store::{Store, skeleton};
 
 /// Proof that this process alone may change the store.
@@ -66,7 +70,11 @@ impl<'s> LockedStore<'s> {
 
     /// Makes a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in the order that survives
     /// a kill at any point. `announce` is told the id before the ref is written. The sequence number is given here.
-    pub fn record(&mut self, new: NewCheckpoint, announce: &mut dyn FnMut(ObjectId) -> Result<()>) -> Result<Checkpoint> {
+    pub fn record(
+        &mut self,
+        new: NewCheckpoint,
+        announce: &mut dyn FnMut(ObjectId) -> Result<()>,
+    ) -> Result<Checkpoint> {
         let NewCheckpoint { mut pack, tree, meta, mut record } = new;
         record.sequence = self.inventory.next_sequence();
         let meta = meta.map(|bytes| pack.add(ObjectKind::Blob, &bytes)).transpose()?;
@@ -81,12 +89,12 @@ impl<'s> LockedStore<'s> {
         }
         self.keep_foreign_main()?;
         refs::write(layout, Family::Checkpoints, id, id)?;
-        if let Some(stamp) = published {
+        if let Some(stamp) = &published {
             // A user's own `git gc` may have taken a pack that no ref named yet.
             let pack = layout.packs().join(format!("{}.pack", stamp.name));
             std::fs::metadata(&pack).map_err(Error::io("find the pack just written", &pack))?;
         }
-        self.store.objects().refresh();
+        self.store.objects().refresh()?;
         let checkpoint = Checkpoint { id, tree, meta, record, pinned: false };
         self.inventory.checkpoints.push(checkpoint.clone());
         Ok(checkpoint)
@@ -144,8 +152,48 @@ impl<'s> LockedStore<'s> {
         durable::replace(&self.store.layout().left_out(), text.as_bytes())
     }
 
+    /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged.
+    pub fn sweep(&self, live: &HashSet<ObjectId>) -> Result<RepackOutcome> {
+        let survey = self.survey(live)?;
+        self.repack(&survey, &repack_plan::plan(&survey.facts()), live, &|| false)
+    }
+
+    /// The part of it that is cheap, until `stop` says so.
+    pub fn sweep_cheaply(&self, live: &HashSet<ObjectId>, stop: &dyn Fn() -> bool) -> Result<()> {
+        let survey = self.survey(live)?;
+        self.repack(&survey, &repack_plan::plan_cheap(&survey.facts()), live, stop).map(|_| ())
+    }
+
+    fn survey(&self, live: &HashSet<ObjectId>) -> Result<Survey> {
+        self.store.objects().refresh()?;
+        survey::survey(self.store.objects(), live)
+    }
+
+    /// Repacks, and keeps the stat cache good: it names packs, and every blob that it names lives on in some pack.
+    fn repack(
+        &self,
+        survey: &Survey,
+        plan: &RepackPlan,
+        live: &HashSet<ObjectId>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<RepackOutcome> {
+        let cache = self.store.stat_cache().filter(|cache| self.store.trusts(cache));
+        let objects = self.store.objects();
+        let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
+        objects.refresh()?;
+        if let Some(cache) = cache {
+            self.write_stat_cache(&StatCache { packs: objects.packs(), ..cache })?;
+        }
+        Ok(outcome)
+    }
+
     pub fn journal(&self) -> Result<JournalState> {
         journal::read(self.store.layout())
+    }
+
+    /// Writes journals while the store itself is borrowed for a record.
+    pub fn journal_writer(&self) -> JournalWriter<'s> {
+        JournalWriter(self.store)
     }
 
     pub fn write_journal(&self, journal: &Journal) -> Result<()> {
@@ -154,6 +202,15 @@ impl<'s> LockedStore<'s> {
 
     pub fn remove_journal(&self) -> Result<()> {
         journal::remove(self.store.layout())
+    }
+}
+
+/// See [`LockedStore::journal_writer`]. It exists only while the lock is held.
+pub struct JournalWriter<'s>(&'s Store);
+
+impl JournalWriter<'_> {
+    pub fn write(&self, journal: &Journal) -> Result<()> {
+        journal::write(self.0.layout(), journal)
     }
 }
 

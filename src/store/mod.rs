@@ -22,16 +22,25 @@ pub mod journal;
 pub mod layout;
 pub mod lock;
 pub mod locked;
+pub mod loose_files;
+pub mod mark;
+pub mod object_error;
 pub mod objects;
+pub mod pack_error;
 pub mod pack_index;
+pub mod pack_list;
+pub mod pack_publish;
 pub mod pack_reader;
 pub mod pack_writer;
 pub mod recover;
 pub mod refs;
 pub mod repack;
+pub mod repack_plan;
 pub mod size_gate;
 pub mod skeleton;
 pub mod stat_cache;
+pub mod survey;
+pub mod sweep;
 pub mod tree_codec;
 pub mod trees;
 pub mod usage;
@@ -135,6 +144,17 @@ impl Store {
     pub fn exclusion_list(&self) -> Vec<u8> {
         let built_in = || crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes().to_vec();
         std::fs::read(self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
+    }
+
+    /// Whether a cache may be believed: its checkpoint is there, and each of its packs is as it was.
+    pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
+        let packs = self.objects.packs();
+        refs::exists(&self.layout, cache.checkpoint) && cache.packs.iter().all(|pack| packs.contains(pack))
+    }
+
+    /// Whether an object is there, can be read, and is what its id says.
+    pub fn has_whole(&self, id: ObjectId) -> bool {
+        self.objects.stream_blob(&id, &mut std::io::sink()).is_ok()
     }
 
     /// The cache of the last scan, if there is one that adds up.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
 use crate::store::deflate::{self, Deflater, EntryCrc, StreamDeflater, StreamError};
-use crate::store::durable::{TemporaryFile, create_private_directory};
+use crate::store::directories;
+use crate::store::durable::TemporaryFile;
 use crate::store::hash::{Collision, ObjectHasher, ObjectKind, hash_object, trailer_of};
 use crate::store::objects::Objects;
 pub use crate::store::pack_error::PackError;
@@ -45,7 +46,7 @@ impl<'k> PackWriter<'k> {
     /// The pack directory cannot be made.
     pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
         let pack_dir = objects_dir.join("pack");
-        create_private_directory(&pack_dir)?;
+        directories::create_private(&pack_dir)?;
         let mut tail = Vec::with_capacity(PIECE_BYTES);
         tail.extend_from_slice(b"PACK\0\0\0\x02\0\0\0\0");
         let (entries, deflater) = (HashMap::new(), Deflater::default());

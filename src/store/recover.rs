@@ -4,9 +4,10 @@ use crate::error::{Error, Result};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::store::Store;
+use crate::store::durable;
 use crate::store::inventory::{Inventory, read_checkpoint};
 use crate::store::refs::{self, Family, Value};
-use crate::store::repack;
+use crate::store::sweep;
 use crate::store::trees;
 
 /// What had to be mended, for one warning each.
@@ -20,7 +21,8 @@ pub struct Recovery {
 
 /// Runs under the lock.
 pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
-    repack::sweep_temporaries(&store.layout().objects())?;
+    sweep::sweep_temporaries(&store.layout().objects())?;
+    sweep_own(store)?;
     mend_refs(store, inventory)?;
     let before = read_manifest(store)?;
     let lost = match &before {
@@ -39,9 +41,21 @@ pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
     let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
     if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
         recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
-        crate::store::durable::replace(&store.layout().manifest(), expected.as_bytes())?;
+        durable::replace(&store.layout().manifest(), expected.as_bytes())?;
     }
     Ok(recovery)
+}
+
+/// Temporary files that a killed run left beside the lock.
+fn sweep_own(store: &Store) -> Result<()> {
+    let dir = store.layout().own();
+    for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
+        let entry = entry.map_err(Error::io("read", &dir))?;
+        if entry.file_name().as_encoded_bytes().starts_with(durable::TEMPORARY_PREFIX.as_bytes()) {
+            durable::remove_if_there(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Refs whose file is torn get their content from their name; meta refs that are gone from the commit's trailer.

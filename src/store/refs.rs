@@ -123,7 +123,8 @@ pub fn unpack(layout: &Layout) -> Result<()> {
 /// # Errors
 /// A ref outside our own families that cannot be read: nothing may be dropped then.
 pub fn roots(layout: &Layout, gone: &HashSet<ObjectId>) -> Result<Vec<ObjectId>> {
-    let is_gone = |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
+    let is_gone =
+        |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
     let kept = packed(layout)?.into_iter().filter(|(name, _)| !is_gone(name));
     let mut roots: Vec<ObjectId> = kept.map(|(_, id)| id).collect();
     let head = layout.head();

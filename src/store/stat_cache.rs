@@ -11,7 +11,7 @@ use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Stat};
 use crate::model::object_id::ObjectId;
 use crate::store::durable;
 use crate::store::layout::Layout;
-use crate::store::objects::PackStamp;
+use crate::store::pack_list::PackStamp;
 
 const MAGIC: &[u8; 8] = b"CKPTSC01";
 
@@ -192,7 +192,13 @@ mod tests {
         let stat = Stat { dev: 1, ino: 2, mode: 0o100_644, size_bytes: 3, mtime_ns: -4, ctime_ns: 5, links: 1 };
         let mut listing = Listing::of_empty_root(stat, 77);
         let id = Some(ObjectId::from_bytes([3; 20]));
-        listing.dirs[0].files.push(ListedFile { name: (*b"a\xff").into(), kind: Kind::File, stat, id, unsteady: false });
+        listing.dirs[0].files.push(ListedFile {
+            name: (*b"a\xff").into(),
+            kind: Kind::File,
+            stat,
+            id,
+            unsteady: false,
+        });
         listing.dirs[0].files.push(ListedFile { name: (*b"b").into(), kind: Kind::Symlink, stat, id, unsteady: true });
         listing.dirs[0].dirs.push(1);
         let mut child = ListedDir::empty(0, (*b"d").into(), stat);

@@ -118,4 +118,3 @@ fn compare(
         changes.push(TreeChange { path, before: blob(&before), after: blob(&after) });
     }
 }
-

@@ -195,7 +195,12 @@ pub fn status_brief(outcome: &StatusOutcome, now_ms: i64) -> Said {
     let mut parts = vec![count(outcome.checkpoints, "checkpoint", "checkpoints")];
     if let Some(latest) = &outcome.latest {
         let record = &latest.record;
-        parts.push(format!("latest {} {} ({} ago)", latest.id.short(), escape(&record.reason), age(record.time_ms, now_ms)));
+        parts.push(format!(
+            "latest {} {} ({} ago)",
+            latest.id.short(),
+            escape(&record.reason),
+            age(record.time_ms, now_ms)
+        ));
     }
     if outcome.damaged > 0 {
         parts.push(format!("{} damaged", outcome.damaged));
@@ -219,7 +224,11 @@ pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Said {
     if let Some(latest) = &outcome.latest {
         let record = &latest.record;
         let (id, ago) = (latest.id.short(), age(record.time_ms, now_ms));
-        text.push_str(&format!("latest       {id} {} ({}), {ago} ago\n", escape(&record.reason), escape(&record.source)));
+        text.push_str(&format!(
+            "latest       {id} {} ({}), {ago} ago\n",
+            escape(&record.reason),
+            escape(&record.source)
+        ));
     }
     if let Some(drift) = outcome.drift {
         text.push_str(&format!("since then   +{} ~{} -{}\n", drift.added, drift.changed, drift.deleted));
@@ -248,8 +257,7 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
     let Warning::TooManyFiles { largest, .. } = warning else {
         return format!("{} {warning}\n", paint.yellow("warning:"));
     };
-    let folders: Vec<String> =
-        largest.iter().map(|(path, files)| format!("{path}/ ({})", thousands(*files))).collect();
+    let folders: Vec<String> = largest.iter().map(|(path, files)| format!("{path}/ ({})", thousands(*files))).collect();
     let second = if folders.is_empty() { String::new() } else { format!("largest: {}\n", folders.join(", ")) };
     format!("{warning}\n{second}")
 }

@@ -91,9 +91,7 @@ pub fn row(checkpoint: &Checkpoint) -> Value {
 }
 
 pub fn evicted(evicted: &[Evicted]) -> Value {
-    let told = |gone: &Evicted| {
-        json!({"id": hex(gone.id), "short": gone.id.short(), "reason": gone.reason, "why": gone.why.word()})
-    };
+    let told = |gone: &Evicted| json!({"id": hex(gone.id), "short": gone.id.short(), "reason": gone.reason, "why": gone.why.word()});
     evicted.iter().map(told).collect()
 }
 

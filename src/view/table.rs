@@ -12,9 +12,8 @@ const WIDEST_REASON: usize = 44;
 pub fn render(checkpoints: &[Checkpoint], damaged: &[DamagedCheckpoint], now_ms: i64, paint: Paint) -> String {
     let rows: Vec<[String; 5]> = checkpoints.iter().map(|c| row(c, now_ms)).collect();
     let titles = ["ID", "AGE", "TIME", "REASON", "SOURCE"].map(str::to_owned);
-    let width = |column: usize| {
-        rows.iter().chain([&titles]).map(|row| row[column].chars().count()).max().unwrap_or_default()
-    };
+    let width =
+        |column: usize| rows.iter().chain([&titles]).map(|row| row[column].chars().count()).max().unwrap_or_default();
     let widths: [usize; 5] = std::array::from_fn(width);
     let mut text = String::new();
     if !rows.is_empty() {

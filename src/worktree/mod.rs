@@ -1,4 +1,18 @@
-//! The user's directory: what of it is captured, how it is read, and how it is changed.
+//! The user's directory: what stands in it, what of it is captured, and how it is changed. It knows no store.
 
+pub mod apply;
+pub mod apply_plan;
+mod apply_run;
+pub mod extend;
 pub mod git_index;
+mod reach;
+pub mod read;
+mod rollback;
+pub mod root;
 pub mod rules;
+pub mod scan;
+mod scan_dir;
+pub mod stage;
+pub mod sys;
+pub mod tree_handle;
+pub mod verify;

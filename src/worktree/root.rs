@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::worktree::sys;
 
 /// A root by its canonical path, there or gone.
 #[derive(Clone, Debug)]
@@ -27,12 +26,12 @@ impl Root {
     pub fn resolve(dir: &Path, logical: Option<&Path>) -> Result<Self> {
         match dir.canonicalize() {
             Ok(path) => {
-                let identity = sys::identity(&path);
+                let found = identity(&path);
                 if !path.is_dir() {
                     return Err(Error::RootMissing { root: dir.to_path_buf() });
                 }
-                let same = |logical: &&Path| logical.is_absolute() && *logical != path && sys::identity(logical) == identity;
-                Ok(Self { logical: logical.filter(same).map(Path::to_path_buf), path, identity })
+                let same = |logical: &&Path| logical.is_absolute() && *logical != path && identity(logical) == found;
+                Ok(Self { logical: logical.filter(same).map(Path::to_path_buf), identity: found, path })
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Self::of_gone(dir),
             Err(e) => Err(Error::io("find", dir)(e)),
@@ -89,8 +88,42 @@ impl Root {
     }
 
     fn is(&self, other: &Path) -> bool {
-        other == self.path || (self.exists() && sys::identity(other) == self.identity)
+        other == self.path || (self.exists() && identity(other) == self.identity)
     }
+}
+
+/// Device and inode of a path, symlinks followed; `None` where there is nothing, or the system has no such numbers.
+#[cfg(unix)]
+pub fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// Elsewhere a path is known by its canonical form alone; what is there is told apart from what is not.
+#[cfg(not(unix))]
+pub fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    path.canonicalize().ok()?.hash(&mut hasher);
+    Some((0, hasher.finish()))
+}
+
+/// Makes a root that is gone, with the permission bits it had.
+pub fn make(path: &Path, perm: u32) -> Result<()> {
+    std::fs::create_dir(path).map_err(Error::io("make", path))?;
+    set_perm(path, perm)
+}
+
+#[cfg(unix)]
+fn set_perm(path: &Path, perm: u32) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(perm & 0o777))
+        .map_err(Error::io("set the mode of", path))
+}
+
+#[cfg(not(unix))]
+fn set_perm(_path: &Path, _perm: u32) -> Result<()> {
+    Ok(())
 }
 
 fn is_store(dir: &Path) -> bool {

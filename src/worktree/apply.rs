@@ -1,0 +1,141 @@
+//! Changes the directory as a plan says: all of it, or nothing.
+//!
+//! No byte of the user's is overwritten or unlinked here. What must go is renamed or exchanged into the stage, compared
+//! there with what the plan expected, and waits until the caller has closed its journal. Any difference or failure
+//! takes back every step done.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use crate::error::{Error, Obstacle, Result};
+use crate::model::interrupt::Interrupt;
+use crate::model::listing::Stat;
+use crate::model::rel_path::RelPath;
+use crate::worktree::apply_plan::ApplyPlan;
+use crate::worktree::apply_run::{Progress, Run, Stop};
+use crate::worktree::rollback::{self, Done};
+use crate::worktree::stage::Stage;
+use crate::worktree::sys;
+use crate::worktree::tree_handle::WorkTree;
+
+/// More places than this are made durable by one call for the whole file system, where there is one.
+const SYNCED_SINGLY: usize = 64;
+
+/// Why nothing, or too little, was done.
+#[derive(Debug)]
+pub enum ApplyError {
+    /// These were not what the plan expected. All is as before.
+    Changed(Vec<Obstacle>),
+    /// `problems` names what could not be taken back; then the stage, with what waits in it, stays.
+    Failed { error: Error, rolled_back: bool, problems: Vec<Obstacle> },
+}
+
+/// A plan that was carried out. What it replaced still waits in the stage.
+#[derive(Debug)]
+pub struct Applied<'w> {
+    work: &'w WorkTree,
+    stage: Stage,
+    done: Vec<Done>,
+    stats: Vec<(RelPath, Stat)>,
+    left_alone: Vec<RelPath>,
+}
+
+/// Carries out a plan with the files of a stage.
+///
+/// # Errors
+/// See [`ApplyError`]; a signal is the error [`Error::Interrupted`]. If all was taken back, the stage is gone too.
+pub fn apply<'w>(
+    work: &'w WorkTree,
+    stage: Stage,
+    plan: &ApplyPlan,
+    interrupt: &Interrupt,
+) -> std::result::Result<Applied<'w>, ApplyError> {
+    let mut run = Run::new(work, &stage, plan, interrupt);
+    let ended = run.check_all().and_then(|()| run.go());
+    let Progress { done, stats, left_alone } = run.progress;
+    match ended {
+        Ok(()) => Ok(Applied { work, stage, done, stats, left_alone }),
+        Err(stop) => Err(take_back(work, stage, &done, stop)),
+    }
+}
+
+fn take_back(work: &WorkTree, stage: Stage, done: &[Done], stop: Stop) -> ApplyError {
+    let problems = rollback::take_back(work, &stage, done);
+    let rolled_back = problems.is_empty();
+    if rolled_back {
+        // Only our own files are left in it. If it stays, the caller's journal still names it.
+        let _ = stage.discard(work);
+    }
+    match stop {
+        Stop::Changed(obstacles) if rolled_back => ApplyError::Changed(obstacles),
+        Stop::Changed(obstacles) => {
+            ApplyError::Failed { error: Error::ChangedMeanwhile { obstacles }, rolled_back, problems }
+        }
+        Stop::Failed(error) => ApplyError::Failed { error, rolled_back, problems },
+    }
+}
+
+impl Applied<'_> {
+    /// Each file that was written or whose mode was changed, with its stat after that.
+    pub fn stats(&self) -> &[(RelPath, Stat)] {
+        &self.stats
+    }
+
+    /// Directories that should have gone but are not empty.
+    pub fn left_alone(&self) -> &[RelPath] {
+        &self.left_alone
+    }
+
+    /// Makes all changes durable.
+    ///
+    /// # Errors
+    /// The system cannot write them.
+    pub fn sync(&self) -> Result<()> {
+        let mut places = BTreeSet::new();
+        for step in &self.done {
+            places.insert(step.path().parent().unwrap_or_default());
+            if matches!(step, Done::MadeDir { .. } | Done::ChangedMode { .. }) {
+                places.insert(step.path().clone());
+            }
+        }
+        let whole = || {
+            let synced = self.work.root().sync_file_system();
+            synced.map_err(|error| self.work.io("write", &RelPath::root(), error))
+        };
+        if places.len() > SYNCED_SINGLY && whole()? {
+            return Ok(());
+        }
+        for place in &places {
+            match self.sync_place(place) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    // It may not be opened, not even by its owner.
+                    whole()?;
+                }
+                Err(error) if !sys::is_absent(&error) => return Err(self.work.io("write", place, error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn sync_place(&self, path: &RelPath) -> io::Result<()> {
+        match self.work.root().open_below(path, sys::Access::Read) {
+            Err(error) if sys::is_absent(&error) => {
+                let parent = self.work.root().open_below(&path.parent().unwrap_or_default(), sys::Access::Search)?;
+                parent.open_file(path.name())?.0.sync_all()
+            }
+            opened => opened?.sync(),
+        }
+    }
+
+    /// Removes the stage with all that was replaced.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn discard(self) -> Result<()> {
+        self.stage.discard(self.work)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -1,0 +1,362 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::model::entry::Kind;
+use crate::worktree::apply_plan::{Expect, Removal, Write};
+
+const HEX: &str = "00112233445566aa";
+
+/// A root with some files, and a stage to be filled.
+struct Scene {
+    temp: tempfile::TempDir,
+    work: WorkTree,
+    stage: Stage,
+    staged: usize,
+}
+
+/// Kind, permission bits, inode (not of directories, which may be made anew) and content of each path.
+type Picture = BTreeMap<PathBuf, (u32, u64, Vec<u8>)>;
+
+fn path(text: &str) -> RelPath {
+    RelPath::new(text.as_bytes()).unwrap()
+}
+
+impl Scene {
+    fn new(build: impl FnOnce(&Path)) -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("root");
+        fs::create_dir(&root).unwrap();
+        build(&root);
+        let work = WorkTree::open(&root).unwrap();
+        let stage = Stage::create(&work, HEX).unwrap();
+        Self { temp, work, stage, staged: 0 }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.temp.path().join("root")
+    }
+
+    fn stage(&mut self, kind: Kind, perm: u32, text: &str) -> usize {
+        let index = self.staged;
+        self.staged += 1;
+        let mut write = |out: &mut dyn io::Write| {
+            out.write_all(text.as_bytes()).unwrap();
+            Ok(text.len() as u64)
+        };
+        self.stage.add(&self.work, index, kind, perm, &mut write).unwrap();
+        index
+    }
+
+    fn write(&mut self, at: &str, text: &str, expect: Expect) -> Write {
+        Write { path: path(at), staged: self.stage(Kind::File, 0o644, text), expect }
+    }
+
+    fn expect(&self, at: &str) -> Stat {
+        self.work.stat(&path(at)).unwrap().unwrap()
+    }
+
+    fn present(&self, at: &str) -> Expect {
+        Expect::Present(self.expect(at))
+    }
+
+    fn removal(&self, at: &str) -> Removal {
+        Removal { path: path(at), expect: self.expect(at) }
+    }
+
+    fn picture(&self) -> Picture {
+        let mut picture = Picture::new();
+        take_picture(&self.root(), &mut picture);
+        picture
+    }
+
+    /// Applies, and drops the stage of a success as a caller does.
+    fn apply(self, plan: &ApplyPlan) -> (tempfile::TempDir, std::result::Result<Vec<RelPath>, ApplyError>) {
+        let Self { temp, work, stage, .. } = self;
+        let ended = apply(&work, stage, plan, &Interrupt::default()).map(|applied| {
+            for (at, stat) in applied.stats() {
+                assert_eq!(work.stat(at).unwrap().unwrap(), *stat, "{at}");
+            }
+            applied.sync().unwrap();
+            let left_alone = applied.left_alone().to_vec();
+            applied.discard().unwrap();
+            left_alone
+        });
+        assert!(!temp.path().join(format!("root/.checkpoint-stage-{HEX}")).exists(), "{ended:?}");
+        (temp, ended)
+    }
+
+    /// Applies a plan that must fail, and compares the directory with what it was.
+    fn apply_and_expect_all_as_before(self, plan: &ApplyPlan) -> ApplyError {
+        let mut before = self.picture();
+        before.retain(|at, _| !at.to_string_lossy().contains(".checkpoint-stage-"));
+        let root = self.root();
+        let (_temp, ended) = self.apply(plan);
+        let mut after = Picture::new();
+        take_picture(&root, &mut after);
+        assert_eq!(after, before);
+        ended.unwrap_err()
+    }
+}
+
+fn take_picture(at: &Path, picture: &mut Picture) {
+    let stat = fs::symlink_metadata(at).unwrap();
+    let mut content = Vec::new();
+    let mut inode = stat.ino();
+    if stat.is_symlink() {
+        content = fs::read_link(at).unwrap().into_os_string().into_encoded_bytes();
+    } else if stat.is_dir() {
+        inode = 0;
+        for entry in fs::read_dir(at).unwrap() {
+            take_picture(&entry.unwrap().path(), picture);
+        }
+    } else {
+        content = fs::read(at).unwrap();
+    }
+    picture.insert(at.to_path_buf(), (stat.mode(), inode, content));
+}
+
+fn set_mode(at: impl AsRef<Path>, perm: u32) {
+    fs::set_permissions(at, fs::Permissions::from_mode(perm)).unwrap();
+}
+
+fn mode(at: impl AsRef<Path>) -> u32 {
+    fs::metadata(at).unwrap().mode() & 0o7777
+}
+
+/// One of everything: a file replaced, one new in a new directory, one deleted with its directory, modes changed.
+fn build_some(root: &Path) {
+    for dir in ["old", "keep", "ro", "old/empty"] {
+        fs::create_dir(root.join(dir)).unwrap();
+    }
+    for (name, text) in [("a", "old a"), ("old/gone", "gone"), ("keep/m", "mode"), ("ro/f", "read only")] {
+        fs::write(root.join(name), text).unwrap();
+    }
+    symlink("nowhere", root.join("link")).unwrap();
+    set_mode(root.join("ro/f"), 0o400);
+    set_mode(root.join("ro"), 0o555);
+    set_mode(root.join("old"), 0o500);
+}
+
+fn plan_some(scene: &mut Scene) -> ApplyPlan {
+    let (a, link, ro) = (scene.present("a"), scene.present("link"), scene.present("ro/f"));
+    ApplyPlan {
+        make_dirs: vec![(path("new"), 0o750), (path("new/deep"), 0o500)],
+        writes: vec![
+            scene.write("a", "new a", a),
+            scene.write("link", "no link now", link),
+            scene.write("new/deep/x", "x", Expect::Absent),
+            scene.write("ro/f", "written anew", ro),
+        ],
+        chmods: vec![(path("keep/m"), 0o711, scene.expect("keep/m"))],
+        deletes: vec![scene.removal("old/gone")],
+        remove_dirs: vec![path("old/empty"), path("old")],
+        dir_modes: vec![(path("keep"), 0o700)],
+        ..ApplyPlan::default()
+    }
+}
+
+#[test]
+fn a_plan_is_carried_out_whole() {
+    let mut scene = Scene::new(build_some);
+    let plan = plan_some(&mut scene);
+    let (temp, ended) = scene.apply(&plan);
+    assert_eq!(ended.unwrap(), []);
+    let root = temp.path().join("root");
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
+    assert_eq!(read("a"), "new a");
+    assert!(!fs::symlink_metadata(root.join("link")).unwrap().is_symlink());
+    assert_eq!(read("new/deep/x"), "x");
+    assert_eq!(read("ro/f"), "written anew");
+    assert!(!root.join("old").exists());
+    let modes: Vec<u32> = ["new", "new/deep", "ro", "keep", "keep/m"].iter().map(|at| mode(root.join(at))).collect();
+    assert_eq!(modes, [0o750, 0o500, 0o555, 0o700, 0o711]);
+}
+
+#[test]
+fn a_failure_at_the_very_end_leaves_all_as_before() {
+    let mut scene = Scene::new(build_some);
+    let mut plan = plan_some(&mut scene);
+    plan.dir_modes.insert(0, (path("a"), 0o700)); // a file: the last step of all cannot be done
+    let error = scene.apply_and_expect_all_as_before(&plan);
+    assert!(matches!(error, ApplyError::Changed(_)), "{error:?}");
+}
+
+#[test]
+fn each_prefix_of_a_plan_can_be_taken_back() {
+    for deletes_before in 0..8 {
+        let mut scene = Scene::new(build_some);
+        let mut plan = plan_some(&mut scene);
+        let missing = Write { path: path("zz"), staged: 999, expect: Expect::Absent };
+        plan.writes.insert(deletes_before.min(plan.writes.len()), missing);
+        let error = scene.apply_and_expect_all_as_before(&plan);
+        assert!(!matches!(error, ApplyError::Failed { rolled_back: false, .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn a_file_changed_after_the_plan_is_not_touched_and_all_such_are_named() {
+    let mut scene = Scene::new(build_some);
+    let plan = plan_some(&mut scene);
+    fs::write(scene.root().join("a"), "edited since, longer").unwrap();
+    fs::write(scene.root().join("keep/m"), "edited too").unwrap();
+    match scene.apply_and_expect_all_as_before(&plan) {
+        ApplyError::Changed(obstacles) => {
+            let paths: Vec<String> = obstacles.iter().map(|obstacle| obstacle.path.to_string()).collect();
+            assert_eq!(paths, ["a", "keep/m"]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_file_that_appeared_is_not_touched() {
+    let mut scene = Scene::new(|_| {});
+    let plan = ApplyPlan { writes: vec![scene.write("f", "ours", Expect::Absent)], ..ApplyPlan::default() };
+    fs::write(scene.root().join("f"), "theirs").unwrap();
+    assert!(matches!(scene.apply_and_expect_all_as_before(&plan), ApplyError::Changed(_)));
+}
+
+#[test]
+fn a_directory_swapped_for_a_symlink_is_never_written_through() {
+    let mut scene = Scene::new(|root| fs::create_dir(root.join("d")).unwrap());
+    let plan =
+        ApplyPlan { writes: vec![scene.write("d/f", "ours", Expect::Absent)], deletes: vec![], ..ApplyPlan::default() };
+    let outside = scene.temp.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::remove_dir(scene.root().join("d")).unwrap();
+    symlink(&outside, scene.root().join("d")).unwrap();
+    scene.apply_and_expect_all_as_before(&plan);
+    assert!(!outside.join("f").exists());
+}
+
+#[test]
+fn the_other_name_of_a_hard_link_keeps_its_bytes() {
+    let mut scene = Scene::new(|root| {
+        fs::write(root.join("f"), "shared").unwrap();
+        fs::hard_link(root.join("f"), root.parent().unwrap().join("outside")).unwrap();
+    });
+    let expect = scene.present("f");
+    let plan = ApplyPlan { writes: vec![scene.write("f", "new", expect)], ..ApplyPlan::default() };
+    let (temp, ended) = scene.apply(&plan);
+    ended.unwrap();
+    assert_eq!(fs::read_to_string(temp.path().join("outside")).unwrap(), "shared");
+    assert_eq!(fs::read_to_string(temp.path().join("root/f")).unwrap(), "new");
+}
+
+#[test]
+fn the_mode_of_a_file_with_another_hard_link_is_not_changed() {
+    let scene = Scene::new(|root| {
+        fs::write(root.join("f"), "shared").unwrap();
+        fs::hard_link(root.join("f"), root.parent().unwrap().join("outside")).unwrap();
+    });
+    let plan = ApplyPlan { chmods: vec![(path("f"), 0o600, scene.expect("f"))], ..ApplyPlan::default() };
+    let error = scene.apply_and_expect_all_as_before(&plan);
+    assert!(matches!(error, ApplyError::Failed { rolled_back: true, .. }), "{error:?}");
+}
+
+#[test]
+fn files_directories_and_links_take_each_others_places() {
+    let mut scene = Scene::new(|root| {
+        fs::create_dir_all(root.join("dir/sub")).unwrap();
+        fs::write(root.join("dir/sub/f"), "in").unwrap();
+        fs::write(root.join("file"), "file").unwrap();
+        symlink("file", root.join("link")).unwrap();
+    });
+    let link = scene.present("link");
+    let to_link = scene.stage(Kind::Symlink, 0o777, "dangling");
+    let mut plan = ApplyPlan {
+        displaced: vec![scene.removal("dir/sub/f"), scene.removal("file")],
+        displaced_dirs: vec![path("dir/sub"), path("dir")],
+        make_dirs: vec![(path("file"), 0o755)],
+        writes: vec![
+            Write { path: path("dir"), staged: to_link, expect: Expect::Absent },
+            scene.write("file/below", "b", Expect::Absent),
+            scene.write("link", "a file", link),
+        ],
+        ..ApplyPlan::default()
+    };
+    let before = plan.dir_modes.clone();
+    plan.dir_modes.push((path("link"), 0o700));
+    let mut again = Scene::new(|_| {});
+    std::mem::swap(&mut again, &mut scene);
+    let root = again.root();
+    again.apply_and_expect_all_as_before(&plan);
+    assert!(!root.exists());
+    drop(scene);
+
+    plan.dir_modes = before;
+    let mut scene = Scene::new(|root| {
+        fs::create_dir_all(root.join("dir/sub")).unwrap();
+        fs::write(root.join("dir/sub/f"), "in").unwrap();
+        fs::write(root.join("file"), "file").unwrap();
+        symlink("file", root.join("link")).unwrap();
+    });
+    plan.displaced = vec![scene.removal("dir/sub/f"), scene.removal("file")];
+    scene.stage(Kind::Symlink, 0o777, "dangling");
+    let link = scene.present("link");
+    plan.writes[1] = scene.write("file/below", "b", Expect::Absent);
+    plan.writes[2] = scene.write("link", "a file", link);
+    let (temp, ended) = scene.apply(&plan);
+    ended.unwrap();
+    let root = temp.path().join("root");
+    assert_eq!(fs::read_link(root.join("dir")).unwrap(), Path::new("dangling"));
+    assert_eq!(fs::read_to_string(root.join("file/below")).unwrap(), "b");
+    assert!(fs::symlink_metadata(root.join("link")).unwrap().is_file());
+}
+
+#[test]
+fn a_directory_that_is_not_empty_stays() {
+    let scene = Scene::new(|root| {
+        fs::create_dir_all(root.join("d/e")).unwrap();
+        fs::write(root.join("d/kept"), "x").unwrap();
+    });
+    let plan = ApplyPlan { remove_dirs: vec![path("d/e"), path("d")], ..ApplyPlan::default() };
+    let (temp, ended) = scene.apply(&plan);
+    assert_eq!(ended.unwrap(), [path("d")]);
+    assert!(temp.path().join("root/d/kept").exists());
+    assert!(!temp.path().join("root/d/e").exists());
+}
+
+#[test]
+fn special_bits_of_directories_stay_unless_they_are_asked_for() {
+    for (special_bits, expected) in [(false, 0o3755), (true, 0o1755)] {
+        let scene = Scene::new(|root| {
+            fs::create_dir(root.join("d")).unwrap();
+            set_mode(root.join("d"), 0o3700);
+        });
+        let plan = ApplyPlan { dir_modes: vec![(path("d"), 0o1755)], special_bits, ..ApplyPlan::default() };
+        let (temp, ended) = scene.apply(&plan);
+        ended.unwrap();
+        assert_eq!(mode(temp.path().join("root/d")), expected);
+    }
+}
+
+#[test]
+fn a_signal_takes_everything_back() {
+    let mut scene = Scene::new(build_some);
+    let plan = plan_some(&mut scene);
+    let interrupt = Interrupt::default();
+    interrupt.set(2);
+    let before = scene.picture().len();
+    let Scene { temp, work, stage, .. } = scene;
+    let error = apply(&work, stage, &plan, &interrupt).unwrap_err();
+    assert!(matches!(error, ApplyError::Failed { error: Error::Interrupted { signal: 2 }, rolled_back: true, .. }));
+    let mut after = Picture::new();
+    take_picture(&temp.path().join("root"), &mut after);
+    assert_eq!(after.len(), before - 1 - 4); // the stage and the four files in it
+}
+
+#[test]
+fn more_places_than_are_made_durable_singly() {
+    let mut scene = Scene::new(|root| {
+        for index in 0..SYNCED_SINGLY + 5 {
+            fs::create_dir(root.join(index.to_string())).unwrap();
+        }
+    });
+    let writes = (0..SYNCED_SINGLY + 5).map(|index| scene.write(&format!("{index}/f"), "x", Expect::Absent)).collect();
+    let (_temp, ended) = scene.apply(&ApplyPlan { writes, ..ApplyPlan::default() });
+    ended.unwrap();
+}

@@ -1,0 +1,48 @@
+//! What is to be done to the directory, as data.
+
+use crate::model::listing::Stat;
+use crate::model::rel_path::RelPath;
+
+/// What must stand at a path for the plan to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    Absent,
+    Present(Stat),
+}
+
+/// A staged file that goes to its path.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub path: RelPath,
+    /// The index under which it was staged.
+    pub staged: usize,
+    pub expect: Expect,
+}
+
+/// A file or link that goes.
+#[derive(Clone, Debug)]
+pub struct Removal {
+    pub path: RelPath,
+    pub expect: Stat,
+}
+
+/// Everything that is to be done, in the order of these fields.
+#[derive(Clone, Debug, Default)]
+pub struct ApplyPlan {
+    /// Files where a directory is needed, and files of directories where a file is needed.
+    pub displaced: Vec<Removal>,
+    /// Directories where a file is needed, children first.
+    pub displaced_dirs: Vec<RelPath>,
+    /// With their permission bits, parents first.
+    pub make_dirs: Vec<(RelPath, u32)>,
+    pub writes: Vec<Write>,
+    /// Files that keep their content.
+    pub chmods: Vec<(RelPath, u32, Stat)>,
+    pub deletes: Vec<Removal>,
+    /// Children first. One that is not empty then stays.
+    pub remove_dirs: Vec<RelPath>,
+    pub dir_modes: Vec<(RelPath, u32)>,
+    /// Whether set-uid, set-gid and sticky are set as given; otherwise directories keep theirs, and files only those
+    /// that they have and should have.
+    pub special_bits: bool,
+}

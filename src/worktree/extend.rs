@@ -1,0 +1,135 @@
+//! Adds single paths to a listing that a rule left out of it, so that a safety checkpoint can hold them.
+
+use crate::error::{Error, Result};
+use crate::model::entry::{Kind, WhyNot};
+use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
+use crate::model::rel_path::{RelPath, is_dot_git};
+use crate::worktree::scan::STORES_RULE;
+use crate::worktree::scan_dir::{insert_file, insert_uncaptured};
+use crate::worktree::sys::{self, Access, Dir, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// What is said of names beside an added one whose directory no scan has judged.
+const NOT_SCANNED: &str = "not scanned";
+
+/// Adds each path that stands on disk as a regular file or symlink and is not in the listing; others are passed over.
+///
+/// Directories that were left out come in with it, holding only what is added: all else in them is recorded as
+/// uncaptured, under the rule that left the directory out. What a mount, an unreadable directory or a place of stores
+/// holds is not added, nor anything at or below a `.git`.
+///
+/// # Errors
+/// No descriptors left.
+pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> Result<()> {
+    for path in paths {
+        if path.is_root() || path.components().any(is_dot_git) {
+            continue;
+        }
+        match add_path(work, listing, path) {
+            Ok(()) => {}
+            Err(error) if sys::is_exhausted(&error) => return Err(Error::io("read", &work.shown(path))(error)),
+            // Unreadable or gone: the listing tells what it can, and the plan decides by that.
+            Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath) -> std::io::Result<()> {
+    let parent = path.parent().unwrap_or_default();
+    let mut at = 0;
+    let mut reached = RelPath::root();
+    let mut opened: Option<Dir> = None;
+    for name in parent.components() {
+        reached = reached.join(name);
+        if let Some(known) = child_dir(listing, at, name) {
+            at = known;
+            continue;
+        }
+        let dir = match &opened {
+            Some(above) => above.open_child(name, Access::Read)?,
+            None => work.root().open_below(&reached, Access::Read)?,
+        };
+        match bring_in(work, listing, at, name, &dir)? {
+            Some(index) => at = index,
+            None => return Ok(()),
+        }
+        opened = Some(dir);
+    }
+    let dir = match opened {
+        Some(dir) => dir,
+        None => work.root().open_below(&parent, Access::Search)?,
+    };
+    add_file(listing, at, &dir, path.name())
+}
+
+fn child_dir(listing: &Listing, at: usize, name: &[u8]) -> Option<usize> {
+    let dirs = &listing.dirs[at].dirs;
+    dirs.binary_search_by(|index| (*listing.dirs[*index].name).cmp(name)).ok().map(|found| dirs[found])
+}
+
+/// Gives a directory its place in the listing, with all that it holds as uncaptured. `None`: it must stay out.
+fn bring_in(
+    work: &WorkTree,
+    listing: &mut Listing,
+    above: usize,
+    name: &[u8],
+    dir: &Dir,
+) -> std::io::Result<Option<usize>> {
+    let found = listing.dirs[above].uncaptured.binary_search_by(|item| (*item.name).cmp(name));
+    let why = match found.map(|at| listing.dirs[above].uncaptured[at].why.clone()) {
+        Ok(WhyNot::LeftOut(rule)) if rule == STORES_RULE => return Ok(None),
+        Ok(why @ (WhyNot::LeftOut(_) | WhyNot::Secret(_))) => why,
+        Ok(_) => return Ok(None),
+        Err(_) => WhyNot::LeftOut(NOT_SCANNED.into()),
+    };
+    let stat = dir.stat()?;
+    if work.is_foreign(dir, &stat) {
+        return Ok(None);
+    }
+    let index = listing.dirs.len();
+    let mut listed = ListedDir::empty(above, name.into(), stat);
+    let mut items = dir.list()?;
+    items.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    for item in items {
+        let why = if is_dot_git(&item.name) { dot_git_reason(&item.name) } else { why.clone() };
+        let is_dir = match item.kind {
+            ItemKind::Unknown => dir.stat_child(&item.name).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir),
+            kind => kind == ItemKind::Dir,
+        };
+        insert_uncaptured(&mut listed.uncaptured, Uncaptured { name: item.name, why, is_dir });
+    }
+    listing.dirs.push(listed);
+    forget_uncaptured(listing, above, name);
+    let names = &listing.dirs;
+    let place = names[above].dirs.partition_point(|sibling| *names[*sibling].name < *name);
+    listing.dirs[above].dirs.insert(place, index);
+    Ok(Some(index))
+}
+
+fn dot_git_reason(name: &[u8]) -> WhyNot {
+    if name == b".git" { WhyNot::DotGit } else { WhyNot::ReservedName }
+}
+
+fn add_file(listing: &mut Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io::Result<()> {
+    if listing.dirs[at].file(name).is_some() {
+        return Ok(());
+    }
+    let stat = dir.stat_child(name)?;
+    let kind = match sys::kind_of(&stat) {
+        ItemKind::File => Kind::File,
+        ItemKind::Symlink => Kind::Symlink,
+        _ => return Ok(()),
+    };
+    let file = ListedFile { name: Name::from(name), kind, stat, id: None, unsteady: false };
+    insert_file(&mut listing.dirs[at].files, file);
+    forget_uncaptured(listing, at, name);
+    Ok(())
+}
+
+fn forget_uncaptured(listing: &mut Listing, at: usize, name: &[u8]) {
+    let items = &mut listing.dirs[at].uncaptured;
+    if let Ok(found) = items.binary_search_by(|item| (*item.name).cmp(name)) {
+        items.remove(found);
+    }
+}

@@ -1,0 +1,175 @@
+//! What an apply has done, step by step, and how each step is taken back.
+
+use std::io;
+
+use crate::error::Obstacle;
+use crate::model::listing::Stat;
+use crate::model::rel_path::RelPath;
+use crate::worktree::reach::Reach;
+use crate::worktree::stage::Stage;
+use crate::worktree::sys::{self, Dir, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// One change to the directory.
+#[derive(Debug)]
+pub(super) enum Done {
+    /// What stood at `path` waits in the stage as `gone`.
+    Moved {
+        path: RelPath,
+        gone: String,
+        expected: Stat,
+    },
+    /// What stood at `path` waits in the stage as `staged`; `ours` stands at `path`.
+    Exchanged {
+        path: RelPath,
+        staged: String,
+        expected: Stat,
+        ours: Stat,
+    },
+    /// `ours` stands at `path`, where nothing stood.
+    Placed {
+        path: RelPath,
+        staged: String,
+        ours: Stat,
+    },
+    MadeDir {
+        path: RelPath,
+    },
+    RemovedDir {
+        path: RelPath,
+        perm: u32,
+    },
+    /// `perm` are the bits before.
+    ChangedMode {
+        path: RelPath,
+        perm: u32,
+    },
+}
+
+impl Done {
+    pub(super) fn path(&self) -> &RelPath {
+        match self {
+            Self::Moved { path, .. }
+            | Self::Exchanged { path, .. }
+            | Self::Placed { path, .. }
+            | Self::MadeDir { path }
+            | Self::RemovedDir { path, .. }
+            | Self::ChangedMode { path, .. } => path,
+        }
+    }
+
+    /// Where in the stage a file of the user's waits, and what it was.
+    pub(super) fn waiting(&self) -> Option<(&str, &Stat)> {
+        match self {
+            Self::Moved { gone, expected, .. } => Some((gone, expected)),
+            Self::Exchanged { staged, expected, .. } => Some((staged, expected)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether this is the same file with the same bytes after it was renamed, which alone changes its ctime.
+pub(super) fn is_same_after_rename(now: &Stat, before: &Stat) -> bool {
+    now.ino == before.ino
+        && now.mode == before.mode
+        && now.size_bytes == before.size_bytes
+        && now.mtime_ns == before.mtime_ns
+}
+
+/// Takes back all steps, the last one first, and goes on where one cannot be. What is returned could not be taken back.
+pub(super) fn take_back(work: &WorkTree, stage: &Stage, done: &[Done]) -> Vec<Obstacle> {
+    let mut reach = Reach::new(work);
+    let mut problems = Vec::new();
+    // Directories that had to be opened up once more for this.
+    let mut opened_up = Vec::new();
+    for step in done.iter().rev() {
+        if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
+            problems.push(Obstacle { path: step.path().clone(), why: sys::reason(&error) });
+        }
+    }
+    for step in std::mem::take(&mut opened_up).iter().rev() {
+        if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
+            problems.push(Obstacle { path: step.path().clone(), why: sys::reason(&error) });
+        }
+    }
+    if let Some(lost) = stage.half_exchanged() {
+        problems.push(Obstacle { path: lost, why: "could not be put back after half an exchange".into() });
+    }
+    problems
+}
+
+fn undo(reach: &mut Reach<'_>, opened_up: &mut Vec<Done>, stage: &Stage, step: &Done) -> io::Result<()> {
+    let path = step.path();
+    match step {
+        Done::ChangedMode { perm, .. } => {
+            let dir = reach.look_into_parent_of(path, opened_up)?;
+            set_mode(&dir, path, *perm)
+        }
+        Done::Moved { gone, .. } => {
+            stage.dir().rename_no_replace(gone.as_bytes(), reach.parent_of(path, opened_up)?, path.name())
+        }
+        Done::Exchanged { staged, ours, .. } => {
+            exchange_back(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
+        }
+        Done::Placed { staged, ours, .. } => {
+            take_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
+        }
+        Done::MadeDir { .. } => {
+            let removed = reach.parent_of(path, opened_up)?.rmdir(path.name());
+            reach.forget(path);
+            if_present(removed)
+        }
+        Done::RemovedDir { perm, .. } => {
+            let dir = reach.parent_of(path, opened_up)?;
+            match dir.make_dir(path.name()) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !is_dir(dir, path) => Err(error),
+                _ => dir.chmod_child(path.name(), *perm),
+            }
+        }
+    }
+}
+
+/// Sets the bits of what stands at `path`, given the directory that holds it; the root has none and is that directory.
+pub(super) fn set_mode(parent: &Dir, path: &RelPath, perm: u32) -> io::Result<()> {
+    if path.is_root() { parent.chmod(perm) } else { parent.chmod_child(path.name(), perm) }
+}
+
+fn is_dir(parent: &Dir, path: &RelPath) -> bool {
+    parent.stat_child(path.name()).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
+}
+
+fn if_present(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// Puts the former file back. Bytes that somebody wrote to the new one meanwhile stay where they are, and that is told.
+fn exchange_back(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> io::Result<()> {
+    match stage.rename_exchange(staged, dir, name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return stage.rename_no_replace(staged, dir, name),
+        exchanged => exchanged?,
+    }
+    if is_same_after_rename(&stage.stat_child(staged)?, ours) {
+        return Ok(());
+    }
+    stage.rename_exchange(staged, dir, name)?;
+    Err(changed_again())
+}
+
+fn take_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> io::Result<()> {
+    match dir.rename_no_replace(name, stage, staged) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        moved => moved?,
+    }
+    if is_same_after_rename(&stage.stat_child(staged)?, ours) {
+        return Ok(());
+    }
+    stage.rename_no_replace(staged, dir, name)?;
+    Err(changed_again())
+}
+
+fn changed_again() -> io::Error {
+    io::Error::other("changed again before it could be taken back")
+}

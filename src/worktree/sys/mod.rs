@@ -1,0 +1,147 @@
+//! The system calls of the working directory, the same for every platform: all go through a [`Dir`], no path is followed
+//! through a symlink.
+//!
+//! `unix` works by descriptor. `portable` works by path and is what systems without descriptors of directories get; built
+//! with `--cfg checkpoint_portable` it can be tested anywhere. What `portable` cannot promise is written at its head.
+
+use std::io;
+
+use crate::model::listing::{Name, Stat};
+
+#[cfg(any(not(unix), checkpoint_portable))]
+mod portable;
+#[cfg(all(unix, not(checkpoint_portable)))]
+mod unix;
+
+#[cfg(any(not(unix), checkpoint_portable))]
+pub use portable::{Dir, coarse_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file};
+#[cfg(all(unix, not(checkpoint_portable)))]
+pub use unix::{Dir, coarse_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file};
+
+/// Type bits of a mode; the same numbers on every system, made up where the system has none.
+const TYPE_BITS: u32 = 0o170_000;
+const DIR_BITS: u32 = 0o040_000;
+const FILE_BITS: u32 = 0o100_000;
+const SYMLINK_BITS: u32 = 0o120_000;
+
+/// Behind the name of what waits while two names are exchanged by renames.
+pub const SWAP_SUFFIX: &[u8] = b".swap";
+
+/// What stands under a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ItemKind {
+    File,
+    Dir,
+    Symlink,
+    Fifo,
+    Socket,
+    Device,
+    /// The listing did not tell; a stat does.
+    Unknown,
+    /// The name has no form in bytes on this system; nothing can be done with it.
+    Unnameable,
+}
+
+/// One name of a directory with the kind that its listing told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    pub name: Name,
+    pub kind: ItemKind,
+}
+
+/// With which rights a directory is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To list it or to make it durable.
+    Read,
+    /// Only to reach what is in it; needs no permission to list it where the system can tell these apart.
+    Search,
+}
+
+/// Whether both are the same file or directory, whatever became of its content.
+pub fn is_same_place(one: &Stat, other: &Stat) -> bool {
+    one.dev == other.dev && one.ino == other.ino
+}
+
+pub fn kind_of(stat: &Stat) -> ItemKind {
+    match stat.mode & TYPE_BITS {
+        FILE_BITS => ItemKind::File,
+        DIR_BITS => ItemKind::Dir,
+        SYMLINK_BITS => ItemKind::Symlink,
+        0o010_000 => ItemKind::Fifo,
+        0o140_000 => ItemKind::Socket,
+        _ => ItemKind::Device,
+    }
+}
+
+/// The system's reason in words, without its number.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// Whether there is nothing at the path: the name is missing, or something on the way is no directory.
+pub fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || is_symlink_met(error)
+}
+
+/// Exchanges two names by three renames, for systems and file systems that have no call for it.
+///
+/// Not one step: for a moment `theirs` is missing. A process killed then leaves what stood there in `our_dir`, under
+/// `our` with `.swap` behind it.
+fn exchange_by_renames(our_dir: &Dir, our: &[u8], their_dir: &Dir, theirs: &[u8]) -> io::Result<()> {
+    let aside = [our, SWAP_SUFFIX].concat();
+    their_dir.rename_no_replace(theirs, our_dir, &aside)?;
+    if let Err(error) = our_dir.rename_no_replace(our, their_dir, theirs) {
+        our_dir.rename_no_replace(&aside, their_dir, theirs)?;
+        return Err(error);
+    }
+    our_dir.rename_no_replace(&aside, our_dir, our)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_has_no_number_and_starts_lower_case() {
+        let error = io::Error::from_raw_os_error(2);
+        assert!(!reason(&error).contains("os error"), "{}", reason(&error));
+        assert!(reason(&error).starts_with(|c: char| c.is_lowercase()), "{}", reason(&error));
+    }
+
+    #[test]
+    fn both_forms_of_a_rename_keep_what_stands_at_the_new_name() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("a"), "1").unwrap();
+        std::fs::write(temp.path().join("b"), "2").unwrap();
+        let dir = Dir::open_root(temp.path()).unwrap();
+        let error = dir.rename_no_replace(b"a", &dir, b"b").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        dir.rename_exchange(b"a", &dir, b"b").unwrap();
+        assert_eq!(std::fs::read(temp.path().join("a")).unwrap(), b"2");
+        exchange_by_renames(&dir, b"a", &dir, b"b").unwrap();
+        assert_eq!(std::fs::read(temp.path().join("a")).unwrap(), b"1");
+        assert_eq!(dir.list().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn no_directory_is_opened_through_a_symlink() {
+        #[cfg(unix)]
+        {
+            use crate::model::rel_path::RelPath;
+            let temp = tempfile::tempdir().unwrap();
+            std::fs::create_dir_all(temp.path().join("real/in")).unwrap();
+            std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
+            let dir = Dir::open_root(temp.path()).unwrap();
+            assert!(is_absent(&dir.open_child(b"link", Access::Read).unwrap_err()));
+            for access in [Access::Read, Access::Search] {
+                let path = RelPath::new(b"link/in").unwrap();
+                assert!(is_absent(&dir.open_below(&path, access).unwrap_err()));
+                assert!(dir.open_below(&RelPath::new(b"real/in").unwrap(), access).is_ok());
+            }
+        }
+    }
+}

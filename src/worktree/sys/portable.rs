@@ -1,0 +1,321 @@
+//! The same calls by path, with the standard library alone.
+//!
+//! What it cannot promise: between the look at a path and its use somebody can put a symlink in its place; an exchange
+//! is three renames; paths longer than the system takes fail; mounts are told by the device, if at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::{Access, DIR_BITS, FILE_BITS, Item, ItemKind, SYMLINK_BITS, TYPE_BITS, kind_of};
+use crate::model::listing::Stat;
+use crate::model::rel_path::RelPath;
+
+/// A directory, by its path.
+#[derive(Debug)]
+pub struct Dir {
+    path: PathBuf,
+}
+
+impl Dir {
+    /// # Errors
+    /// The system's, also when the last component is a symlink.
+    pub fn open_root(path: &Path) -> io::Result<Self> {
+        let metadata = fs::symlink_metadata(path)?;
+        if !metadata.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { path: path.to_path_buf() })
+    }
+
+    pub fn open_child(&self, name: &[u8], _access: Access) -> io::Result<Self> {
+        Self::open_root(&self.child(name)?)
+    }
+
+    /// The directory that holds this one.
+    pub fn open_parent(&self) -> io::Result<Self> {
+        Self::open_root(self.path.parent().ok_or(io::ErrorKind::NotFound)?)
+    }
+
+    /// The directory at a path below this one; this one for the root path.
+    ///
+    /// # Errors
+    /// The system's; [`super::is_absent`] also when a component is a symlink.
+    pub fn open_below(&self, path: &RelPath, access: Access) -> io::Result<Self> {
+        let start = Self { path: self.path.clone() };
+        path.components().try_fold(start, |dir, name| dir.open_child(name, access))
+    }
+
+    /// All names but `.` and `..`, in no order.
+    pub fn list(&self) -> io::Result<Vec<Item>> {
+        let mut items = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            let kind = entry.file_type().map_or(ItemKind::Unknown, kind_of_type);
+            items.push(match to_bytes(entry.file_name()) {
+                Ok(name) => Item { name: name.into(), kind },
+                Err(name) => Item { name: name.to_string_lossy().as_bytes().into(), kind: ItemKind::Unnameable },
+            });
+        }
+        Ok(items)
+    }
+
+    pub fn stat(&self) -> io::Result<Stat> {
+        Ok(to_stat(&fs::symlink_metadata(&self.path)?))
+    }
+
+    /// Not known without descriptors; the device is looked at instead.
+    #[expect(clippy::unused_self, reason = "the same call has an answer on other systems")]
+    pub fn mount_id(&self) -> Option<u64> {
+        None
+    }
+
+    pub fn stat_child(&self, name: &[u8]) -> io::Result<Stat> {
+        Ok(to_stat(&fs::symlink_metadata(self.child(name)?)?))
+    }
+
+    /// Opens a regular file for reading and says what it is.
+    ///
+    /// # Errors
+    /// `InvalidInput` if it is no regular file.
+    pub fn open_file(&self, name: &[u8]) -> io::Result<(File, Stat)> {
+        let path = self.child(name)?;
+        // Looked at before it is opened: to open a FIFO would wait for a writer.
+        let before = to_stat(&fs::symlink_metadata(&path)?);
+        if kind_of(&before) != ItemKind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let file = File::open(&path)?;
+        let stat = stat_file(&file)?;
+        if !super::is_same_place(&before, &stat) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "replaced while it was opened"));
+        }
+        Ok((file, stat))
+    }
+
+    pub fn read_link(&self, name: &[u8]) -> io::Result<Vec<u8>> {
+        let text = fs::read_link(self.child(name)?)?;
+        to_bytes(text.into_os_string()).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not Unicode"))
+    }
+
+    /// A new file that only its owner can read and write.
+    pub fn create_file(&self, name: &[u8]) -> io::Result<File> {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(self.child(name)?)
+    }
+
+    pub fn make_dir(&self, name: &[u8]) -> io::Result<()> {
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(self.child(name)?)
+    }
+
+    #[cfg(unix)]
+    pub fn make_symlink(&self, name: &[u8], text: &[u8]) -> io::Result<()> {
+        std::os::unix::fs::symlink(to_os(text)?, self.child(name)?)
+    }
+
+    #[cfg(windows)]
+    pub fn make_symlink(&self, name: &[u8], text: &[u8]) -> io::Result<()> {
+        // Windows has two kinds of symlinks; which one it must be depends on what stands at the other end now.
+        let text = to_os(text)?;
+        let place = self.child(name)?;
+        if self.path.join(&text).is_dir() {
+            return std::os::windows::fs::symlink_dir(text, place);
+        }
+        std::os::windows::fs::symlink_file(text, place)
+    }
+
+    #[cfg(not(any(unix, windows)))]
+    pub fn make_symlink(&self, _name: &[u8], _text: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Renames unless something stands at the new name, as far as a look before can tell.
+    pub fn rename_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
+        let place = to.child(to_name)?;
+        match fs::symlink_metadata(&place) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(self.child(name)?, place),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
+        super::exchange_by_renames(self, name, with, with_name)
+    }
+
+    /// Renames and replaces what stands at the new name.
+    pub fn rename_over(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
+        fs::rename(self.child(name)?, to.child(to_name)?)
+    }
+
+    pub fn unlink(&self, name: &[u8]) -> io::Result<()> {
+        fs::remove_file(self.child(name)?)
+    }
+
+    pub fn rmdir(&self, name: &[u8]) -> io::Result<()> {
+        fs::remove_dir(self.child(name)?)
+    }
+
+    /// Sets the permission bits of a regular file or directory, never those of what a symlink points to.
+    pub fn chmod_child(&self, name: &[u8], perm: u32) -> io::Result<()> {
+        let path = self.child(name)?;
+        if !matches!(kind_of(&self.stat_child(name)?), ItemKind::File | ItemKind::Dir) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a directory"));
+        }
+        fs::set_permissions(&path, to_permissions(&fs::symlink_metadata(&path)?, perm))
+    }
+
+    pub fn chmod(&self, perm: u32) -> io::Result<()> {
+        fs::set_permissions(&self.path, to_permissions(&fs::symlink_metadata(&self.path)?, perm))
+    }
+
+    /// Makes the names in this directory durable, where a directory can be opened for that.
+    pub fn sync(&self) -> io::Result<()> {
+        if cfg!(unix) { File::open(&self.path)?.sync_all() } else { Ok(()) }
+    }
+
+    /// Always `false`: the standard library has no call for it.
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "the same call can work or fail on other systems"
+    )]
+    pub fn sync_file_system(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// One plain name below this directory: on Windows bytes such as `\` and `:` would lead elsewhere.
+    fn child(&self, name: &[u8]) -> io::Result<PathBuf> {
+        let name = to_os(name)?;
+        let mut components = Path::new(&name).components();
+        match (components.next(), components.next()) {
+            (Some(Component::Normal(only)), None) if only == name => Ok(self.path.join(name)),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "this name cannot be used on this system")),
+        }
+    }
+}
+
+fn kind_of_type(kind: fs::FileType) -> ItemKind {
+    match kind {
+        kind if kind.is_symlink() => ItemKind::Symlink,
+        kind if kind.is_dir() => ItemKind::Dir,
+        kind if kind.is_file() => ItemKind::File,
+        _ => ItemKind::Unknown,
+    }
+}
+
+#[cfg(unix)]
+fn to_bytes(name: OsString) -> Result<Vec<u8>, OsString> {
+    Ok(std::os::unix::ffi::OsStringExt::into_vec(name))
+}
+
+#[cfg(not(unix))]
+fn to_bytes(name: OsString) -> Result<Vec<u8>, OsString> {
+    name.into_string().map(String::into_bytes)
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "names of other systems are Unicode")]
+fn to_os(name: &[u8]) -> io::Result<OsString> {
+    Ok(std::os::unix::ffi::OsStringExt::from_vec(name.to_vec()))
+}
+
+#[cfg(not(unix))]
+fn to_os(name: &[u8]) -> io::Result<OsString> {
+    let text = std::str::from_utf8(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+    Ok(text.into())
+}
+
+#[cfg(unix)]
+fn to_permissions(_now: &Metadata, perm: u32) -> fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(perm & 0o7777)
+}
+
+#[cfg(not(unix))]
+fn to_permissions(now: &Metadata, perm: u32) -> fs::Permissions {
+    let mut permissions = now.permissions();
+    permissions.set_readonly(perm & 0o200 == 0);
+    permissions
+}
+
+#[cfg(unix)]
+fn to_stat(metadata: &Metadata) -> Stat {
+    use std::os::unix::fs::MetadataExt;
+    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    let is_symlink = metadata.mode() & TYPE_BITS == SYMLINK_BITS;
+    Stat {
+        dev: metadata.dev(),
+        ino: metadata.ino(),
+        mode: if is_symlink { SYMLINK_BITS | 0o777 } else { metadata.mode() },
+        size_bytes: metadata.size(),
+        mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        ctime_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        links: metadata.nlink(),
+    }
+}
+
+/// Without inodes, the time of creation stands for the identity and the time of change of a file.
+#[cfg(not(unix))]
+fn to_stat(metadata: &Metadata) -> Stat {
+    let write = if metadata.permissions().readonly() { 0 } else { 0o200 };
+    let mode = match metadata.file_type() {
+        kind if kind.is_symlink() => SYMLINK_BITS | 0o777,
+        kind if kind.is_dir() => DIR_BITS | 0o755,
+        _ => FILE_BITS | 0o444 | write,
+    };
+    let created = metadata.created().map_or(0, since_1970);
+    Stat {
+        dev: 0,
+        ino: created.unsigned_abs(),
+        mode,
+        size_bytes: metadata.len(),
+        mtime_ns: metadata.modified().map_or(0, since_1970),
+        ctime_ns: created,
+        links: 1,
+    }
+}
+
+/// Nanoseconds since 1970; a time that does not fit becomes the last one that does.
+fn since_1970(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),
+    }
+}
+
+pub fn stat_file(file: &File) -> io::Result<Stat> {
+    Ok(to_stat(&file.metadata()?))
+}
+
+pub fn set_file_mode(file: &File, perm: u32) -> io::Result<()> {
+    file.set_permissions(to_permissions(&file.metadata()?, perm))
+}
+
+/// The time that a file written now would get, or an earlier one; never a later one.
+pub fn coarse_now_ns() -> i64 {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let now = since_1970(SystemTime::now());
+    now - now.rem_euclid(SECOND_NS) - 2 * SECOND_NS
+}
+
+/// Whether the last component was a symlink, which is never followed.
+pub fn is_symlink_met(error: &io::Error) -> bool {
+    const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
+    cfg!(unix) && error.raw_os_error() == Some(ELOOP)
+}
+
+/// Whether we, not the file, are the cause: no descriptors or no memory left.
+pub fn is_exhausted(error: &io::Error) -> bool {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    error.kind() == io::ErrorKind::OutOfMemory || cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
+}

@@ -1,0 +1,153 @@
+//! The root as an open directory: the only way in which the user's files are reached.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::listing::Stat;
+use crate::model::rel_path::RelPath;
+use crate::worktree::sys::{self, Access, Dir};
+
+/// The root of a working directory, held open.
+#[derive(Debug)]
+pub struct WorkTree {
+    path: PathBuf,
+    root: Dir,
+    stat: Stat,
+    mount: Option<u64>,
+}
+
+impl WorkTree {
+    /// # Errors
+    /// `path`, canonical and absolute, is no directory that can be opened.
+    pub fn open(path: &Path) -> Result<Self> {
+        let root = Dir::open_root(path).map_err(|error| {
+            if sys::is_absent(&error) {
+                Error::RootMissing { root: path.into() }
+            } else {
+                Error::io("open", path)(error)
+            }
+        })?;
+        let stat = root.stat().map_err(Error::io("look at", path))?;
+        let mount = root.mount_id();
+        Ok(Self { path: path.to_path_buf(), root, stat, mount })
+    }
+
+    pub fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    /// What the root was when it was opened.
+    pub fn root_stat(&self) -> &Stat {
+        &self.stat
+    }
+
+    /// The directory at a path, reached through directories only.
+    ///
+    /// # Errors
+    /// Nothing stands there, a component is no directory but perhaps a symlink, or the system refuses.
+    pub fn dir(&self, path: &RelPath) -> Result<Dir> {
+        self.root.open_below(path, Access::Read).map_err(|error| self.io("open", path, error))
+    }
+
+    /// What stands at a path, reached through directories only; `None` if nothing can be reached there.
+    ///
+    /// # Errors
+    /// The system refuses to tell.
+    pub fn stat(&self, path: &RelPath) -> Result<Option<Stat>> {
+        let stat = match path.parent() {
+            None => self.root.stat(),
+            Some(parent) if parent.is_root() => self.root.stat_child(path.name()),
+            Some(parent) => self.root.open_below(&parent, Access::Search).and_then(|dir| dir.stat_child(path.name())),
+        };
+        match stat {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if sys::is_absent(&error) => Ok(None),
+            Err(error) => Err(self.io("look at", path, error)),
+        }
+    }
+
+    /// Whether another file system is mounted at this directory, or at one above it below the root.
+    pub fn is_foreign(&self, dir: &Dir, stat: &Stat) -> bool {
+        match (self.mount, dir.mount_id()) {
+            (Some(ours), Some(theirs)) => ours != theirs,
+            _ => stat.dev != self.stat.dev,
+        }
+    }
+
+    /// Whether the path of the root still leads to the directory that was opened.
+    ///
+    /// # Errors
+    /// It leads nowhere or to another one.
+    pub fn check_still_there(&self) -> Result<()> {
+        let now = Dir::open_root(&self.path).and_then(|dir| dir.stat());
+        match now {
+            Ok(now) if sys::is_same_place(&now, &self.stat) => Ok(()),
+            _ => Err(Error::RootMissing { root: self.path.clone() }),
+        }
+    }
+
+    /// The whole path, to be shown; never to be opened.
+    pub fn shown(&self, path: &RelPath) -> PathBuf {
+        let mut shown = self.path.clone();
+        for name in path.components() {
+            #[cfg(unix)]
+            shown.push(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name));
+            #[cfg(not(unix))]
+            shown.push(String::from_utf8_lossy(name).as_ref());
+        }
+        shown
+    }
+
+    /// The failure of an action at a path.
+    pub fn io(&self, action: &'static str, path: &RelPath, source: std::io::Error) -> Error {
+        Error::Io { action, path: self.shown(path), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_absent() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("file"), "x").unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        assert_eq!(work.stat(&path("file")).unwrap().unwrap().size_bytes, 1);
+        assert!(work.stat(&path("none")).unwrap().is_none());
+        assert!(work.stat(&path("file/below")).unwrap().is_none());
+        assert!(work.dir(&path("file")).is_err());
+        assert!(work.stat(&RelPath::root()).unwrap().is_some());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symlink_on_the_way_is_not_followed() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(temp.path().join("real/in")).unwrap();
+        std::fs::write(temp.path().join("real/in/f"), "x").unwrap();
+        std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        assert!(work.stat(&path("real/in/f")).unwrap().is_some());
+        assert!(work.stat(&path("link/in/f")).unwrap().is_none());
+        assert_eq!(sys::kind_of(&work.stat(&path("link")).unwrap().unwrap()), sys::ItemKind::Symlink);
+        assert!(work.dir(&path("link/in")).is_err());
+    }
+
+    #[test]
+    fn a_root_that_was_replaced_is_noticed() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        let work = WorkTree::open(&root).unwrap();
+        assert!(work.check_still_there().is_ok());
+        std::fs::rename(&root, temp.path().join("moved")).unwrap();
+        assert!(matches!(work.check_still_there(), Err(Error::RootMissing { .. })));
+        std::fs::create_dir(&root).unwrap();
+        assert!(matches!(work.check_still_there(), Err(Error::RootMissing { .. })));
+    }
+}

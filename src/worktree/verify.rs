@@ -1,0 +1,44 @@
+//! Whether one path is what a checkpoint says.
+
+use std::io::Read;
+
+use crate::error::Result;
+use crate::model::entry::{Entry, Kind, RWX_BITS};
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::worktree::sys::{self, Access, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// Compares kind, permission bits and content; `hash` is given a reader and how many bytes it yields.
+/// Only the bits that the system keeps are compared: on some it is the owner's write bit alone.
+///
+/// # Errors
+/// The path cannot be read, or `hash` failed.
+pub fn check(
+    work: &WorkTree,
+    path: &RelPath,
+    expected: &Entry,
+    hash: &dyn Fn(&mut dyn Read, u64) -> Result<ObjectId>,
+) -> Result<bool> {
+    let Some(stat) = work.stat(path)? else { return Ok(false) };
+    let kind = match sys::kind_of(&stat) {
+        ItemKind::File => Kind::File,
+        ItemKind::Symlink => Kind::Symlink,
+        _ => return Ok(false),
+    };
+    if kind != expected.kind {
+        return Ok(false);
+    }
+    let parent = path.parent().unwrap_or_default();
+    let dir = work.root().open_below(&parent, Access::Search).map_err(|error| work.io("open", &parent, error))?;
+    if kind == Kind::Symlink {
+        let text = dir.read_link(path.name()).map_err(|error| work.io("read", path, error))?;
+        return Ok(hash(&mut &*text, text.len() as u64)? == expected.id);
+    }
+    let compared = if cfg!(unix) { RWX_BITS } else { 0o200 };
+    if stat.perm() & compared != expected.perm & compared || stat.size_bytes != expected.size_bytes {
+        return Ok(false);
+    }
+    let (mut file, stat) = dir.open_file(path.name()).map_err(|error| work.io("read", path, error))?;
+    Ok(hash(&mut file, stat.size_bytes)? == expected.id)
+}
