@@ -6,7 +6,8 @@ use crate::bench::Sandbox;
 fn create_prints_the_short_id_alone_and_talks_on_stderr() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
-    let run = sandbox.run(&["create", "--reason", "pre-wave-3", "--source", "build"]).success().stderr_has("pre-wave-3");
+    let run =
+        sandbox.run(&["create", "--reason", "pre-wave-3", "--source", "build"]).success().stderr_has("pre-wave-3");
     assert_eq!(run.stdout.len(), 9, "8 digits and a line break\n{run}");
     assert!(run.stdout.trim_end().bytes().all(|byte| byte.is_ascii_hexdigit()), "{run}");
 }
@@ -62,7 +63,8 @@ fn an_empty_or_overlong_reason_or_a_bare_word_is_wrong_usage() {
 #[test]
 fn every_reason_comes_back_as_it_was_given() {
     let sandbox = Sandbox::new();
-    let reasons = ["a | b", "line\nbreak", "`tick` <b> [x](y) ![z](w) --> |", "emoji 🦀", "esc \u{1b}[31m", "Meta: none", "50%"];
+    let reasons =
+        ["a | b", "line\nbreak", "`tick` <b> [x](y) ![z](w) --> |", "emoji 🦀", "esc \u{1b}[31m", "Meta: none", "50%"];
     for (at, reason) in reasons.iter().enumerate() {
         sandbox.write("a", at.to_string());
         sandbox.create(reason);

@@ -54,7 +54,7 @@ fn filters_choose_by_number_reason_source_time_and_kind() {
         let listed = data["checkpoints"].as_array().expect("a list").clone();
         listed.iter().map(|one| one["short"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(ids(&["-n", "1"]), [third.clone()]);
+    assert_eq!(ids(&["-n", "1"]), vec![third.clone()]);
     assert_eq!(ids(&["--reason", "pre-wave-*"]), [third.clone(), second.clone()]);
     assert_eq!(ids(&["--source", "nobody"]), Vec::<String>::new());
     assert_eq!(ids(&["--source", "test"]).len(), 3);

@@ -35,6 +35,7 @@ mod safety;
 mod secrets;
 mod show;
 mod size_gate;
+mod source;
 mod specials;
 mod status;
 mod sweep;

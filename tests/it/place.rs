@@ -42,7 +42,8 @@ fn the_key_turns_each_utf_16_unit_into_one_dash() {
 fn odd_and_long_roots_get_the_place_of_the_key_rule() {
     let long = "long-directory-name".repeat(10);
     let raw = OsStr::from_bytes(b"raw\xff\xfebytes");
-    for name in [OsStr::new("with blank"), OsStr::new("ünï-🦀"), OsStr::new("line\nbreak"), raw, OsStr::new(&long)] {
+    for name in [OsStr::new("with blank"), OsStr::new("ünï-🦀"), OsStr::new("line\nbreak"), raw, OsStr::new(&long)]
+    {
         let sandbox = Sandbox::rooted_at(Path::new(name).join("sub"));
         sandbox.write("a", "1");
         sandbox.create("first");

@@ -34,7 +34,8 @@ fn a_dry_run_tells_the_plan_and_changes_nothing() {
     sandbox.watch(&sandbox.store());
     let data = sandbox.run(&["prune", "--keep", "1", "--dry-run", "--json"]).success().data();
     assert_eq!(data["dry_run"], true);
-    let evicted: Vec<&str> = data["evicted"].as_array().expect("a list").iter().filter_map(|e| e["short"].as_str()).collect();
+    let evicted: Vec<&str> =
+        data["evicted"].as_array().expect("a list").iter().filter_map(|e| e["short"].as_str()).collect();
     assert_eq!(evicted, [ids[0].as_str(), &ids[1], &ids[2]]);
     assert_eq!(sandbox.listed().len(), 4);
 }

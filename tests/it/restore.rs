@@ -77,7 +77,8 @@ fn the_safety_checkpoint_holds_the_state_before() {
 #[test]
 fn files_already_equal_keep_inode_and_times() {
     let (sandbox, id, _) = with_everything();
-    let look = || sandbox.path("a").metadata().map(|meta| (meta.ino(), meta.mtime_nsec(), meta.ctime_nsec())).expect("a");
+    let look =
+        || sandbox.path("a").metadata().map(|meta| (meta.ino(), meta.mtime_nsec(), meta.ctime_nsec())).expect("a");
     let before = look();
     sandbox.write("new", "n").remove("bin");
     let data = sandbox.restore_data(&[&id]);

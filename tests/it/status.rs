@@ -65,7 +65,9 @@ fn status_writes_nothing() {
     sandbox.write("a", "1");
     sandbox.create("first");
     sandbox.write("a", "2").watch(&sandbox.store()).watch(sandbox.root());
-    for args in [&["status"][..], &["status", "-v"], &["list"], &["show", "latest"], &["restore", "latest", "--dry-run"]] {
+    for args in
+        [&["status"][..], &["status", "-v"], &["list"], &["show", "latest"], &["restore", "latest", "--dry-run"]]
+    {
         sandbox.run(args).success();
     }
 }

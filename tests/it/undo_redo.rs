@@ -99,8 +99,11 @@ fn undo_and_redo_record_what_they_belong_to() {
     sandbox.restore(&one).success();
     sandbox.undo().success();
     sandbox.redo().success();
-    let verbs: Vec<String> = sandbox.listed_ids().iter().take(3).map(|id| {
-        sandbox.shown(id)["operation"]["verb"].as_str().unwrap_or("none").to_owned()
-    }).collect();
+    let verbs: Vec<String> = sandbox
+        .listed_ids()
+        .iter()
+        .take(3)
+        .map(|id| sandbox.shown(id)["operation"]["verb"].as_str().unwrap_or("none").to_owned())
+        .collect();
     assert_eq!(verbs, ["redo", "undo", "restore"]);
 }

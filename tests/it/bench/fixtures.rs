@@ -19,7 +19,8 @@ pub fn fifo(path: &Path) {
 pub fn socket(path: &Path) {
     let link = tempfile::tempdir().expect("a temporary directory can be made");
     let near = link.path().join("d");
-    std::os::unix::fs::symlink(path.parent().expect("a socket lies in a directory"), &near).expect("a link can be made");
+    std::os::unix::fs::symlink(path.parent().expect("a socket lies in a directory"), &near)
+        .expect("a link can be made");
     let bound = near.join("s");
     drop(UnixListener::bind(&bound).expect("a socket can be bound"));
     fs::rename(&bound, path).expect("a socket can be renamed");

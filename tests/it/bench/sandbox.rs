@@ -178,12 +178,6 @@ impl Sandbox {
         self
     }
 
-    /// Moves the clock of the next command.
-    pub fn shift_ms(&self, by: i64) -> &Self {
-        self.now_ms.set(self.now_ms.get().map(|now| now + by));
-        self
-    }
-
     pub fn real_clock(&self) -> &Self {
         self.now_ms.set(None);
         self

@@ -38,3 +38,10 @@ pub fn kill_at(sandbox: &Sandbox, calls: &str, nth: usize, args: &[&str]) -> Run
 fn log_file(sandbox: &Sandbox) -> PathBuf {
     sandbox.top().join("strace.log")
 }
+
+/// Runs the program with a pause before each of these system calls.
+pub fn slowed(sandbox: &Sandbox, calls: &str, micros: u64, args: &[&str]) -> Run {
+    let log_name = log_file(sandbox).display().to_string();
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:delay_enter={micros}"));
+    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+}
