@@ -14,6 +14,7 @@ fn check(name: &str, args: &[&str]) {
     let sandbox = Sandbox::new();
     sandbox.env("COLUMNS", "200");
     let help = sandbox.run(args).success().stdout;
+    assert!(help.contains("Usage:"), "{name}: this is no help:\n{help}");
     for line in help.lines() {
         assert!(line.chars().count() <= 80, "{name}: this line is wider than 80 columns:\n{line}");
         assert_eq!(line.trim_end(), line, "{name}: a line ends with blanks");

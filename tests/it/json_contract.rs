@@ -86,7 +86,7 @@ struct Create {
     counts: CreateCounts,
     left_out: LeftOut,
     uncaptured: Vec<Uncaptured>,
-    evicted: Vec<Short>,
+    evicted: Vec<Evicted>,
     store: String,
 }
 
@@ -105,9 +105,9 @@ struct CreateCounts {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 struct LeftOut {
-    directories: Vec<String>,
+    directories: Vec<PathOnly>,
     files: u64,
-    secrets: Vec<String>,
+    secrets: Vec<PathOnly>,
     by_rule: Vec<RuleCount>,
 }
 
@@ -143,6 +143,7 @@ struct Short {
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct List {
     checkpoints: Vec<Row>,
+    damaged: Vec<serde_json::Value>,
     store: String,
 }
 
@@ -167,6 +168,7 @@ struct Row {
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct Show {
     checkpoint: Details,
+    before: Option<String>,
     changes: Changes,
     uncaptured: Vec<Uncaptured>,
 }
@@ -197,7 +199,7 @@ struct Details {
 struct Operation {
     verb: String,
     target: String,
-    paths: Vec<String>,
+    paths: Vec<PathOnly>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -223,13 +225,15 @@ struct Change {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct Restore {
+    verb: String,
     restored_from: Short,
     safety: Option<Short>,
     counts: RestoreCounts,
     left_alone: Vec<PathOnly>,
     dry_run: bool,
-    paths: Vec<String>,
+    paths: Vec<PathOnly>,
     resumed: bool,
+    evicted: Vec<Evicted>,
     plan: Option<Plan>,
 }
 
@@ -249,11 +253,11 @@ struct RestoreCounts {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct Plan {
-    write: Vec<serde_json::Value>,
-    chmod: Vec<serde_json::Value>,
-    delete: Vec<serde_json::Value>,
-    make_directories: Vec<serde_json::Value>,
-    remove_directories: Vec<serde_json::Value>,
+    write: Vec<PathOnly>,
+    chmod: Vec<PathOnly>,
+    delete: Vec<PathOnly>,
+    make_directories: Vec<PathOnly>,
+    remove_directories: Vec<PathOnly>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -319,6 +323,10 @@ fn pinned<D: DeserializeOwned>(command: &str, run: &Run) -> D {
     done.data
 }
 
+fn names(paths: &[PathOnly]) -> Vec<&str> {
+    paths.iter().map(|one| one.path.as_str()).collect()
+}
+
 fn rfc3339_utc(time: &str) -> bool {
     time.ends_with('Z') && chrono::DateTime::parse_from_rfc3339(time).is_ok()
 }
@@ -341,8 +349,8 @@ fn create_has_exactly_these_fields() {
     assert!(create.id.starts_with(&create.short) && rfc3339_utc(&create.time), "{create:?}");
     assert_eq!((create.sequence, create.coverage.as_str()), (2, "complete"));
     assert_ne!(create.kind, "safety");
-    assert_eq!(create.left_out.secrets, [".env"]);
-    assert_eq!(create.left_out.directories, ["dist"]);
+    assert_eq!(names(&create.left_out.secrets), [".env"]);
+    assert_eq!(names(&create.left_out.directories), ["dist"]);
     assert_eq!((create.left_out.files, create.left_out.by_rule.len()), (1, 2));
 }
 
@@ -368,9 +376,9 @@ fn restore_undo_and_redo_have_exactly_these_fields() {
         let _: Restore = pinned(verb, &sandbox.run(&[verb, "--yes", "--json"]).success());
     }
     let one: Restore = pinned("restore", &sandbox.run(&["restore", &id, "a", "--yes", "--json"]).success());
-    assert_eq!(one.paths, ["a"]);
+    assert_eq!(names(&one.paths), ["a"]);
     let shown: Show = pinned("show", &sandbox.run(&["show", &sandbox.listed_ids()[0], "--json"]).success());
-    assert!(shown.checkpoint.operation.is_some_and(|operation| operation.paths == ["a"]));
+    assert!(shown.checkpoint.operation.is_some_and(|operation| names(&operation.paths) == ["a"]));
 }
 
 #[test]

@@ -18,24 +18,25 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Each outside crate, and the beginnings of the paths of the files that may name it.
-const DOORS: [(&str, &[&str]); 17] = [
+const DOORS: [(&str, &[&str]); 18] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["model/time", "view/"]),
     ("clap", &["cli/args"]),
     ("directories", &["config"]),
     ("flate2", &["store/deflate"]),
     ("git2", &["store/objects"]),
-    ("hex", &["model/object_id", "store/layout"]),
+    ("hex", &["model/object_id", "model/rel_path", "store/layout"]),
     ("libdeflater", &["store/deflate"]),
-    ("rustix", &["worktree/sys/unix", "store/lock", "store/durable"]),
+    ("rustix", &["worktree/sys/unix", "store/lock", "store/durable", "store/guard"]),
     ("serde", &["config", "view/json"]),
     ("serde_json", &["view/json"]),
     ("sha1", &["store/hash"]),
     ("sha1_checked", &["store/hash"]),
     ("sha2", &["store/layout"]),
+    ("signal_hook", &["cli/signals"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/usage"]),
-    ("xxhash_rust", &["store/stat_cache"]),
+    ("xxhash_rust", &["store/stat_cache", "store/journal"]),
 ];
 
 fn imports(file: &SourceFile) -> BTreeSet<String> {

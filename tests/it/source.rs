@@ -88,7 +88,13 @@ fn word(text: &str) -> &str {
 }
 
 /// Whether the code names this crate: as the head of a path or in a `use` of its own.
+///
+/// A module of ours with the name of a crate is none: where a `use crate::…` brings it in, the name is ours.
 pub fn names_crate(code: &str, name: &str) -> bool {
+    let own = code.split("use crate::").skip(1).filter_map(|rest| rest.split(';').next());
+    if own.into_iter().any(|list| list.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)) {
+        return false;
+    }
     code.match_indices(name).any(|(at, _)| {
         let before = code[..at].trim_end_matches("::");
         let starts = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
