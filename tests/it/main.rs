@@ -1,4 +1,44 @@
-//! Tests from outside: through the library's doors, the file system and real git.
+//! One binary for all tests of the built program: each file tells the facts about one command or one promise.
+//!
+//! `CHECKPOINT_CASES=2000` tries that many random cases, `CHECKPOINT_REPOS=a:b` names real repositories to walk through,
+//! `UPDATE_SNAPSHOTS=1` writes the pinned help texts anew.
 
-#[cfg(unix)]
+#![cfg(unix)]
+
+mod bench;
+
+mod create;
+mod dedup;
+mod derived;
+mod eviction;
+mod exit_codes;
+mod help;
+mod hostile_env;
+mod hostile_tree;
 mod ignore_rules;
+mod interrupted;
+mod json_contract;
+mod layers;
+mod list;
+mod nested_repos;
+mod no_forgotten_files;
+mod partial;
+mod place;
+mod plain_git;
+mod prune;
+mod readme;
+mod real_history;
+mod refused_roots;
+mod restore;
+mod roundtrip;
+mod rules;
+mod safety;
+mod secrets;
+mod show;
+mod size_gate;
+mod source;
+mod specials;
+mod status;
+mod store_objects;
+mod sweep;
+mod undo_redo;

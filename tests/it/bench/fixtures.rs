@@ -1,0 +1,122 @@
+//! Things to put into a directory, and plain ways to copy, sweep and measure one.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use walkdir::WalkDir;
+
+pub fn fifo(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().expect("mkfifo can be started");
+    assert!(made.success(), "cannot make the FIFO {}", path.display());
+}
+
+/// A socket that stays on disk after its listener is gone.
+///
+/// The address of a socket is short, so it is bound through a short link to its directory.
+pub fn socket(path: &Path) {
+    let link = tempfile::tempdir().expect("a temporary directory can be made");
+    let near = link.path().join("d");
+    std::os::unix::fs::symlink(path.parent().expect("a socket lies in a directory"), &near)
+        .expect("a link can be made");
+    let bound = near.join("s");
+    drop(UnixListener::bind(&bound).expect("a socket can be bound"));
+    fs::rename(&bound, path).expect("a socket can be renamed");
+}
+
+/// A `.git` directory of a repository without commits, as far as a reader of its files can tell.
+pub fn decoy_git(dot_git: &Path) {
+    for dir in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks"] {
+        fs::create_dir_all(dot_git.join(dir)).expect("a directory can be made");
+    }
+    fs::write(dot_git.join("HEAD"), "ref: refs/heads/main\n").expect("a file can be written");
+    fs::write(dot_git.join("config"), "[core]\n\tbare = false\n\tautocrlf = true\n").expect("a file can be written");
+    fs::write(dot_git.join("hooks/post-checkout"), "#!/bin/sh\ntouch hook-ran\n").expect("a file can be written");
+}
+
+/// Removes a file, a link or a whole directory; nothing there is as well.
+pub fn remove(path: &Path) {
+    let removed = match path.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(meta) if meta.is_dir() => {
+            loosen(path);
+            fs::remove_dir_all(path)
+        }
+        Ok(_) => fs::remove_file(path),
+    };
+    removed.unwrap_or_else(|error| panic!("cannot remove {}: {error}", path.display()));
+}
+
+/// Makes every directory writable again, so that an ordinary user can remove it.
+pub fn loosen(top: &Path) {
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut open: Vec<PathBuf> = vec![top.to_path_buf()];
+    while let Some(dir) = open.pop() {
+        let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(entry.path());
+            }
+        }
+    }
+}
+
+/// Removes every directory below (and including) `top` that is empty or becomes so, as `find -type d -empty -delete` does.
+pub fn delete_empty_directories(top: &Path) {
+    for entry in WalkDir::new(top).contents_first(true).into_iter().flatten() {
+        if entry.file_type().is_dir() {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+/// A plain copy with modes and modification times of files, for putting a store back.
+pub fn copy_tree(from: &Path, to: &Path) {
+    for entry in WalkDir::new(from) {
+        let entry = entry.expect("the source can be walked");
+        let there = to.join(entry.path().strip_prefix(from).expect("below the source"));
+        let meta = entry.metadata().expect("the source can be looked at");
+        if meta.is_dir() {
+            fs::create_dir_all(&there).expect("a directory can be made");
+            fs::set_permissions(&there, meta.permissions()).expect("a mode can be set");
+        } else if meta.is_file() {
+            fs::copy(entry.path(), &there).expect("a file can be copied");
+            let copy = fs::File::options().append(true).open(&there).expect("a copy can be opened");
+            copy.set_modified(meta.modified().expect("a time is known")).expect("a time can be set");
+        }
+    }
+}
+
+pub fn files_below(top: &Path) -> Vec<PathBuf> {
+    let entries = WalkDir::new(top).sort_by_file_name().into_iter().flatten();
+    entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
+}
+
+pub fn bytes_below(top: &Path) -> u64 {
+    files_below(top).iter().map(|path| path.metadata().expect("a file can be looked at").len()).sum()
+}
+
+pub fn packs_below(store: &Path) -> usize {
+    files_below(&store.join("objects/pack")).iter().filter(|path| path.extension().is_some_and(|e| e == "pack")).count()
+}
+
+pub fn mode_of(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap_or_else(|error| panic!("{}: {error}", path.display())).mode() & 0o7777
+}
+
+/// Bytes that do not compress, different for each seed.
+pub fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    })
+    .take(len)
+    .collect()
+}

@@ -1,0 +1,148 @@
+//! Real git as a judge, with no configuration of anybody's; a test without it is skipped.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::run::Run;
+
+pub struct Git {
+    program: PathBuf,
+    dir: PathBuf,
+    env: Vec<(OsString, OsString)>,
+}
+
+impl Git {
+    /// Git to be run in `dir`, or `None` with a printed line when this machine has none.
+    pub fn find(dir: &Path) -> Option<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let found = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|program| program.is_file());
+        if found.is_none() {
+            super::skipped("needs git");
+        }
+        let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), path)];
+        for (name, value) in [
+            ("HOME", "/nonexistent"),
+            ("LC_ALL", "C"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_ATTR_NOSYSTEM", "1"),
+            ("GIT_AUTHOR_NAME", "t"),
+            ("GIT_AUTHOR_EMAIL", "t@example.org"),
+            ("GIT_COMMITTER_NAME", "t"),
+            ("GIT_COMMITTER_EMAIL", "t@example.org"),
+            ("GIT_OPTIONAL_LOCKS", "0"),
+        ] {
+            env.push((name.into(), value.into()));
+        }
+        Some(Self { program: found?, dir: dir.to_path_buf(), env })
+    }
+
+    /// The same git with one more variable, such as `GIT_DIR`.
+    pub fn with(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["-c", "safe.directory=*", "-c", "core.autocrlf=false", "-c", "gc.auto=0"]);
+        command.args(args).current_dir(&self.dir).env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Run {
+        Run::of(self.command(args))
+    }
+
+    /// The output of a git command that must succeed, without the last line break.
+    #[track_caller]
+    pub fn output(&self, args: &[&str]) -> String {
+        self.run(args).success().stdout.trim_end_matches('\n').to_owned()
+    }
+
+    /// The raw output of a git command that must succeed and reads `input`.
+    #[track_caller]
+    pub fn filter(&self, args: &[&str], input: &[u8]) -> Vec<u8> {
+        use std::io::Write as _;
+        let mut child = self
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("git can be started");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let input = input.to_vec();
+        let writer = std::thread::spawn(move || stdin.write_all(&input));
+        let output = child.wait_with_output().expect("git ends");
+        let _ = writer.join().expect("the writer does not panic");
+        assert!(output.status.success(), "git {args:?} failed");
+        output.stdout
+    }
+
+    /// The id of the tree that git itself makes of a directory: everything but `.git`, no rule and no filter applied.
+    ///
+    /// The files of a nested repository count like any others, so they are handed over by name.
+    pub fn write_tree_of(&self, root: &Path, scratch: &Path) -> String {
+        self.write_tree_of_some(root, scratch, |_| true)
+    }
+
+    /// The same for the files whose relative path is wanted.
+    pub fn write_tree_of_some(&self, root: &Path, scratch: &Path, wanted: impl Fn(&[u8]) -> bool) -> String {
+        use std::os::unix::ffi::OsStrExt as _;
+        let git = Self {
+            program: self.program.clone(),
+            dir: root.to_path_buf(),
+            env: self.env.iter().filter(|(name, _)| name != "GIT_DIR").cloned().collect(),
+        }
+        .with("GIT_DIR", scratch);
+        if !scratch.join("HEAD").exists() {
+            git.run(&["init", "-q", "--bare"]).success();
+        }
+        let index = scratch.join("index");
+        let _ = std::fs::remove_file(&index);
+        let tree = super::Tree::capture(root);
+        let (mut links, mut files, mut modes) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, node) in &tree.nodes {
+            match &node.kind {
+                super::tree::Kind::Symlink(target) if wanted(path) => links.push((path.clone(), target.clone())),
+                super::tree::Kind::File { .. } if wanted(path) => {
+                    files.push(path.clone());
+                    modes.push(if node.mode & 0o100 == 0 { "100644" } else { "100755" });
+                }
+                _ => {}
+            }
+        }
+        let mut input = Vec::new();
+        for (path, id) in files.iter().zip(git.hash_files(root, &files)).zip(modes).map(|((p, i), m)| (p, (i, m))) {
+            input.extend_from_slice(format!("{} {}\t", id.1, id.0).as_bytes());
+            input.extend_from_slice(path);
+            input.push(0);
+        }
+        for (path, target) in links {
+            let id = String::from_utf8(git.filter(&["hash-object", "-w", "--stdin"], &target)).expect("an id");
+            input.extend_from_slice(format!("120000 {}\t", id.trim()).as_bytes());
+            input.extend_from_slice(OsStr::from_bytes(&path).as_bytes());
+            input.push(0);
+        }
+        git.filter(&["update-index", "-z", "--add", "--index-info"], &input);
+        git.output(&["write-tree"])
+    }
+
+    /// The blob ids of files, their bytes as they are; names with line breaks go one by one.
+    fn hash_files(&self, root: &Path, files: &[Vec<u8>]) -> Vec<String> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let plain = |path: &[u8]| !path.contains(&b'\n') && !path.starts_with(b"\"");
+        if files.iter().all(|path| plain(path)) {
+            let list: Vec<u8> = files.iter().flat_map(|path| [path.as_slice(), b"\n"].concat()).collect();
+            let ids = self.filter(&["hash-object", "-w", "--no-filters", "--stdin-paths"], &list);
+            return String::from_utf8(ids).expect("ids").lines().map(str::to_owned).collect();
+        }
+        let one = |path: &Vec<u8>| {
+            let bytes = std::fs::read(root.join(OsStr::from_bytes(path))).expect("a file can be read");
+            String::from_utf8(self.filter(&["hash-object", "-w", "--stdin"], &bytes)).expect("an id").trim().to_owned()
+        };
+        files.iter().map(one).collect()
+    }
+}

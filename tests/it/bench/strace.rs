@@ -1,0 +1,47 @@
+//! The tracer: counts the programs that were started, and kills a run at a chosen system call.
+
+use std::path::{Path, PathBuf};
+
+use super::{Run, Sandbox};
+
+const PROGRAM: &str = "/usr/bin/strace";
+
+/// Whether a process can be traced here; says so when it cannot.
+pub fn available() -> bool {
+    let works = Path::new(PROGRAM).is_file()
+        && std::process::Command::new(PROGRAM)
+            .args(["-qq", "-o", "/dev/null", "/bin/true"])
+            .status()
+            .is_ok_and(|status| status.success());
+    if !works {
+        super::skipped("needs strace");
+    }
+    works
+}
+
+/// Runs the program and gives, beside its result, the number of programs started, itself included.
+pub fn count_execve(sandbox: &Sandbox, args: &[&str]) -> (Run, usize) {
+    let log = log_file(sandbox);
+    let log_name = log.display().to_string();
+    let run = sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", "trace=execve,execveat", "-o", &log_name], args);
+    let text = std::fs::read_to_string(&log).expect("the tracer wrote its log");
+    (run, text.lines().filter(|line| line.contains("execve")).count())
+}
+
+/// Runs the program and kills it when it enters the `nth` of these system calls.
+pub fn kill_at(sandbox: &Sandbox, calls: &str, nth: usize, args: &[&str]) -> Run {
+    let log_name = log_file(sandbox).display().to_string();
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal=KILL:when={nth}"));
+    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+}
+
+fn log_file(sandbox: &Sandbox) -> PathBuf {
+    sandbox.top().join("strace.log")
+}
+
+/// Runs the program with a pause before each of these system calls.
+pub fn slowed(sandbox: &Sandbox, calls: &str, micros: u64, args: &[&str]) -> Run {
+    let log_name = log_file(sandbox).display().to_string();
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:delay_enter={micros}"));
+    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+}

@@ -1,0 +1,62 @@
+//! A watch over something that nobody may touch: bytes, modes, inodes and change times of all that lies there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    mode: u32,
+    inode: u64,
+    mtime: (i64, i64),
+    ctime: (i64, i64),
+    bytes: Option<Vec<u8>>,
+}
+
+#[derive(Debug)]
+pub struct Watch {
+    pub top: PathBuf,
+    seen: BTreeMap<PathBuf, Seen>,
+}
+
+impl Watch {
+    pub fn over(top: &Path) -> Self {
+        Self { top: top.to_path_buf(), seen: look(top) }
+    }
+
+    /// Takes the present state for the right one: after a test itself, or git, has changed it.
+    pub fn renew(&mut self) {
+        self.seen = look(&self.top);
+    }
+
+    #[track_caller]
+    pub fn assert_untouched(&self) {
+        let now = look(&self.top);
+        for (path, seen) in &self.seen {
+            assert_eq!(Some(seen), now.get(path), "{} was touched", path.display());
+        }
+        for path in now.keys() {
+            assert!(self.seen.contains_key(path), "{} was added", path.display());
+        }
+    }
+}
+
+fn look(top: &Path) -> BTreeMap<PathBuf, Seen> {
+    walkdir::WalkDir::new(top)
+        .into_iter()
+        .map(|entry| {
+            let entry = entry.expect("a watched place can be walked");
+            let meta = fs::symlink_metadata(entry.path()).expect("a watched place can be looked at");
+            let bytes = meta.is_file().then(|| fs::read(entry.path()).expect("a watched file can be read"));
+            let seen = Seen {
+                mode: meta.mode(),
+                inode: meta.ino(),
+                mtime: (meta.mtime(), meta.mtime_nsec()),
+                ctime: (meta.ctime(), meta.ctime_nsec()),
+                bytes,
+            };
+            (entry.path().to_path_buf(), seen)
+        })
+        .collect()
+}

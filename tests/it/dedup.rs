@@ -1,0 +1,80 @@
+//! A second checkpoint of an equal state within one second is the first one; anything else is recorded.
+
+use crate::bench::Sandbox;
+
+const NOON: &str = "2026-03-24T12:00:00Z";
+
+fn with_a_first_checkpoint() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").at(NOON);
+    let first = sandbox.create("first");
+    (sandbox, first)
+}
+
+#[test]
+fn an_equal_state_within_a_second_gives_the_first_id_again() {
+    let (sandbox, first) = with_a_first_checkpoint();
+    let run = sandbox.at("2026-03-24T12:00:00.999Z").run(&["create", "--reason", "second", "--json"]).success();
+    let data = run.data();
+    assert_eq!(data["short"], first.as_str());
+    assert_eq!((&data["created"], &data["skipped"]), (&false.into(), &"dedup".into()));
+    assert_eq!((&data["reason"], &data["requested_reason"]), (&"first".into(), &"second".into()));
+    assert_eq!(run.warning_codes(), ["dedup"]);
+    assert_eq!(sandbox.listed().len(), 1);
+}
+
+#[test]
+fn the_plain_output_of_a_repeated_create_is_the_first_id() {
+    let (sandbox, first) = with_a_first_checkpoint();
+    let run = sandbox.at(NOON).run(&["create", "--reason", "second"]).success().stderr_has("first");
+    assert_eq!(run.stdout.trim_end(), first);
+}
+
+#[test]
+fn an_unchanged_state_a_second_later_is_a_new_row_on_the_same_tree() {
+    let (sandbox, first) = with_a_first_checkpoint();
+    let second = sandbox.at("2026-03-24T12:00:01Z").create("second");
+    assert_ne!(first, second);
+    assert_eq!(sandbox.shown(&first)["tree"], sandbox.shown(&second)["tree"]);
+    assert_eq!(sandbox.listed_ids(), [second, first]);
+}
+
+#[test]
+fn a_real_change_within_a_second_is_recorded() {
+    let changes: [fn(&Sandbox) -> &Sandbox; 4] = [
+        |sandbox| sandbox.write("a", "2"),
+        |sandbox| sandbox.chmod("a", 0o600),
+        |sandbox| sandbox.mkdir("empty"),
+        |sandbox| sandbox.fifo("pipe"),
+    ];
+    for change in changes {
+        let (sandbox, first) = with_a_first_checkpoint();
+        change(&sandbox);
+        let data = sandbox.at(NOON).create_data(&["--reason", "second"]);
+        assert_eq!(data["created"], true);
+        assert_ne!(data["short"], first.as_str());
+    }
+}
+
+#[test]
+fn a_clock_that_went_back_is_outside_the_window() {
+    let (sandbox, first) = with_a_first_checkpoint();
+    let second = sandbox.at("2026-03-24T11:00:00Z").create("an hour before");
+    assert_ne!(first, second);
+    assert_eq!(sandbox.listed_ids(), [second, first], "order is by sequence, not by the clock");
+}
+
+#[test]
+fn the_window_is_the_users_to_set() {
+    let (sandbox, first) = with_a_first_checkpoint();
+    sandbox.user_config("dedup_window = \"10s\"\n");
+    assert_eq!(sandbox.at("2026-03-24T12:00:09Z").create_data(&[])["short"], first.as_str());
+}
+
+#[test]
+fn safety_checkpoints_are_never_deduplicated() {
+    let (sandbox, first) = with_a_first_checkpoint();
+    let data = sandbox.at(NOON).restore_data(&[&first]);
+    assert_ne!(data["safety"]["short"], first.as_str());
+    assert_eq!(sandbox.listed().len(), 2);
+}

@@ -1,0 +1,160 @@
+//! The commits are the truth: whatever is derived from them may be emptied, filled with NUL or deleted.
+
+use std::path::{Path, PathBuf};
+
+use crate::bench::{Sandbox, fixtures, tree::Tree};
+
+/// A name for what is done to a file, and the deed.
+type Harm = (&'static str, fn(&Path));
+
+const HARMS: [Harm; 4] = [
+    ("emptied", |path| std::fs::write(path, "").expect("a file can be emptied")),
+    ("filled with NUL", |path| {
+        let len = path.metadata().expect("a file").len();
+        std::fs::write(path, vec![0; usize::try_from(len).expect("a size")]).expect("a file can be filled");
+    }),
+    ("garbled", |path| std::fs::write(path, "\u{1}rubbish\n\n| x |").expect("a file can be garbled")),
+    ("deleted", |path| std::fs::remove_file(path).expect("a file can be deleted")),
+];
+
+struct Story {
+    sandbox: Sandbox,
+    first: String,
+    tree: Tree,
+    intact: PathBuf,
+    ids: Vec<String>,
+}
+
+/// Two checkpoints and a restore with its safety checkpoint, and a copy of the store.
+fn story() -> Story {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").mkdir("empty").write("run", "x").chmod("run", 0o700);
+    let first = sandbox.create("first | with a bar");
+    let tree = sandbox.tree();
+    sandbox.write("a", "2").remove("empty").write("d/new", "n");
+    sandbox.create("second");
+    sandbox.write("a", "unsaved");
+    sandbox.restore("second").success();
+    let ids = sandbox.listed_ids();
+    let intact = sandbox.top().join("intact");
+    fixtures::copy_tree(&sandbox.store(), &intact);
+    Story { sandbox, first, tree, intact, ids }
+}
+
+impl Story {
+    fn put_back(&self) {
+        fixtures::remove(&self.sandbox.store());
+        fixtures::copy_tree(&self.intact, &self.sandbox.store());
+        for name in ["a", "d", "empty", "run"] {
+            self.sandbox.remove(name);
+        }
+        self.sandbox.write("a", "2").write("d/new", "n").write("run", "x").chmod("run", 0o700);
+    }
+
+    /// Every command in turn; nothing may be missing.
+    fn nothing_is_lost(&self, harm: &str) {
+        let sandbox = &self.sandbox;
+        assert_eq!(sandbox.listed_ids(), self.ids, "{harm}");
+        assert!(sandbox.listed().iter().all(|one| one["damaged"] == false), "{harm}");
+        assert_eq!(sandbox.shown(&self.first)["reason"], "first | with a bar", "{harm}");
+        sandbox.write("a", "3");
+        let before = sandbox.tree();
+        sandbox.restore(&self.first).success();
+        sandbox.tree().assert_is(&self.tree, harm);
+        sandbox.undo().success();
+        sandbox.tree().assert_is(&before, harm);
+        let third = sandbox.create("third");
+        let now = sandbox.listed_ids();
+        assert_eq!(now[0], third, "{harm}");
+        assert!(self.ids.iter().all(|id| now.contains(id)), "{harm}: {now:?}");
+        sandbox.run(&["prune"]).success();
+        assert_eq!(sandbox.listed_ids(), now, "{harm}, then pruned");
+        let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md")).expect("a manifest");
+        assert!(
+            now.iter().all(|id| manifest.contains(id.as_str())),
+            "{harm}: the manifest was not rebuilt\n{manifest}"
+        );
+    }
+}
+
+fn each_harm(files: &dyn Fn(&Path) -> Vec<PathBuf>) {
+    let story = story();
+    let store = story.sandbox.store();
+    for file in files(&store) {
+        for (name, harm) in HARMS {
+            harm(&file);
+            story.nothing_is_lost(&format!("{} {name}", file.strip_prefix(&store).expect("in the store").display()));
+            story.put_back();
+        }
+    }
+}
+
+#[test]
+fn the_manifest_head_main_and_config_may_go() {
+    each_harm(&|store| {
+        ["checkpoint-manifest.md", "HEAD", "refs/heads/main", "config"].map(|name| store.join(name)).into()
+    });
+}
+
+#[test]
+fn each_meta_ref_may_go() {
+    each_harm(&|store| fixtures::files_below(&store.join("refs/meta")));
+}
+
+#[test]
+fn each_file_of_our_own_folder_may_go() {
+    each_harm(&|store| {
+        let files = fixtures::files_below(&store.join("checkpoint"));
+        assert!(!files.is_empty(), "our own folder is empty");
+        files
+    });
+}
+
+#[test]
+fn our_own_folder_may_go_as_a_whole() {
+    let story = story();
+    fixtures::remove(&story.sandbox.store().join("checkpoint"));
+    story.nothing_is_lost("checkpoint/ deleted");
+}
+
+#[test]
+fn a_ref_that_is_gone_comes_back_while_the_manifest_names_it() {
+    let story = story();
+    let id = story.sandbox.shown(&story.first)["id"].as_str().expect("an id").to_owned();
+    fixtures::remove(&story.sandbox.store().join("refs/checkpoints").join(&id));
+    story.sandbox.write("a", "4");
+    story.sandbox.create("writer");
+    assert!(story.sandbox.store().join("refs/checkpoints").join(&id).is_file(), "the ref is not back");
+    story.sandbox.restore(&story.first).success();
+    story.sandbox.tree().assert_is(&story.tree, "after the restore");
+}
+
+#[test]
+fn refs_and_manifest_gone_together_drop_nothing() {
+    let story = story();
+    fixtures::remove(&story.sandbox.store().join("refs/checkpoints"));
+    fixtures::remove(&story.sandbox.store().join("checkpoint-manifest.md"));
+    story.sandbox.write("a", "4");
+    story.sandbox.create("writer");
+    story.sandbox.run(&["prune"]).success();
+    let now = story.sandbox.listed_ids();
+    assert!(story.ids.iter().all(|id| now.contains(id)), "{now:?} lacks some of {:?}", story.ids);
+}
+
+#[test]
+fn nobodys_edit_of_the_manifest_loses_a_checkpoint() {
+    let story = story();
+    let manifest = story.sandbox.store().join("checkpoint-manifest.md");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    let edits = [
+        text.replace('\n', "\r\n"),
+        text.lines().rev().fold(String::new(), |all, line| all + line + "\n"),
+        format!("{text}| ffffffff | 2026-01-01 00:00:00 | ../../x | y |\n"),
+        format!("notes of mine\n\n{text}\n<!-- -->"),
+    ];
+    for edit in edits {
+        std::fs::write(&manifest, &edit).expect("the manifest can be written");
+        story.nothing_is_lost(&edit);
+        story.put_back();
+    }
+}

@@ -1,0 +1,103 @@
+//! Eviction gives space back, keeps what a restore needs, and packs stay few however many creates there are.
+
+use std::time::{Duration, Instant};
+
+use crate::bench::{Sandbox, cases, fixtures};
+
+const MIB: usize = 1024 * 1024;
+
+#[test]
+fn sixty_large_checkpoints_shrink_to_two() {
+    let sandbox = Sandbox::new();
+    sandbox.env("PATH", "");
+    for at in 0..60 {
+        sandbox.write("data", fixtures::noise(at + 1, MIB));
+        sandbox.create(&at.to_string());
+    }
+    assert_eq!(sandbox.listed().len(), 50, "the limit holds while creating");
+    sandbox.run(&["prune", "--keep", "2"]).success().stdout_has("→");
+    assert_eq!(sandbox.listed().len(), 2);
+    let size = sandbox.store_bytes();
+    assert!(size < 6 * MIB as u64, "the store still has {size} bytes");
+    let expected = sandbox.tree();
+    sandbox.write("data", "gone");
+    sandbox.restore("latest").success();
+    sandbox.tree().assert_is(&expected, "after pruning");
+}
+
+#[test]
+fn at_fifty_of_fifty_the_oldest_can_be_restored() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "0");
+    let oldest = sandbox.create("0");
+    for at in 1..50 {
+        sandbox.write("a", at.to_string());
+        sandbox.create(&at.to_string());
+    }
+    sandbox.write("a", "unsaved");
+    let data = sandbox.restore_data(&[&oldest]);
+    assert_eq!(sandbox.read("a"), "0");
+    let now = sandbox.listed_ids();
+    assert!(now.contains(&oldest), "the target was evicted");
+    assert_eq!(now[0], data["safety"]["short"].as_str().expect("a safety checkpoint"));
+    sandbox.run(&["prune"]).success();
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("a"), "unsaved");
+}
+
+#[test]
+fn old_safety_checkpoints_go_before_any_other() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "0");
+    let first = sandbox.create("first");
+    for at in 0..8 {
+        sandbox.write("a", format!("edit {at}"));
+        sandbox.restore(&first).success();
+    }
+    sandbox.run(&["prune", "--keep", "7"]).success();
+    let listed = sandbox.listed();
+    let safeties = listed.iter().filter(|one| one["kind"] == "safety").count();
+    assert_eq!((listed.len(), safeties), (7, 6), "the two oldest safety checkpoints go, the first checkpoint stays");
+}
+
+#[test]
+fn what_is_protected_stays_and_status_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "0");
+    let first = sandbox.create("first");
+    for at in 0..3 {
+        sandbox.write("a", format!("edit {at}"));
+        sandbox.restore(&first).success();
+    }
+    sandbox.user_config("keep = 1\n");
+    sandbox.run(&["prune"]).success();
+    assert_eq!(sandbox.listed().len(), 4);
+    assert_eq!(sandbox.status()["over_keep"], true);
+}
+
+#[test]
+fn many_small_creates_keep_packs_few() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock();
+    let full_size = cases(0) >= 1_000;
+    let count = if full_size { 1_000 } else { 130 };
+    for at in 0..200 {
+        sandbox.write(format!("d{}/f{at}", at % 10), at.to_string());
+    }
+    let mut times: Vec<Duration> = Vec::new();
+    for at in 0..count {
+        sandbox.write(format!("d{}/f{}", at % 10, at % 200), format!("change {at}"));
+        let begun = Instant::now();
+        sandbox.create(&at.to_string());
+        times.push(begun.elapsed());
+        let packs = fixtures::packs_below(&sandbox.store());
+        assert!(packs < 60, "{packs} packs after {at} creates");
+    }
+    times.remove(0);
+    times.sort_unstable();
+    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
+    println!("{count} creates: median {median:?}, longest {longest:?}");
+    if full_size {
+        assert!(longest < 3 * median, "one create took {longest:?}, the median is {median:?}");
+    }
+}

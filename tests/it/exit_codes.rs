@@ -1,0 +1,152 @@
+//! The table of exit codes: each class once, always with one line that says what and what next.
+
+use crate::bench::Sandbox;
+
+fn with_one() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let id = sandbox.create("first");
+    (sandbox, id)
+}
+
+#[test]
+fn wrong_usage_is_2_and_makes_nothing() {
+    let sandbox = Sandbox::new();
+    for args in [
+        &["frobnicate"][..],
+        &["create", "--no-such-flag"],
+        &["create", "word"],
+        &["list", "word"],
+        &["show"],
+        &["show", "a", "b"],
+        &["restore"],
+        &["prune", "--keep", "many"],
+        &["list", "--color", "sometimes"],
+        &["list", "-n", "-1"],
+        &["--lock-timeout", "soon", "list"],
+    ] {
+        let run = sandbox.run(args);
+        assert_eq!(run.code, 2, "{run}");
+        assert!(!run.stderr.is_empty() && run.stdout.is_empty(), "{run}");
+    }
+    assert!(!sandbox.base().exists(), "wrong usage wrote something");
+}
+
+#[test]
+fn without_a_command_the_help_is_on_stderr_and_the_code_is_2() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&[]).code(2).stdout_is("").stderr_has("create").stderr_has("restore");
+}
+
+#[test]
+fn help_and_version_succeed_on_stdout() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["--help"]).success().stdout_has("create");
+    sandbox.run(&["--version"]).success().stdout_has("checkpoint ");
+}
+
+#[test]
+fn nothing_found_is_3() {
+    let (sandbox, id) = with_one();
+    sandbox.run(&["show", "ffffffff"]).code(3).stderr_has("ffffffff");
+    sandbox.restore("no-such-reason").code(3).stderr_has("no-such-reason");
+    sandbox.run(&["restore", &id, "no/such/path", "--yes"]).code(3).stderr_has("no/such/path");
+    sandbox.undo().code(3);
+}
+
+#[test]
+fn a_decision_that_is_needed_is_4() {
+    let (sandbox, id) = with_one();
+    sandbox.write("a", "2");
+    sandbox.run(&["restore", &id]).code(4).stderr_has("--yes");
+}
+
+#[test]
+fn a_damaged_checkpoint_is_6_and_changes_nothing() {
+    let (sandbox, id) = with_one();
+    sandbox.write("a", "2").watch(sandbox.root());
+    for pack in crate::bench::fixtures::files_below(&sandbox.store().join("objects")) {
+        if pack.extension().is_some_and(|extension| extension == "pack") {
+            let mut bytes = std::fs::read(&pack).expect("a pack can be read");
+            let middle = 12..bytes.len() - 20;
+            bytes[middle].fill(0);
+            std::fs::write(&pack, bytes).expect("a pack can be written");
+        }
+    }
+    sandbox.restore(&id).code(6).stderr_has(&id);
+}
+
+#[test]
+fn a_store_of_a_newer_format_is_6_and_stays_as_it_is() {
+    let (sandbox, id) = with_one();
+    let folder = sandbox.store().join("checkpoint");
+    let files = crate::bench::fixtures::files_below(&folder);
+    let description = files.iter().find(|file| {
+        std::fs::read_to_string(file).is_ok_and(|text| text.contains(&sandbox.root().display().to_string()))
+    });
+    let description = description.expect("a description that names the root");
+    let text = std::fs::read_to_string(description).expect("the description can be read");
+    let line = text.lines().find(|line| line.contains("format")).expect("a line with the format number").to_owned();
+    let newer = line.replace('1', "999");
+    assert_ne!(line, newer, "the format is not 1");
+    std::fs::write(description, text.replacen(&line, &newer, 1)).expect("the description can be written");
+    sandbox.write("a", "2").watch(&sandbox.store()).watch(sandbox.root());
+    let run = sandbox.run(&["create", "--json"]).code(6);
+    assert_eq!(run.error_code(), "store_too_new");
+    sandbox.restore(&id).code(6);
+    sandbox.run(&["list"]).stdout_has(&id);
+}
+
+#[test]
+fn a_busy_store_is_7_after_the_given_time() {
+    let (sandbox, _) = with_one();
+    let folder = sandbox.store().join("checkpoint");
+    let locks: Vec<_> = crate::bench::fixtures::files_below(&folder)
+        .into_iter()
+        .filter(|file| file.file_name().is_some_and(|name| name.to_string_lossy().contains("lock")))
+        .collect();
+    assert_eq!(locks.len(), 1, "one lock file in {}", folder.display());
+    let holder = std::fs::File::options().read(true).write(true).open(&locks[0]).expect("the lock opens");
+    holder.lock().expect("the lock is free");
+    sandbox.write("a", "2");
+    let run = sandbox.run(&["create", "--lock-timeout", "1", "--json"]).code(7);
+    assert_eq!(run.error_code(), "busy");
+    assert_eq!(sandbox.listed().len(), 1, "readers never wait");
+    drop(holder);
+    sandbox.create("free again");
+}
+
+#[test]
+fn a_bad_value_in_the_configuration_is_1_and_an_unknown_key_a_warning() {
+    let (sandbox, _) = with_one();
+    sandbox.user_config("keep = \"many\"\n");
+    sandbox.run(&["list"]).code(1).stderr_has("config.toml").stderr_has("keep");
+    sandbox.user_config("keeep = 3\n");
+    sandbox.run(&["list"]).success().stderr_has("keeep").stderr_has("keep");
+}
+
+#[test]
+fn an_unusable_base_is_1_and_names_the_place() {
+    let (sandbox, _) = with_one();
+    let file = sandbox.top().join("a-file");
+    std::fs::write(&file, "x").expect("a file can be written");
+    sandbox.run(&["--base", &file.display().to_string(), "create"]).code(1).stderr_has("a-file");
+}
+
+#[test]
+fn a_root_that_is_no_directory_is_named() {
+    let (sandbox, _) = with_one();
+    let run = sandbox.run(&["-C", "a", "create"]).stderr_has("/a");
+    assert!([2, 3].contains(&run.code), "{run}");
+    sandbox.run(&["-C", "/no/such/place", "create"]).code(3).stderr_has("/no/such/place");
+}
+
+#[test]
+fn global_options_stand_in_any_position() {
+    let (sandbox, _) = with_one();
+    let root = sandbox.root().display().to_string();
+    for args in [["-C", &root, "--json", "list"], ["list", "--json", "-C", &root], ["--json", "list", "-C", &root]] {
+        let run = sandbox.run_in(sandbox.home(), &args).success();
+        assert_eq!(run.data()["checkpoints"].as_array().map(Vec::len), Some(1), "{run}");
+    }
+}

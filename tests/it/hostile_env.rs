@@ -1,0 +1,151 @@
+//! Nothing in the environment, in anybody's git configuration or in attributes changes a byte, and no child is started.
+
+use crate::bench::{Sandbox, strace, tree::Tree};
+
+const GIT_VARIABLES: [&str; 22] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_CONFIG",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_TEMPLATE_DIR",
+    "GIT_EXEC_PATH",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_DATE",
+    "GIT_AUTHOR_NAME",
+    "GIT_DEFAULT_HASH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ATTR_SOURCE",
+];
+
+fn fill(sandbox: &Sandbox) {
+    sandbox.write("crlf.txt", "a\r\nb\r\n").write("lone", [0u8, 13, 255, 254, 10, 13]).write("id.c", "/* $Id: x$ */\n");
+    sandbox.write("big.bin", crate::bench::fixtures::noise(7, 4096)).write("utf16.txt", [0xff, 0xfe, 65, 0, 10, 0]);
+    let attributes = "* text=auto eol=crlf\n*.c ident\n*.bin filter=lfs diff=lfs merge=lfs -text\n\
+                      utf16.txt working-tree-encoding=UTF-16\n[attr]binary -diff\n";
+    sandbox.write(".gitattributes", attributes).write(".gitmodules", "[submodule \"x\"]\n\tpath = ../..\n\turl = -x\n");
+}
+
+/// The hostile home: a configuration that would change everything, and that cannot even be parsed.
+fn poison(sandbox: &Sandbox) {
+    for name in GIT_VARIABLES {
+        sandbox.env(name, "/nonexistent/rubbish\u{7f}");
+    }
+    let config = "[core]\n\tautocrlf = true\n\texcludesFile = ~/all\n\thooksPath = /hooks\n\tfsmonitor = /bin/false\n\
+                  [commit]\n\tgpgsign = true\n[gpg]\n\tprogram = /bin/false\n[filter \"lfs\"]\n\tclean = false\n\tsmudge = false\n\
+                  \trequired = true\n[include]\n\tpath = ~/.gitconfig\n[broken\n";
+    sandbox.write(sandbox.home().join(".gitconfig"), config).write(sandbox.home().join("all"), "*\n");
+    sandbox
+        .write(sandbox.home().join(".config/git/config"), config)
+        .write(sandbox.home().join(".config/git/ignore"), "*\n");
+    sandbox
+        .env("PATH", "")
+        .env("LC_ALL", "tr_TR.UTF-8")
+        .env("TMPDIR", "/nonexistent")
+        .env("XDG_CONFIG_HOME", "relative");
+}
+
+/// One round through the program: the tree id, and the directory after a restore.
+fn round(sandbox: &Sandbox) -> (String, Tree) {
+    fill(sandbox);
+    let id = sandbox.create("hostile");
+    for name in ["crlf.txt", "lone", "id.c", "big.bin", "utf16.txt"] {
+        sandbox.remove(name);
+    }
+    sandbox.restore(&id).success();
+    (sandbox.shown(&id)["tree"].as_str().expect("a tree").to_owned(), sandbox.tree())
+}
+
+#[test]
+fn rubbish_in_environment_and_configuration_changes_no_byte() {
+    let (calm, hostile) = (Sandbox::new(), Sandbox::new());
+    poison(&hostile);
+    let (calm_tree, calm_files) = round(&calm);
+    let (hostile_tree, hostile_files) = round(&hostile);
+    assert_eq!(calm_tree, hostile_tree);
+    hostile_files.assert_is(&calm_files, "under the hostile environment");
+    assert_eq!(hostile.path("crlf.txt").metadata().map(|meta| meta.len()).ok(), Some(6));
+}
+
+#[test]
+fn no_command_starts_a_child() {
+    let sandbox = Sandbox::new();
+    if !strace::available() {
+        return;
+    }
+    poison(&sandbox);
+    fill(&sandbox);
+    for args in [
+        &["create", "-r", "one"][..],
+        &["list"],
+        &["show", "latest"],
+        &["status"],
+        &["restore", "one", "--yes"],
+        &["undo", "--yes"],
+        &["redo", "--yes"],
+        &["prune", "--keep", "1"],
+    ] {
+        let (run, started) = strace::count_execve(&sandbox, args);
+        run.success();
+        assert_eq!(started, 1, "{args:?} started other programs");
+    }
+}
+
+#[test]
+fn hostile_text_never_reaches_the_terminal_raw() {
+    let sandbox = Sandbox::new();
+    let nasty = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{202e}\r\n";
+    sandbox.write(nasty.replace('/', ""), "1").write(format!("{nasty}.env"), "1").write(".gitignore", "*.log\n");
+    let id = sandbox.run(&["create", "-r", nasty, "-s", nasty]).success().stdout.trim().to_owned();
+    sandbox.write(nasty, "2");
+    for args in
+        [&["list"][..], &["show", &id], &["status", "-v"], &["restore", &id, "--dry-run"], &["restore", &id, "--yes"]]
+    {
+        let run = sandbox.run(args).success();
+        let shown = format!("{}{}", run.stdout, run.stderr);
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{9b}', '\u{202e}']), "{args:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn a_hostile_store_configuration_is_not_obeyed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let id = sandbox.create("first");
+    let trap = sandbox.top().join("trap");
+    std::fs::create_dir(&trap).expect("a directory can be made");
+    let config = format!(
+        "[core]\n\tworktree = {}\n\tbare = false\n\thooksPath = /x\n[extensions]\n\tnope = 1\n",
+        trap.display()
+    );
+    std::fs::write(sandbox.store().join("config"), config).expect("the config can be written");
+    sandbox.watch(&trap).write("a", "2");
+    sandbox.restore(&id).success();
+    assert_eq!(sandbox.read("a"), "1");
+    sandbox.create("second");
+}
+
+#[test]
+fn planted_links_and_alternates_in_a_store_are_refused_or_worked_around() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    sandbox.create("first");
+    let outside = sandbox.top().join("outside");
+    std::fs::create_dir(&outside).expect("a directory can be made");
+    let pack = sandbox.store().join("objects/pack");
+    std::fs::rename(&pack, outside.join("pack")).expect("a rename");
+    std::os::unix::fs::symlink(outside.join("pack"), &pack).expect("a link can be made");
+    sandbox.watch(&outside).write("a", "2");
+    let run = sandbox.run(&["create"]);
+    assert_ne!(run.code, 101, "{run}");
+    assert_eq!(sandbox.read("a"), "2");
+}

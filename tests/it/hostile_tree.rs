@@ -1,0 +1,203 @@
+//! A directory that tries to lead a restore astray: nothing outside changes and nothing of the user's is lost unseen.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+
+use crate::bench::{Sandbox, strace, tree::Kind};
+
+/// A directory beside the root that nobody may touch.
+fn outside(sandbox: &Sandbox) -> PathBuf {
+    let outside = sandbox.top().join("outside");
+    std::fs::create_dir_all(outside.join("deep")).expect("a directory can be made");
+    for name in ["file", "deep/file"] {
+        std::fs::write(outside.join(name), "theirs").expect("a file can be written");
+    }
+    outside
+}
+
+#[test]
+fn a_link_planted_in_place_of_a_directory_is_replaced_and_not_followed() {
+    let sandbox = Sandbox::new();
+    let outside = outside(&sandbox);
+    sandbox.write("d/file", "ours").write("d/deep/file", "ours").write("d/only-ours", "o");
+    let id = sandbox.create("before");
+    let tree = sandbox.tree();
+    sandbox.remove("d").symlink("d", &outside).watch(&outside);
+    sandbox.restore(&id).success();
+    sandbox.tree().assert_is(&tree, "after the restore");
+    sandbox.undo().success();
+    assert_eq!(std::fs::read_link(sandbox.path("d")).ok(), Some(outside));
+}
+
+#[test]
+fn a_link_in_place_of_a_file_is_replaced_and_not_written_through() {
+    let sandbox = Sandbox::new();
+    let outside = outside(&sandbox);
+    sandbox.write("file", "ours").write("d/file", "ours");
+    let id = sandbox.create("before");
+    let tree = sandbox.tree();
+    sandbox.remove("file").symlink("file", outside.join("file"));
+    sandbox.remove("d/file").symlink("d/file", "../../outside/deep/file").watch(&outside);
+    sandbox.restore(&id).success();
+    sandbox.tree().assert_is(&tree, "after the restore");
+}
+
+#[test]
+fn links_are_captured_as_links_and_loops_cost_nothing() {
+    let sandbox = Sandbox::new();
+    let outside = outside(&sandbox);
+    sandbox.watch(&outside).symlink("out", &outside).symlink("loop", "loop").symlink("a/up", "..").write("a/f", "1");
+    let data = sandbox.create_data(&[]);
+    assert_eq!(data["counts"]["files"], 4, "{data}");
+    let tree = sandbox.tree();
+    sandbox.remove("out").remove("loop").remove("a");
+    sandbox.restore("latest").success();
+    sandbox.tree().assert_is(&tree, "after the restore");
+}
+
+#[test]
+fn a_hard_link_to_a_file_outside_is_cut_and_not_written_through() {
+    let sandbox = Sandbox::new();
+    let outside = outside(&sandbox);
+    sandbox.write("file", "ours");
+    let id = sandbox.create("before");
+    sandbox.remove("file");
+    std::fs::hard_link(outside.join("file"), sandbox.path("file")).expect("a hard link can be made");
+    let inode = outside.join("file").metadata().expect("a file").ino();
+    sandbox.restore(&id).success();
+    assert_eq!(sandbox.read("file"), "ours");
+    assert_eq!(std::fs::read_to_string(outside.join("file")).ok().as_deref(), Some("theirs"));
+    assert_ne!(sandbox.path("file").metadata().expect("a file").ino(), inode);
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("file"), "theirs");
+}
+
+#[test]
+fn an_ignored_file_below_a_directory_that_goes_stays_with_just_that() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "*.db\n").write("a", "1");
+    let id = sandbox.create("before");
+    sandbox
+        .write("new/deep/data.db", "precious")
+        .write("new/deep/file", "f")
+        .write("new/other", "o")
+        .mkdir("new/empty");
+    let data = sandbox.restore_data(&[&id]);
+    assert_eq!(sandbox.read("new/deep/data.db"), "precious");
+    let tree = sandbox.tree();
+    let below: Vec<String> =
+        tree.nodes.keys().filter(|path| path.starts_with(b"new")).map(|p| p.escape_ascii().to_string()).collect();
+    assert_eq!(below, ["new", "new/deep", "new/deep/data.db"]);
+    assert!(data["left_alone"].to_string().contains("new/deep"), "{data}");
+}
+
+#[test]
+fn an_ignored_directory_where_the_target_needs_a_file_is_a_conflict() {
+    let sandbox = Sandbox::new();
+    sandbox.write("thing", "a file").write("other", "1");
+    let id = sandbox.create("before");
+    sandbox.remove("thing").write("thing/precious", "p").write(".gitignore", "thing/\n").write("other", "2");
+    let before = sandbox.tree();
+    let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(4);
+    assert_eq!(run.error_code(), "conflict");
+    assert!(run.stdout.contains("thing"), "{run}");
+    sandbox.tree().assert_is(&before, "after the refusal");
+    assert!(!sandbox.tree().nodes.keys().any(|path| path.starts_with(b".checkpoint-stage")));
+}
+
+#[test]
+fn a_file_that_changes_between_plan_and_write_is_not_lost() {
+    let sandbox = Sandbox::new();
+    if !strace::available() {
+        return;
+    }
+    for at in 0..20 {
+        sandbox.write(format!("f{at:02}"), "old");
+    }
+    let id = sandbox.create("before");
+    for at in 0..20 {
+        sandbox.write(format!("f{at:02}"), "new");
+    }
+    let writer = {
+        let path = sandbox.path("f19");
+        let staged = sandbox.root().to_path_buf();
+        std::thread::spawn(move || {
+            let begun = std::time::Instant::now();
+            let is_staging = |entry: std::io::Result<std::fs::DirEntry>| {
+                entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(".checkpoint-stage-"))
+            };
+            while begun.elapsed() < std::time::Duration::from_secs(20) {
+                if std::fs::read_dir(&staged).is_ok_and(|mut entries| entries.any(is_staging)) {
+                    let _ = std::fs::write(&path, "typed meanwhile");
+                    return true;
+                }
+            }
+            false
+        })
+    };
+    let run = strace::slowed(&sandbox, "renameat2,renameat", 20_000, &["restore", &id, "--yes"]);
+    let typed = writer.join().expect("the writer does not panic");
+    let somewhere = sandbox.read("f19") == "typed meanwhile" || {
+        let safeties = sandbox.listed_ids();
+        safeties.iter().any(|safety| {
+            sandbox.run(&["restore", safety, "f19", "--yes"]).code == 0 && sandbox.read("f19") == "typed meanwhile"
+        })
+    };
+    assert!(!typed || somewhere, "what was typed is in neither the tree nor a checkpoint\n{run}");
+}
+
+#[test]
+fn hostile_names_come_back_byte_for_byte() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let sandbox = Sandbox::new();
+    let long = [b'n'; 255];
+    let names: [&[u8]; 16] = [
+        b" lead",
+        b"trail ",
+        b"new\nline",
+        b"tab\t",
+        b"quote\"'",
+        b"back\\slash",
+        b"pi|pe",
+        b"-dash",
+        b":(top)",
+        b"*?[",
+        b"\xff\xfe",
+        b"\x1b[31m",
+        b"CON",
+        b"a:b",
+        b"...",
+        &long,
+    ];
+    for name in names {
+        sandbox.write(OsStr::from_bytes(name), name);
+        sandbox.write(std::path::Path::new("deep").join(OsStr::from_bytes(name)).join("f"), name);
+    }
+    let id = sandbox.create("hostile names");
+    let tree = sandbox.tree();
+    for name in names {
+        sandbox.remove(OsStr::from_bytes(name));
+    }
+    sandbox.remove("deep");
+    sandbox.restore(&id).success();
+    sandbox.tree().assert_is(&tree, "after the restore");
+    assert!(tree.nodes.values().filter(|node| matches!(node.kind, Kind::File { .. })).count() == 2 * names.len());
+}
+
+#[test]
+fn a_path_longer_than_the_system_takes_at_once_comes_back() {
+    let sandbox = Sandbox::new();
+    let name = "d".repeat(200);
+    let mut shell = std::process::Command::new("/bin/sh");
+    let script = format!(
+        "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do mkdir {name} && cd {name} || exit 1; done; echo deep > file"
+    );
+    shell.args(["-c", &script]).current_dir(sandbox.root());
+    crate::bench::Run::of(shell).success();
+    let data = sandbox.create_data(&[]);
+    assert_eq!(data["counts"]["files"], 1, "{data}");
+    assert_eq!(data["counts"]["directories"].as_u64().map(|count| count >= 25), Some(true));
+    sandbox.write("beside", "1").restore(data["short"].as_str().expect("an id")).success();
+    assert!(!sandbox.exists("beside"));
+}

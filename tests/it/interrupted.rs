@@ -1,0 +1,225 @@
+//! A restore killed at any moment: the next command says so, and either way out leads exactly to where it says.
+
+use crate::bench::{Run, Sandbox, strace, tree::Tree};
+
+/// The system calls at which a restore is killed, one kind after the other.
+const RENAMES: &str = "renameat2,renameat,rename";
+const REMOVALS: &str = "unlinkat,unlink,rmdir";
+const OTHERS: &str = "mkdirat,fchmodat,fchmodat2,fchmod,symlinkat,linkat";
+/// No restore of this size makes more calls of one kind; a larger count means that the loop does not end by itself.
+const MOST_CALLS: usize = 200;
+
+struct Story {
+    sandbox: Sandbox,
+    target_id: String,
+    target: Tree,
+    former: Tree,
+}
+
+/// A directory in which a restore has to write, replace, delete, chmod and change kinds.
+fn story() -> Story {
+    let sandbox = Sandbox::new();
+    sandbox.write("changed", "1").write("d/changed", "1").write("gone", "g").write("kind", "file").mkdir("empty");
+    sandbox.write("run", "x").chmod("run", 0o755).symlink("link", "gone").write("deep/a/b/c", "1").chmod("deep", 0o750);
+    let target_id = sandbox.create("target");
+    let target = sandbox.tree();
+    sandbox
+        .write("changed", "2")
+        .write("d/changed", "22")
+        .remove("gone")
+        .remove("kind")
+        .write("kind/now/a-directory", "k");
+    sandbox.chmod("run", 0o600).remove("link").write("link", "now a file").remove("deep").remove("empty");
+    sandbox.write("new/one", "n").write("new/two", "n").mkdir("new/empty").chmod("d", 0o700);
+    let former = sandbox.tree();
+    Story { sandbox, target_id, target, former }
+}
+
+/// What a killed restore left behind.
+#[derive(PartialEq, Eq, Debug)]
+enum Left {
+    /// Nothing had begun, or all was done.
+    Nothing,
+    Pending,
+}
+
+impl Story {
+    fn kill(&self, calls: &str, nth: usize) -> Run {
+        strace::kill_at(&self.sandbox, calls, nth, &["restore", &self.target_id, "--yes"])
+    }
+
+    /// Checks what every command says after the kill.
+    fn look(&self, when: &str) -> Left {
+        let status = self.sandbox.run(&["status", "--json"]).success();
+        if status.data()["pending"].is_null() {
+            let now = self.sandbox.tree();
+            let whole = now == self.former || now == self.target;
+            assert!(
+                whole,
+                "{when}: nothing is pending, but the directory is neither\n{}",
+                self.former.diff(&now).join("\n")
+            );
+            return Left::Nothing;
+        }
+        let pending = status.data()["pending"].clone();
+        assert!(pending["target"].to_string().contains(&self.target_id), "{when}: {pending}");
+        assert!(!status.warning_codes().is_empty(), "{when}: status does not warn");
+        let list = self.sandbox.run(&["list", "--json"]).success();
+        assert!(!list.warning_codes().is_empty(), "{when}: list does not warn");
+        let before = self.sandbox.tree();
+        for args in [&["restore", &self.target_id, "--yes", "--json"][..], &["redo", "--yes", "--json"]] {
+            let refused = self.sandbox.run(args).code(4);
+            assert_eq!(refused.error_code(), "restore_pending", "{when}");
+        }
+        self.sandbox.tree().assert_is(&before, when);
+        Left::Pending
+    }
+}
+
+/// Kills at the first, second, … call of a kind, and leaves each time by the same way out.
+fn sweep(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
+    let mut pending = 0;
+    for nth in 1..=MOST_CALLS {
+        let story = story();
+        let when = format!("killed at {calls} number {nth}");
+        let run = story.kill(calls, nth);
+        if run.code == 0 {
+            story.sandbox.tree().assert_is(&story.target, "the restore that nobody killed");
+            println!("{calls}: {} kills, {pending} left a pending restore", nth - 1);
+            return;
+        }
+        assert_eq!(run.code, 137, "{when}\n{run}");
+        if story.look(&when) == Left::Pending {
+            pending += 1;
+            story.sandbox.run(&["prune", "--keep", "1"]).success();
+            story.sandbox.run(way_out).success();
+            story.sandbox.tree().assert_is(end(&story), &when);
+            assert!(story.sandbox.status()["pending"].is_null(), "{when}: still pending");
+        }
+        story.sandbox.restore(&story.target_id).success();
+        story.sandbox.tree().assert_is(&story.target, &when);
+    }
+    panic!("more than {MOST_CALLS} calls of {calls}");
+}
+
+fn resume(calls: &str) {
+    if strace::available() {
+        sweep(calls, &["restore", "--resume"], |story| &story.target);
+    }
+}
+
+fn undo(calls: &str) {
+    if strace::available() {
+        sweep(calls, &["undo", "--yes"], |story| &story.former);
+    }
+}
+
+#[test]
+fn killed_between_two_renames_resume_ends_at_the_target() {
+    resume(RENAMES);
+}
+
+#[test]
+fn killed_between_two_renames_undo_ends_at_the_former_state() {
+    undo(RENAMES);
+}
+
+#[test]
+fn killed_between_two_removals_resume_ends_at_the_target() {
+    resume(REMOVALS);
+}
+
+#[test]
+fn killed_between_two_removals_undo_ends_at_the_former_state() {
+    undo(REMOVALS);
+}
+
+#[test]
+fn killed_while_making_directories_and_modes_resume_ends_at_the_target() {
+    resume(OTHERS);
+}
+
+#[test]
+fn killed_while_making_directories_and_modes_undo_ends_at_the_former_state() {
+    undo(OTHERS);
+}
+
+/// A story killed as late as possible while still pending.
+fn pending_story() -> Option<Story> {
+    let mut latest = None;
+    for nth in 1..=MOST_CALLS {
+        let story = story();
+        if story.kill(RENAMES, nth).code == 0 {
+            return latest;
+        }
+        if story.look("looking for a pending restore") == Left::Pending {
+            latest = Some(story);
+        }
+    }
+    latest
+}
+
+#[test]
+fn while_a_restore_is_pending_create_works_and_is_flagged() {
+    if !strace::available() {
+        return;
+    }
+    let story = pending_story().expect("some kill leaves a pending restore");
+    story.sandbox.write("typed-meanwhile", "t");
+    let run = story.sandbox.run(&["create", "--json", "--reason", "meanwhile"]).success();
+    assert!(run.warning_codes().contains(&"restore_pending".to_owned()), "{run}");
+    story.sandbox.run(&["show", "meanwhile"]).success();
+    story.sandbox.run(&["restore", "--resume"]).success();
+    let without = story.sandbox.tree().without(|path| path == b"typed-meanwhile");
+    without.assert_is(&story.target, "after the resume");
+}
+
+#[test]
+fn an_edit_while_a_restore_is_pending_is_kept_in_a_checkpoint() {
+    if !strace::available() {
+        return;
+    }
+    let story = pending_story().expect("some kill leaves a pending restore");
+    let sandbox = &story.sandbox;
+    sandbox.write("changed", "typed meanwhile");
+    sandbox.run(&["restore", "--resume"]).success();
+    sandbox.tree().assert_is(&story.target, "after the resume");
+    let kept = sandbox.listed_ids().iter().any(|id| {
+        let run = sandbox.run(&["restore", id, "changed", "--yes"]);
+        run.code == 0 && sandbox.read("changed") == "typed meanwhile"
+    });
+    assert!(kept, "what was typed is in no checkpoint");
+}
+
+#[test]
+fn resume_without_a_pending_restore_finds_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    sandbox.create("first");
+    sandbox.run(&["restore", "--resume"]).code(3);
+}
+
+#[test]
+fn a_create_killed_anywhere_leaves_a_whole_checkpoint_or_none() {
+    if !strace::available() {
+        return;
+    }
+    for nth in 1..=MOST_CALLS {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1");
+        let first = sandbox.create("first");
+        sandbox.write("a", "2");
+        let run = strace::kill_at(&sandbox, RENAMES, nth, &["create", "--reason", "second"]);
+        let listed = sandbox.listed();
+        assert!(listed.iter().all(|one| one["damaged"] == false) && !listed.is_empty(), "{run}");
+        let printed = run.stdout.trim_end();
+        assert!(printed.is_empty() || listed[0]["short"] == printed, "a printed id is not listed\n{run}");
+        sandbox.write("a", "3");
+        sandbox.create("third");
+        sandbox.restore(&first).success();
+        assert_eq!(sandbox.read("a"), "1");
+        if run.code == 0 {
+            return;
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! The JSON of every command, pinned by structures that know each field: one more or one less fails here.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::bench::{Run, Sandbox};
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Done<D> {
+    schema: String,
+    ok: bool,
+    exit: i32,
+    data: D,
+    warnings: Vec<Warning>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Warning {
+    code: String,
+    message: String,
+    path: Option<String>,
+    path_hex: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Failed {
+    schema: String,
+    ok: bool,
+    exit: i32,
+    error: Failure,
+    #[serde(default)]
+    warnings: Vec<Warning>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Failure {
+    code: String,
+    exit: i32,
+    message: String,
+    hint: Option<String>,
+    candidates: Option<Vec<Candidate>>,
+    paths: Option<Vec<PathOnly>>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Candidate {
+    id: String,
+    short: String,
+    reason: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct PathOnly {
+    path: String,
+    path_hex: Option<String>,
+    why: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Create {
+    id: String,
+    short: String,
+    created: bool,
+    skipped: Option<String>,
+    reason: String,
+    requested_reason: Option<String>,
+    source: String,
+    time: String,
+    sequence: u64,
+    coverage: String,
+    kind: String,
+    counts: CreateCounts,
+    left_out: LeftOut,
+    uncaptured: Vec<Uncaptured>,
+    evicted: Vec<Evicted>,
+    store: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct CreateCounts {
+    files: u64,
+    directories: u64,
+    bytes: u64,
+    added: u64,
+    changed: u64,
+    deleted: u64,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct LeftOut {
+    directories: Vec<PathOnly>,
+    files: u64,
+    secrets: Vec<PathOnly>,
+    by_rule: Vec<RuleCount>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct RuleCount {
+    rule: String,
+    count: u64,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Uncaptured {
+    path: String,
+    path_hex: Option<String>,
+    why: String,
+    detail: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Short {
+    id: String,
+    short: String,
+    reason: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct List {
+    checkpoints: Vec<Row>,
+    damaged: Vec<serde_json::Value>,
+    store: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Row {
+    id: String,
+    short: String,
+    sequence: u64,
+    time: String,
+    reason: String,
+    source: String,
+    kind: String,
+    coverage: String,
+    pinned: bool,
+    damaged: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Show {
+    checkpoint: Details,
+    before: Option<String>,
+    changes: Changes,
+    uncaptured: Vec<Uncaptured>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Details {
+    id: String,
+    short: String,
+    sequence: u64,
+    time: String,
+    reason: String,
+    source: String,
+    kind: String,
+    coverage: String,
+    pinned: bool,
+    damaged: bool,
+    tree: String,
+    files: u64,
+    bytes: u64,
+    operation: Option<Operation>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Operation {
+    verb: String,
+    target: String,
+    paths: Vec<PathOnly>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Changes {
+    added: u64,
+    changed: u64,
+    deleted: u64,
+    paths: Vec<Change>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Change {
+    path: String,
+    path_hex: Option<String>,
+    change: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Restore {
+    verb: String,
+    restored_from: Short,
+    safety: Option<Short>,
+    counts: RestoreCounts,
+    left_alone: Vec<PathOnly>,
+    dry_run: bool,
+    paths: Vec<PathOnly>,
+    resumed: bool,
+    evicted: Vec<Evicted>,
+    plan: Option<Plan>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct RestoreCounts {
+    written: u64,
+    deleted: u64,
+    chmod: u64,
+    directories_made: u64,
+    directories_removed: u64,
+    unchanged: u64,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Plan {
+    write: Vec<PathOnly>,
+    chmod: Vec<PathOnly>,
+    delete: Vec<PathOnly>,
+    make_directories: Vec<PathOnly>,
+    remove_directories: Vec<PathOnly>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Prune {
+    evicted: Vec<Evicted>,
+    rows_removed: u64,
+    bytes_before: u64,
+    bytes_after: u64,
+    packs_before: u64,
+    packs_after: u64,
+    dry_run: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Evicted {
+    id: String,
+    short: String,
+    reason: String,
+    why: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Status {
+    root: String,
+    store: String,
+    manifest: String,
+    dir_hash: String,
+    base: String,
+    exists: bool,
+    checkpoints: u64,
+    pinned: u64,
+    safety: u64,
+    damaged: u64,
+    store_bytes: u64,
+    latest: Option<Row>,
+    drift: Option<Drift>,
+    pending: Option<serde_json::Value>,
+    over_keep: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Drift {
+    added: u64,
+    changed: u64,
+    deleted: u64,
+}
+
+/// Parses the document of a successful command and checks its schema and its frame.
+#[track_caller]
+fn pinned<D: DeserializeOwned>(command: &str, run: &Run) -> D {
+    let document = run.json();
+    assert_eq!(document["schema"], format!("checkpoint.{command}/1"), "{run}");
+    assert_eq!(run.stdout.trim_end_matches('\n').lines().count(), run.stdout.lines().count(), "{run}");
+    let done: Done<D> = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{command}: {error}\n{run}"));
+    done.data
+}
+
+fn names(paths: &[PathOnly]) -> Vec<&str> {
+    paths.iter().map(|one| one.path.as_str()).collect()
+}
+
+fn rfc3339_utc(time: &str) -> bool {
+    time.ends_with('Z') && chrono::DateTime::parse_from_rfc3339(time).is_ok()
+}
+
+fn full_of_everything() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write(".gitignore", "*.log\n").write("x.log", "1").write(".env", "K=1").fifo("pipe");
+    sandbox.write("dist/out", "1").mkdir("empty");
+    let id = sandbox.create("first");
+    sandbox.write("a", "2").write("b", "1");
+    (sandbox, id)
+}
+
+#[test]
+fn create_has_exactly_these_fields() {
+    let (sandbox, _) = full_of_everything();
+    let run = sandbox.run(&["create", "--json", "--reason", "second"]).success();
+    let create: Create = pinned("create", &run);
+    assert_eq!((create.id.len(), create.short.len()), (40, 8));
+    assert!(create.id.starts_with(&create.short) && rfc3339_utc(&create.time), "{create:?}");
+    assert_eq!((create.sequence, create.coverage.as_str()), (2, "complete"));
+    assert_ne!(create.kind, "safety");
+    assert_eq!(names(&create.left_out.secrets), [".env"]);
+    assert_eq!(names(&create.left_out.directories), ["dist"]);
+    assert_eq!((create.left_out.files, create.left_out.by_rule.len()), (1, 2));
+}
+
+#[test]
+fn list_and_show_have_exactly_these_fields() {
+    let (sandbox, id) = full_of_everything();
+    let list: List = pinned("list", &sandbox.run(&["list", "--json"]).success());
+    assert_eq!(list.checkpoints.len(), 1);
+    let show: Show = pinned("show", &sandbox.run(&["show", &id, "--json"]).success());
+    assert_eq!((show.checkpoint.tree.len(), show.uncaptured.len()), (40, 1));
+    assert!(rfc3339_utc(&show.checkpoint.time));
+}
+
+#[test]
+fn restore_undo_and_redo_have_exactly_these_fields() {
+    let (sandbox, id) = full_of_everything();
+    let dry: Restore = pinned("restore", &sandbox.run(&["restore", &id, "--dry-run", "--json"]).success());
+    assert!(dry.plan.is_some() && dry.safety.is_none() && dry.dry_run);
+    let done: Restore = pinned("restore", &sandbox.run(&["restore", &id, "--yes", "--json"]).success());
+    assert!(done.plan.is_none() && done.safety.is_some() && !done.dry_run);
+    assert_eq!((done.counts.written, done.counts.deleted), (1, 1));
+    for verb in ["undo", "redo"] {
+        let _: Restore = pinned(verb, &sandbox.run(&[verb, "--yes", "--json"]).success());
+    }
+    let one: Restore = pinned("restore", &sandbox.run(&["restore", &id, "a", "--yes", "--json"]).success());
+    assert_eq!(names(&one.paths), ["a"]);
+    let shown: Show = pinned("show", &sandbox.run(&["show", &sandbox.listed_ids()[0], "--json"]).success());
+    assert!(shown.checkpoint.operation.is_some_and(|operation| names(&operation.paths) == ["a"]));
+}
+
+#[test]
+fn prune_and_status_have_exactly_these_fields() {
+    let (sandbox, _) = full_of_everything();
+    sandbox.create("second");
+    let status: Status = pinned("status", &sandbox.run(&["status", "--json"]).success());
+    assert_eq!((status.checkpoints, status.over_keep), (2, false));
+    let prune: Prune = pinned("prune", &sandbox.run(&["prune", "--keep", "1", "--json"]).success());
+    assert_eq!((prune.evicted.len(), prune.dry_run), (1, false));
+}
+
+#[test]
+fn a_failure_has_exactly_these_fields() {
+    let (sandbox, _) = full_of_everything();
+    for args in [&["show", "nothing", "--json"][..], &["restore", "first", "--json"], &["undo", "--yes", "--json"]] {
+        let run = sandbox.run(args);
+        let failed: Failed = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
+        assert_eq!(failed.schema, format!("checkpoint.{}/1", args[0]));
+        assert_eq!((failed.error.exit, failed.exit), (run.code, run.code));
+        assert!(!failed.error.message.is_empty() && failed.error.hint.is_some(), "{run}");
+    }
+}
+
+#[test]
+fn wrong_usage_with_json_is_a_document_too() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["create", "--reason", "", "--json"]).code(2);
+    assert_eq!(run.error_code(), "usage");
+    let run = sandbox.run(&["create", "--no-such-flag", "--json"]).code(2);
+    assert_eq!(run.error_code(), "usage");
+}
+
+#[test]
+fn a_name_that_is_not_utf_8_has_a_lossless_second_field() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let sandbox = Sandbox::new();
+    sandbox.write(std::ffi::OsStr::from_bytes(b"caf\xe9|\n"), "1");
+    let id = sandbox.create("raw");
+    let run = sandbox.run(&["show", &id, "--json"]).success();
+    let change = &run.data()["changes"]["paths"][0];
+    assert_eq!(change["path_hex"], "636166e97c0a");
+    assert_eq!(change["path"], "caf\\xe9|\\x0a");
+    sandbox.write("plain", "1");
+    let change =
+        sandbox.run(&["show", &sandbox.create("plain"), "--json"]).success().data()["changes"]["paths"][0].clone();
+    assert_eq!(change.get("path_hex"), None);
+}

@@ -1,0 +1,150 @@
+//! The walls of the house, checked on the source itself: who may import whom, and which file is the door to which crate.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::source::{self, SourceFile};
+
+/// Each module of the top level, and what it may import from the others.
+const LAYERS: [(&str, &[&str]); 9] = [
+    ("model", &[]),
+    ("error", &["model"]),
+    ("config", &["model", "error"]),
+    ("store", &["model", "error"]),
+    ("worktree", &["model", "error"]),
+    ("ops", &["model", "error", "config", "store", "worktree"]),
+    ("view", &["model", "error", "ops"]),
+    ("cli", &["ops", "view", "config", "model", "error"]),
+    ("main", &["cli"]),
+];
+
+/// Each outside crate, and the beginnings of the paths of the files that may name it.
+const DOORS: [(&str, &[&str]); 18] = [
+    ("anyhow", &["error", "store", "worktree"]),
+    ("chrono", &["model/time", "view/"]),
+    ("clap", &["cli/args"]),
+    ("directories", &["config"]),
+    ("flate2", &["store/deflate"]),
+    ("git2", &["store/objects"]),
+    ("hex", &["model/object_id", "model/rel_path", "store/layout"]),
+    ("libdeflater", &["store/deflate"]),
+    ("rustix", &["worktree/sys/unix", "store/lock", "store/durable", "store/guard"]),
+    ("serde", &["config", "view/json"]),
+    ("serde_json", &["view/json"]),
+    ("sha1", &["store/hash"]),
+    ("sha1_checked", &["store/hash"]),
+    ("sha2", &["store/layout"]),
+    ("signal_hook", &["cli/signals"]),
+    ("toml", &["config"]),
+    ("walkdir", &["worktree/sys/portable", "store/usage"]),
+    ("xxhash_rust", &["store/stat_cache", "store/journal"]),
+];
+
+fn imports(file: &SourceFile) -> BTreeSet<String> {
+    let head = if file.module() == "main" { "checkpoint::" } else { "crate::" };
+    source::heads_after(&file.code, head)
+}
+
+#[test]
+fn every_module_imports_only_what_lies_below_it() {
+    let mut breaches = Vec::new();
+    for file in source::files() {
+        let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == file.module()) else {
+            if file.module() != "lib" {
+                breaches.push(format!("{}: the module {} is in no layer", file.name, file.module()));
+            }
+            continue;
+        };
+        for import in imports(&file) {
+            if import != file.module() && !allowed.contains(&import.as_str()) {
+                breaches.push(format!("{}: imports {import}", file.name));
+            }
+        }
+    }
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
+fn no_two_modules_import_each_other_around_a_circle() {
+    let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in source::files() {
+        let mut imported = imports(&file);
+        imported.remove(file.module());
+        edges.entry(file.module().to_owned()).or_default().extend(imported);
+    }
+    // Whatever imports nothing that is left is taken away; a circle is what cannot be taken away.
+    while let Some(free) =
+        edges.iter().find(|(_, to)| to.iter().all(|one| !edges.contains_key(one))).map(|(m, _)| m.clone())
+    {
+        edges.remove(&free);
+    }
+    assert!(edges.is_empty(), "these modules import each other: {edges:?}");
+}
+
+#[test]
+fn each_outside_crate_is_named_only_at_its_door() {
+    let mut breaches = Vec::new();
+    for file in source::files() {
+        for (outside, doors) in DOORS {
+            if source::names_crate(&file.code, outside) && !doors.iter().any(|door| file.name.starts_with(door)) {
+                breaches.push(format!("{}: names {outside}, whose doors are {doors:?}", file.name));
+            }
+        }
+    }
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
+fn every_dependency_has_a_door_and_every_door_a_dependency() {
+    let manifest = std::fs::read_to_string(source::package().join("Cargo.toml")).expect("the manifest can be read");
+    let sections = ["[dependencies]", "[target.'cfg(unix)'.dependencies]"];
+    let mut inside = false;
+    let mut named = BTreeSet::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = sections.contains(&line);
+        } else if let (true, Some((name, _))) = (inside, line.split_once('=')) {
+            named.insert(name.trim().split('.').next().unwrap_or_default().replace('-', "_"));
+        }
+    }
+    assert_eq!(named, DOORS.iter().map(|(name, _)| (*name).to_owned()).collect());
+}
+
+#[test]
+fn nothing_prints_but_the_printer() {
+    let breaches = source::lines_with(&["println!", "eprintln!", "print!", "eprint!", "dbg!"], "cli/printer.rs");
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
+fn nothing_unwraps_or_ends_the_process() {
+    let breaches = source::lines_with(&[".unwrap()", "todo!", "unimplemented!", "process::exit", "unsafe "], "");
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
+fn files_and_functions_stay_short_and_every_file_says_its_duty() {
+    let mut breaches = Vec::new();
+    for file in source::files() {
+        let lines = file.text.lines().count();
+        if lines > 500 {
+            breaches.push(format!("{}: {lines} lines", file.name));
+        }
+        if !file.text.starts_with("//!") {
+            breaches.push(format!("{}: does not begin with its duty", file.name));
+        }
+        for (name, lines) in source::functions(&file.code) {
+            if lines > 70 {
+                breaches.push(format!("{}: {name} has {lines} lines", file.name));
+            }
+        }
+    }
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
+fn the_clock_and_the_environment_are_read_in_cli_only() {
+    let reads = ["Utc::now", "Local::now", "SystemTime::now", "env::var", "env::current_dir", "env::args"];
+    let mut breaches = source::lines_with(&reads, "");
+    breaches.retain(|line| !line.starts_with("cli/"));
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}

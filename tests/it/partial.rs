@@ -1,0 +1,87 @@
+//! What cannot be read makes a checkpoint partial: still made, still listed, and a restore leaves it alone.
+
+use crate::bench::{Run, Sandbox, skipped};
+
+/// A program that takes the right to read everything away from root.
+const ORDINARY: [&str; 3] =
+    ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"];
+
+/// The wrapper under which permission bits count, or `None` with a printed line.
+fn wrapper(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
+    if !rustix::process::geteuid().is_root() {
+        return Some(&[]);
+    }
+    let closed = sandbox.home().join("closed");
+    sandbox.write(&closed, "x").chmod(&closed, 0);
+    let mut probe = std::process::Command::new(ORDINARY[0]);
+    probe.args(&ORDINARY[1..]).arg("/bin/cat").arg(&closed);
+    let denied = std::path::Path::new(ORDINARY[0]).is_file() && Run::of(probe).code != 0;
+    if !denied {
+        skipped("needs an ordinary user");
+    }
+    denied.then_some(&ORDINARY)
+}
+
+fn with_closed_things() -> Option<(Sandbox, &'static [&'static str])> {
+    let sandbox = Sandbox::new();
+    let wrapper = wrapper(&sandbox)?;
+    sandbox.write("open", "1").write("closed-file", "2").write("closed-dir/inside", "3");
+    sandbox.chmod("closed-file", 0).chmod("closed-dir", 0);
+    Some((sandbox, wrapper))
+}
+
+#[test]
+fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
+    let Some((sandbox, wrapper)) = with_closed_things() else { return };
+    let run = sandbox.run_under(wrapper, &["create", "--json"]).code(5);
+    let data = run.data();
+    assert_eq!((&data["coverage"], &data["created"]), (&"partial".into(), &true.into()));
+    let mut named: Vec<&str> =
+        data["uncaptured"].as_array().expect("a list").iter().filter_map(|one| one["path"].as_str()).collect();
+    named.sort_unstable();
+    assert_eq!(named, ["closed-dir", "closed-file"]);
+    assert_eq!(sandbox.listed()[0]["coverage"], "partial");
+}
+
+#[test]
+fn people_read_the_names_and_get_the_id() {
+    let Some((sandbox, wrapper)) = with_closed_things() else { return };
+    let run = sandbox.run_under(wrapper, &["create"]).code(5).stderr_has("closed-file").stderr_has("closed-dir");
+    assert_eq!(run.stdout.trim_end().len(), 8, "{run}");
+}
+
+#[test]
+fn a_restore_leaves_unreadable_things_alone() {
+    let Some((sandbox, wrapper)) = with_closed_things() else { return };
+    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755).remove("closed-file").remove("closed-dir");
+    let id = sandbox.create("without them");
+    sandbox.write("closed-file", "2").write("closed-dir/inside", "3").write("open", "changed");
+    sandbox.chmod("closed-file", 0).chmod("closed-dir", 0);
+    sandbox.run_under(wrapper, &["restore", &id, "--yes"]).success();
+    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+    let contents = ["open", "closed-file", "closed-dir/inside"].map(|name| sandbox.read(name));
+    assert_eq!(contents, ["1", "2", "3"]);
+}
+
+#[test]
+fn a_plan_over_something_unreadable_stops_before_any_change() {
+    let Some((sandbox, wrapper)) = with_closed_things() else { return };
+    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+    let id = sandbox.create("all of it");
+    sandbox.write("open", "changed").write("closed-file", "precious").chmod("closed-file", 0);
+    let run = sandbox.run_under(wrapper, &["restore", &id, "--yes", "--json"]).code(4);
+    assert_eq!(run.error_code(), "conflict");
+    assert!(run.stdout.contains("closed-file"), "{run}");
+    sandbox.chmod("closed-file", 0o644);
+    assert_eq!((sandbox.read("open"), sandbox.read("closed-file")), ("changed".into(), "precious".into()));
+}
+
+#[test]
+fn the_newest_complete_checkpoint_survives_a_partial_one() {
+    let Some((sandbox, wrapper)) = with_closed_things() else { return };
+    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+    let complete = sandbox.create("complete");
+    sandbox.write("open", "2").chmod("closed-file", 0);
+    sandbox.run_under(wrapper, &["create", "--reason", "partial", "--keep", "1"]).code(5);
+    assert!(sandbox.listed_ids().contains(&complete));
+}

@@ -1,0 +1,208 @@
+//! What rules leave out: `.gitignore` at every level, the store's own list, and what the user excludes.
+
+use std::collections::BTreeSet;
+
+use crate::bench::{Git, Sandbox};
+
+/// The paths that the first checkpoint of the sandbox captures, as `show` lists them.
+fn captured(sandbox: &Sandbox) -> BTreeSet<String> {
+    let data = sandbox.create_data(&["--reason", "rules"]);
+    let shown = sandbox.run(&["show", data["short"].as_str().expect("an id"), "--json"]).success().data();
+    let paths = shown["changes"]["paths"].as_array().expect("a list").clone();
+    paths.iter().map(|path| path["path"].as_str().expect("a path").to_owned()).collect()
+}
+
+#[track_caller]
+fn check(files: &[(&str, &str)], expected: &[&str]) {
+    let sandbox = Sandbox::new();
+    for (path, text) in files {
+        sandbox.write(path, text);
+    }
+    let expected: BTreeSet<String> = expected.iter().map(|path| (*path).to_owned()).collect();
+    assert_eq!(captured(&sandbox), expected);
+}
+
+#[test]
+fn gitignore_files_work_at_every_level_with_negation() {
+    check(
+        &[
+            (".gitignore", "*.log\n!keep.log\n/only-here\nlib/\n"),
+            ("a.log", ""),
+            ("keep.log", ""),
+            ("only-here", ""),
+            ("sub/only-here", ""),
+            ("sub/.gitignore", "!b.log\nlocal\n"),
+            ("sub/b.log", ""),
+            ("sub/local", ""),
+            ("sub/deep/local", ""),
+            ("lib/x", ""),
+            ("sub/lib/x", ""),
+            ("libfile", ""),
+        ],
+        &[".gitignore", "keep.log", "libfile", "sub/.gitignore", "sub/b.log", "sub/only-here"],
+    );
+}
+
+#[test]
+fn the_list_of_the_store_leaves_out_what_can_be_made_again() {
+    check(
+        &[
+            ("node_modules/p/index.js", ""),
+            ("sub/node_modules/p", ""),
+            ("__pycache__/x.pyc", ""),
+            ("venv/bin/python", ""),
+            (".venv/x", ""),
+            ("dist/out", ""),
+            ("build/out", ""),
+            (".next/x", ""),
+            ("m.pyc", ""),
+            (".DS_Store", ""),
+            ("builder/kept", ""),
+        ],
+        &["builder/kept"],
+    );
+}
+
+#[test]
+fn the_project_may_take_back_what_the_store_leaves_out() {
+    check(&[(".gitignore", "!dist/\n"), ("dist/out", "")], &[".gitignore", "dist/out"]);
+}
+
+#[test]
+fn the_list_of_the_store_can_be_edited() {
+    let sandbox = Sandbox::new();
+    sandbox.write("dist/out", "").write("own.tmp", "");
+    sandbox.create("first");
+    let list = sandbox.store().join(".gitignore");
+    std::fs::write(&list, "*.tmp\n").expect("the list can be written");
+    let counts = sandbox.create_data(&[])["counts"].clone();
+    assert_eq!((&counts["files"], &counts["added"], &counts["deleted"]), (&1.into(), &1.into(), &1.into()));
+    assert_eq!(std::fs::read_to_string(&list).expect("the list can be read"), "*.tmp\n", "the list is the user's");
+}
+
+#[test]
+fn excludes_come_from_the_user_and_from_the_project() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("exclude = [\"*.big\"]\n").write(".checkpoint.toml", "exclude = [\"scratch/\"]\n");
+    sandbox.write("x.big", "").write("scratch/x", "").write("kept", "");
+    assert_eq!(captured(&sandbox), BTreeSet::from([".checkpoint.toml".to_owned(), "kept".to_owned()]));
+}
+
+#[test]
+fn rules_above_the_root_and_of_the_repository_are_not_read() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.top().join(".gitignore"), "*\n").expect("a file can be written");
+    std::fs::create_dir_all(sandbox.path(".git/info")).expect("a directory can be made");
+    std::fs::write(sandbox.path(".git/info/exclude"), "*\n").expect("a file can be written");
+    sandbox.renew_watches();
+    sandbox.write("a", "1");
+    assert_eq!(captured(&sandbox), BTreeSet::from(["a".to_owned()]));
+}
+
+#[test]
+fn what_is_left_out_is_told_once_and_again_when_it_changes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("build/x", "").write("dist/x", "").write(".gitignore", "*.log\n");
+    for name in ["a.log", "b.log", "c.log"] {
+        sandbox.write(name, "");
+    }
+    sandbox.run(&["create"]).success().stderr_has("left out: build/ dist/ and 3 files");
+    let quiet = sandbox.write("a", "1").run(&["create"]).success();
+    assert!(!quiet.stderr.contains("left out"), "nothing new was left out\n{quiet}");
+    sandbox.write("d.log", "").run(&["create"]).success().stderr_has("and 4 files");
+}
+
+#[test]
+fn a_committed_path_is_captured_although_a_rule_covers_it() {
+    let sandbox = Sandbox::bare();
+    let Some(git) = Git::find(sandbox.root()) else { return };
+    sandbox.write(".gitignore", "*.gen\n").write("dist/index.js", "1").write("dist/other.js", "1").write("x.gen", "1");
+    git.run(&["init", "-q"]).success();
+    git.run(&["add", "-f", ".gitignore", "dist/index.js", "x.gen"]).success();
+    sandbox.watch(&sandbox.path(".git"));
+    assert_eq!(captured(&sandbox), [".gitignore", "dist/index.js", "x.gen"].map(str::to_owned).into());
+    let tree = sandbox.tree();
+    sandbox.write("dist/index.js", "2").remove("x.gen");
+    sandbox.restore("latest").success();
+    sandbox.tree().assert_is(&tree, "after the restore");
+}
+
+#[test]
+fn an_index_that_cannot_be_read_costs_one_warning() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path(".git/index"), "DIRC rubbish").expect("a file can be written");
+    sandbox.renew_watches();
+    sandbox.write("a", "1");
+    let run = sandbox.run(&["create", "--json"]).success();
+    assert_eq!(run.warning_codes().len(), 1, "{run}");
+}
+
+#[test]
+fn patterns_mean_what_git_means_by_them() {
+    let sandbox = Sandbox::bare();
+    let Some(git) = Git::find(sandbox.root()) else { return };
+    let rules = "# comment\n\\#hash\n*.o\n!important.o\n/root-only\ndir/\na/**/z\n**/any\nq?x\n[a-c]at\n\\!bang\ntrail \n\
+                 kept\\ \nfoo/*\n!foo/bar/\n*.cr\r\nlast/**\nx/y\n[!q]not\n**\\/weird\n";
+    sandbox.write(".gitignore", rules);
+    for path in [
+        "#hash",
+        "m.o",
+        "important.o",
+        "root-only",
+        "s/root-only",
+        "dir/f",
+        "s/dir/f",
+        "filedir",
+        "a/z",
+        "a/b/c/z",
+        "s/any",
+        "any",
+        "qax",
+        "qx",
+        "bat",
+        "dat",
+        "!bang",
+        "trail",
+        "kept ",
+        "kept",
+        "foo/f",
+        "foo/bar/g",
+        "n.cr",
+        "n.cr\r",
+        "last/p/q",
+        "x/y",
+        "s/x/y",
+        "not",
+        "anot",
+        "qnot",
+        "weird",
+    ] {
+        sandbox.write(path, "");
+    }
+    git.run(&["init", "-q"]).success();
+    let paths: BTreeSet<String> = sandbox
+        .tree()
+        .nodes
+        .iter()
+        .filter(|(_, node)| !node.is_dir())
+        .map(|(path, _)| String::from_utf8(path.clone()).expect("plain names"))
+        .collect();
+    let input = paths.iter().fold(Vec::new(), |input, path| [&input, path.as_bytes(), b"\0"].concat());
+    let mut check = git.command(&["check-ignore", "--no-index", "-z", "--stdin"]);
+    let listed = sandbox.top().join("paths");
+    std::fs::write(&listed, input).expect("a file can be written");
+    check.stdin(std::fs::File::open(&listed).expect("a file can be opened"));
+    let ignored = String::from_utf8(check.output().expect("git ends").stdout).expect("plain names");
+    let ignored: BTreeSet<String> = ignored.split_terminator('\0').map(str::to_owned).collect();
+    sandbox.watch(&sandbox.path(".git"));
+    let expected: BTreeSet<String> = paths.difference(&ignored).cloned().collect();
+    assert_eq!(captured(&sandbox), expected);
+}
+
+#[test]
+fn an_ignore_file_that_is_a_link_is_not_followed() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.top().join("rules"), "*\n").expect("a file can be written");
+    sandbox.symlink(".gitignore", "../rules").write("a", "1");
+    assert_eq!(captured(&sandbox), [".gitignore", "a"].map(str::to_owned).into());
+}

@@ -1,0 +1,109 @@
+//! `undo` and `redo`: any number of steps back and forth, later edits included.
+
+use crate::bench::Sandbox;
+
+fn step(sandbox: &Sandbox, content: &str) -> String {
+    sandbox.write("a", content);
+    sandbox.create(content)
+}
+
+#[test]
+fn undo_gives_back_the_state_before_the_restore() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two").write("new", "n").mkdir("empty");
+    let before = sandbox.tree();
+    sandbox.restore(&one).success();
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&before, "after undo");
+}
+
+#[test]
+fn undo_and_redo_walk_any_number_of_steps() {
+    let sandbox = Sandbox::new();
+    let ids = ["one", "two", "three"].map(|content| step(&sandbox, content));
+    sandbox.write("a", "four");
+    for id in &ids {
+        sandbox.restore(id).success();
+    }
+    let seen = |run: crate::bench::Run| {
+        run.success();
+        sandbox.read("a")
+    };
+    assert_eq!([(); 3].map(|()| seen(sandbox.undo())), ["two", "one", "four"]);
+    assert_eq!([(); 3].map(|()| seen(sandbox.redo())), ["one", "two", "three"]);
+    assert_eq!(seen(sandbox.undo()), "two");
+}
+
+#[test]
+fn with_nothing_to_take_back_both_are_exit_3() {
+    let sandbox = Sandbox::new();
+    for verb in ["undo", "redo"] {
+        assert_eq!(sandbox.run(&[verb, "--yes", "--json"]).code(3).error_code(), "no_store");
+    }
+    let one = step(&sandbox, "one");
+    for verb in ["undo", "redo"] {
+        assert_eq!(sandbox.run(&[verb, "--yes", "--json"]).code(3).error_code(), "nothing_to_take_back");
+    }
+    sandbox.restore(&one).success();
+    sandbox.redo().code(3);
+    sandbox.undo().success();
+    sandbox.undo().code(3);
+}
+
+#[test]
+fn a_new_restore_ends_what_could_be_redone_but_a_create_does_not() {
+    let sandbox = Sandbox::new();
+    let (one, two) = (step(&sandbox, "one"), step(&sandbox, "two"));
+    sandbox.restore(&one).success();
+    sandbox.undo().success();
+    step(&sandbox, "three");
+    sandbox.redo().success();
+    assert_eq!(sandbox.read("a"), "one");
+    sandbox.undo().success();
+    sandbox.restore(&two).success();
+    sandbox.redo().code(3);
+}
+
+#[test]
+fn undo_needs_consent_and_shows_a_plan() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two");
+    sandbox.restore(&one).success();
+    sandbox.watch(sandbox.root());
+    assert_eq!(sandbox.run(&["undo", "--json"]).code(4).error_code(), "consent_needed");
+    let data = sandbox.run(&["undo", "--dry-run", "--json"]).success().data();
+    assert_eq!(data["dry_run"], true);
+}
+
+#[test]
+fn the_stack_survives_the_loss_of_our_own_folder() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two");
+    sandbox.restore(&one).success();
+    std::fs::remove_dir_all(sandbox.store().join("checkpoint")).expect("our folder can be removed");
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("a"), "two");
+    std::fs::remove_dir_all(sandbox.store().join("checkpoint")).expect("our folder can be removed");
+    sandbox.redo().success();
+    assert_eq!(sandbox.read("a"), "one");
+}
+
+#[test]
+fn undo_and_redo_record_what_they_belong_to() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two");
+    sandbox.restore(&one).success();
+    sandbox.undo().success();
+    sandbox.redo().success();
+    let verbs: Vec<String> = sandbox
+        .listed_ids()
+        .iter()
+        .take(3)
+        .map(|id| sandbox.shown(id)["operation"]["verb"].as_str().unwrap_or("none").to_owned())
+        .collect();
+    assert_eq!(verbs, ["redo", "undo", "restore"]);
+}
