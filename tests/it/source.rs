@@ -10,6 +10,7 @@ pub struct SourceFile {
     pub name: String,
     pub text: String,
     /// The text before the first `#[cfg(test)]`, without comments and without what stands in strings; same lines.
+    /// Nothing for a file of tests.
     pub code: String,
 }
 
@@ -37,7 +38,8 @@ pub fn files() -> Vec<SourceFile> {
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).expect("the source can be read");
         let name = path.strip_prefix(&src).expect("below src").display().to_string();
-        let code = strip(text.split("#[cfg(test)]").next().unwrap_or(&text));
+        let is_test = name.ends_with("tests.rs");
+        let code = if is_test { String::new() } else { strip(text.split("#[cfg(test)]").next().unwrap_or(&text)) };
         SourceFile { name, text, code }
     };
     paths.iter().map(read).collect()

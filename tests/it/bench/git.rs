@@ -146,3 +146,15 @@ impl Git {
         files.iter().map(one).collect()
     }
 }
+
+#[test]
+fn the_tree_handed_over_by_name_is_the_one_that_git_adds() {
+    let sandbox = super::Sandbox::bare();
+    let Some(git) = Git::find(sandbox.root()) else { return };
+    sandbox.write("a", "1\r\n").write("d/b", "2").write("d.c", "3").symlink("link", "d/b").write("new\nline", "4");
+    sandbox.write("run", "x").chmod("run", 0o755).write("ünï", "5");
+    let by_name = git.write_tree_of(sandbox.root(), &sandbox.top().join("scratch"));
+    git.run(&["init", "-q"]).success();
+    git.run(&["add", "-A"]).success();
+    assert_eq!(git.output(&["write-tree"]), by_name);
+}
