@@ -73,7 +73,7 @@ const USER_KEYS: [&str; 7] =
 /// Keys that a project may set: it may leave out more and keep more, nothing else.
 const PROJECT_KEYS: [&str; 2] = ["exclude", "keep"];
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 struct FileSettings {
     keep: Option<u64>,
     dedup_window: Option<Amount>,
@@ -82,6 +82,26 @@ struct FileSettings {
     exclude: Option<Vec<String>>,
     sensitive_allow: Option<Vec<String>>,
     auto_prune: Option<bool>,
+}
+
+impl FileSettings {
+    fn of(mut table: toml::Table, file: &Path) -> Result<Self> {
+        Ok(Self {
+            keep: take(&mut table, "keep", file)?,
+            dedup_window: take(&mut table, "dedup_window", file)?,
+            max_files: take(&mut table, "max_files", file)?,
+            max_file_size: take(&mut table, "max_file_size", file)?,
+            exclude: take(&mut table, "exclude", file)?,
+            sensitive_allow: take(&mut table, "sensitive_allow", file)?,
+            auto_prune: take(&mut table, "auto_prune", file)?,
+        })
+    }
+}
+
+/// One value, so that a failure can name its key.
+fn take<'de, T: Deserialize<'de>>(table: &mut toml::Table, key: &str, file: &Path) -> Result<Option<T>> {
+    let value = table.remove(key).map(toml::Value::try_into).transpose();
+    value.map_err(|e: toml::de::Error| bad(file, &format!("{key}: {}", first_line(&e))))
 }
 
 /// A number, or a number with its unit.
@@ -213,7 +233,7 @@ fn read(file: &Path, known: &[&str], remarks: &mut Vec<Remark>) -> Result<Option
         };
         remarks.push(Remark { file: file.to_path_buf(), text });
     }
-    table.try_into().map(Some).map_err(|e: toml::de::Error| bad(file, &first_line(&e)))
+    FileSettings::of(table, file).map(Some)
 }
 
 fn first_line(e: &toml::de::Error) -> String {

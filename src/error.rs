@@ -116,6 +116,11 @@ impl Error {
         move |source| Error::Io { action, path: path.to_path_buf(), source }
     }
 
+    /// A failure that nobody branches on, in words.
+    pub fn unexpected(what: String) -> Self {
+        Self::Unexpected(anyhow::Error::msg(what))
+    }
+
     /// The stable word for this failure in JSON.
     pub fn code(&self) -> &'static str {
         match self {

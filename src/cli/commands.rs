@@ -37,7 +37,8 @@ impl Rim<'_> {
     }
 
     fn tell_no_store(&self, context: &Context) {
-        self.printer.talk(&human::no_store(context.root.path()));
+        let hint = context.no_store().hint().unwrap_or_default();
+        self.printer.talk(&human::no_store(context.root.path(), &hint));
     }
 }
 

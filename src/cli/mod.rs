@@ -19,7 +19,7 @@ pub mod printer;
 pub mod prompt;
 pub mod signals;
 
-use args::{Cli, Command};
+use args::{Cli, Command, Refusal};
 use printer::Printer;
 use prompt::Prompt;
 
@@ -28,7 +28,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let cli = match args::parse(args.iter().cloned()) {
         Ok(cli) => cli,
-        Err(error) => return ExitCode::from(refuse(&args, &error)),
+        Err(refusal) => return ExitCode::from(refuse(&args, &refusal)),
     };
     let environment = environment::read();
     let printer = Printer::new(&cli.global, environment.no_color);
@@ -97,8 +97,7 @@ fn report(printer: &Printer, command: &str, error: &Error) -> u8 {
 }
 
 /// Help and version are answers; anything else that clap says is wrong usage.
-fn refuse(args: &[OsString], error: &clap::Error) -> u8 {
-    let refusal = args::refusal(error, false);
+fn refuse(args: &[OsString], refusal: &Refusal) -> u8 {
     if !refusal.is_failure {
         printer::to_stdout(&refusal.text);
         return exit_code::DONE;

@@ -33,6 +33,11 @@ impl Interrupt {
         Shield(Arc::clone(&self.unshielded))
     }
 
+    /// Asks to stop, as a signal would.
+    pub fn set(&self, signal: usize) {
+        self.flag.store(signal, Ordering::SeqCst);
+    }
+
     /// # Errors
     /// The number of the signal that asks to stop.
     pub fn check(&self) -> Result<(), i32> {

@@ -205,7 +205,7 @@ fn note(uncaptured: &mut Vec<Uncaptured>, item: Uncaptured) {
 }
 
 fn put_tree(sink: &mut Sink<'_, '_>, known: &HashSet<ObjectId>, bytes: &[u8]) -> Result<ObjectId> {
-    let id = hash_object(ObjectKind::Tree, bytes).map_err(|e| Error::Unexpected(anyhow::anyhow!("{e}")))?;
+    let id = hash_object(ObjectKind::Tree, bytes).map_err(|e| Error::unexpected(e.to_string()))?;
     if let Sink::Pack(pack) = sink
         && !known.contains(&id)
     {
@@ -249,7 +249,7 @@ fn hash_stream(len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId,
         match reader.read(&mut buffer) {
             Ok(0) => return hasher.finish().map_err(|_| SinkError::Collision),
             Ok(read) => hasher.update(&buffer[..read]),
-            Err(e) => return Err(SinkError::Failed(Error::Unexpected(e.into()))),
+            Err(e) => return Err(SinkError::Failed(Error::unexpected(format!("cannot read to the end: {e}")))),
         }
     }
 }

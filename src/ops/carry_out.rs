@@ -13,7 +13,7 @@ use crate::ops::context::Context;
 use crate::ops::target::Target;
 use crate::store::Store;
 use crate::store::hash::{ObjectHasher, ObjectKind};
-use crate::store::journal::Journal;
+use crate::store::journal::{Journal, Stage as JournalStage};
 use crate::store::locked::LockedStore;
 use crate::store::object_error::ObjectError;
 use crate::worktree::apply::{Applied, ApplyError, apply};
@@ -62,9 +62,11 @@ pub fn carry_out(
     };
     verify_written(errand, &applied, &sizes)?;
     applied.sync()?;
-    locked.remove_journal()?;
+    // What waits in the staging directory goes only after the journal says that nobody will ask for it.
+    locked.write_journal(&Journal { stage: JournalStage::Finished, ..journal.clone() })?;
     let left_alone = applied.left_alone().to_vec();
     applied.discard()?;
+    locked.remove_journal()?;
     Ok(left_alone)
 }
 
@@ -86,13 +88,13 @@ fn give_up(
     });
     match cleared {
         Ok(()) => error,
-        Err(later) => Error::Unexpected(anyhow::anyhow!("{error}; and then: {later}")),
+        Err(later) => Error::unexpected(format!("{error}; and then: {later}")),
     }
 }
 
 fn half_done(error: &Error, problems: &[crate::error::Obstacle]) -> Error {
     let named: Vec<String> = problems.iter().map(|p| format!("{} ({})", p.path, p.why)).collect();
-    Error::Unexpected(anyhow::anyhow!(
+    Error::unexpected(format!(
         "{error}; it could not be taken back at {}; 'checkpoint restore --resume' finishes the restore, \
          'checkpoint undo' takes it back",
         named.join(", ")
@@ -191,7 +193,7 @@ fn verify_written(errand: &Errand<'_>, applied: &Applied<'_>, sizes: &BTreeMap<R
         let Some(size_bytes) = sizes.get(path).copied() else { continue };
         let expected = Entry { size_bytes, ..*entry };
         if !verify::check(errand.worktree, path, &expected, &hash_of)? {
-            return Err(Error::Unexpected(anyhow::anyhow!(
+            return Err(Error::unexpected(format!(
                 "{path} is not what was written; 'checkpoint restore --resume' finishes the restore, \
                  'checkpoint undo' takes it back"
             )));
@@ -205,10 +207,10 @@ fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
     let mut buffer = vec![0; 256 << 10];
     loop {
         match reader.read(&mut buffer) {
-            Ok(0) => return hasher.finish().map_err(|e| Error::Unexpected(anyhow::Error::new(e))),
+            Ok(0) => return hasher.finish().map_err(|e| Error::unexpected(e.to_string())),
             Ok(read) => hasher.update(&buffer[..read]),
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(Error::Unexpected(anyhow::Error::new(e).context("cannot read a restored file back"))),
+            Err(e) => return Err(Error::unexpected(format!("cannot read a restored file back: {e}"))),
         }
     }
 }

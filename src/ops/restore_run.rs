@@ -83,7 +83,7 @@ fn look(context: &Context, store: &Store, request: &Request, sink: Sink<'_, '_>)
         also.extend(files_of(store, pending.safety())?);
     }
     let also: Vec<RelPath> = also.into_iter().collect();
-    let make_room = target.dirs_to_make_room_for();
+    let make_room = target.dirs_to_look_at();
     let options = CaptureOptions { also: &also, make_room: &make_room, limit_files: None, include_sensitive: &[] };
     let captured = present_state(context, store, target, &options, sink)?;
     let snapshot = Snapshot::from(&captured.listing);
@@ -108,7 +108,7 @@ fn present_state(
     let worktree = WorkTree::open(context.root.path())?;
     match capture(context, Some(store), &worktree, options, sink)? {
         CaptureOutcome::Done(captured) => Ok(*captured),
-        CaptureOutcome::OverLimit { .. } => Err(Error::Unexpected(anyhow::anyhow!("a limit was met that was not set"))),
+        CaptureOutcome::OverLimit { .. } => Err(Error::unexpected("a limit was met that was not set".to_owned())),
     }
 }
 
@@ -182,7 +182,8 @@ fn change(
     let keep = common.keep.unwrap_or(context.settings.keep);
     let evicted = create::settle(context, &mut session.locked, keep, None, &present.captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, warnings, false);
-    (outcome.safety, outcome.left_alone, outcome.evicted) = (Some(safety), left_alone, evicted);
+    (outcome.safety, outcome.evicted) = (Some(safety), evicted);
+    outcome.left_alone.extend(left_alone);
     Ok(outcome)
 }
 

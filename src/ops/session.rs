@@ -63,9 +63,9 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     warnings.extend(locked.inventory().damaged.iter().map(Warning::from));
     let journal = locked.journal()?;
     if let JournalState::Open(journal) = &journal
-        && journal.stage == Stage::Preparing
+        && journal.stage != Stage::Applying
     {
-        clear_preparing(context, &mut locked, journal)?;
+        clear_away(context, &mut locked, journal)?;
         return Ok(Session { locked, pending: None, warnings });
     }
     let pending = pending(journal, &locked.inventory().checkpoints);
@@ -76,7 +76,7 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
 /// What a reader sees of an interrupted restore.
 pub fn look(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>> {
     Ok(match store.journal()? {
-        JournalState::Open(journal) if journal.stage == Stage::Preparing => None,
+        JournalState::Open(journal) if journal.stage != Stage::Applying => None,
         state => pending(state, checkpoints),
     })
 }
@@ -92,11 +92,14 @@ fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pending>
     }
 }
 
-/// Nothing of the user's was changed yet: the staging directory and the safety checkpoint are of no use to anybody.
-fn clear_preparing(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
+/// Nothing of the user's was changed yet, or all of it was: the staging directory is of no use to anybody, and in the
+/// first case the safety checkpoint neither.
+fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
     if context.root.exists() {
         StageDir::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;
     }
-    locked.drop_checkpoints(&[journal.safety])?;
+    if journal.stage == Stage::Preparing {
+        locked.drop_checkpoints(&[journal.safety])?;
+    }
     locked.remove_journal()
 }

@@ -45,8 +45,9 @@ impl Target {
         self.snapshot.files.keys().chain(self.successor.files.keys()).cloned().collect()
     }
 
-    pub fn dirs_to_make_room_for(&self) -> Vec<RelPath> {
-        self.snapshot.dirs.keys().filter(|path| !path.is_root()).cloned().collect()
+    /// The same for directories; a file that stands in the place of one is looked at too.
+    pub fn dirs_to_look_at(&self) -> Vec<RelPath> {
+        self.snapshot.dirs.keys().chain(self.successor.dirs.keys()).cloned().collect()
     }
 
     /// Whether this state has something at a path, or below it.

@@ -22,6 +22,22 @@ pub enum Stage {
     Preparing,
     /// Changes may have begun.
     Applying,
+    /// All changes are made and durable; only the staging directory may still be there.
+    Finished,
+}
+
+impl Stage {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Preparing => "preparing",
+            Self::Applying => "applying",
+            Self::Finished => "finished",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Preparing, Self::Applying, Self::Finished].into_iter().find(|stage| stage.word() == word)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,9 +85,9 @@ pub fn remove(layout: &Layout) -> Result<()> {
 }
 
 fn render(journal: &Journal) -> String {
-    let stage = if journal.stage == Stage::Preparing { "preparing" } else { "applying" };
     let mut text = format!(
-        "{FIRST_LINE}\nstage {stage}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
+        "{FIRST_LINE}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
+        journal.stage.word(),
         journal.verb.word(),
         journal.target,
         journal.safety,
@@ -108,11 +124,7 @@ fn parse(bytes: &[u8]) -> Option<Journal> {
     let paths = body.lines().filter_map(|line| line.strip_prefix("path "));
     let paths = paths.map(|path| RelPath::new(&percent_decode(path)?).ok()).collect::<Option<_>>()?;
     Some(Journal {
-        stage: match value("stage")? {
-            "preparing" => Stage::Preparing,
-            "applying" => Stage::Applying,
-            _ => return None,
-        },
+        stage: Stage::from_word(value("stage")?)?,
         verb: Verb::from_word(value("verb")?)?,
         target: ObjectId::from_hex(value("target")?)?,
         safety: ObjectId::from_hex(value("safety")?)?,

@@ -10,10 +10,12 @@ use crate::model::message;
 use crate::model::object_id::ObjectId;
 use crate::store::commit_codec;
 use crate::store::description;
+use crate::store::directories;
 use crate::store::durable;
 use crate::store::hash::ObjectKind;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, Journal, JournalState};
+use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::pack_writer::PackWriter;
 use crate::store::recover::{self, Recovery};
@@ -36,14 +38,10 @@ impl<'s> LockedStore<'s> {
     /// Waits for the lock, heals what is derived or constant, and reads the list of checkpoints.
     pub(super) fn acquire(store: &'s Store, wait: Duration, holder: &str) -> Result<Self> {
         let layout = store.layout();
+        refuse_newer(layout)?;
+        directories::create_private(&layout.own())?;
         let lock = lock::acquire(&layout.lock(), wait, holder)?;
-        match description::format_of(layout) {
-            Some(found) if found > description::FORMAT => {
-                let supported = description::FORMAT;
-                return Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported });
-            }
-            _ => {}
-        }
+        refuse_newer(layout)?;
         skeleton::heal(layout)?;
         refs::unpack(layout)?;
         let mut inventory = Inventory::read(layout, store.objects())?;
@@ -202,6 +200,17 @@ impl<'s> LockedStore<'s> {
 
     pub fn remove_journal(&self) -> Result<()> {
         journal::remove(self.store.layout())
+    }
+}
+
+/// In a store of a newer format not even the lock is ours to touch.
+fn refuse_newer(layout: &Layout) -> Result<()> {
+    match description::format_of(layout) {
+        Some(found) if found > description::FORMAT => {
+            let supported = description::FORMAT;
+            Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -293,34 +293,41 @@ impl Objects {
     }
 
     fn foreign_header(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, u64)> {
+        self.foreign(id, failure, |kind, content| Ok((kind, content.len() as u64)))
+    }
+
+    fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(ObjectKind, Vec<u8>)> {
+        self.foreign(id, failure, |kind, content| {
+            let kind = kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?;
+            if let Err(ReadError::Damaged(why)) = check_structure_size(kind, content.len() as u64) {
+                return Err(corrupt(id, why));
+            }
+            match hash_object(kind, content) {
+                Ok(found) if found == *id => Ok((kind, content.to_vec())),
+                Ok(found) => Err(corrupt(id, format!("its content hashes to {found}"))),
+                Err(collision) => Err(corrupt(id, collision.to_string())),
+            }
+        })
+    }
+
+    /// Reads an object through libgit2, whole: its header alone is not asked for, because of a damaged one the
+    /// binding makes a panic.
+    fn foreign<T>(
+        &self,
+        id: &ObjectId,
+        failure: Option<ObjectError>,
+        take: impl FnOnce(Option<ObjectKind>, &[u8]) -> ObjectResult<T>,
+    ) -> ObjectResult<T> {
         let missing = || ObjectError::Missing(*id);
         let (Some(odb), Ok(oid)) = (self.odb(), git2::Oid::from_bytes(id.as_bytes())) else {
             let why = "libgit2, which it needs, cannot open a store whose path is not UTF-8";
             let unread = || if self.holds(id) { corrupt(id, why) } else { missing() };
             return Err(failure.unwrap_or_else(unread));
         };
-        match odb.read_header(oid) {
-            Ok((size, kind)) => Ok((known_kind(kind), size as u64)),
+        match odb.read(oid) {
+            Ok(object) => take(known_kind(object.kind()), object.data()),
             Err(cause) if cause.code() == git2::ErrorCode::NotFound => Err(failure.unwrap_or_else(missing)),
             Err(cause) => Err(failure.unwrap_or_else(|| corrupt(id, cause.message()))),
-        }
-    }
-
-    fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(ObjectKind, Vec<u8>)> {
-        let (kind, size) = self.foreign_header(id, failure)?;
-        let kind = kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?;
-        if let Err(ReadError::Damaged(why)) = check_structure_size(kind, size) {
-            return Err(corrupt(id, why));
-        }
-        let (Some(odb), Ok(oid)) = (self.odb(), git2::Oid::from_bytes(id.as_bytes())) else {
-            return Err(ObjectError::Missing(*id));
-        };
-        let object = odb.read(oid).map_err(|cause| corrupt(id, cause.message()))?;
-        let content = object.data().to_vec();
-        match hash_object(kind, &content) {
-            Ok(found) if found == *id => Ok((kind, content)),
-            Ok(found) => Err(corrupt(id, format!("its content hashes to {found}"))),
-            Err(collision) => Err(corrupt(id, collision.to_string())),
         }
     }
 }

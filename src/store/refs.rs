@@ -75,6 +75,7 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
 }
 
 pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
+    directories::create_private(&layout.refs().join(family.folder()))?;
     durable::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
 }
 

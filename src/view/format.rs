@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn sizes_have_a_unit_and_one_digit_behind_the_point() {
         for (bytes, shown) in
-            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (12_897_485, "12.3 MiB"), (u64::MAX, "16384.0 PiB")]
+            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (12_897_485, "12.3 MiB"), (u64::MAX, "16383.9 PiB")]
         {
             assert_eq!(size(bytes), shown);
         }

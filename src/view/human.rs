@@ -263,6 +263,6 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
 }
 
 /// Said where there is no store and nothing is asked of one.
-pub fn no_store(root: &std::path::Path) -> String {
-    format!("no checkpoints for {} yet: 'checkpoint create' makes the first\n", root.display())
+pub fn no_store(root: &std::path::Path, hint: &str) -> String {
+    format!("no checkpoints for {} yet: {hint}\n", root.display())
 }

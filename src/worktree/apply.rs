@@ -118,13 +118,16 @@ impl Applied<'_> {
         Ok(())
     }
 
+    /// A directory that was changed, or a file whose mode was. What stands there in their stead needs nothing.
     fn sync_place(&self, path: &RelPath) -> io::Result<()> {
         match self.work.root().open_below(path, sys::Access::Read) {
-            Err(error) if sys::is_absent(&error) => {
-                let parent = self.work.root().open_below(&path.parent().unwrap_or_default(), sys::Access::Search)?;
-                parent.open_file(path.name())?.0.sync_all()
-            }
-            opened => opened?.sync(),
+            Err(error) if sys::is_absent(&error) => {}
+            opened => return opened?.sync(),
+        }
+        let parent = self.work.root().open_below(&path.parent().unwrap_or_default(), sys::Access::Search)?;
+        match sys::kind_of(&parent.stat_child(path.name())?) {
+            sys::ItemKind::File => parent.open_file(path.name())?.0.sync_all(),
+            _ => Ok(()),
         }
     }
 

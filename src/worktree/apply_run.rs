@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
     }
 
     /// Somebody who had a file open may have written to it after it was replaced: these bytes are in no checkpoint.
-    fn check_waiting(&self) -> Result<(), Stop> {
+    pub(super) fn check_waiting(&self) -> Result<(), Stop> {
         for step in &self.progress.done {
             if let Some((name, expected)) = step.waiting() {
                 self.compare_waiting(step.path(), name, expected)?;
@@ -140,10 +140,7 @@ impl<'a> Run<'a> {
     }
 
     fn displace_dir(&mut self, path: &RelPath) -> Result<(), Stop> {
-        match self.rmdir(path)? {
-            true => Ok(()),
-            false => Err(changed(path, "holds something new")),
-        }
+        if self.rmdir(path)? { Ok(()) } else { Err(changed(path, "holds something new")) }
     }
 
     fn remove_dir(&mut self, path: &RelPath) -> Result<(), Stop> {

@@ -1,6 +1,6 @@
 //! Adds single paths to a listing that a rule left out of it, so that a safety checkpoint can hold them.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::entry::{Kind, WhyNot};
 use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
 use crate::model::rel_path::{RelPath, is_dot_git};
@@ -12,7 +12,8 @@ use crate::worktree::tree_handle::WorkTree;
 /// What is said of names beside an added one whose directory no scan has judged.
 const NOT_SCANNED: &str = "not scanned";
 
-/// Adds each path that stands on disk as a regular file or symlink and is not in the listing; others are passed over.
+/// Adds each path that stands on disk as a regular file, symlink or directory and is not in the listing; others are
+/// passed over.
 ///
 /// Directories that were left out come in with it, holding only what is added: all else in them is recorded as
 /// uncaptured, under the rule that left the directory out. What a mount, an unreadable directory or a place of stores
@@ -25,11 +26,11 @@ pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> R
         if path.is_root() || path.components().any(is_dot_git) {
             continue;
         }
-        match add_path(work, listing, path) {
-            Ok(()) => {}
-            Err(error) if sys::is_exhausted(&error) => return Err(Error::io("read", &work.shown(path))(error)),
-            // Unreadable or gone: the listing tells what it can, and the plan decides by that.
-            Err(_) => {}
+        // Another failure means unreadable or gone: the listing tells what it can, and the plan decides by that.
+        if let Err(error) = add_path(work, listing, path)
+            && sys::is_exhausted(&error)
+        {
+            return Err(work.io("read", path, error));
         }
     }
     Ok(())
@@ -37,10 +38,17 @@ pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> R
 
 fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath) -> std::io::Result<()> {
     let parent = path.parent().unwrap_or_default();
+    let last = work.root().open_below(&parent, Access::Search)?;
+    let kind = sys::kind_of(&last.stat_child(path.name())?);
+    let way = match kind {
+        ItemKind::File | ItemKind::Symlink => &parent,
+        ItemKind::Dir => path,
+        _ => return Ok(()),
+    };
     let mut at = 0;
     let mut reached = RelPath::root();
     let mut opened: Option<Dir> = None;
-    for name in parent.components() {
+    for name in way.components() {
         reached = reached.join(name);
         if let Some(known) = child_dir(listing, at, name) {
             at = known;
@@ -56,11 +64,7 @@ fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath) -> std::io::
         }
         opened = Some(dir);
     }
-    let dir = match opened {
-        Some(dir) => dir,
-        None => work.root().open_below(&parent, Access::Search)?,
-    };
-    add_file(listing, at, &dir, path.name())
+    if kind == ItemKind::Dir { Ok(()) } else { add_file(listing, at, &last, path.name()) }
 }
 
 fn child_dir(listing: &Listing, at: usize, name: &[u8]) -> Option<usize> {
@@ -133,3 +137,6 @@ fn forget_uncaptured(listing: &mut Listing, at: usize, name: &[u8]) {
         items.remove(found);
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -215,3 +215,6 @@ impl Read for Watched<'_> {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests;

@@ -111,7 +111,7 @@ impl Walk<'_> {
             let Some(top) = self.stack.last_mut() else { break };
             match top.pending.pop() {
                 Some(name) => self.descend(name)?,
-                None => self.ascend()?,
+                None => self.ascend(),
             }
         }
         Ok(())
@@ -243,11 +243,11 @@ impl Walk<'_> {
     }
 
     /// Leaves the directory that was read, and opens the one above again if it was closed.
-    fn ascend(&mut self) -> Result<()> {
-        let Some(left) = self.stack.pop() else { return Ok(()) };
-        let Some(above) = self.stack.last() else { return Ok(()) };
+    fn ascend(&mut self) {
+        let Some(left) = self.stack.pop() else { return };
+        let Some(above) = self.stack.last() else { return };
         if above.handle.is_some() {
-            return Ok(());
+            return;
         }
         let expected = self.listing.dirs[above.index].stat;
         let is_expected = |dir: &Dir| dir.stat().is_ok_and(|stat| sys::is_same_place(&stat, &expected));
@@ -260,7 +260,6 @@ impl Walk<'_> {
         if let Some(above) = self.stack.last_mut() {
             above.handle = handle;
         }
-        Ok(())
     }
 
     /// Records a name of the topmost directory as not captured.
@@ -286,3 +285,6 @@ impl Walk<'_> {
 fn ignore_file_of(dir: &Dir, items: &[sys::Item]) -> Option<Vec<u8>> {
     items.iter().any(scan_dir::may_be_ignore_file).then(|| scan_dir::read_ignore_file(dir)).flatten()
 }
+
+#[cfg(all(test, unix))]
+mod tests;

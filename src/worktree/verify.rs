@@ -42,3 +42,34 @@ pub fn check(
     let (mut file, stat) = dir.open_file(path.name()).map_err(|error| work.io("read", path, error))?;
     Ok(hash(&mut file, stat.size_bytes)? == expected.id)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stands for a hash: the content itself, cut to the length of an id.
+    fn content(reader: &mut dyn Read, _len: u64) -> Result<ObjectId> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).unwrap();
+        bytes.resize(20, 0);
+        Ok(ObjectId::from_hex(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()).unwrap())
+    }
+
+    #[test]
+    fn kind_mode_and_content_are_compared() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("f"), "abc").unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let path = RelPath::new(b"f").unwrap();
+        let stat = work.stat(&path).unwrap().unwrap();
+        let id = content(&mut b"abc".as_slice(), 3).unwrap();
+        let entry = Entry { kind: Kind::File, perm: stat.perm(), id, size_bytes: 3 };
+        let is = |entry: Entry, at: &RelPath| check(&work, at, &entry, &content).unwrap();
+        assert!(is(entry, &path));
+        assert!(!is(Entry { kind: Kind::Symlink, ..entry }, &path));
+        assert!(!is(Entry { perm: entry.perm ^ 0o200, ..entry }, &path));
+        assert!(!is(Entry { size_bytes: 4, ..entry }, &path));
+        assert!(!is(Entry { id: content(&mut b"abd".as_slice(), 3).unwrap(), ..entry }, &path));
+        assert!(!is(entry, &RelPath::new(b"none").unwrap()));
+    }
+}

@@ -351,7 +351,7 @@ fn create_has_exactly_these_fields() {
     assert_ne!(create.kind, "safety");
     assert_eq!(names(&create.left_out.secrets), [".env"]);
     assert_eq!(names(&create.left_out.directories), ["dist"]);
-    assert_eq!((create.left_out.files, create.left_out.by_rule.len()), (1, 2));
+    assert_eq!((create.left_out.files, create.left_out.by_rule.len()), (1, 3));
 }
 
 #[test]

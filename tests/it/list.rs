@@ -74,17 +74,6 @@ fn a_reason_cannot_break_its_row() {
 }
 
 #[test]
-fn all_names_every_store_with_its_root() {
-    let (sandbox, _) = with_three();
-    let other = sandbox.top().join("other");
-    std::fs::create_dir(&other).expect("a directory can be made");
-    let there = other.display().to_string();
-    sandbox.run(&["-C", &there, "create"]).success();
-    let here = sandbox.root().display().to_string();
-    sandbox.run(&["list", "--all"]).success().stdout_has(&there).stdout_has(&here);
-}
-
-#[test]
 fn a_subdirectory_without_a_store_names_the_ancestor_that_has_one() {
     let (sandbox, _) = with_three();
     sandbox.mkdir("sub");

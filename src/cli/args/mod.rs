@@ -88,21 +88,19 @@ impl Command {
     }
 }
 
-/// Reads the command line. The error is clap's, with its own text and exit code.
-pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+/// Reads the command line.
+///
+/// # Errors
+/// What is to be said instead: help, the version, or what was wrong.
+pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, Refusal> {
     Cli::try_parse_from(args)
+        .map_err(|error| Refusal { text: error.render().to_string(), is_failure: error.use_stderr() })
 }
 
 /// What clap says instead of a command line: help and version go to stdout and are no failure.
 pub struct Refusal {
     pub text: String,
     pub is_failure: bool,
-}
-
-pub fn refusal(error: &clap::Error, colours: bool) -> Refusal {
-    let rendered = error.render();
-    let text = if colours { rendered.ansi().to_string() } else { rendered.to_string() };
-    Refusal { text, is_failure: error.use_stderr() }
 }
 
 /// The short help, for a call without a command.

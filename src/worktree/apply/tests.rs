@@ -360,3 +360,68 @@ fn more_places_than_are_made_durable_singly() {
     let (_temp, ended) = scene.apply(&ApplyPlan { writes, ..ApplyPlan::default() });
     ended.unwrap();
 }
+
+#[test]
+fn a_directory_closed_to_its_owner_is_opened_up_for_the_change_alone() {
+    for must_fail in [false, true] {
+        let mut scene = Scene::new(|root| {
+            fs::create_dir_all(root.join("shut/in")).unwrap();
+            fs::write(root.join("shut/in/f"), "old").unwrap();
+        });
+        let expect = scene.present("shut/in/f");
+        let mut plan = ApplyPlan { writes: vec![scene.write("shut/in/f", "new", expect)], ..ApplyPlan::default() };
+        if must_fail {
+            plan.remove_dirs.push(path("shut/in/f"));
+        }
+        let shut = scene.root().join("shut");
+        set_mode(shut.join("in"), 0o000);
+        set_mode(&shut, 0o000);
+        let Scene { temp, work, stage, .. } = scene;
+        let ended = apply(&work, stage, &plan, &Interrupt::default());
+        assert_eq!(ended.is_err(), must_fail);
+        assert_eq!(mode(&shut), 0o000);
+        set_mode(&shut, 0o700);
+        assert_eq!(mode(shut.join("in")), 0o000);
+        set_mode(shut.join("in"), 0o700);
+        let expected = if must_fail { "old" } else { "new" };
+        assert_eq!(fs::read_to_string(shut.join("in/f")).unwrap(), expected);
+        drop(temp);
+    }
+}
+
+#[test]
+fn bytes_written_after_the_change_are_never_lost_by_taking_it_back() {
+    let mut scene = Scene::new(|root| fs::write(root.join("f"), "old").unwrap());
+    let expect = scene.present("f");
+    let writes = vec![scene.write("f", "ours", expect), scene.write("g", "ours", Expect::Absent)];
+    let Scene { temp, work, stage, .. } = scene;
+    let plan = ApplyPlan { writes, ..ApplyPlan::default() };
+    let applied = apply(&work, stage, &plan, &Interrupt::default()).unwrap();
+    let root = temp.path().join("root");
+    fs::write(root.join("f"), "edited since").unwrap();
+    fs::write(root.join("g"), "edited since").unwrap();
+    let problems = rollback::take_back(&work, &applied.stage, &applied.done);
+    let paths: Vec<String> = problems.iter().map(|problem| problem.path.to_string()).collect();
+    assert_eq!(paths, ["g", "f"]);
+    for name in ["f", "g"] {
+        assert_eq!(fs::read_to_string(root.join(name)).unwrap(), "edited since");
+    }
+    assert_eq!(fs::read_to_string(root.join(format!(".checkpoint-stage-{HEX}/0"))).unwrap(), "old");
+}
+
+#[test]
+fn late_bytes_in_a_replaced_file_take_the_change_back() {
+    let mut scene = Scene::new(|root| fs::write(root.join("f"), "old").unwrap());
+    let expect = scene.present("f");
+    let plan = ApplyPlan { writes: vec![scene.write("f", "ours", expect)], ..ApplyPlan::default() };
+    let Scene { temp, work, stage, .. } = scene;
+    let mut open = fs::File::options().append(true).open(temp.path().join("root/f")).unwrap();
+    let interrupt = Interrupt::default();
+    let mut run = Run::new(&work, &stage, &plan, &interrupt);
+    assert!(run.check_all().is_ok() && run.go().is_ok());
+    // What an editor does through a descriptor that it opened before.
+    io::Write::write_all(&mut open, b" and late").unwrap();
+    assert!(matches!(run.check_waiting(), Err(Stop::Changed(_))));
+    assert!(rollback::take_back(&work, &stage, &run.progress.done).is_empty());
+    assert_eq!(fs::read_to_string(temp.path().join("root/f")).unwrap(), "old and late");
+}

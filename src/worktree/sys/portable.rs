@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Access, DIR_BITS, FILE_BITS, Item, ItemKind, SYMLINK_BITS, TYPE_BITS, kind_of};
+use super::{Access, Item, ItemKind, SYMLINK_BITS, TYPE_BITS, kind_of};
 use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
 
@@ -67,7 +67,6 @@ impl Dir {
     }
 
     /// Not known without descriptors; the device is looked at instead.
-    #[expect(clippy::unused_self, reason = "the same call has an answer on other systems")]
     pub fn mount_id(&self) -> Option<u64> {
         None
     }
@@ -184,11 +183,6 @@ impl Dir {
     }
 
     /// Always `false`: the standard library has no call for it.
-    #[expect(
-        clippy::unused_self,
-        clippy::unnecessary_wraps,
-        reason = "the same call can work or fail on other systems"
-    )]
     pub fn sync_file_system(&self) -> io::Result<bool> {
         Ok(false)
     }
@@ -269,8 +263,8 @@ fn to_stat(metadata: &Metadata) -> Stat {
     let write = if metadata.permissions().readonly() { 0 } else { 0o200 };
     let mode = match metadata.file_type() {
         kind if kind.is_symlink() => SYMLINK_BITS | 0o777,
-        kind if kind.is_dir() => DIR_BITS | 0o755,
-        _ => FILE_BITS | 0o444 | write,
+        kind if kind.is_dir() => super::DIR_BITS | 0o755,
+        _ => super::FILE_BITS | 0o444 | write,
     };
     let created = metadata.created().map_or(0, since_1970);
     Stat {

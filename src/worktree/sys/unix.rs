@@ -146,7 +146,7 @@ impl Dir {
         {
             use rustix::fs::StatxFlags;
             let stat = fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
-            return (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id);
+            (stat.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(stat.stx_mnt_id)
         }
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
         None
@@ -316,7 +316,7 @@ fn to_mode(perm: u32) -> Mode {
 }
 
 fn to_stat(stat: &fs::Stat) -> Stat {
-    let mode = natural(stat.st_mode) as u32;
+    let mode = u32::try_from(natural(stat.st_mode)).unwrap_or_default();
     let is_symlink = mode & TYPE_BITS == SYMLINK_BITS;
     Stat {
         dev: natural(stat.st_dev),

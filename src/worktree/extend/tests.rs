@@ -1,0 +1,79 @@
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::model::interrupt::Interrupt;
+use crate::worktree::rules::{RuleSources, Rules};
+use crate::worktree::scan::{Scan, ScanOptions, scan};
+
+fn path(text: &str) -> RelPath {
+    RelPath::new(text.as_bytes()).unwrap()
+}
+
+/// The stand-in rules leave out what ends in `--out`.
+fn listed(root: &Path) -> (WorkTree, Listing) {
+    let work = WorkTree::open(root).unwrap();
+    let interrupt = Interrupt::default();
+    let options = ScanOptions { previous: None, limit_files: None, skip: &[], interrupt: &interrupt };
+    let rules = Rules::new(RuleSources { excludes: vec!["*--out".into()], ..RuleSources::default() });
+    let Scan::Done(listing) = scan(&work, &rules, &options).unwrap() else { panic!() };
+    (work, listing)
+}
+
+fn shape(listing: &Listing) -> Vec<String> {
+    let mut shape = Vec::new();
+    for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
+        shape.push(format!("d {path}"));
+        shape.extend(dir.files.iter().map(|file| format!("f {}", path.join(&file.name))));
+        shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.word(), path.join(&item.name))));
+    }
+    shape.sort();
+    shape
+}
+
+#[test]
+fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path();
+    fs::create_dir_all(root.join("d--out/sub/.git")).unwrap();
+    for name in ["a", "f--out", "d--out/one", "d--out/two", "d--out/sub/x", "d--out/sub/y", "d--out/sub/.git/HEAD"] {
+        fs::write(root.join(name), "x").unwrap();
+    }
+    let (work, mut listing) = listed(root);
+    assert_eq!(shape(&listing), ["d .", "f a", "left-out d--out", "left-out f--out"]);
+    let asked = ["f--out", "d--out/sub/x", "d--out/one", "a", "none", "d--out/none", "d--out/sub/.git/HEAD"];
+    add_paths(&work, &mut listing, &asked.map(path)).unwrap();
+    let expected = [
+        "d .",
+        "d d--out",
+        "d d--out/sub",
+        "dot-git d--out/sub/.git",
+        "f a",
+        "f d--out/one",
+        "f d--out/sub/x",
+        "f f--out",
+        "left-out d--out/sub/y",
+        "left-out d--out/two",
+    ];
+    assert_eq!(shape(&listing), expected);
+    let index = listing.root().dirs[0];
+    assert!(matches!(listing.dirs[index].uncaptured[0].why, WhyNot::LeftOut(_)));
+    for (index, dir) in listing.dirs.iter().enumerate() {
+        assert!(dir.dirs.iter().all(|child| *child > index && listing.dirs[*child].parent == index));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
+    let temp = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("f"), "x").unwrap();
+    std::os::unix::fs::symlink(outside.path(), temp.path().join("l--out")).unwrap();
+    fs::create_dir(temp.path().join("d--out")).unwrap();
+    let (work, mut listing) = listed(temp.path());
+    add_paths(&work, &mut listing, &["l--out/f", "d--out", "d--out/none"].map(path)).unwrap();
+    assert_eq!(shape(&listing), ["d .", "left-out d--out", "left-out l--out"]);
+    add_paths(&work, &mut listing, &[path("l--out")]).unwrap();
+    assert_eq!(shape(&listing), ["d .", "f l--out", "left-out d--out"]);
+}

@@ -1,0 +1,162 @@
+use std::cell::RefCell;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+/// Keeps what it is given, and does something to the file after the first bytes of each try.
+struct Sink<'a> {
+    got: Vec<Vec<u8>>,
+    streamed: usize,
+    meanwhile: RefCell<Box<dyn FnMut() + 'a>>,
+    answer: Option<SinkError>,
+}
+
+impl<'a> Sink<'a> {
+    fn new(meanwhile: impl FnMut() + 'a) -> Self {
+        Self { got: Vec::new(), streamed: 0, meanwhile: RefCell::new(Box::new(meanwhile)), answer: None }
+    }
+}
+
+impl BlobSink for Sink<'_> {
+    fn blob(&mut self, bytes: &[u8]) -> Result<ObjectId, SinkError> {
+        self.got.push(bytes.to_vec());
+        self.answer.take().map_or(Ok(some_id()), Err)
+    }
+
+    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> Result<ObjectId, SinkError> {
+        self.streamed += 1;
+        let mut bytes = vec![0; 4096];
+        reader.read_exact(&mut bytes).map_err(failed)?;
+        (self.meanwhile.borrow_mut())();
+        let mut rest = vec![0; usize::try_from(len).unwrap() - bytes.len()];
+        reader.read_exact(&mut rest).map_err(failed)?;
+        bytes.extend(rest);
+        self.got.push(bytes);
+        Ok(some_id())
+    }
+}
+
+fn failed(source: io::Error) -> SinkError {
+    SinkError::Failed(Error::Io { action: "read", path: PathBuf::new(), source })
+}
+
+fn some_id() -> ObjectId {
+    ObjectId::from_hex("4b825dc642cb6eb9a060e54bf8d69288fbee4904").unwrap()
+}
+
+fn read(root: &Path, name: &str, kind: Kind, sink: &mut Sink<'_>) -> error::Result<ReadOutcome> {
+    let work = WorkTree::open(root).unwrap();
+    let file = ListedFile { name: name.as_bytes().into(), kind, stat: Stat::default(), id: None, unsteady: false };
+    read_file(&work, &RelPath::root(), name.as_bytes(), &file, sink)
+}
+
+#[test]
+fn a_file_and_a_link_are_read_as_they_stand() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("f"), "bytes\r\n").unwrap();
+    std::os::unix::fs::symlink("f", temp.path().join("l")).unwrap();
+    let mut sink = Sink::new(|| {});
+    for (name, kind) in [("f", Kind::File), ("l", Kind::Symlink), ("l", Kind::File), ("f", Kind::Symlink)] {
+        let is_link = name == "l";
+        match read(temp.path(), name, kind, &mut sink).unwrap() {
+            ReadOutcome::Captured { kind, unsteady: false, .. } => assert_eq!(kind == Kind::Symlink, is_link),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(sink.got, [b"bytes\r\n".to_vec(), b"f".to_vec(), b"f".to_vec(), b"bytes\r\n".to_vec()]);
+}
+
+#[test]
+fn what_is_no_file_any_more_is_told_and_nothing_waits() {
+    let temp = tempfile::tempdir().unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(temp.path().join("fifo")).status().unwrap().success());
+    fs::create_dir(temp.path().join("dir")).unwrap();
+    let mut sink = Sink::new(|| {});
+    for kind in [Kind::File, Kind::Symlink] {
+        for name in ["fifo", "dir"] {
+            assert!(matches!(read(temp.path(), name, kind, &mut sink).unwrap(), ReadOutcome::NotAFile), "{name}");
+        }
+        assert!(matches!(read(temp.path(), "none", kind, &mut sink).unwrap(), ReadOutcome::Vanished));
+    }
+}
+
+#[test]
+fn a_directory_that_became_a_symlink_is_not_followed() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir(temp.path().join("real")).unwrap();
+    fs::write(temp.path().join("real/f"), "x").unwrap();
+    std::os::unix::fs::symlink("real", temp.path().join("d")).unwrap();
+    let work = WorkTree::open(temp.path()).unwrap();
+    let file =
+        ListedFile { name: b"f".as_slice().into(), kind: Kind::File, stat: Stat::default(), id: None, unsteady: false };
+    let dir = RelPath::new(b"d").unwrap();
+    let outcome = read_file(&work, &dir, b"f", &file, &mut Sink::new(|| {})).unwrap();
+    assert!(matches!(outcome, ReadOutcome::Vanished));
+}
+
+#[test]
+fn a_large_file_is_streamed_and_read_again_when_it_changes() {
+    let temp = tempfile::tempdir().unwrap();
+    let at = temp.path().join("large");
+    fs::File::create(&at).unwrap().set_len(STREAM_FROM_BYTES).unwrap();
+    let append = || fs::File::options().append(true).open(&at).unwrap().write_all(b"more").unwrap();
+    let mut left = 1;
+    let mut sink = Sink::new(|| {
+        if left > 0 {
+            left -= 1;
+            append();
+        }
+    });
+    match read(temp.path(), "large", Kind::File, &mut sink).unwrap() {
+        ReadOutcome::Captured { stat, unsteady: false, .. } => assert_eq!(stat.size_bytes, STREAM_FROM_BYTES + 4),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(sink.streamed, 2);
+    let mut sink = Sink::new(append);
+    match read(temp.path(), "large", Kind::File, &mut sink).unwrap() {
+        ReadOutcome::Captured { stat, unsteady: true, .. } => {
+            assert_eq!(stat.size_bytes, sink.got.last().unwrap().len() as u64);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(sink.streamed, TRIES);
+}
+
+#[test]
+fn a_large_file_that_shrinks_is_read_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let at = temp.path().join("large");
+    fs::File::create(&at).unwrap().set_len(STREAM_FROM_BYTES + 4096).unwrap();
+    let shrink = || fs::File::options().write(true).open(&at).unwrap().set_len(STREAM_FROM_BYTES).unwrap();
+    let mut sink = Sink::new(shrink);
+    let outcome = read(temp.path(), "large", Kind::File, &mut sink).unwrap();
+    assert!(matches!(outcome, ReadOutcome::Captured { .. }), "{outcome:?}");
+}
+
+#[test]
+fn the_answer_of_the_sink_is_passed_on() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("f"), "x").unwrap();
+    let mut sink = Sink::new(|| {});
+    sink.answer = Some(SinkError::Collision);
+    assert!(matches!(read(temp.path(), "f", Kind::File, &mut sink).unwrap(), ReadOutcome::Collision));
+    sink.answer = Some(SinkError::Failed(Error::NoBase));
+    assert!(matches!(read(temp.path(), "f", Kind::File, &mut sink), Err(Error::NoBase)));
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_told_with_the_reason() {
+    let temp = tempfile::tempdir().unwrap();
+    let at = temp.path().join("f");
+    fs::write(&at, "x").unwrap();
+    fs::set_permissions(&at, <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o000)).unwrap();
+    if fs::read(&at).is_ok() {
+        return; // root reads everything
+    }
+    match read(temp.path(), "f", Kind::File, &mut Sink::new(|| {})).unwrap() {
+        ReadOutcome::Unreadable(why) => assert_eq!(why, "permission denied"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,281 @@
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use super::*;
+use crate::model::entry::Kind;
+use crate::model::object_id::ObjectId;
+use crate::worktree::rules::RuleSources;
+
+fn options<'a>(interrupt: &'a Interrupt, previous: Option<&'a Listing>) -> ScanOptions<'a> {
+    ScanOptions { previous, limit_files: None, skip: &[], interrupt }
+}
+
+fn list(root: &Path, previous: Option<&Listing>) -> Listing {
+    let work = WorkTree::open(root).unwrap();
+    let rules = Rules::new(RuleSources::default());
+    match scan(&work, &rules, &options(&Interrupt::default(), previous)).unwrap() {
+        Scan::Done(listing) => listing,
+        over @ Scan::OverLimit { .. } => panic!("{over:?}"),
+    }
+}
+
+/// All paths with one letter for what they are.
+fn shape(listing: &Listing) -> Vec<String> {
+    let mut shape = Vec::new();
+    for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
+        shape.push(format!("d {path}"));
+        for file in &dir.files {
+            shape.push(format!("{} {}", if file.kind == Kind::File { 'f' } else { 'l' }, path.join(&file.name)));
+        }
+        shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.word(), path.join(&item.name))));
+    }
+    shape.sort();
+    shape
+}
+
+#[test]
+fn every_kind_is_told_and_none_is_opened_that_would_wait() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path();
+    for dir in ["empty", "nested/.git", "b/c"] {
+        fs::create_dir_all(root.join(dir)).unwrap();
+    }
+    for file in ["a", "b/f", "nested/x", "nested/.git/HEAD", ".GIT", ".git"] {
+        fs::write(root.join(file), "x").unwrap();
+    }
+    symlink("loop", root.join("loop")).unwrap();
+    symlink("nowhere", root.join("dangling")).unwrap();
+    symlink("b", root.join("to-dir")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(root.join("fifo")).status().unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+    assert_eq!(
+        shape(&list(root, None)),
+        [
+            "d .",
+            "d b",
+            "d b/c",
+            "d empty",
+            "d nested",
+            "dot-git .git",
+            "dot-git nested/.git",
+            "f a",
+            "f b/f",
+            "f nested/x",
+            "fifo fifo",
+            "l dangling",
+            "l loop",
+            "l to-dir",
+            "reserved-name .GIT",
+            "socket socket"
+        ]
+    );
+}
+
+#[test]
+fn a_listing_has_parents_first_and_names_in_order() {
+    let temp = tempfile::tempdir().unwrap();
+    for dir in ["b/x/y", "a", "a.b", "c/z"] {
+        fs::create_dir_all(temp.path().join(dir)).unwrap();
+    }
+    for name in [&b"\xff\xfe"[..], b"line\nbreak", b"A", b"a0"] {
+        fs::write(temp.path().join(OsStr::from_bytes(name)), "x").unwrap();
+    }
+    let listing = list(temp.path(), None);
+    for (index, dir) in listing.dirs.iter().enumerate() {
+        assert!(dir.files.is_sorted_by(|one, other| one.name < other.name));
+        assert!(dir.dirs.iter().all(|child| *child > index && listing.dirs[*child].parent == index));
+        assert!(dir.dirs.is_sorted_by(|one, other| listing.dirs[*one].name < listing.dirs[*other].name));
+    }
+    assert!(listing.root().file(b"\xff\xfe").is_some());
+    assert_eq!(listing.dirs.len(), 8);
+}
+
+#[test]
+fn what_is_ours_is_not_listed_and_what_only_looks_so_is() {
+    let temp = tempfile::tempdir().unwrap();
+    let stage = ".checkpoint-stage-0123456789abcdef";
+    fs::create_dir_all(temp.path().join(stage).join("in")).unwrap();
+    fs::create_dir(temp.path().join("sub")).unwrap();
+    fs::write(temp.path().join("sub").join(stage), "a file").unwrap();
+    fs::create_dir(temp.path().join(".checkpoint-stage-mine")).unwrap();
+    let expected = ["d .", "d .checkpoint-stage-mine", "d sub", "f sub/.checkpoint-stage-0123456789abcdef"];
+    assert_eq!(shape(&list(temp.path(), None)), expected);
+}
+
+#[test]
+fn the_place_of_stores_is_told_by_identity() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir_all(temp.path().join("base/projects")).unwrap();
+    let work = WorkTree::open(temp.path()).unwrap();
+    let base = work.stat(&RelPath::new(b"base").unwrap()).unwrap().unwrap();
+    let interrupt = Interrupt::default();
+    let skip = [(base.dev, base.ino)];
+    let options = ScanOptions { skip: &skip, ..options(&interrupt, None) };
+    let Scan::Done(listing) = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap() else { panic!() };
+    assert_eq!(listing.dirs.len(), 1);
+    assert_eq!(listing.root().uncaptured[0].why, WhyNot::LeftOut(STORES_RULE.into()));
+}
+
+#[test]
+fn counting_stops_at_the_limit_and_names_the_largest() {
+    let temp = tempfile::tempdir().unwrap();
+    for (dir, count) in [("a", 3), ("b/deep", 5), ("c", 1), ("d", 2), ("e", 40)] {
+        fs::create_dir_all(temp.path().join(dir)).unwrap();
+        (0..count).for_each(|index| fs::write(temp.path().join(dir).join(index.to_string()), "").unwrap());
+    }
+    let work = WorkTree::open(temp.path()).unwrap();
+    let interrupt = Interrupt::default();
+    let rules = Rules::new(RuleSources::default());
+    let at =
+        |limit| scan(&work, &rules, &ScanOptions { limit_files: Some(limit), ..options(&interrupt, None) }).unwrap();
+    assert!(matches!(at(51), Scan::Done(_)));
+    let Scan::OverLimit { limit, largest } = at(20) else { panic!() };
+    let named: Vec<String> = largest.iter().map(|(path, count)| format!("{path} {count}")).collect();
+    assert_eq!((limit, named), (20, vec!["e 10".to_owned(), "b 5".to_owned(), "a 3".to_owned()]));
+}
+
+#[test]
+fn a_signal_ends_the_scan() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("f"), "").unwrap();
+    let work = WorkTree::open(temp.path()).unwrap();
+    let interrupt = Interrupt::default();
+    interrupt.set(15);
+    let ended = scan(&work, &Rules::new(RuleSources::default()), &options(&interrupt, None));
+    assert!(matches!(ended, Err(Error::Interrupted { signal: 15 })));
+}
+
+#[test]
+fn a_file_too_large_for_the_user_is_named() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::write(temp.path().join("large"), "12345").unwrap();
+    fs::write(temp.path().join("small"), "1234").unwrap();
+    let work = WorkTree::open(temp.path()).unwrap();
+    let rules = Rules::new(RuleSources { max_file_size_bytes: Some(4), ..RuleSources::default() });
+    let ended = scan(&work, &rules, &options(&Interrupt::default(), None)).unwrap();
+    let Scan::Done(listing) = ended else { panic!() };
+    assert_eq!(shape(&listing), ["d .", "f small", "too-large large"]);
+}
+
+#[test]
+fn blobs_of_unchanged_files_are_known_and_racy_ones_are_not() {
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir(temp.path().join("d")).unwrap();
+    for name in ["same", "d/same", "edited", "touched-back"] {
+        fs::write(temp.path().join(name), "1").unwrap();
+    }
+    let id = ObjectId::from_hex("4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+    let mut previous = list(temp.path(), None);
+    previous.dirs.iter_mut().flat_map(|dir| &mut dir.files).for_each(|file| file.id = id);
+    let known = |previous: &Listing| -> Vec<String> {
+        let listing = list(temp.path(), Some(previous));
+        let paths = listing.paths();
+        let files = listing.dirs.iter().zip(paths).flat_map(|(dir, at)| {
+            dir.files.iter().filter(|file| file.id.is_some()).map(move |file| at.join(&file.name).to_string())
+        });
+        files.collect()
+    };
+    previous.started_ns = previous.root().stat.mtime_ns - 10;
+    assert_eq!(known(&previous), Vec::<String>::new(), "written after the scan began");
+    previous.started_ns = i64::MAX;
+    assert_eq!(known(&previous), ["edited", "same", "touched-back", "d/same"]);
+    previous.dirs[0].files[1].unsteady = true;
+    fs::write(temp.path().join("edited"), "2").unwrap();
+    let times = fs::metadata(temp.path().join("touched-back")).unwrap().modified().unwrap();
+    let file = fs::File::options().write(true).open(temp.path().join("touched-back")).unwrap();
+    std::io::Write::write_all(&mut &file, b"2").unwrap();
+    file.set_modified(times).unwrap();
+    assert_eq!(known(&previous), ["d/same"]);
+}
+
+#[test]
+fn ten_thousand_levels_are_listed_with_few_descriptors() {
+    const LEVELS: usize = 10_000;
+    let temp = tempfile::tempdir().unwrap();
+    let mut dir = Dir::open_root(temp.path()).unwrap();
+    let mut made = 0;
+    // One directory beside each on the way, so that the scan has to come back to all of them.
+    while made < LEVELS && dir.make_dir(b"x").is_ok() {
+        dir.make_dir(b"y").unwrap();
+        match dir.open_child(b"x", Access::Read) {
+            Ok(child) => dir = child,
+            Err(_) => break,
+        }
+        made += 1;
+    }
+    // Systems that work by path cannot go so deep.
+    assert!(made == LEVELS || cfg!(checkpoint_portable), "{made}");
+    let listing = list(temp.path(), None);
+    assert!(listing.dirs.len() > 2 * made);
+    if made == LEVELS {
+        assert_eq!(listing.dirs.len(), 2 * LEVELS + 1);
+        assert!(listing.is_complete());
+        let work = WorkTree::open(temp.path()).unwrap();
+        let deepest = RelPath::new(&[b"x".as_slice(); LEVELS].join(&b'/')).unwrap();
+        assert!(work.stat(&deepest).unwrap().is_some());
+    }
+    // The deep tree is taken apart from above: what removes a temporary directory recurses.
+    remove_deep(temp.path());
+}
+
+fn remove_deep(root: &Path) {
+    let top = Dir::open_root(root).unwrap();
+    while let Ok(level) = top.open_child(b"x", Access::Read) {
+        let _ = level.rmdir(b"y");
+        if level.rename_no_replace(b"x", &top, b"next").is_err() {
+            let _ = level.rmdir(b"x");
+        }
+        top.rmdir(b"x").unwrap();
+        let _ = top.rename_no_replace(b"next", &top, b"x");
+    }
+}
+
+#[test]
+fn a_path_longer_than_the_system_takes_is_listed() {
+    if cfg!(checkpoint_portable) {
+        return;
+    }
+    let temp = tempfile::tempdir().unwrap();
+    let name = [b'n'; 250];
+    let mut dir = Dir::open_root(temp.path()).unwrap();
+    for _ in 0..20 {
+        dir.make_dir(&name).unwrap();
+        dir = dir.open_child(&name, Access::Read).unwrap();
+    }
+    dir.create_file(b"deep").unwrap();
+    let listing = list(temp.path(), None);
+    let path = listing.path_of(20).join(b"deep");
+    assert!(path.as_bytes().len() > 4096);
+    assert_eq!(listing.file_count(), 1);
+    assert!(WorkTree::open(temp.path()).unwrap().stat(&path).unwrap().is_some());
+}
+
+#[test]
+fn an_unreadable_directory_makes_the_listing_incomplete() {
+    let temp = tempfile::tempdir().unwrap();
+    let closed = temp.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read_dir(&closed).is_ok() {
+        return; // root reads everything
+    }
+    let listing = list(temp.path(), None);
+    assert_eq!(shape(&listing), ["d .", "unreadable closed"]);
+    assert!(!listing.is_complete());
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn another_file_system_is_not_entered() {
+    let proc = Path::new("/proc");
+    if !proc.join("self").exists() {
+        return;
+    }
+    let work = WorkTree::open(Path::new("/")).unwrap();
+    let dir = work.root().open_child(b"proc", Access::Read).unwrap();
+    assert!(work.is_foreign(&dir, &dir.stat().unwrap()));
+    assert!(!work.is_foreign(work.root(), work.root_stat()));
+}
