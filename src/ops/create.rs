@@ -89,7 +89,6 @@ pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcom
     }
     let store = open_store(context, options.force)?;
     let mut session = session::begin(context, &store)?;
-    session.warnings.extend(context.settings.remarks.iter().map(Warning::from));
     let gate = Gate::of(context, &store, options);
     if gate.remembered == Some(true) {
         let warning = Warning::TooManyFiles { limit: gate.limit, largest: Vec::new() };

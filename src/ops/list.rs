@@ -37,7 +37,7 @@ pub struct ListOutcome {
 pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
     let Some(store) = context.find_store()? else { return Ok(ListOutcome::default()) };
     let inventory = store.inventory()?;
-    let warnings = reader_warnings(&store, &inventory)?;
+    let warnings = reader_warnings(context, &store, &inventory)?;
     let Inventory { checkpoints, damaged } = inventory;
     let wanted = |c: &Checkpoint| {
         options.reason.as_ref().is_none_or(|pattern| glob(pattern, &c.record.reason))
@@ -51,8 +51,9 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
 }
 
 /// What every command that only reads has to say about the state of the store.
-pub fn reader_warnings(store: &Store, inventory: &Inventory) -> Result<Vec<Warning>> {
-    let mut warnings: Vec<Warning> = inventory.damaged.iter().map(Warning::from).collect();
+pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) -> Result<Vec<Warning>> {
+    let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
+    warnings.extend(inventory.damaged.iter().map(Warning::from));
     warnings.extend(session::look(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
     let newer = description::format_of(store.layout()).filter(|found| *found > FORMAT);
     warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));
@@ -97,7 +98,7 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let before = inventory.checkpoints.iter().rev().find(earlier).cloned();
     let changes = trees::diff(store.objects(), before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
     let changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
-    let mut warnings = reader_warnings(&store, &inventory)?;
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
     if !checkpoint.is_complete() && selector.starts_with(['l', '@']) {
         warnings.push(Warning::LatestIsPartial { id: checkpoint.id });
     }

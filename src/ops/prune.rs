@@ -50,7 +50,6 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let rows_before = rows(&store);
     let bytes_before = bytes_below(store.dir());
     let mut session = session::begin(context, &store)?;
-    session.warnings.extend(context.settings.remarks.iter().map(Warning::from));
     refuse_damage(&session)?;
     // Everything that stays must be readable before anything goes.
     live_objects(&store, session.pending.as_ref())?;

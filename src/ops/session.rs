@@ -55,8 +55,8 @@ pub struct Session<'s> {
 /// Locks the store and clears away a restore that was killed before it changed anything.
 pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let mut locked = store.lock(context.lock_wait, &context.holder)?;
-    let mut warnings: Vec<Warning> =
-        locked.recovery().refs_restored.iter().map(|id| Warning::RefRestored { id: *id }).collect();
+    let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
+    warnings.extend(locked.recovery().refs_restored.iter().map(|id| Warning::RefRestored { id: *id }));
     if locked.recovery().manifest_rebuilt {
         warnings.push(Warning::ManifestRebuilt);
     }

@@ -76,10 +76,11 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
         pending: None,
         over_keep: false,
         left_out: None,
-        warnings: context.settings.remarks.iter().map(Warning::from).collect(),
+        warnings: Vec::new(),
     };
-    if let Some(store) = context.find_store()? {
-        describe_store(context, &store, options, &mut outcome)?;
+    match context.find_store()? {
+        Some(store) => describe_store(context, &store, options, &mut outcome)?,
+        None => outcome.warnings.extend(context.settings.remarks.iter().map(Warning::from)),
     }
     Ok(outcome)
 }
@@ -95,7 +96,7 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     outcome.damaged = inventory.damaged.len();
     outcome.latest = latest(checkpoints, 0).cloned();
     outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
-    outcome.warnings.extend(reader_warnings(store, &inventory)?);
+    outcome.warnings.extend(reader_warnings(context, store, &inventory)?);
     let needed: Vec<ObjectId> = outcome.pending.map(|(target, safety)| vec![target, safety]).unwrap_or_default();
     let keep = context.settings.keep;
     outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;

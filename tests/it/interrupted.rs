@@ -5,7 +5,7 @@ use crate::bench::{Run, Sandbox, strace, tree::Tree};
 /// The system calls at which a restore is killed, one kind after the other.
 const RENAMES: &str = "renameat2,renameat,rename";
 const REMOVALS: &str = "unlinkat,unlink,rmdir";
-const OTHERS: &str = "mkdirat,fchmodat,fchmodat2,fchmod,symlinkat,linkat";
+const OTHERS: &str = "mkdirat,fchmodat,fchmod,symlinkat,linkat";
 /// No restore of this size makes more calls of one kind; a larger count means that the loop does not end by itself.
 const MOST_CALLS: usize = 200;
 

@@ -145,8 +145,11 @@ fn files_and_functions_stay_short_and_every_file_says_its_duty() {
 fn the_clock_and_the_environment_are_read_in_cli_only() {
     let reads = ["Utc::now", "Local::now", "SystemTime::now", "env::var", "env::current_dir", "env::args"];
     let mut breaches = source::lines_with(&reads, "");
-    let at_the_rim =
-        |line: &String| line.starts_with("cli/") || (line.starts_with("main.rs:") && line.ends_with("env::args"));
+    let at_the_rim = |line: &String| {
+        line.starts_with("cli/")
+            || line.starts_with("worktree/sys/portable.rs:")
+            || (line.starts_with("main.rs:") && line.ends_with("env::args"))
+    };
     breaches.retain(|line| !at_the_rim(line));
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }

@@ -94,7 +94,12 @@ impl Command {
 /// What is to be said instead: help, the version, or what was wrong.
 pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, Refusal> {
     Cli::try_parse_from(args)
-        .map_err(|error| Refusal { text: error.render().to_string(), is_failure: error.use_stderr() })
+        .map_err(|error| Refusal { text: tidy(&error.render().to_string()), is_failure: error.use_stderr() })
+}
+
+/// Without the blanks that clap leaves on lines that say nothing.
+fn tidy(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// What clap says instead of a command line: help and version go to stdout and are no failure.
@@ -105,5 +110,5 @@ pub struct Refusal {
 
 /// The short help, for a call without a command.
 pub fn short_help() -> String {
-    <Cli as clap::CommandFactory>::command().render_help().to_string()
+    tidy(&<Cli as clap::CommandFactory>::command().render_help().to_string())
 }

@@ -11,6 +11,9 @@ pub struct State {
     pub tree: Tree,
     rules: Rules,
     held: BTreeSet<Vec<u8>>,
+    /// Paths that a safety checkpoint looked at whatever the rules say, and whether each is a directory in the target:
+    /// one that it does not hold was not there.
+    looked_at: BTreeMap<Vec<u8>, bool>,
 }
 
 impl State {
@@ -19,21 +22,24 @@ impl State {
         let rules = Rules::parse(&std::fs::read_to_string(root.join(".gitignore")).unwrap_or_default());
         let is_held = |path: &[u8], node: &Node| !node.is_special() && !rules.leave_out(path, node.is_dir());
         let held = tree.nodes.iter().filter(|(path, node)| is_held(path, node)).map(|(path, _)| path.clone()).collect();
-        Self { tree, rules, held }
+        Self { tree, rules, held, looked_at: BTreeMap::new() }
     }
 
-    /// The same moment as the safety checkpoint before a restore of `target` holds it: whatever the target holds is
-    /// saved too, even if it is ignored now.
+    /// The same moment as the safety checkpoint before a restore of `target` holds it: whatever the target holds or
+    /// looked at is saved too, even if it is ignored now.
     pub fn saved_for(&self, target: &Self) -> Self {
         let mut saved = self.clone();
-        let also = self.tree.nodes.iter().filter(|(path, node)| !node.is_special() && target.held.contains(*path));
+        let known = |path: &Vec<u8>| target.held.contains(path) || target.looked_at.contains_key(path);
+        let also = self.tree.nodes.iter().filter(|(path, node)| !node.is_special() && known(path));
         saved.held.extend(also.map(|(path, _)| path.clone()));
+        saved.looked_at = target.held.iter().map(|path| (path.clone(), target.tree.nodes[path].is_dir())).collect();
         saved
     }
 
     /// Whether this state's own rules would have captured such a path.
     fn would_hold(&self, path: &[u8], is_dir: bool) -> bool {
-        !self.rules.leave_out(path, is_dir) && !self.tree.nodes.get(path).is_some_and(Node::is_special)
+        let judged = self.looked_at.get(path) == Some(&is_dir) || !self.rules.leave_out(path, is_dir);
+        judged && !self.tree.nodes.get(path).is_some_and(Node::is_special)
     }
 
     /// What stands below a directory of this state.
