@@ -94,6 +94,7 @@ pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcom
         let warning = Warning::TooManyFiles { limit: gate.limit, largest: Vec::new() };
         return Ok(nothing_made(reason, Skipped::TooManyFiles, with(session.warnings, warning)));
     }
+    let _shield = context.interrupt.shield();
     let worktree = WorkTree::open(context.root.path())?;
     let mut pack = session.locked.begin_pack()?;
     let capture_options = CaptureOptions {
@@ -115,7 +116,7 @@ pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcom
             }
             let record = regular_record(context, &session, &captured, reason, source);
             let keep = options.keep.unwrap_or(context.settings.keep);
-            finish(context, &mut session, pack, *captured, record, keep)
+            finish(&mut session, pack, *captured, record, keep)
         }
     }
 }
@@ -292,7 +293,6 @@ fn coverage(captured: &Captured) -> Coverage {
 
 /// Records what was captured, then evicts and brings what is derived up to date.
 fn finish<'s>(
-    context: &Context,
     session: &mut Session<'s>,
     pack: crate::store::pack_writer::PackWriter<'s>,
     captured: Captured,
@@ -315,7 +315,7 @@ fn finish<'s>(
     }
     let left_out = LeftOut::of(&captured.listing);
     let left_out_changed = session.locked.store().left_out().as_deref() != Some(&left_out.to_text());
-    let evicted = settle(context, &mut session.locked, keep, session.pending.as_ref(), &captured, &mut warnings);
+    let evicted = settle(&mut session.locked, keep, session.pending.as_ref(), &captured, &mut warnings);
     if left_out_changed && let Err(e) = session.locked.write_left_out(&left_out.to_text()) {
         warnings.push(Warning::bookkeeping("noting what was left out")(e));
     }
@@ -334,7 +334,6 @@ fn finish<'s>(
 
 /// What follows the commit point: eviction, `main`, manifest, stat cache. Nothing here can undo the checkpoint.
 pub fn settle(
-    context: &Context,
     locked: &mut LockedStore<'_>,
     keep: usize,
     pending: Option<&Pending>,
@@ -358,7 +357,6 @@ pub fn settle(
             warnings.push(Warning::bookkeeping("writing the stat cache")(e));
         }
     }
-    let _ = context;
     evicted
 }
 

@@ -99,8 +99,8 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let changes = trees::diff(store.objects(), before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
     let changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
-    if !checkpoint.is_complete() && selector.starts_with(['l', '@']) {
-        warnings.push(Warning::LatestIsPartial { id: checkpoint.id });
+    if !checkpoint.is_complete() {
+        warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(ShowOutcome { meta: store.meta(&checkpoint)?, checkpoint, before, changes, warnings })
 }

@@ -8,7 +8,7 @@ use crate::model::object_id::ObjectId;
 use crate::model::retention;
 use crate::ops::context::Context;
 use crate::ops::create::{Evicted, evict};
-use crate::ops::session::{self, Pending, Session};
+use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::mark;
@@ -52,9 +52,9 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let mut session = session::begin(context, &store)?;
     refuse_damage(&session)?;
     // Everything that stays must be readable before anything goes.
-    live_objects(&store, session.pending.as_ref())?;
+    mark::live(&store, &HashSet::new())?;
     let evicted = evict(&mut session.locked, keep, session.pending.as_ref())?;
-    let live = live_objects(&store, session.pending.as_ref())?;
+    let live = mark::live(&store, &HashSet::new())?;
     let swept = session.locked.sweep(&live)?;
     let mut warnings = session.warnings;
     let kept = session.locked.inventory().checkpoints.len();
@@ -113,10 +113,6 @@ fn refuse_damage(session: &Session<'_>) -> Result<()> {
     }
 }
 
-fn live_objects(store: &Store, _pending: Option<&Pending>) -> Result<HashSet<ObjectId>> {
-    mark::live(store, &HashSet::new())
-}
-
 fn rows(store: &Store) -> usize {
     let text = std::fs::read(store.layout().manifest()).unwrap_or_default();
     manifest::ids(&String::from_utf8_lossy(&text)).len()
@@ -136,7 +132,7 @@ pub fn tidy(context: &Context, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
         }
         let session = session::begin(context, &store)?;
         refuse_damage(&session)?;
-        let live = live_objects(&store, session.pending.as_ref())?;
+        let live = mark::live(&store, &HashSet::new())?;
         session.locked.sweep_cheaply(&live, out_of_time)
     };
     match tidied() {

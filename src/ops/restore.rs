@@ -79,7 +79,7 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
     let mut outcome = restore_run::run(context, &store, request, &options.common, consent)?;
     if !checkpoint.is_complete() {
-        outcome.warnings.push(Warning::LatestIsPartial { id: checkpoint.id });
+        outcome.warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(outcome)
 }

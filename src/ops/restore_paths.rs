@@ -20,6 +20,8 @@ pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
 }
 
 fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
+    #[cfg(windows)]
+    let typed = &*typed.iter().map(|b| if *b == b'\\' { b'/' } else { *b }).collect::<Vec<u8>>();
     let shown = || escape_bytes(typed);
     let wrong = |why: &str| Error::Usage { what: format!("PATH '{}' {why}", shown()) };
     if typed.is_empty() {

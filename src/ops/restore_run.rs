@@ -62,7 +62,10 @@ pub fn run(
         }
         let mut session = session::begin(context, store)?;
         check_still_there(&session, &request)?;
-        make_root(context, &request.target)?;
+        let _shield = context.interrupt.shield();
+        if make_root(context, &request.target)? {
+            session.warnings.push(Warning::RootWasRecreated);
+        }
         let mut pack = session.locked.begin_pack()?;
         let present = look(context, store, &request, Sink::Pack(&mut pack))?;
         let plan = checked(present.plan.clone())?;
@@ -119,13 +122,14 @@ fn empty_root(target: &Target) -> Captured {
     Captured { listing, tree: target.checkpoint.tree, meta: crate::model::meta::Meta::default(), warnings: Vec::new() }
 }
 
-fn make_root(context: &Context, target: &Target) -> Result<()> {
+/// Tells whether the root was gone and had to be made.
+fn make_root(context: &Context, target: &Target) -> Result<bool> {
     let root = context.root.path();
     if root.is_dir() {
-        return Ok(());
+        return Ok(false);
     }
     let perm = target.snapshot.dirs.get(&RelPath::root()).copied().unwrap_or(0o755);
-    crate::worktree::root::make(root, perm)
+    crate::worktree::root::make(root, perm).map(|()| true)
 }
 
 fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
@@ -180,7 +184,7 @@ fn change(
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !matches!(warning, Warning::RestorePending { .. } | Warning::JournalUnreadable));
     let keep = common.keep.unwrap_or(context.settings.keep);
-    let evicted = create::settle(context, &mut session.locked, keep, None, &present.captured, &mut warnings);
+    let evicted = create::settle(&mut session.locked, keep, None, &present.captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, warnings, false);
     (outcome.safety, outcome.evicted) = (Some(safety), evicted);
     outcome.left_alone.extend(left_alone);

@@ -104,7 +104,7 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
         outcome.warnings.push(Warning::OverKeep { keep, kept: checkpoints.len() });
     }
     if let Some(partial) = outcome.latest.as_ref().filter(|latest| !latest.is_complete()) {
-        outcome.warnings.push(Warning::LatestIsPartial { id: partial.id });
+        outcome.warnings.push(Warning::IsPartial { id: partial.id });
     }
     if !options.brief {
         outcome.store_bytes = Some(bytes_below(store.dir()));

@@ -61,14 +61,13 @@ pub enum Warning {
         keep: usize,
         kept: usize,
     },
-    LatestIsPartial {
+    /// What was named, or would be restored as the latest, does not hold everything.
+    IsPartial {
         id: ObjectId,
     },
     StoreTooNew {
         found: u32,
     },
-    /// The whole-tree restore met files changed since they were captured.
-    PlanChanged,
 }
 
 impl Warning {
@@ -90,9 +89,8 @@ impl Warning {
             Self::RootWasRecreated => "root_recreated",
             Self::EmptyAfterFiles => "empty_after_files",
             Self::OverKeep { .. } => "over_keep",
-            Self::LatestIsPartial { .. } => "latest_is_partial",
+            Self::IsPartial { .. } => "partial",
             Self::StoreTooNew { .. } => "store_too_new",
-            Self::PlanChanged => "plan_changed",
         }
     }
 
@@ -144,11 +142,13 @@ impl fmt::Display for Warning {
             Self::OverKeep { keep, kept } => {
                 write!(f, "{kept} checkpoints stay although {keep} are to be kept: the others are protected")
             }
-            Self::LatestIsPartial { id } => write!(f, "the latest checkpoint {} is partial", id.short()),
+            Self::IsPartial { id } => {
+                let short = id.short();
+                write!(f, "checkpoint {short} is partial: 'checkpoint show {short}' names what it could not hold")
+            }
             Self::StoreTooNew { found } => {
                 write!(f, "the store has the newer format {found}: it is read as far as possible, nothing is written")
             }
-            Self::PlanChanged => f.write_str("files changed since the plan was shown"),
         }
     }
 }

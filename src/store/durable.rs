@@ -150,6 +150,27 @@ impl Drop for TemporaryFile {
     }
 }
 
+/// Whether a write failed because there is no room.
+pub fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
+/// Writes shorter content over a file in place: the one way that needs no room at all. A kill in between can leave it
+/// torn, so it is for files that are derived from others.
+///
+/// # Errors
+/// The new content is longer than the old, or the file cannot be written.
+pub fn shrink(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path).map_err(Error::io("open", path))?;
+    let found = file.metadata().map_err(Error::io("look at", path))?.len();
+    if found < bytes.len() as u64 {
+        return Err(Error::io("write", path)(ErrorKind::StorageFull.into()));
+    }
+    file.write_all(bytes).map_err(Error::io("write", path))?;
+    file.set_len(bytes.len() as u64).map_err(Error::io("cut", path))?;
+    sync_file(&file, path)
+}
+
 /// Sixteen hex digits that nobody can guess: names for what must not meet anything.
 pub fn random_hex() -> String {
     format!("{:016x}", random())

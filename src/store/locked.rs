@@ -114,15 +114,23 @@ impl<'s> LockedStore<'s> {
     /// Brings `main` and the manifest up to date with the list.
     pub fn write_derived(&self) -> Result<()> {
         let layout = self.store.layout();
-        if let Some(newest) = self.inventory.newest() {
-            refs::write_main(layout, newest.id)?;
+        let newest = self.inventory.newest().map(|newest| newest.id);
+        if let Some(newest) = newest.filter(|id| !refs::read_main(layout).is_ok_and(|main| main == Some(*id))) {
+            refs::write_main(layout, newest)?;
         }
         self.write_manifest()
     }
 
     fn write_manifest(&self) -> Result<()> {
         let text = manifest::render(&self.inventory.checkpoints);
-        durable::replace(&self.store.layout().manifest(), text.as_bytes())
+        let path = self.store.layout().manifest();
+        if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
+            return Ok(());
+        }
+        match durable::replace(&path, text.as_bytes()) {
+            Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&path, text.as_bytes()),
+            written => written,
+        }
     }
 
     /// Drops checkpoints: out of the manifest first, then their refs, so that no row calls them back.

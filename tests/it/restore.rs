@@ -1,6 +1,7 @@
 //! `restore`: a directory becomes what it was, and nothing beside that happens.
 
 use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
@@ -234,4 +235,16 @@ fn nothing_of_ours_stays_in_the_directory() {
     sandbox.write("a", "2").remove("bin");
     sandbox.restore(&id).success();
     sandbox.tree().assert_is(&tree, "no staging directory is left");
+}
+
+#[test]
+fn the_mode_of_the_root_itself_comes_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").chmod("", 0o700);
+    let id = sandbox.create("before");
+    sandbox.chmod("", 0o755);
+    sandbox.restore(&id).success();
+    assert_eq!(std::fs::metadata(sandbox.root()).expect("the root").permissions().mode() & 0o777, 0o700);
+    sandbox.undo().success();
+    assert_eq!(std::fs::metadata(sandbox.root()).expect("the root").permissions().mode() & 0o777, 0o755);
 }

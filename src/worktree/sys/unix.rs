@@ -252,7 +252,11 @@ impl Dir {
     }
 
     pub fn chmod(&self, perm: u32) -> io::Result<()> {
-        Ok(fs::fchmod(&self.fd, to_mode(perm))?)
+        match fs::fchmod(&self.fd, to_mode(perm)) {
+            // A descriptor that only names the directory is taken as the place to start from.
+            Err(Errno::BADF) => Ok(fs::chmodat(&self.fd, c".", to_mode(perm), AtFlags::empty())?),
+            changed => Ok(changed?),
+        }
     }
 
     /// Makes the names in this directory durable.
