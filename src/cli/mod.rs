@@ -44,7 +44,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let rim = Rim { printer, prompt, global: &global, started: Instant::now() };
         dispatch(command, &context, &rim)
     });
-    ExitCode::from(code.unwrap_or_else(|error| report(&printer, name, &error)))
+    ExitCode::from(code.unwrap_or_else(|error| report(printer, name, &error)))
 }
 
 /// What commands need of the front-end.
@@ -87,7 +87,7 @@ fn context(global: &args::GlobalArgs, environment: config::Environment, command:
 }
 
 /// Says what went wrong: as a document where one was asked for, and as one line in any case.
-fn report(printer: &Printer, command: &str, error: &Error) -> u8 {
+fn report(printer: Printer, command: &str, error: &Error) -> u8 {
     let code = exit_code::of_error(error);
     if printer.json {
         printer.result(&json::failure(command, code, error));

@@ -72,8 +72,14 @@ impl WhyNot {
     pub fn makes_partial(&self) -> bool {
         match self {
             Self::Mount | Self::Unreadable(_) | Self::Collision => true,
-            Self::Fifo | Self::Socket | Self::Device | Self::TooLarge | Self::ReservedName => false,
-            Self::LeftOut(_) | Self::Secret(_) | Self::DotGit => false,
+            Self::Fifo
+            | Self::Socket
+            | Self::Device
+            | Self::TooLarge
+            | Self::ReservedName
+            | Self::LeftOut(_)
+            | Self::Secret(_)
+            | Self::DotGit => false,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::model::rel_path::RelPath;
 use crate::model::snapshot::{Snapshot, Standing};
 
 /// The record beside a tree. Equal directories give equal metas.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
     pub usual: UsualModes,
     /// Permission bits of files and directories that differ from the usual ones of their class.
@@ -40,18 +40,6 @@ pub struct RuleRecord {
 impl Default for UsualModes {
     fn default() -> Self {
         Self { file: 0o644, executable: 0o755, directory: 0o755 }
-    }
-}
-
-impl Default for Meta {
-    fn default() -> Self {
-        Self {
-            usual: UsualModes::default(),
-            unusual: BTreeMap::new(),
-            empty_dirs: BTreeSet::new(),
-            uncaptured: BTreeMap::new(),
-            rules: RuleRecord::default(),
-        }
     }
 }
 

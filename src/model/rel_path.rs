@@ -39,6 +39,7 @@ impl RelPath {
     }
 
     /// This path with one more component, which must have come from a directory listing or a checked tree.
+    #[must_use]
     pub fn join(&self, name: &[u8]) -> Self {
         debug_assert_eq!(check_name(name), Ok(()));
         if self.is_root() {

@@ -168,7 +168,7 @@ impl Planner<'_> {
     fn needed_dirs(&self) -> BTreeMap<RelPath, u32> {
         let mut needed = BTreeMap::new();
         let ends = self.target.dirs.keys().filter(|path| self.reach.covers(path));
-        let holders = self.plan.write.keys().chain(self.plan.chmod.keys()).filter_map(|path| path.parent());
+        let holders = self.plan.write.keys().chain(self.plan.chmod.keys()).filter_map(RelPath::parent);
         for path in ends.cloned().chain(holders.collect::<Vec<_>>()) {
             for dir in std::iter::once(path.clone()).chain(path.ancestors()) {
                 let Some(perm) = self.target.dirs.get(&dir) else { continue };
@@ -183,7 +183,10 @@ impl Planner<'_> {
     fn make_room_for_dir(&mut self, path: RelPath, perm: u32) {
         if let Some(standing) = self.present.uncaptured.get(&path) {
             let only_left_out = standing.is_dir && !standing.why.is_recorded();
-            return if only_left_out { () } else { self.conflict(path) };
+            if !only_left_out {
+                self.conflict(path);
+            }
+            return;
         }
         if let Some(file) = self.present.files.get(&path) {
             if self.reach.overlay || !self.reach.covers(&path) {

@@ -111,7 +111,7 @@ pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcom
         }
         CaptureOutcome::Done(captured) => {
             gate.remember(&store, false);
-            if let Some(outcome) = deduplicated(context, &mut session, &captured, &reason)? {
+            if let Some(outcome) = deduplicated(context, &mut session, &captured, &reason) {
                 return Ok(outcome);
             }
             let record = regular_record(context, &session, &captured, reason, source);
@@ -211,24 +211,22 @@ fn deduplicated(
     session: &mut Session<'_>,
     captured: &Captured,
     reason: &str,
-) -> Result<Option<CreateOutcome>> {
-    let Some(newest) = session.locked.inventory().newest().filter(|c| !c.is_safety()).cloned() else {
-        return Ok(None);
-    };
+) -> Option<CreateOutcome> {
+    let newest = session.locked.inventory().newest().filter(|c| !c.is_safety()).cloned()?;
     let age_ms = context.now_ms - newest.record.time_ms;
     let recent = (0..context.settings.dedup_window_ms).contains(&age_ms);
     if !recent || newest.tree != captured.tree || newest.meta != meta_id(&captured.meta) {
-        return Ok(None);
+        return None;
     }
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
-    Ok(Some(CreateOutcome {
+    Some(CreateOutcome {
         counts: counts(captured),
         checkpoint: Some(newest),
         meta: captured.meta.clone(),
         left_out: LeftOut::of(&captured.listing),
         ..nothing_made(reason.to_owned(), Skipped::Dedup, warnings)
-    }))
+    })
 }
 
 /// The bytes of the meta blob; `None` where nothing differs from the standard.

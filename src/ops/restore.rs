@@ -77,7 +77,7 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     restore_paths::check_held(&target, &paths)?;
     let reach = Reach { paths, overlay: options.overlay, special_bits: options.special_bits };
     let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
-    let mut outcome = restore_run::run(context, &store, request, &options.common, consent)?;
+    let mut outcome = restore_run::run(context, &store, &request, &options.common, consent)?;
     if !checkpoint.is_complete() {
         outcome.warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
@@ -130,7 +130,7 @@ fn take_step(
 ) -> Result<RestoreOutcome> {
     let target = load_known(store, inventory, step.safety)?;
     let reach = Reach { paths: step.paths, ..Reach::default() };
-    restore_run::run(context, store, Request { verb, target, reach, pending: None, settles: false }, common, consent)
+    restore_run::run(context, store, &Request { verb, target, reach, pending: None, settles: false }, common, consent)
 }
 
 /// The way back from an interrupted restore. One that was itself a way back is finished instead.
@@ -153,7 +153,7 @@ fn undo_pending(
     };
     let target = load_known(store, inventory, back_to)?;
     let request = Request { verb: Verb::Undo, target, reach, pending: Some(pending), settles: true };
-    restore_run::run(context, store, request, common, consent)
+    restore_run::run(context, store, &request, common, consent)
 }
 
 /// Finishes an interrupted restore: nothing is asked, the answer was given when it began.
@@ -171,7 +171,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let (reach, settles) = (journal.reach.clone(), journal.settles);
     let request = Request { verb: Verb::Resume, target, reach, pending: Some(pending.clone()), settles };
     let common = CommonOptions { yes: true, ..common.clone() };
-    restore_run::run(context, &store, request, &common, &mut |_| Ok(()))
+    restore_run::run(context, &store, &request, &common, &mut |_| Ok(()))
 }
 
 fn refuse_pending(store: &Store, inventory: &Inventory) -> Result<()> {

@@ -46,14 +46,14 @@ struct Prospect {
 pub fn run(
     context: &Context,
     store: &Store,
-    request: Request,
+    request: &Request,
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let first = look(context, store, &request, Sink::HashOnly)?;
+    let first = look(context, store, request, Sink::HashOnly)?;
     let mut shown = checked(first.plan)?;
     if common.dry_run {
-        return Ok(outcome(&request, shown, first.captured.warnings, true));
+        return Ok(outcome(request, shown, first.captured.warnings, true));
     }
     let mut again = false;
     loop {
@@ -61,19 +61,19 @@ pub fn run(
             consent(&Proposal { verb: request.verb, target: &request.target.checkpoint, plan: &shown, again })?;
         }
         let mut session = session::begin(context, store)?;
-        check_still_there(&session, &request)?;
+        check_still_there(&session, request)?;
         let _shield = context.interrupt.shield();
         if make_root(context, &request.target)? {
             session.warnings.push(Warning::RootWasRecreated);
         }
         let mut pack = session.locked.begin_pack()?;
-        let present = look(context, store, &request, Sink::Pack(&mut pack))?;
+        let present = look(context, store, request, Sink::Pack(&mut pack))?;
         let plan = checked(present.plan.clone())?;
         if plan != shown && !common.yes {
             (shown, again) = (plan, true);
             continue;
         }
-        return change(context, &mut session, pack, present, &request, common);
+        return change(context, &mut session, pack, present, request, common);
     }
 }
 

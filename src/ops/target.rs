@@ -28,7 +28,7 @@ impl Target {
         let snapshot = store.snapshot(checkpoint)?;
         let record = store.meta(checkpoint)?.rules;
         let ignore_files = ignore_files(store, checkpoint, &snapshot)?;
-        let successor = successor(store, checkpoint)?;
+        let successor = successor(store, checkpoint);
         Ok(Self { checkpoint: checkpoint.clone(), snapshot, successor, rules: rules_of(record), ignore_files })
     }
 
@@ -82,10 +82,10 @@ fn ignore_files(store: &Store, checkpoint: &Checkpoint, snapshot: &Snapshot) -> 
 }
 
 /// The state to which the restore led that this safety checkpoint was taken before. One that is gone tells nothing.
-fn successor(store: &Store, checkpoint: &Checkpoint) -> Result<Snapshot> {
-    let Some(operation) = &checkpoint.record.operation else { return Ok(Snapshot::default()) };
+fn successor(store: &Store, checkpoint: &Checkpoint) -> Snapshot {
+    let Some(operation) = &checkpoint.record.operation else { return Snapshot::default() };
     let Ok(followed) = crate::store::inventory::read_checkpoint(store.objects(), operation.target) else {
-        return Ok(Snapshot::default());
+        return Snapshot::default();
     };
-    Ok(store.snapshot(&followed).unwrap_or_default())
+    store.snapshot(&followed).unwrap_or_default()
 }

@@ -23,16 +23,16 @@ pub fn live(store: &Store, gone: &HashSet<ObjectId>) -> Result<HashSet<ObjectId>
             continue;
         }
         let read = store.objects().read(&id).map_err(|e| e.to_string());
-        let (kind, bytes) = read.map_err(|why| unreadable(id, why))?;
+        let (kind, bytes) = read.map_err(|why| unreadable(id, &why))?;
         match kind {
             ObjectKind::Blob => {}
             ObjectKind::Commit => {
-                let commit = commit_codec::parse(&bytes).map_err(|why| unreadable(id, why))?;
+                let commit = commit_codec::parse(&bytes).map_err(|why| unreadable(id, &why))?;
                 pending.extend(commit.parents);
                 pending.push(commit.tree);
             }
             ObjectKind::Tree => {
-                for entry in tree_codec::parse(&bytes).map_err(|why| unreadable(id, why))? {
+                for entry in tree_codec::parse(&bytes).map_err(|why| unreadable(id, &why))? {
                     if entry.is_directory() {
                         pending.push(entry.id);
                     } else if entry.mode != MODE_GITLINK {
@@ -64,6 +64,6 @@ fn roots(store: &Store, gone: &HashSet<ObjectId>) -> Result<Vec<ObjectId>> {
     Ok(roots)
 }
 
-fn unreadable(id: ObjectId, why: String) -> Error {
+fn unreadable(id: ObjectId, why: &str) -> Error {
     Error::Damaged { what: format!("object {}", id.short()), why: format!("{why}; nothing is pruned while that is so") }
 }

@@ -143,10 +143,12 @@ impl<'b> Input<'b> {
         Some(self.take(length)?.into())
     }
 
-    fn id(&mut self) -> Option<Option<ObjectId>> {
+    /// Reads an id that may be unknown.
+    fn id_into(&mut self, place: &mut Option<ObjectId>) -> Option<()> {
         let known = self.take(1)?[0] == 1;
         let id = ObjectId::from_slice(self.take(20)?)?;
-        Some(known.then_some(id))
+        *place = known.then_some(id);
+        Some(())
     }
 
     fn stat(&mut self) -> Option<Stat> {
@@ -170,7 +172,7 @@ impl<'b> Input<'b> {
         let parent = self.size()?;
         let name = self.name()?;
         let mut dir = ListedDir::empty(parent, name, self.stat()?);
-        dir.tree = self.id()?;
+        self.id_into(&mut dir.tree)?;
         for _ in 0..self.number()? {
             dir.files.push(self.file()?);
         }
@@ -180,7 +182,9 @@ impl<'b> Input<'b> {
     fn file(&mut self) -> Option<ListedFile> {
         let name = self.name()?;
         let kind = if self.take(1)?[0] == 1 { Kind::Symlink } else { Kind::File };
-        Some(ListedFile { name, kind, stat: self.stat()?, id: self.id()?, unsteady: false })
+        let mut file = ListedFile { name, kind, stat: self.stat()?, id: None, unsteady: false };
+        self.id_into(&mut file.id)?;
+        Some(file)
     }
 }
 

@@ -89,7 +89,7 @@ pub fn diff(objects: &Objects, before: Option<ObjectId>, after: Option<ObjectId>
         names.dedup();
         for name in names {
             let find = |side: &[TreeEntry]| side.iter().find(|entry| &*entry.name == name).cloned();
-            compare(path.join(name), find(&before), find(&after), &mut pending, &mut changes);
+            compare(path.join(name), find(&before).as_ref(), find(&after).as_ref(), &mut pending, &mut changes);
         }
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -104,17 +104,17 @@ fn side(objects: &Objects, tree: Option<ObjectId>) -> Result<Vec<TreeEntry>, Str
 
 fn compare(
     path: RelPath,
-    before: Option<TreeEntry>,
-    after: Option<TreeEntry>,
+    before: Option<&TreeEntry>,
+    after: Option<&TreeEntry>,
     pending: &mut Vec<PendingPair>,
     changes: &mut Vec<TreeChange>,
 ) {
-    let tree = |entry: &Option<TreeEntry>| entry.as_ref().filter(|e| e.is_directory()).map(|e| e.id);
-    let blob = |entry: &Option<TreeEntry>| entry.as_ref().filter(|e| !e.is_directory()).map(|e| (e.mode, e.id));
-    if tree(&before) != tree(&after) {
-        pending.push((path.clone(), tree(&before), tree(&after)));
+    let tree = |entry: Option<&TreeEntry>| entry.filter(|e| e.is_directory()).map(|e| e.id);
+    let blob = |entry: Option<&TreeEntry>| entry.filter(|e| !e.is_directory()).map(|e| (e.mode, e.id));
+    if tree(before) != tree(after) {
+        pending.push((path.clone(), tree(before), tree(after)));
     }
-    if blob(&before) != blob(&after) {
-        changes.push(TreeChange { path, before: blob(&before), after: blob(&after) });
+    if blob(before) != blob(after) {
+        changes.push(TreeChange { path, before: blob(before), after: blob(after) });
     }
 }

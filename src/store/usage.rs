@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// Sum of the sizes of all files below a directory, in bytes. What cannot be read counts as nothing.
 pub fn bytes_below(dir: &Path) -> u64 {
     let files = WalkDir::new(dir).follow_links(false).into_iter().filter_map(std::result::Result::ok);
-    files.filter_map(|entry| entry.metadata().ok()).filter(|meta| meta.is_file()).map(|meta| meta.len()).sum()
+    files
+        .filter(|entry: &DirEntry| entry.file_type().is_file())
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|meta| meta.len())
+        .sum()
 }

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, Verb};
 use crate::model::manifest;
+use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::text::escape;
 use crate::model::time::{age, utc_seconds};
@@ -147,7 +148,7 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
         let summary = format!("Restoring to `{short}` ({reason}) {}.\n", plan::counts(&outcome.plan));
         return Said { result: format!("{listed}{summary}"), talk: String::new() };
     }
-    let safety = outcome.safety.map(|id| id.short()).unwrap_or_default();
+    let safety = outcome.safety.map(ObjectId::short).unwrap_or_default();
     let mut result = String::new();
     if outcome.paths.is_empty() || outcome.verb != Verb::Restore {
         result = format!(

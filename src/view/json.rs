@@ -55,7 +55,7 @@ pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> Str
     if outcome.skipped == Some(Skipped::Dedup) {
         data["requested_reason"] = outcome.requested_reason.clone().into();
     }
-    json_parts::envelope("create", exit, data, &outcome.warnings)
+    json_parts::envelope("create", exit, &data, &outcome.warnings)
 }
 
 fn uncaptured(meta: &Meta) -> Value {
@@ -74,7 +74,7 @@ pub fn list(outcome: &ListOutcome, store: &std::path::Path) -> String {
     let rows = outcome.checkpoints.iter().map(row).collect::<Vec<_>>();
     let lost: Vec<Value> = outcome.damaged.iter().map(damaged).collect();
     let data = json!({"checkpoints": rows, "damaged": lost, "store": store.display().to_string()});
-    json_parts::envelope("list", 0, data, &outcome.warnings)
+    json_parts::envelope("list", 0, &data, &outcome.warnings)
 }
 
 pub fn show(outcome: &ShowOutcome) -> String {
@@ -91,7 +91,7 @@ pub fn show(outcome: &ShowOutcome) -> String {
         },
         "uncaptured": uncaptured(&outcome.meta),
     });
-    json_parts::envelope("show", 0, data, &outcome.warnings)
+    json_parts::envelope("show", 0, &data, &outcome.warnings)
 }
 
 fn change_word(change: &TreeChange) -> &'static str {
@@ -139,7 +139,7 @@ pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8) -> String {
     if outcome.dry_run {
         data["plan"] = plan_value(plan);
     }
-    json_parts::envelope(command, exit, data, &outcome.warnings)
+    json_parts::envelope(command, exit, &data, &outcome.warnings)
 }
 
 fn plan_value(plan: &RestorePlan) -> Value {
@@ -162,7 +162,7 @@ pub fn prune(outcome: &PruneOutcome) -> String {
         "packs_after": outcome.packs_after,
         "dry_run": outcome.dry_run,
     });
-    json_parts::envelope("prune", 0, data, &outcome.warnings)
+    json_parts::envelope("prune", 0, &data, &outcome.warnings)
 }
 
 pub fn status(outcome: &StatusOutcome, verbose: bool) -> String {
@@ -189,5 +189,5 @@ pub fn status(outcome: &StatusOutcome, verbose: bool) -> String {
         data["left_out"] = left_out(out);
         data["left_out"]["files"] = paths(&out.files);
     }
-    json_parts::envelope("status", 0, data, &outcome.warnings)
+    json_parts::envelope("status", 0, &data, &outcome.warnings)
 }

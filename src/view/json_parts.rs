@@ -12,7 +12,7 @@ use crate::ops::left_out::LeftOut;
 use crate::ops::warning::Warning;
 
 /// One document: what every command answers with, whether it worked or not.
-pub fn envelope(command: &str, exit: u8, data: Value, warnings: &[Warning]) -> String {
+pub fn envelope(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> String {
     let warnings: Vec<Value> = warnings.iter().map(warning).collect();
     let schema = format!("checkpoint.{command}/1");
     let ok = matches!(exit, 0 | 5);
