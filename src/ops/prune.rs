@@ -133,7 +133,7 @@ pub fn tidy(context: &Context, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
         let session = session::begin(context, &store)?;
         refuse_damage(&session)?;
         let live = mark::live(&store, &HashSet::new())?;
-        session.locked.sweep_cheaply(&live, out_of_time)
+        session.locked.sweep_cheaply(&live, MANY_PACKS, out_of_time)
     };
     match tidied() {
         Ok(()) | Err(Error::Busy { .. }) => Vec::new(),

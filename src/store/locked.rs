@@ -164,10 +164,10 @@ impl<'s> LockedStore<'s> {
         self.repack(&survey, &repack_plan::plan(&survey.facts()), live, &|| false)
     }
 
-    /// The part of it that is cheap, until `stop` says so.
-    pub fn sweep_cheaply(&self, live: &HashSet<ObjectId>, stop: &dyn Fn() -> bool) -> Result<()> {
+    /// The part of it that is cheap and brings the packs down to about `at_most`, until `stop` says so.
+    pub fn sweep_cheaply(&self, live: &HashSet<ObjectId>, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
         let survey = self.survey(live)?;
-        self.repack(&survey, &repack_plan::plan_cheap(&survey.facts()), live, stop).map(|_| ())
+        self.repack(&survey, &repack_plan::plan_cheap(&survey.facts(), at_most), live, stop).map(|_| ())
     }
 
     fn survey(&self, live: &HashSet<ObjectId>) -> Result<Survey> {

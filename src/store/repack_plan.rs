@@ -1,5 +1,7 @@
 //! Which packs stay, which go and which are merged: rules over figures, no file is touched.
 
+/// Packs that the housekeeping after a `create` merges at once: few, so that no single `create` is felt.
+const MERGED_CHEAPLY: usize = 6;
 /// A pack from this size on is worth keeping apart.
 const SMALL_BYTES: u64 = 2 << 20;
 /// A merged pack holds about this much, so that a merge needs little free space at once.
@@ -49,9 +51,19 @@ pub fn plan(facts: &[PackFacts]) -> RepackPlan {
     RepackPlan { loose: true, ..make_plan(facts, stays) }
 }
 
-/// The plan of the housekeeping after a `create`: only what is cheap, so no large pack is rewritten.
-pub fn plan_cheap(facts: &[PackFacts]) -> RepackPlan {
-    make_plan(facts, |pack| pack.has_deltas || pack.total_bytes > SMALL_BYTES)
+/// The plan of the housekeeping after a `create`: only what is cheap, so no large pack is rewritten, and of the small
+/// ones only a few of the smallest are merged, if dropping dead ones does not bring them down to `at_most`.
+pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {
+    let mut plan = make_plan(facts, |pack| pack.has_deltas || pack.total_bytes > SMALL_BYTES);
+    let wanted = if facts.len() - plan.drop.len() > at_most { MERGED_CHEAPLY } else { 0 };
+    let mut names: Vec<String> = std::mem::take(&mut plan.merge).into_iter().flatten().collect();
+    plan.keep.extend(names.drain(wanted.min(names.len())..));
+    if names.len() > 1 {
+        plan.merge.push(names);
+    } else {
+        plan.keep.extend(names);
+    }
+    plan
 }
 
 fn stays(pack: &PackFacts) -> bool {
@@ -154,9 +166,18 @@ mod tests {
         assert_eq!(plan.keep, ["live", "deltas", "damaged"]);
         assert_eq!(plan.drop, ["dead"]);
         assert_eq!(plan.merge, [vec!["half"], vec!["third"], vec!["s2", "s1", "rest"]]);
-        let cheap = plan_cheap(&facts);
+        let cheap = plan_cheap(&facts, 1);
         assert_eq!((cheap.drop, cheap.merge), (vec!["dead".into()], vec![vec!["s2".into(), "s1".into()]]));
         assert!(!cheap.loose);
+    }
+
+    #[test]
+    fn housekeeping_merges_a_few_of_the_smallest_and_only_above_the_number() {
+        let facts: Vec<_> = (0..60).map(|at| pack(&at.to_string(), 100, 1000 + 100 * at)).collect();
+        let merged = plan_cheap(&facts, 50).merge;
+        assert_eq!(merged.len(), 1);
+        assert_eq!(merged[0], (0..6).map(|at| at.to_string()).collect::<Vec<_>>());
+        assert!(plan_cheap(&facts, 60).merge.is_empty());
     }
 
     #[test]
@@ -171,7 +192,7 @@ mod tests {
         fn every_pack_stands_in_the_plan_once(shares in proptest::collection::vec((0_u64..=100, 0_u64..1 << 24), 0..80)) {
             let facts: Vec<_> =
                 shares.iter().enumerate().map(|(at, (share, bytes))| pack(&at.to_string(), *share, *bytes)).collect();
-            for plan in [plan(&facts), plan_cheap(&facts)] {
+            for plan in [plan(&facts), plan_cheap(&facts, 3)] {
                 let mut named: Vec<usize> = plan.keep.iter().chain(&plan.drop).chain(plan.merge.iter().flatten())
                     .map(|name| name.parse().unwrap()).collect();
                 named.sort_unstable();

@@ -92,7 +92,7 @@ impl Repo {
     fn repack(&self, live: &HashSet<ObjectId>, cheap: bool) -> (RepackPlan, RepackOutcome) {
         let objects = self.objects();
         let survey = survey(&objects, live).unwrap();
-        let plan = if cheap { plan_cheap(&survey.facts()) } else { plan(&survey.facts()) };
+        let plan = if cheap { plan_cheap(&survey.facts(), 1) } else { plan(&survey.facts()) };
         let outcome = repack(&self.objects_dir(), &survey, &plan, live, &objects, &|| false).unwrap();
         (plan, outcome)
     }
