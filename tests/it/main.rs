@@ -42,3 +42,4 @@ mod status;
 mod store_objects;
 mod sweep;
 mod undo_redo;
+mod worktree;

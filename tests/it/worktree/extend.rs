@@ -1,14 +1,17 @@
+//! Single paths that a rule left out come into a listing, and nothing else with them.
+
 use std::fs;
 use std::path::Path;
 
-use super::*;
-use crate::model::interrupt::Interrupt;
-use crate::worktree::rules::{RuleSources, Rules};
-use crate::worktree::scan::{Scan, ScanOptions, scan};
+use checkpoint::model::entry::WhyNot;
+use checkpoint::model::interrupt::Interrupt;
+use checkpoint::model::listing::Listing;
+use checkpoint::worktree::extend::add_paths;
+use checkpoint::worktree::rules::{RuleSources, Rules};
+use checkpoint::worktree::scan::{Scan, ScanOptions, scan};
+use checkpoint::worktree::tree_handle::WorkTree;
 
-fn path(text: &str) -> RelPath {
-    RelPath::new(text.as_bytes()).unwrap()
-}
+use super::path;
 
 /// The stand-in rules leave out what ends in `--out`.
 fn listed(root: &Path) -> (WorkTree, Listing) {
@@ -63,7 +66,6 @@ fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     let temp = tempfile::tempdir().unwrap();
