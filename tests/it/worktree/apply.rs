@@ -216,7 +216,7 @@ fn a_file_changed_after_the_plan_is_not_touched_and_all_such_are_named() {
             let paths: Vec<String> = obstacles.iter().map(|obstacle| obstacle.path.to_string()).collect();
             assert_eq!(paths, ["a", "keep/m"]);
         }
-        other => panic!("{other:?}"),
+        failed @ ApplyError::Failed { .. } => panic!("{failed:?}"),
     }
 }
 

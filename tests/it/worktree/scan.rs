@@ -222,7 +222,7 @@ fn ten_thousand_levels_are_listed_with_few_descriptors() {
         assert_eq!(listing.dirs.len(), 2 * LEVELS + 1);
         assert!(listing.is_complete());
         let work = WorkTree::open(temp.path()).unwrap();
-        let deepest = RelPath::new(&[b"x".as_slice(); LEVELS].join(&b'/')).unwrap();
+        let deepest = RelPath::new(&vec![b"x".as_slice(); LEVELS].join(&b'/')).unwrap();
         assert!(work.stat(&deepest).unwrap().is_some());
     }
     // The deep tree is taken apart from above: what removes a temporary directory recurses.
