@@ -1,5 +1,6 @@
 //! One function a command: options in, the operation, its outcome out as text and exit code.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::cli::args::create::CreateArgs;
@@ -10,6 +11,7 @@ use crate::cli::args::status::StatusArgs;
 use crate::cli::{Rim, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::create::CreateOutcome;
 use crate::ops::restore::{Proposal, RestoreOutcome};
 use crate::ops::warning::Warning;
 use crate::ops::{create as create_op, list as list_op, prune as prune_op, restore as restore_op, status as status_op};
@@ -43,17 +45,21 @@ impl Rim<'_> {
 }
 
 pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> {
-    let outcome = create_op::create(context, &args.into())?;
-    let code = exit_code::of_create(&outcome);
-    if rim.printer.json {
-        rim.printer.result(&json::create(&outcome, &context.store_dir()?, code));
-    } else {
-        rim.say(&human::create(&outcome, rim.started.elapsed().as_millis()), &outcome.warnings);
-    }
-    if outcome.skipped.is_none() {
-        let tidying = Instant::now();
-        rim.warn(&prune_op::tidy(context, &|| tidying.elapsed() > TIDY_TIME));
-    }
+    let mut code = exit_code::DONE;
+    let told_at = Cell::new(None);
+    let store = context.store_dir()?;
+    let mut tell = |outcome: &CreateOutcome| {
+        code = exit_code::of_create(outcome);
+        if rim.printer.json {
+            rim.printer.result(&json::create(outcome, &store, code));
+        } else {
+            rim.say(&human::create(outcome, rim.started.elapsed().as_millis()), &outcome.warnings);
+        }
+        told_at.set(Some(Instant::now()));
+    };
+    let out_of_time = || told_at.get().is_some_and(|told| told.elapsed() > TIDY_TIME);
+    let later = create_op::create(context, &args.into(), &mut tell, &out_of_time)?;
+    rim.warn(&later);
     Ok(code)
 }
 

@@ -1,22 +1,19 @@
 //! `create`: captures the working directory and records it.
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::{Checkpoint, CheckpointKind, Coverage, Operation, Record};
+use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::meta::Meta;
-use crate::model::meta_text;
-use crate::model::object_id::ObjectId;
-use crate::model::retention::{self, EvictionReason};
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::context::Context;
+use crate::ops::gate::Gate;
 use crate::ops::left_out::LeftOut;
-use crate::ops::session::{self, Pending, Session};
+use crate::ops::record::{Evicted, meta_bytes, meta_id, regular_record, settle};
+use crate::ops::session::{self, Session};
+use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::Description;
-use crate::store::hash::{ObjectKind, hash_object};
-use crate::store::locked::{LockedStore, NewCheckpoint};
-use crate::store::size_gate::{self, GateKey};
-use crate::store::stat_cache::StatCache;
+use crate::store::locked::NewCheckpoint;
 use crate::store::trees;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -70,29 +67,45 @@ pub struct Counts {
     pub deleted: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evicted {
-    pub id: ObjectId,
-    pub reason: String,
-    pub why: EvictionReason,
-}
-
-pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcome> {
+/// Captures and records. `tell` is given the outcome as soon as it is certain; what follows is housekeeping, until
+/// `out_of_time` says so, and what that met is returned.
+pub fn create(
+    context: &Context,
+    options: &CreateOptions,
+    tell: &mut dyn FnMut(&CreateOutcome),
+    out_of_time: &dyn Fn() -> bool,
+) -> Result<Vec<Warning>> {
     let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
     let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
     let source = checked_text(options.source.as_deref(), fallback, "source")?;
     if context.environment.disabled {
-        return Ok(nothing_made(reason, Skipped::Disabled, vec![Warning::Disabled]));
+        tell(&nothing_made(reason, Skipped::Disabled, vec![Warning::Disabled]));
+        return Ok(Vec::new());
     }
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
     let store = open_store(context, options.force)?;
     let mut session = session::begin(context, &store)?;
-    let gate = Gate::of(context, &store, options);
+    let outcome = create_locked(context, &store, &mut session, options, reason, source)?;
+    tell(&outcome);
+    let made = outcome.skipped.is_none() && context.settings.auto_prune;
+    Ok(if made { tidy(&session, out_of_time) } else { Vec::new() })
+}
+
+fn create_locked<'s>(
+    context: &Context,
+    store: &'s Store,
+    session: &mut Session<'s>,
+    options: &CreateOptions,
+    reason: String,
+    source: String,
+) -> Result<CreateOutcome> {
+    let mut warnings = std::mem::take(&mut session.warnings);
+    let gate = Gate::of(context, store, options);
     if gate.remembered == Some(true) {
         let warning = Warning::TooManyFiles { limit: gate.limit, largest: Vec::new() };
-        return Ok(nothing_made(reason, Skipped::TooManyFiles, with(session.warnings, warning)));
+        return Ok(nothing_made(reason, Skipped::TooManyFiles, with(warnings, warning)));
     }
     let _shield = context.interrupt.shield();
     let worktree = WorkTree::open(context.root.path())?;
@@ -103,20 +116,21 @@ pub fn create(context: &Context, options: &CreateOptions) -> Result<CreateOutcom
         limit_files: gate.limit_to_count(),
         include_sensitive: &options.include_sensitive,
     };
-    match capture(context, Some(&store), &worktree, &capture_options, Sink::Pack(&mut pack))? {
+    match capture(context, Some(store), &worktree, &capture_options, Sink::Pack(&mut pack))? {
         CaptureOutcome::OverLimit { limit, largest } => {
-            gate.remember(&store, true);
+            gate.remember(store, true);
             let warning = Warning::TooManyFiles { limit, largest };
-            Ok(nothing_made(reason, Skipped::TooManyFiles, with(session.warnings, warning)))
+            Ok(nothing_made(reason, Skipped::TooManyFiles, with(warnings, warning)))
         }
         CaptureOutcome::Done(captured) => {
-            gate.remember(&store, false);
-            if let Some(outcome) = deduplicated(context, &mut session, &captured, &reason) {
-                return Ok(outcome);
+            gate.remember(store, false);
+            if let Some(newest) = standing(context, session, &captured) {
+                warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
+                return Ok(deduplicated(newest, &captured, reason, warnings));
             }
-            let record = regular_record(context, &session, &captured, reason, source);
+            let record = regular_record(context, session, &captured, reason, source);
             let keep = options.keep.unwrap_or(context.settings.keep);
-            finish(&mut session, pack, *captured, record, keep)
+            finish(session, pack, *captured, record, keep, warnings)
         }
     }
 }
@@ -171,71 +185,23 @@ fn open_store(context: &Context, force: bool) -> Result<Store> {
     Ok(store)
 }
 
-/// The size gate for this call.
-struct Gate {
-    limit: u64,
-    force: bool,
-    key: Option<GateKey>,
-    remembered: Option<bool>,
-}
-
-impl Gate {
-    fn of(context: &Context, store: &Store, options: &CreateOptions) -> Self {
-        let limit = options.max_files.unwrap_or(context.settings.max_files);
-        let force = options.force || limit == 0;
-        let session = options.session.as_ref().or(context.environment.session.as_ref()).filter(|s| !s.is_empty());
-        let key = session.map(|session| {
-            let rules = crate::ops::left_out::rules_digest(&store.exclusion_list(), &context.settings);
-            GateKey { session: session.clone(), limit, rules }
-        });
-        let remembered = key.as_ref().filter(|_| !options.recount && !force);
-        let remembered = remembered.and_then(|key| size_gate::recall(store.layout(), key));
-        Self { limit, force, key, remembered }
-    }
-
-    /// A session that began under the limit goes on, whatever has come since.
-    fn limit_to_count(&self) -> Option<u64> {
-        (!self.force && self.remembered.is_none()).then_some(self.limit)
-    }
-
-    fn remember(&self, store: &Store, over: bool) {
-        if let Some(key) = self.key.as_ref().filter(|_| self.limit_to_count().is_some()) {
-            size_gate::remember(store.layout(), key, over);
-        }
-    }
-}
-
 /// The standing checkpoint, if this would be the same again a moment later. Safety checkpoints never stand for one.
-fn deduplicated(
-    context: &Context,
-    session: &mut Session<'_>,
-    captured: &Captured,
-    reason: &str,
-) -> Option<CreateOutcome> {
-    let newest = session.locked.inventory().newest().filter(|c| !c.is_safety()).cloned()?;
+fn standing(context: &Context, session: &Session<'_>, captured: &Captured) -> Option<Checkpoint> {
+    let newest = session.locked.inventory().newest().filter(|c| !c.is_safety())?;
     let age_ms = context.now_ms - newest.record.time_ms;
     let recent = (0..context.settings.dedup_window_ms).contains(&age_ms);
-    if !recent || newest.tree != captured.tree || newest.meta != meta_id(&captured.meta) {
-        return None;
-    }
-    let mut warnings = std::mem::take(&mut session.warnings);
-    warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
-    Some(CreateOutcome {
+    let same = newest.tree == captured.tree && newest.meta == meta_id(&captured.meta);
+    (recent && same).then(|| newest.clone())
+}
+
+fn deduplicated(newest: Checkpoint, captured: &Captured, reason: String, warnings: Vec<Warning>) -> CreateOutcome {
+    CreateOutcome {
         counts: counts(captured),
         checkpoint: Some(newest),
         meta: captured.meta.clone(),
         left_out: LeftOut::of(&captured.listing),
-        ..nothing_made(reason.to_owned(), Skipped::Dedup, warnings)
-    })
-}
-
-/// The bytes of the meta blob; `None` where nothing differs from the standard.
-pub fn meta_bytes(meta: &Meta) -> Option<Vec<u8>> {
-    (*meta != Meta::default()).then(|| meta_text::render(meta))
-}
-
-fn meta_id(meta: &Meta) -> Option<ObjectId> {
-    hash_object(ObjectKind::Blob, &meta_bytes(meta)?).ok()
+        ..nothing_made(reason, Skipped::Dedup, warnings)
+    }
 }
 
 fn counts(captured: &Captured) -> Counts {
@@ -247,48 +213,6 @@ fn counts(captured: &Captured) -> Counts {
     }
 }
 
-fn regular_record(
-    context: &Context,
-    session: &Session<'_>,
-    captured: &Captured,
-    reason: String,
-    source: String,
-) -> Record {
-    Record {
-        sequence: 0,
-        time_ms: context.now_ms,
-        kind: CheckpointKind::Regular,
-        coverage: coverage(captured),
-        files: captured.listing.file_count() as u64,
-        content_bytes: captured.listing.content_bytes(),
-        reason,
-        source,
-        operation: None,
-        during_pending: session.pending.is_some(),
-    }
-}
-
-/// The record of a safety checkpoint, taken before `operation`.
-pub fn safety_record(context: &Context, captured: &Captured, operation: Operation, pending: bool) -> Record {
-    let reason = if operation.paths.is_empty() { "pre-restore-safety" } else { "pre-restore-safety-file" };
-    Record {
-        sequence: 0,
-        time_ms: context.now_ms,
-        kind: CheckpointKind::Safety,
-        coverage: coverage(captured),
-        files: captured.listing.file_count() as u64,
-        content_bytes: captured.listing.content_bytes(),
-        reason: reason.to_owned(),
-        source: "checkpoint".to_owned(),
-        operation: Some(operation),
-        during_pending: pending,
-    }
-}
-
-fn coverage(captured: &Captured) -> Coverage {
-    if captured.listing.is_complete() { Coverage::Complete } else { Coverage::Partial }
-}
-
 /// Records what was captured, then evicts and brings what is derived up to date.
 fn finish<'s>(
     session: &mut Session<'s>,
@@ -296,12 +220,12 @@ fn finish<'s>(
     captured: Captured,
     record: Record,
     keep: usize,
+    mut warnings: Vec<Warning>,
 ) -> Result<CreateOutcome> {
     let before = session.locked.inventory().newest().cloned();
     let requested_reason = record.reason.clone();
     let new = NewCheckpoint { pack, tree: captured.tree, meta: meta_bytes(&captured.meta), record };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
-    let mut warnings = std::mem::take(&mut session.warnings);
     warnings.extend(captured.warnings.iter().cloned());
     if checkpoint.record.files == 0 && before.as_ref().is_some_and(|b| b.record.files > 0) {
         warnings.push(Warning::EmptyAfterFiles);
@@ -328,49 +252,6 @@ fn finish<'s>(
         evicted,
         warnings,
     })
-}
-
-/// What follows the commit point: eviction, `main`, manifest, stat cache. Nothing here can undo the checkpoint.
-pub fn settle(
-    locked: &mut LockedStore<'_>,
-    keep: usize,
-    pending: Option<&Pending>,
-    captured: &Captured,
-    warnings: &mut Vec<Warning>,
-) -> Vec<Evicted> {
-    let evicted = match evict(locked, keep, pending) {
-        Ok(evicted) => evicted,
-        Err(e) => {
-            warnings.push(Warning::bookkeeping("evicting old checkpoints")(e));
-            Vec::new()
-        }
-    };
-    if let Err(e) = locked.write_derived() {
-        warnings.push(Warning::bookkeeping("writing the manifest")(e));
-    }
-    if let Some(newest) = locked.inventory().newest() {
-        let packs = locked.store().objects().packs();
-        let cache = StatCache { checkpoint: newest.id, packs, listing: captured.listing.clone() };
-        if let Err(e) = locked.write_stat_cache(&cache) {
-            warnings.push(Warning::bookkeeping("writing the stat cache")(e));
-        }
-    }
-    evicted
-}
-
-/// Drops what the policy drops. Their objects go with the next prune.
-pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
-    let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
-    let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed);
-    let describe = |(id, why): &(ObjectId, EvictionReason)| Evicted {
-        id: *id,
-        reason: locked.inventory().get(*id).map(|c| c.record.reason.clone()).unwrap_or_default(),
-        why: *why,
-    };
-    let evicted: Vec<Evicted> = plan.evict.iter().map(describe).collect();
-    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
-    locked.drop_checkpoints(&ids)?;
-    Ok(evicted)
 }
 
 fn diff_counts(

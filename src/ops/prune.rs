@@ -1,19 +1,17 @@
 //! `prune`: drops what the policy drops, gives back the room of what no checkpoint needs, keeps packs few.
 
-use std::collections::HashSet;
-
 use crate::error::{Error, Result};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::model::retention;
 use crate::ops::context::Context;
-use crate::ops::create::{Evicted, evict};
+use crate::ops::record::{Evicted, evict};
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
-use crate::store::Store;
 use crate::store::mark;
 use crate::store::survey;
 use crate::store::usage::bytes_below;
+use crate::store::{ObjectIds, Store};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PruneOptions {
@@ -52,9 +50,9 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let mut session = session::begin(context, &store)?;
     refuse_damage(&session)?;
     // Everything that stays must be readable before anything goes.
-    mark::live(&store, &HashSet::new())?;
+    mark::live(&store, &ObjectIds::new())?;
     let evicted = evict(&mut session.locked, keep, session.pending.as_ref())?;
-    let live = mark::live(&store, &HashSet::new())?;
+    let live = mark::live(&store, &ObjectIds::new())?;
     let swept = session.locked.sweep(&live)?;
     let mut warnings = session.warnings;
     let kept = session.locked.inventory().checkpoints.len();
@@ -80,7 +78,7 @@ fn preview(store: &Store, keep: usize) -> Result<PruneOutcome> {
     let pending = session::look(store, &inventory.checkpoints)?;
     let needed: Vec<ObjectId> = pending.as_ref().map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
     let plan = retention::plan(&inventory.checkpoints, keep, &needed);
-    let gone: HashSet<ObjectId> = plan.evict.iter().map(|(id, _)| *id).collect();
+    let gone: ObjectIds = plan.evict.iter().map(|(id, _)| *id).collect();
     let live = mark::live(store, &gone)?;
     let room = survey::survey(store.objects(), &live)?.facts();
     let dead_bytes: u64 = room.iter().map(|facts| facts.total_bytes - facts.live_bytes).sum();
@@ -116,27 +114,4 @@ fn refuse_damage(session: &Session<'_>) -> Result<()> {
 fn rows(store: &Store) -> usize {
     let text = std::fs::read(store.layout().manifest()).unwrap_or_default();
     manifest::ids(&String::from_utf8_lossy(&text)).len()
-}
-
-/// Packs above which a `create` tidies up after its id was printed.
-const MANY_PACKS: usize = 50;
-
-/// The cheap part of a prune, for the end of a `create`: bounded in time, skipped if anybody else is at work.
-/// `out_of_time` is asked between steps.
-pub fn tidy(context: &Context, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
-    let failed = Warning::bookkeeping("tidying up packs");
-    let tidied = || -> Result<()> {
-        let Some(store) = context.find_store()? else { return Ok(()) };
-        if !context.settings.auto_prune || store.objects().packs().len() <= MANY_PACKS {
-            return Ok(());
-        }
-        let session = session::begin(context, &store)?;
-        refuse_damage(&session)?;
-        let live = mark::live(&store, &HashSet::new())?;
-        session.locked.sweep_cheaply(&live, MANY_PACKS, out_of_time)
-    };
-    match tidied() {
-        Ok(()) | Err(Error::Busy { .. }) => Vec::new(),
-        Err(e) => vec![failed(e)],
-    }
 }

@@ -8,7 +8,7 @@ use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::model::selector;
 use crate::model::steps::{Step, Steps};
 use crate::ops::context::Context;
-use crate::ops::create::Evicted;
+use crate::ops::record::Evicted;
 use crate::ops::restore_paths;
 use crate::ops::restore_run::{self, Request};
 use crate::ops::session::{self, Pending};

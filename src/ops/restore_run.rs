@@ -12,7 +12,7 @@ use crate::model::snapshot::Snapshot;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::carry_out::{self, Errand};
 use crate::ops::context::Context;
-use crate::ops::create::{self, safety_record};
+use crate::ops::record::{self, safety_record};
 use crate::ops::restore::{CommonOptions, Consent, Proposal, RestoreOutcome};
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::target::Target;
@@ -184,7 +184,7 @@ fn change(
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !matches!(warning, Warning::RestorePending { .. } | Warning::JournalUnreadable));
     let keep = common.keep.unwrap_or(context.settings.keep);
-    let evicted = create::settle(&mut session.locked, keep, None, &present.captured, &mut warnings);
+    let evicted = record::settle(&mut session.locked, keep, None, &present.captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, warnings, false);
     (outcome.safety, outcome.evicted) = (Some(safety), evicted);
     outcome.left_alone.extend(left_alone);
@@ -208,7 +208,7 @@ fn keep_present(
     }
     let operation = Operation { verb: request.verb, target: request.target.id(), paths: request.reach.paths.clone() };
     let record = safety_record(context, &present.captured, operation, request.pending.is_some());
-    let meta = create::meta_bytes(&present.captured.meta);
+    let meta = record::meta_bytes(&present.captured.meta);
     let new = NewCheckpoint { pack, tree: present.captured.tree, meta, record };
     // Without a pending journal this one says, before the safety checkpoint exists, that nothing was changed yet.
     let announced = session.locked.journal_writer();

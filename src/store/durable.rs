@@ -72,6 +72,7 @@ pub fn sync_directory(_path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The rename failed; both names are as before.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that renames files of a store")]
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(Error::io("rename into place", to))
 }

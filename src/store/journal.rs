@@ -103,7 +103,7 @@ fn render(journal: &Journal) -> String {
         text.push('\n');
     }
     for path in &journal.reach.paths {
-        text.push_str(&format!("path {}\n", percent_encode(path.as_bytes())));
+        text.extend(["path ", &percent_encode(path.as_bytes()), "\n"]);
     }
     let sum = xxh3_64(text.as_bytes());
     format!("{text}sum {sum:016x}\n")

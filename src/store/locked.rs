@@ -1,6 +1,5 @@
 //! The store while its lock is held: the only type with methods that change anything.
 
-use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -24,7 +23,7 @@ use crate::store::repack::{self, RepackOutcome};
 use crate::store::repack_plan::{self, RepackPlan};
 use crate::store::stat_cache::{self, StatCache};
 use crate::store::survey::{self, Survey};
-use crate::store::{Store, skeleton};
+use crate::store::{ObjectIds, Store, skeleton};
 
 /// Proof that this process alone may change the store.
 pub struct LockedStore<'s> {
@@ -159,18 +158,18 @@ impl<'s> LockedStore<'s> {
     }
 
     /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged.
-    pub fn sweep(&self, live: &HashSet<ObjectId>) -> Result<RepackOutcome> {
+    pub fn sweep(&self, live: &ObjectIds) -> Result<RepackOutcome> {
         let survey = self.survey(live)?;
         self.repack(&survey, &repack_plan::plan(&survey.facts()), live, &|| false)
     }
 
     /// The part of it that is cheap and brings the packs down to about `at_most`, until `stop` says so.
-    pub fn sweep_cheaply(&self, live: &HashSet<ObjectId>, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
+    pub fn sweep_cheaply(&self, live: &ObjectIds, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
         let survey = self.survey(live)?;
         self.repack(&survey, &repack_plan::plan_cheap(&survey.facts(), at_most), live, stop).map(|_| ())
     }
 
-    fn survey(&self, live: &HashSet<ObjectId>) -> Result<Survey> {
+    fn survey(&self, live: &ObjectIds) -> Result<Survey> {
         self.store.objects().refresh()?;
         survey::survey(self.store.objects(), live)
     }
@@ -180,7 +179,7 @@ impl<'s> LockedStore<'s> {
         &self,
         survey: &Survey,
         plan: &RepackPlan,
-        live: &HashSet<ObjectId>,
+        live: &ObjectIds,
         stop: &dyn Fn() -> bool,
     ) -> Result<RepackOutcome> {
         let cache = self.store.stat_cache().filter(|cache| self.store.trusts(cache));

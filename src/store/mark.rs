@@ -1,22 +1,20 @@
 //! The mark of a prune: every object that something still needs.
 
-use std::collections::HashSet;
-
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
-use crate::store::Store;
 use crate::store::commit_codec;
 use crate::store::hash::ObjectKind;
 use crate::store::journal::{self, JournalState};
 use crate::store::refs;
 use crate::store::tree_codec::{self, MODE_GITLINK};
+use crate::store::{ObjectIds, Store};
 
 /// Objects reachable from any ref, or named by the journal, leaving out refs of `gone` checkpoints.
 ///
 /// # Errors
 /// A ref, the journal, a commit or a tree that cannot be read: what it needs is unknown then, so nothing may go.
-pub fn live(store: &Store, gone: &HashSet<ObjectId>) -> Result<HashSet<ObjectId>> {
-    let mut live = HashSet::new();
+pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
+    let mut live = ObjectIds::new();
     let mut pending = roots(store, gone)?;
     while let Some(id) = pending.pop() {
         if !live.insert(id) {
@@ -45,7 +43,7 @@ pub fn live(store: &Store, gone: &HashSet<ObjectId>) -> Result<HashSet<ObjectId>
     Ok(live)
 }
 
-fn roots(store: &Store, gone: &HashSet<ObjectId>) -> Result<Vec<ObjectId>> {
+fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     let layout = store.layout();
     let mut roots = refs::roots(layout, gone)?;
     match journal::read(layout)? {
@@ -56,7 +54,7 @@ fn roots(store: &Store, gone: &HashSet<ObjectId>) -> Result<Vec<ObjectId>> {
             return Err(Error::Damaged { what: "the journal of an interrupted restore".into(), why });
         }
     }
-    let known: HashSet<ObjectId> = roots.iter().copied().collect();
+    let known: ObjectIds = roots.iter().copied().collect();
     // Metas are named by trailers too: a lost meta ref must not cost the meta.
     for checkpoint in store.inventory()?.checkpoints {
         roots.extend(checkpoint.meta.filter(|_| known.contains(&checkpoint.id)));

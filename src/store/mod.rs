@@ -1,5 +1,6 @@
 //! The directory that we own: a bare git repository with one ref a checkpoint. It knows nothing of working directories.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,6 +52,9 @@ use journal::JournalState;
 use layout::Layout;
 use locked::LockedStore;
 use objects::Objects;
+
+/// Objects that live, or that go.
+pub type ObjectIds = HashSet<ObjectId>;
 
 /// A store that is there, open for reading. Nothing here writes or waits.
 pub struct Store {

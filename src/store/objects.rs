@@ -25,7 +25,7 @@ struct Listing {
 
 /// The objects of one store, to be shared by threads. It never writes.
 pub struct Objects {
-    objects_dir: PathBuf,
+    dir: PathBuf,
     listing: RwLock<Arc<Listing>>,
     odb: OnceLock<Option<git2::Odb<'static>>>,
     damaged: Mutex<BTreeMap<PathBuf, String>>,
@@ -44,12 +44,12 @@ impl Objects {
             }
         }
         let listing = RwLock::new(Arc::new(list(objects_dir, &[])?));
-        let objects_dir = objects_dir.to_path_buf();
-        Ok(Self { objects_dir, listing, odb: OnceLock::new(), damaged: Mutex::default(), bad_copies: Mutex::default() })
+        let dir = objects_dir.to_path_buf();
+        Ok(Self { dir, listing, odb: OnceLock::new(), damaged: Mutex::default(), bad_copies: Mutex::default() })
     }
 
     pub fn objects_dir(&self) -> &Path {
-        &self.objects_dir
+        &self.dir
     }
 
     /// Looks at the directories again; what has not changed stays open.
@@ -57,7 +57,7 @@ impl Objects {
     /// # Errors
     /// They cannot be listed.
     pub fn refresh(&self) -> Result<()> {
-        let fresh = Arc::new(list(&self.objects_dir, &self.snapshot().packs)?);
+        let fresh = Arc::new(list(&self.dir, &self.snapshot().packs)?);
         *self.listing.write().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Objects {
         };
         listing.packs.iter().any(packed)
             || (listing.loose_fan_out[usize::from(id.as_bytes()[0])]
-                && loose_files::path_of(&self.objects_dir, id).symlink_metadata().is_ok())
+                && loose_files::path_of(&self.dir, id).symlink_metadata().is_ok())
     }
 
     /// Kind and content; the hash is right.
@@ -201,7 +201,7 @@ impl Objects {
                 Err(cause) => self.note(&pack, &cause),
             }
         }
-        let loose = loose_files::list(&self.objects_dir).unwrap_or_default();
+        let loose = loose_files::list(&self.dir).unwrap_or_default();
         ids.extend(loose.into_iter().filter(|id| (low..=high).contains(id)));
         ids.into_iter().collect()
     }
@@ -250,7 +250,7 @@ impl Objects {
     }
 
     fn loose_exists(&self, id: &ObjectId) -> bool {
-        loose_files::path_of(&self.objects_dir, id).symlink_metadata().is_ok()
+        loose_files::path_of(&self.dir, id).symlink_metadata().is_ok()
     }
 
     fn is_bad(&self, pack: &Pack, id: &ObjectId) -> bool {
@@ -286,7 +286,7 @@ impl Objects {
         self.odb
             .get_or_init(|| {
                 let odb = git2::Odb::new().ok()?;
-                odb.add_disk_alternate(self.objects_dir.to_str()?).ok()?;
+                odb.add_disk_alternate(self.dir.to_str()?).ok()?;
                 Some(odb)
             })
             .as_ref()

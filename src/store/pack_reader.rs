@@ -292,6 +292,7 @@ fn parse_header(bytes: &[u8]) -> Result<EntryHeader, ReadError> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
 

@@ -3,12 +3,13 @@
 //! Refs are read and written here and not through libgit2, because libgit2 passes over a damaged ref in silence
 //! and one bad line in `packed-refs` hides all of them from it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
+use crate::store::ObjectIds;
 use crate::store::directories;
 use crate::store::durable;
 use crate::store::layout::Layout;
@@ -123,7 +124,7 @@ pub fn unpack(layout: &Layout) -> Result<()> {
 ///
 /// # Errors
 /// A ref outside our own families that cannot be read: nothing may be dropped then.
-pub fn roots(layout: &Layout, gone: &HashSet<ObjectId>) -> Result<Vec<ObjectId>> {
+pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     let is_gone =
         |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
     let kept = packed(layout)?.into_iter().filter(|(name, _)| !is_gone(name));

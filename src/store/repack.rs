@@ -1,10 +1,10 @@
 //! Carrying out a repack plan: copy what lives, check the copy, and only then remove the old.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
+use crate::store::ObjectIds;
 use crate::store::deflate::EntryCrc;
 use crate::store::durable::{remove_if_there, sync_directory};
 use crate::store::loose_files;
@@ -42,7 +42,7 @@ pub fn repack(
     objects_dir: &Path,
     survey: &Survey,
     plan: &RepackPlan,
-    live: &HashSet<ObjectId>,
+    live: &ObjectIds,
     objects: &Objects,
     stop: &dyn Fn() -> bool,
 ) -> Result<RepackOutcome> {
@@ -63,7 +63,7 @@ struct Work<'a> {
     objects_dir: &'a Path,
     survey: &'a Survey,
     plan: &'a RepackPlan,
-    live: &'a HashSet<ObjectId>,
+    live: &'a ObjectIds,
     objects: &'a Objects,
     stop: &'a dyn Fn() -> bool,
 }

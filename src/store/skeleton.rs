@@ -59,7 +59,7 @@ fn keep(path: &Path, expected: &[u8]) -> Result<()> {
 
 fn config(layout: &Layout) -> String {
     let list = quote(&layout.exclusion_list());
-    let fsck: String = FSCK_IGNORED.iter().map(|id| format!("\t{id} = ignore\n")).collect();
+    let fsck = FSCK_IGNORED.map(|id| format!("\t{id} = ignore\n")).concat();
     format!(
         "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tlogAllRefUpdates = false\n\
          \tautocrlf = false\n\tsafecrlf = false\n\texcludesFile = \"{list}\"\n\

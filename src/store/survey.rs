@@ -1,10 +1,11 @@
 //! What lives where: each live object is claimed by one pack, so that copies elsewhere are dead. It writes nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::model::object_id::ObjectId;
+use crate::store::ObjectIds;
 use crate::store::loose_files;
 use crate::store::objects::Objects;
 use crate::store::pack_index::IndexEntry;
@@ -43,7 +44,7 @@ impl Survey {
 ///
 /// # Errors
 /// The directories cannot be listed.
-pub fn survey(objects: &Objects, live: &HashSet<ObjectId>) -> Result<Survey> {
+pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<Survey> {
     objects.refresh()?;
     let loose = loose_files::list(objects.objects_dir())?;
     let mut packs: Vec<SurveyedPack> = objects.pack_list().into_iter().map(|pack| first_look(pack, live)).collect();
@@ -53,7 +54,7 @@ pub fn survey(objects: &Objects, live: &HashSet<ObjectId>) -> Result<Survey> {
         rank(a).cmp(&rank(b)).then_with(|| a.facts.name.cmp(&b.facts.name))
     });
     let copies = count_copies(&packs, &loose);
-    let mut taken = HashSet::with_capacity(live.len());
+    let mut taken = ObjectIds::with_capacity(live.len());
     for found in &mut packs {
         claim(found, &copies, &mut taken);
     }
@@ -62,7 +63,7 @@ pub fn survey(objects: &Objects, live: &HashSet<ObjectId>) -> Result<Survey> {
     Ok(Survey { packs, unclaimed, loose })
 }
 
-fn first_look(pack: Arc<Pack>, live: &HashSet<ObjectId>) -> SurveyedPack {
+fn first_look(pack: Arc<Pack>, live: &ObjectIds) -> SurveyedPack {
     let damaged = pack.check_frame().is_err();
     let mut facts = PackFacts {
         name: pack.stamp.name.clone(),
@@ -101,7 +102,7 @@ fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> HashMap<ObjectId,
     copies
 }
 
-fn claim(found: &mut SurveyedPack, copies: &HashMap<ObjectId, u32>, taken: &mut HashSet<ObjectId>) {
+fn claim(found: &mut SurveyedPack, copies: &HashMap<ObjectId, u32>, taken: &mut ObjectIds) {
     let pack = Arc::clone(&found.pack);
     // The other copies of an object will go, so this one must be whole. A single copy is all there is: it stays.
     let damaged = found.facts.damaged;

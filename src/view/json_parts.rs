@@ -7,8 +7,8 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::time::rfc3339;
-use crate::ops::create::Evicted;
 use crate::ops::left_out::LeftOut;
+use crate::ops::record::Evicted;
 use crate::ops::warning::Warning;
 
 /// One document: what every command answers with, whether it worked or not.

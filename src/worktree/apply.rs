@@ -140,5 +140,65 @@ impl Applied<'_> {
     }
 }
 
-#[cfg(all(test, unix))]
-mod tests;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::model::entry::Kind;
+    use crate::worktree::apply_plan::{Expect, Write};
+
+    const HEX: &str = "00112233445566aa";
+
+    /// A root with the file `f`, a stage, and a plan that gives the named files the bytes `ours`.
+    fn scene(names: &[&str]) -> (tempfile::TempDir, WorkTree, Stage, ApplyPlan) {
+        let temp = tempfile::tempdir().unwrap();
+        fs::File::create_new(temp.path().join("f")).unwrap().write_all(b"old").unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let mut stage = Stage::create(&work, HEX).unwrap();
+        let mut plan = ApplyPlan::default();
+        for (staged, name) in names.iter().enumerate() {
+            let path = RelPath::new(name.as_bytes()).unwrap();
+            let mut write = |out: &mut dyn io::Write| {
+                out.write_all(b"ours").unwrap();
+                Ok(4)
+            };
+            stage.add(&work, staged, Kind::File, 0o644, &mut write).unwrap();
+            let expect = work.stat(&path).unwrap().map_or(Expect::Absent, Expect::Present);
+            plan.writes.push(Write { path, staged, expect });
+        }
+        (temp, work, stage, plan)
+    }
+
+    #[test]
+    fn bytes_written_after_the_change_are_never_lost_by_taking_it_back() {
+        let (temp, work, stage, plan) = scene(&["f", "g"]);
+        let applied = apply(&work, stage, &plan, &Interrupt::default()).unwrap();
+        for name in ["f", "g"] {
+            let file = fs::File::options().write(true).truncate(true).open(temp.path().join(name));
+            file.unwrap().write_all(b"edited since").unwrap();
+        }
+        let problems = rollback::take_back(&work, &applied.stage, &applied.done);
+        let paths: Vec<String> = problems.iter().map(|problem| problem.path.to_string()).collect();
+        assert_eq!(paths, ["g", "f"]);
+        let read = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap();
+        assert_eq!([read("f"), read("g")], ["edited since", "edited since"]);
+        assert_eq!(read(&format!(".checkpoint-stage-{HEX}/0")), "old");
+    }
+
+    #[test]
+    fn late_bytes_in_a_replaced_file_take_the_change_back() {
+        let (temp, work, stage, plan) = scene(&["f"]);
+        let mut open = fs::File::options().append(true).open(temp.path().join("f")).unwrap();
+        let interrupt = Interrupt::default();
+        let mut run = Run::new(&work, &stage, &plan, &interrupt);
+        assert!(run.check_all().is_ok() && run.go().is_ok());
+        // What an editor does through a descriptor that it opened before.
+        open.write_all(b" and late").unwrap();
+        assert!(matches!(run.check_waiting(), Err(Stop::Changed(_))));
+        assert!(rollback::take_back(&work, &stage, &run.progress.done).is_empty());
+        assert_eq!(fs::read_to_string(temp.path().join("f")).unwrap(), "old and late");
+    }
+}

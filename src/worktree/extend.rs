@@ -137,6 +137,3 @@ fn forget_uncaptured(listing: &mut Listing, at: usize, name: &[u8]) {
         items.remove(found);
     }
 }
-
-#[cfg(all(test, unix))]
-mod tests;

@@ -215,6 +215,3 @@ impl Read for Watched<'_> {
         }
     }
 }
-
-#[cfg(all(test, unix))]
-mod tests;

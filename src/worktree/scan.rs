@@ -285,6 +285,3 @@ impl Walk<'_> {
 fn ignore_file_of(dir: &Dir, items: &[sys::Item]) -> Option<Vec<u8>> {
     items.iter().any(scan_dir::may_be_ignore_file).then(|| scan_dir::read_ignore_file(dir)).flatten()
 }
-
-#[cfg(all(test, unix))]
-mod tests;

@@ -185,6 +185,7 @@ fn stage_path(hex16: &str) -> Result<RelPath> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
 

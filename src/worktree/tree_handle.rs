@@ -105,6 +105,7 @@ impl WorkTree {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
 

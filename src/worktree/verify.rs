@@ -44,15 +44,19 @@ pub fn check(
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::error::Error;
 
     /// Stands for a hash: the content itself, cut to the length of an id.
     fn content(reader: &mut dyn Read, _len: u64) -> Result<ObjectId> {
         let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).unwrap();
+        reader.read_to_end(&mut bytes).map_err(Error::io("read", Path::new("f")))?;
         bytes.resize(20, 0);
-        Ok(ObjectId::from_hex(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()).unwrap())
+        Ok(ObjectId::from_slice(&bytes).unwrap())
     }
 
     #[test]

@@ -79,11 +79,11 @@ impl Story {
 
 fn each_harm(files: &dyn Fn(&Path) -> Vec<PathBuf>) {
     let story = story();
-    let store = story.sandbox.store();
-    for file in files(&store) {
+    let top = story.sandbox.store();
+    for file in files(&top) {
         for (name, harm) in HARMS {
             harm(&file);
-            story.nothing_is_lost(&format!("{} {name}", file.strip_prefix(&store).expect("in the store").display()));
+            story.nothing_is_lost(&format!("{} {name}", file.strip_prefix(&top).expect("in the store").display()));
             story.put_back();
         }
     }

@@ -132,7 +132,7 @@ struct Uncaptured {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
-struct Short {
+struct Named {
     id: String,
     short: String,
     reason: Option<String>,
@@ -209,13 +209,13 @@ struct Changes {
     added: u64,
     changed: u64,
     deleted: u64,
-    paths: Vec<Change>,
+    paths: Vec<ChangedPath>,
 }
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
-struct Change {
+struct ChangedPath {
     path: String,
     path_hex: Option<String>,
     change: String,
@@ -226,8 +226,8 @@ struct Change {
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct Restore {
     verb: String,
-    restored_from: Short,
-    safety: Option<Short>,
+    restored_from: Named,
+    safety: Option<Named>,
     counts: RestoreCounts,
     left_alone: Vec<PathOnly>,
     dry_run: bool,

@@ -4,6 +4,12 @@
 //! `UPDATE_SNAPSHOTS=1` writes the pinned help texts anew.
 
 #![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly, read their own settings, and fail loudly in helpers too"
+)]
 
 mod bench;
 
@@ -42,3 +48,4 @@ mod status;
 mod store_objects;
 mod sweep;
 mod undo_redo;
+mod worktree;

@@ -210,8 +210,8 @@ fn repo_of_git() -> Option<(Repo, Vec<String>)> {
     let repo = Repo::new()?;
     let mut versions = Vec::new();
     for version in 0..21 {
-        let text: String =
-            (0..2000).map(|line| format!("line {line} of {}\n", if line == version { 1 } else { 0 })).collect();
+        let text = (0..2000).map(|line| format!("line {line} of {}\n", u8::from(line == version)));
+        let text = text.collect::<Vec<_>>().concat();
         let path = repo.place.path().join("scratch");
         fs::write(&path, &text).unwrap();
         let blob = repo.git_line(&["hash-object", "-w", path.to_str().unwrap()]);

@@ -236,6 +236,3 @@ impl Rules {
 fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
     if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() }
 }
-
-#[cfg(test)]
-mod tests;

@@ -102,6 +102,7 @@ fn exchange_by_renames(our_dir: &Dir, our: &[u8], their_dir: &Dir, theirs: &[u8]
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
 

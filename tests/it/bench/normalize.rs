@@ -10,17 +10,14 @@ pub fn normalize(text: &str, root: &Path, home: &Path) -> String {
     let mut in_word = false;
     while let Some(first) = rest.chars().next() {
         let found = if in_word { None } else { time(rest).or_else(|| id(rest)).or_else(|| measure(rest)) };
-        let taken = match found {
-            Some((taken, name)) => {
-                out.push_str(name);
-                in_word = false;
-                taken
-            }
-            None => {
-                out.push(first);
-                in_word = first.is_ascii_alphanumeric() || first == '_';
-                first.len_utf8()
-            }
+        let taken = if let Some((taken, name)) = found {
+            out.push_str(name);
+            in_word = false;
+            taken
+        } else {
+            out.push(first);
+            in_word = first.is_ascii_alphanumeric() || first == '_';
+            first.len_utf8()
         };
         rest = &rest[taken..];
     }

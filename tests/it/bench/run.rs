@@ -32,13 +32,11 @@ impl Run {
         let pid = child.id();
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || sender.send(child.wait_with_output()));
-        let output = match receiver.recv_timeout(PATIENCE) {
-            Ok(output) => output.expect("the output of a child can be read"),
-            Err(_) => {
-                kill(pid);
-                panic!("{shown_command} did not end within {PATIENCE:?}");
-            }
+        let Ok(output) = receiver.recv_timeout(PATIENCE) else {
+            kill(pid);
+            panic!("{shown_command} did not end within {PATIENCE:?}");
         };
+        let output = output.expect("the output of a child can be read");
         Self::from_output(shown_command, &output)
     }
 

@@ -92,7 +92,7 @@ impl Sandbox {
 impl Sandbox {
     pub fn write(&self, relative: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> &Self {
         let path = self.path(relative);
-        self.make_parent(&path);
+        make_parent(&path);
         fs::write(&path, bytes).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
         self
     }
@@ -115,7 +115,7 @@ impl Sandbox {
 
     pub fn symlink(&self, relative: impl AsRef<Path>, target: impl AsRef<Path>) -> &Self {
         let path = self.path(relative);
-        self.make_parent(&path);
+        make_parent(&path);
         std::os::unix::fs::symlink(target, &path).expect("a link can be made");
         self
     }
@@ -160,12 +160,6 @@ impl Sandbox {
         self.watches.borrow_mut().retain(|watch| !watch.top.starts_with(&path));
         fixtures::remove(&path);
         self
-    }
-
-    fn make_parent(&self, path: &Path) {
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).expect("a parent directory can be made");
-        }
     }
 }
 
@@ -324,5 +318,11 @@ impl Drop for Sandbox {
             self.watches.borrow().iter().for_each(Watch::assert_untouched);
         }
         fixtures::loosen(self.top.path());
+    }
+}
+
+fn make_parent(path: &Path) {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).expect("a parent directory can be made");
     }
 }

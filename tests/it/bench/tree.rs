@@ -51,11 +51,11 @@ pub struct Tree {
 impl Tree {
     pub fn capture(root: &Path) -> Self {
         let mut tree = Self::default();
-        tree.add(root, Vec::new());
+        tree.add(root, &[]);
         tree
     }
 
-    fn add(&mut self, path: &Path, relative: Vec<u8>) {
+    fn add(&mut self, path: &Path, relative: &[u8]) {
         let meta = fs::symlink_metadata(path).unwrap_or_else(|error| panic!("cannot stat {}: {error}", path.display()));
         let node = if path.file_name() == Some(OsStr::new(".git")) && !relative.is_empty() {
             Node { kind: Kind::DotGit, mode: 0 }
@@ -63,16 +63,16 @@ impl Tree {
             node_of(path, &meta)
         };
         let is_dir = node.is_dir();
-        self.nodes.insert(relative.clone(), node);
+        self.nodes.insert(relative.to_owned(), node);
         if is_dir {
             for entry in fs::read_dir(path).unwrap_or_else(|error| panic!("cannot list {}: {error}", path.display())) {
                 let entry = entry.expect("a directory entry can be read");
-                let mut below = relative.clone();
+                let mut below = relative.to_owned();
                 if !below.is_empty() {
                     below.push(b'/');
                 }
                 below.extend_from_slice(entry.file_name().as_bytes());
-                self.add(&entry.path(), below);
+                self.add(&entry.path(), &below);
             }
         }
     }

@@ -149,7 +149,7 @@ impl Random {
         if self.below(4) == 0 {
             return "no rules".to_owned();
         }
-        let lines: Vec<&str> = (0..1 + self.below(4)).map(|_| *self.pick(&RULES)).collect();
+        let lines: Vec<&str> = (0..=self.below(4)).map(|_| *self.pick(&RULES)).collect();
         fs::write(&file, lines.join("\n")).expect("rules can be written");
         format!("rules {lines:?}")
     }

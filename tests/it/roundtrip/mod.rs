@@ -87,7 +87,7 @@ impl Story {
 }
 
 fn random_case(story: &mut Story, random: &mut Random) {
-    for _ in 0..1 + random.below(6) {
+    for _ in 0..=random.below(6) {
         let told = random.edit(story.sandbox.root());
         story.tell(told);
     }

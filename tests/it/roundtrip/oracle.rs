@@ -129,6 +129,7 @@ fn find_obstacles(path: &[u8], now: &State, saved: &State, target: &State, verdi
 struct Rules(Vec<Rule>);
 
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "any of the marks of a rule goes with any other")]
 struct Rule {
     name: Vec<u8>,
     suffix_only: bool,

@@ -1,13 +1,26 @@
+//! Plans are carried out whole or not at all, whatever happens meanwhile.
+
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::*;
-use crate::model::entry::Kind;
-use crate::worktree::apply_plan::{Expect, Removal, Write};
+use checkpoint::error::Error;
+use checkpoint::model::entry::Kind;
+use checkpoint::model::interrupt::Interrupt;
+use checkpoint::model::listing::Stat;
+use checkpoint::model::rel_path::RelPath;
+use checkpoint::worktree::apply::{ApplyError, apply};
+use checkpoint::worktree::apply_plan::{ApplyPlan, Expect, Removal, Write};
+use checkpoint::worktree::stage::Stage;
+use checkpoint::worktree::tree_handle::WorkTree;
+
+use super::path;
 
 const HEX: &str = "00112233445566aa";
+/// Above this many places one call makes the whole file system durable.
+const SYNCED_SINGLY: usize = 64;
 
 /// A root with some files, and a stage to be filled.
 struct Scene {
@@ -19,10 +32,6 @@ struct Scene {
 
 /// Kind, permission bits, inode (not of directories, which may be made anew) and content of each path.
 type Picture = BTreeMap<PathBuf, (u32, u64, Vec<u8>)>;
-
-fn path(text: &str) -> RelPath {
-    RelPath::new(text.as_bytes()).unwrap()
-}
 
 impl Scene {
     fn new(build: impl FnOnce(&Path)) -> Self {
@@ -73,7 +82,7 @@ impl Scene {
     }
 
     /// Applies, and drops the stage of a success as a caller does.
-    fn apply(self, plan: &ApplyPlan) -> (tempfile::TempDir, std::result::Result<Vec<RelPath>, ApplyError>) {
+    fn apply(self, plan: &ApplyPlan) -> (tempfile::TempDir, Result<Vec<RelPath>, ApplyError>) {
         let Self { temp, work, stage, .. } = self;
         let ended = apply(&work, stage, plan, &Interrupt::default()).map(|applied| {
             for (at, stat) in applied.stats() {
@@ -207,7 +216,7 @@ fn a_file_changed_after_the_plan_is_not_touched_and_all_such_are_named() {
             let paths: Vec<String> = obstacles.iter().map(|obstacle| obstacle.path.to_string()).collect();
             assert_eq!(paths, ["a", "keep/m"]);
         }
-        other => panic!("{other:?}"),
+        failed @ ApplyError::Failed { .. } => panic!("{failed:?}"),
     }
 }
 
@@ -387,41 +396,4 @@ fn a_directory_closed_to_its_owner_is_opened_up_for_the_change_alone() {
         assert_eq!(fs::read_to_string(shut.join("in/f")).unwrap(), expected);
         drop(temp);
     }
-}
-
-#[test]
-fn bytes_written_after_the_change_are_never_lost_by_taking_it_back() {
-    let mut scene = Scene::new(|root| fs::write(root.join("f"), "old").unwrap());
-    let expect = scene.present("f");
-    let writes = vec![scene.write("f", "ours", expect), scene.write("g", "ours", Expect::Absent)];
-    let Scene { temp, work, stage, .. } = scene;
-    let plan = ApplyPlan { writes, ..ApplyPlan::default() };
-    let applied = apply(&work, stage, &plan, &Interrupt::default()).unwrap();
-    let root = temp.path().join("root");
-    fs::write(root.join("f"), "edited since").unwrap();
-    fs::write(root.join("g"), "edited since").unwrap();
-    let problems = rollback::take_back(&work, &applied.stage, &applied.done);
-    let paths: Vec<String> = problems.iter().map(|problem| problem.path.to_string()).collect();
-    assert_eq!(paths, ["g", "f"]);
-    for name in ["f", "g"] {
-        assert_eq!(fs::read_to_string(root.join(name)).unwrap(), "edited since");
-    }
-    assert_eq!(fs::read_to_string(root.join(format!(".checkpoint-stage-{HEX}/0"))).unwrap(), "old");
-}
-
-#[test]
-fn late_bytes_in_a_replaced_file_take_the_change_back() {
-    let mut scene = Scene::new(|root| fs::write(root.join("f"), "old").unwrap());
-    let expect = scene.present("f");
-    let plan = ApplyPlan { writes: vec![scene.write("f", "ours", expect)], ..ApplyPlan::default() };
-    let Scene { temp, work, stage, .. } = scene;
-    let mut open = fs::File::options().append(true).open(temp.path().join("root/f")).unwrap();
-    let interrupt = Interrupt::default();
-    let mut run = Run::new(&work, &stage, &plan, &interrupt);
-    assert!(run.check_all().is_ok() && run.go().is_ok());
-    // What an editor does through a descriptor that it opened before.
-    io::Write::write_all(&mut open, b" and late").unwrap();
-    assert!(matches!(run.check_waiting(), Err(Stop::Changed(_))));
-    assert!(rollback::take_back(&work, &stage, &run.progress.done).is_empty());
-    assert_eq!(fs::read_to_string(temp.path().join("root/f")).unwrap(), "old and late");
 }

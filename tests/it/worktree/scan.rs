@@ -1,13 +1,21 @@
+//! What a scan lists, what it leaves out with which reason, and how far it goes.
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::*;
-use crate::model::entry::Kind;
-use crate::model::object_id::ObjectId;
-use crate::worktree::rules::RuleSources;
+use checkpoint::error::Error;
+use checkpoint::model::entry::{Kind, WhyNot};
+use checkpoint::model::interrupt::Interrupt;
+use checkpoint::model::listing::Listing;
+use checkpoint::model::object_id::ObjectId;
+use checkpoint::model::rel_path::RelPath;
+use checkpoint::worktree::rules::{RuleSources, Rules};
+use checkpoint::worktree::scan::{STORES_RULE, Scan, ScanOptions, scan};
+use checkpoint::worktree::sys::{Access, Dir};
+use checkpoint::worktree::tree_handle::WorkTree;
 
 fn options<'a>(interrupt: &'a Interrupt, previous: Option<&'a Listing>) -> ScanOptions<'a> {
     ScanOptions { previous, limit_files: None, skip: &[], interrupt }
@@ -214,7 +222,7 @@ fn ten_thousand_levels_are_listed_with_few_descriptors() {
         assert_eq!(listing.dirs.len(), 2 * LEVELS + 1);
         assert!(listing.is_complete());
         let work = WorkTree::open(temp.path()).unwrap();
-        let deepest = RelPath::new(&[b"x".as_slice(); LEVELS].join(&b'/')).unwrap();
+        let deepest = RelPath::new(&vec![b"x".as_slice(); LEVELS].join(&b'/')).unwrap();
         assert!(work.stat(&deepest).unwrap().is_some());
     }
     // The deep tree is taken apart from above: what removes a temporary directory recurses.

@@ -1,9 +1,20 @@
+//! Files are read in a state in which they stood still, or flagged where they never did.
+
 use std::cell::RefCell;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::*;
+use checkpoint::error::{self, Error};
+use checkpoint::model::entry::Kind;
+use checkpoint::model::listing::{ListedFile, Stat};
+use checkpoint::model::object_id::ObjectId;
+use checkpoint::model::rel_path::RelPath;
+use checkpoint::worktree::read::{BlobSink, ReadOutcome, STREAM_FROM_BYTES, SinkError, read_file};
+use checkpoint::worktree::tree_handle::WorkTree;
+
+/// How often a file that keeps changing is read.
+const TRIES: usize = 3;
 
 /// Keeps what it is given, and does something to the file after the first bytes of each try.
 struct Sink<'a> {

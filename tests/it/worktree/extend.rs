@@ -1,14 +1,17 @@
+//! Single paths that a rule left out come into a listing, and nothing else with them.
+
 use std::fs;
 use std::path::Path;
 
-use super::*;
-use crate::model::interrupt::Interrupt;
-use crate::worktree::rules::{RuleSources, Rules};
-use crate::worktree::scan::{Scan, ScanOptions, scan};
+use checkpoint::model::entry::WhyNot;
+use checkpoint::model::interrupt::Interrupt;
+use checkpoint::model::listing::Listing;
+use checkpoint::worktree::extend::add_paths;
+use checkpoint::worktree::rules::{RuleSources, Rules};
+use checkpoint::worktree::scan::{Scan, ScanOptions, scan};
+use checkpoint::worktree::tree_handle::WorkTree;
 
-fn path(text: &str) -> RelPath {
-    RelPath::new(text.as_bytes()).unwrap()
-}
+use super::path;
 
 /// The stand-in rules leave out what ends in `--out`.
 fn listed(root: &Path) -> (WorkTree, Listing) {
@@ -63,7 +66,6 @@ fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     let temp = tempfile::tempdir().unwrap();
@@ -71,9 +73,18 @@ fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     fs::write(outside.path().join("f"), "x").unwrap();
     std::os::unix::fs::symlink(outside.path(), temp.path().join("l--out")).unwrap();
     fs::create_dir(temp.path().join("d--out")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(temp.path().join("p--out")).status().unwrap().success());
     let (work, mut listing) = listed(temp.path());
-    add_paths(&work, &mut listing, &["l--out/f", "d--out", "d--out/none"].map(path)).unwrap();
-    assert_eq!(shape(&listing), ["d .", "left-out d--out", "left-out l--out"]);
-    add_paths(&work, &mut listing, &[path("l--out")]).unwrap();
-    assert_eq!(shape(&listing), ["d .", "f l--out", "left-out d--out"]);
+    let before = shape(&listing);
+    add_paths(&work, &mut listing, &["l--out/f", "p--out", "d--out/none"].map(path)).unwrap();
+    assert_eq!(shape(&listing), before);
+    // The symlink and the directory themselves are added when they are asked for.
+    add_paths(&work, &mut listing, &["l--out", "d--out"].map(path)).unwrap();
+    let mut after = before;
+    for (from, to) in [("left-out l--out", "f l--out"), ("left-out d--out", "d d--out")] {
+        let at = after.iter().position(|line| line == from).unwrap();
+        to.clone_into(&mut after[at]);
+    }
+    after.sort();
+    assert_eq!(shape(&listing), after);
 }

@@ -1,19 +1,29 @@
 //! What the sources of rules make of paths together.
 
-use super::*;
-use crate::model::default_rules::DEFAULT_STORE_LIST;
+use checkpoint::model::default_rules::DEFAULT_STORE_LIST;
+use checkpoint::model::rel_path::RelPath;
+use checkpoint::worktree::rules::{RuleSources, Rules, Tracked, Verdict};
 
 fn sources() -> RuleSources {
     RuleSources { store_list: DEFAULT_STORE_LIST.into(), ..RuleSources::default() }
 }
 
-fn tracked(paths: &[&str], repositories: &[&str]) -> Tracked {
-    let boxed = |paths: &[&str]| paths.iter().map(|path| path.as_bytes().into()).collect::<Vec<Box<[u8]>>>();
-    Tracked::from_parts([IndexNames {
-        paths: boxed(&[paths, repositories].concat()),
-        repositories: boxed(repositories),
-        shared: None,
-    }])
+/// What an index of version 2 names: files, and repositories of their own.
+fn tracked(files: &[&str], repositories: &[&str]) -> Tracked {
+    let files = files.iter().map(|path| (path, 0o100_644_u32));
+    let entries: Vec<_> = files.chain(repositories.iter().map(|path| (path, 0o160_000))).collect();
+    let count = u32::try_from(entries.len()).unwrap();
+    let mut index = [b"DIRC".as_slice(), &2_u32.to_be_bytes(), &count.to_be_bytes()].concat();
+    for (path, mode) in entries {
+        let name_len = u16::try_from(path.len()).unwrap();
+        // Of the stat data only the mode counts; no object id is looked at.
+        let mut entry = [[0; 24].as_slice(), &mode.to_be_bytes(), &[0; 12], &[0; 20], &name_len.to_be_bytes()].concat();
+        entry.extend(path.as_bytes());
+        entry.resize((entry.len() + 8) & !7, 0);
+        index.extend(entry);
+    }
+    index.extend([0; 20]);
+    Tracked::parse(&index).unwrap()
 }
 
 /// Judges a path as a scan would: down from the root, stopping where it would not descend.

@@ -1,0 +1,42 @@
+//! The size gate of one `create`: whether files are counted, and what was decided for this session before.
+
+use crate::ops::context::Context;
+use crate::ops::create::CreateOptions;
+use crate::ops::left_out::rules_digest;
+use crate::store::Store;
+use crate::store::size_gate::{self, GateKey};
+
+/// The size gate for this call.
+pub struct Gate {
+    pub limit: u64,
+    force: bool,
+    key: Option<GateKey>,
+    /// Whether this session was over the limit, if that was decided before.
+    pub remembered: Option<bool>,
+}
+
+impl Gate {
+    pub fn of(context: &Context, store: &Store, options: &CreateOptions) -> Self {
+        let limit = options.max_files.unwrap_or(context.settings.max_files);
+        let force = options.force || limit == 0;
+        let session = options.session.as_ref().or(context.environment.session.as_ref()).filter(|s| !s.is_empty());
+        let key = session.map(|session| {
+            let rules = rules_digest(&store.exclusion_list(), &context.settings);
+            GateKey { session: session.clone(), limit, rules }
+        });
+        let remembered = key.as_ref().filter(|_| !options.recount && !force);
+        let remembered = remembered.and_then(|key| size_gate::recall(store.layout(), key));
+        Self { limit, force, key, remembered }
+    }
+
+    /// A session that began under the limit goes on, whatever has come since.
+    pub fn limit_to_count(&self) -> Option<u64> {
+        (!self.force && self.remembered.is_none()).then_some(self.limit)
+    }
+
+    pub fn remember(&self, store: &Store, over: bool) {
+        if let Some(key) = self.key.as_ref().filter(|_| self.limit_to_count().is_some()) {
+            size_gate::remember(store.layout(), key, over);
+        }
+    }
+}

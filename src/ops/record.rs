@@ -1,0 +1,118 @@
+//! What every recorded checkpoint has in common: what is said of it, what goes beside its tree, what follows it.
+
+use crate::error::Result;
+use crate::model::checkpoint::{CheckpointKind, Coverage, Operation, Record};
+use crate::model::meta::Meta;
+use crate::model::meta_text;
+use crate::model::object_id::ObjectId;
+use crate::model::retention::{self, EvictionReason};
+use crate::ops::capture::Captured;
+use crate::ops::context::Context;
+use crate::ops::session::{Pending, Session};
+use crate::ops::warning::Warning;
+use crate::store::hash::{ObjectKind, hash_object};
+use crate::store::locked::LockedStore;
+use crate::store::stat_cache::StatCache;
+
+/// A checkpoint that a policy dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    pub id: ObjectId,
+    pub reason: String,
+    pub why: EvictionReason,
+}
+
+/// The bytes of the meta blob; `None` where nothing differs from the standard.
+pub fn meta_bytes(meta: &Meta) -> Option<Vec<u8>> {
+    (*meta != Meta::default()).then(|| meta_text::render(meta))
+}
+
+pub fn meta_id(meta: &Meta) -> Option<ObjectId> {
+    hash_object(ObjectKind::Blob, &meta_bytes(meta)?).ok()
+}
+
+/// The record of a checkpoint that was asked for.
+pub fn regular_record(
+    context: &Context,
+    session: &Session<'_>,
+    captured: &Captured,
+    reason: String,
+    source: String,
+) -> Record {
+    Record {
+        sequence: 0,
+        time_ms: context.now_ms,
+        kind: CheckpointKind::Regular,
+        coverage: coverage(captured),
+        files: captured.listing.file_count() as u64,
+        content_bytes: captured.listing.content_bytes(),
+        reason,
+        source,
+        operation: None,
+        during_pending: session.pending.is_some(),
+    }
+}
+
+/// The record of a safety checkpoint, taken before `operation`.
+pub fn safety_record(context: &Context, captured: &Captured, operation: Operation, pending: bool) -> Record {
+    let reason = if operation.paths.is_empty() { "pre-restore-safety" } else { "pre-restore-safety-file" };
+    Record {
+        sequence: 0,
+        time_ms: context.now_ms,
+        kind: CheckpointKind::Safety,
+        coverage: coverage(captured),
+        files: captured.listing.file_count() as u64,
+        content_bytes: captured.listing.content_bytes(),
+        reason: reason.to_owned(),
+        source: "checkpoint".to_owned(),
+        operation: Some(operation),
+        during_pending: pending,
+    }
+}
+
+fn coverage(captured: &Captured) -> Coverage {
+    if captured.listing.is_complete() { Coverage::Complete } else { Coverage::Partial }
+}
+
+/// What follows the commit point: eviction, `main`, manifest, stat cache. Nothing here can undo the checkpoint.
+pub fn settle(
+    locked: &mut LockedStore<'_>,
+    keep: usize,
+    pending: Option<&Pending>,
+    captured: &Captured,
+    warnings: &mut Vec<Warning>,
+) -> Vec<Evicted> {
+    let evicted = match evict(locked, keep, pending) {
+        Ok(evicted) => evicted,
+        Err(e) => {
+            warnings.push(Warning::bookkeeping("evicting old checkpoints")(e));
+            Vec::new()
+        }
+    };
+    if let Err(e) = locked.write_derived() {
+        warnings.push(Warning::bookkeeping("writing the manifest")(e));
+    }
+    if let Some(newest) = locked.inventory().newest() {
+        let packs = locked.store().objects().packs();
+        let cache = StatCache { checkpoint: newest.id, packs, listing: captured.listing.clone() };
+        if let Err(e) = locked.write_stat_cache(&cache) {
+            warnings.push(Warning::bookkeeping("writing the stat cache")(e));
+        }
+    }
+    evicted
+}
+
+/// Drops what the policy drops. Their objects go with the next prune.
+pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
+    let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
+    let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed);
+    let describe = |(id, why): &(ObjectId, EvictionReason)| Evicted {
+        id: *id,
+        reason: locked.inventory().get(*id).map(|c| c.record.reason.clone()).unwrap_or_default(),
+        why: *why,
+    };
+    let evicted: Vec<Evicted> = plan.evict.iter().map(describe).collect();
+    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
+    locked.drop_checkpoints(&ids)?;
+    Ok(evicted)
+}
