@@ -23,6 +23,7 @@ mod hostile_env;
 mod hostile_tree;
 mod ignore_rules;
 mod interrupted;
+mod invariants;
 mod json_contract;
 mod layers;
 mod list;

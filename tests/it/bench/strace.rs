@@ -45,3 +45,10 @@ pub fn slowed(sandbox: &Sandbox, calls: &str, micros: u64, args: &[&str]) -> Run
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:delay_enter={micros}"));
     sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
 }
+
+/// Runs the program and lets the `nth` and all later ones of these system calls fail with an error.
+pub fn failing_from(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args: &[&str]) -> Run {
+    let log_name = log_file(sandbox).display().to_string();
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}:when={nth}+"));
+    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+}

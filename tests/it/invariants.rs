@@ -1,0 +1,148 @@
+//! The invariants of the architecture, each under its name there.
+
+use crate::bench::{Sandbox, strace};
+
+#[test]
+fn the_architecture_names_these_and_no_other_invariants() {
+    let text = include_str!("../../src/ARCHITECTURE.md");
+    let named: Vec<&str> = text
+        .lines()
+        .skip_while(|line| *line != "# Invariants")
+        .filter_map(|line| line.split_once(". `")?.1.split_once('`').map(|(name, _)| name))
+        .collect();
+    assert_eq!(named.len(), 8, "{named:?}");
+    let here = include_str!("invariants.rs");
+    for name in named {
+        assert!(here.contains(&format!("\nfn {name}() {{")), "{name} has no test");
+    }
+}
+
+#[test]
+fn the_projects_own_git_is_never_written() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").decoy_repository("sub/deep");
+    // From here on any change of a byte, a time or an inode of these fails the test at its end.
+    for place in [".git", "sub/deep/.git"] {
+        assert!(sandbox.path(place).is_dir());
+        sandbox.watch(&sandbox.path(place));
+    }
+    let id = sandbox.create("before");
+    sandbox.write("a", "2").write("sub/deep/file", "x");
+    sandbox.restore(&id).success();
+    sandbox.undo().success();
+    sandbox.redo().success();
+    for args in [&["list"][..], &["show", "latest"], &["status", "-v"], &["prune"]] {
+        sandbox.run(args).success();
+    }
+}
+
+#[test]
+fn a_ref_points_only_to_what_is_stored_whole() {
+    if !strace::available() {
+        return;
+    }
+    for nth in 1..=12 {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1").create("first");
+        sandbox.write("a", "2").write("d/b", "3");
+        let run = strace::kill_at(&sandbox, "rename,renameat,renameat2", nth, &["create", "--reason", "cut"]);
+        for checkpoint in sandbox.listed() {
+            assert_eq!(checkpoint["damaged"], false, "killed at rename {nth}");
+            let id = checkpoint["id"].as_str().expect("an id");
+            sandbox.restore(id).success();
+        }
+        if run.code == 0 {
+            assert!(nth > 3, "a create has more renames than {nth}");
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_commits_are_the_truth_and_the_manifest_is_a_rendering() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one | `two`");
+    sandbox.write("a", "2").create("three");
+    let manifest = sandbox.store().join("checkpoint-manifest.md");
+    let before = std::fs::read_to_string(&manifest).expect("a manifest");
+    let listed = sandbox.listed_ids();
+    std::fs::write(&manifest, "nonsense").expect("the manifest can be overwritten");
+    assert_eq!(sandbox.listed_ids(), listed, "a reader does not ask the manifest");
+    sandbox.run(&["prune"]).success();
+    assert_eq!(std::fs::read_to_string(&manifest).expect("a manifest"), before);
+}
+
+#[test]
+fn only_a_locked_store_is_changed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let id = sandbox.create("first");
+    sandbox.write("a", "2");
+    let lock = std::fs::File::open(sandbox.store().join("checkpoint").join("lock")).expect("the lock file");
+    lock.lock().expect("the lock is free");
+    sandbox.watch(&sandbox.store()).watch(sandbox.root());
+    for args in [&["create"][..], &["restore", &id, "--yes"], &["prune"]] {
+        sandbox.run(&[args, &["--lock-timeout", "0"]].concat()).code(7);
+    }
+    sandbox.run(&["list"]).success().stdout_has(&id);
+}
+
+#[test]
+fn a_restore_changes_nothing_before_the_present_is_kept() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("d/b", "1");
+    let id = sandbox.create("before");
+    sandbox.write("a", "2").remove("d").write("new", "n");
+    let before = sandbox.tree();
+    // Flushes come first in the store, so the safety checkpoint is what fails.
+    strace::failing_from(&sandbox, "fsync,fdatasync,syncfs", "EIO", 1, &["restore", &id, "--yes"]).code(1);
+    sandbox.tree().assert_is(&before, "after a restore whose safety checkpoint could not be kept");
+    sandbox.restore(&id).success();
+}
+
+#[test]
+fn no_path_leaves_the_root() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("d/b", "1");
+    let id = sandbox.create("before");
+    let outside = sandbox.top().join("outside");
+    std::fs::create_dir(&outside).expect("a directory can be made");
+    std::fs::write(outside.join("b"), "theirs").expect("a file can be made");
+    sandbox.remove("d").symlink("d", &outside).watch(&outside);
+    for path in ["../outside/b", "d/../../outside/b", outside.join("b").to_str().expect("UTF-8")] {
+        sandbox.run(&["restore", &id, path, "--yes"]).code(2);
+    }
+    sandbox.run(&["restore", &id, "d/b", "--yes"]).code(4);
+    sandbox.restore(&id).success();
+    assert_eq!(sandbox.read("d/b"), "1");
+}
+
+#[test]
+fn a_store_of_a_newer_format_is_not_written() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let id = sandbox.create("first");
+    let description = sandbox.store().join("checkpoint").join("description");
+    let text = std::fs::read_to_string(&description).expect("a description");
+    std::fs::write(&description, text.replacen("format 1\n", "format 2\n", 1)).expect("it can be written");
+    sandbox.watch(&sandbox.store()).watch(sandbox.root());
+    for args in [&["create"][..], &["restore", &id, "--yes"], &["undo", "--yes"], &["prune"]] {
+        assert!(matches!(sandbox.run(args).code, 3 | 6), "{args:?}");
+    }
+    sandbox.run(&["list"]).success().stdout_has(&id).stderr_has("newer format");
+}
+
+#[test]
+fn stdout_has_the_result_and_stderr_the_talk() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write(".env", "K=1");
+    let run = sandbox.run(&["create", "--reason", "first"]).success().stderr_has("left out as sensitive: .env");
+    assert_eq!(run.stdout.len(), 9, "an id and a line end: {:?}", run.stdout);
+    let quiet = sandbox.run(&["create", "--quiet"]).success();
+    assert_eq!((quiet.stdout.len(), quiet.stderr.as_str()), (9, ""));
+    let json = sandbox.run(&["status", "--json"]).success();
+    assert_eq!((json.stdout.lines().count(), json.stderr.as_str()), (1, ""));
+}
