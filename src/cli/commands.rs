@@ -12,7 +12,7 @@ use crate::cli::{Rim, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::create::CreateOutcome;
-use crate::ops::restore::{Proposal, RestoreOutcome};
+use crate::ops::restore_terms::{Proposal, RestoreOutcome};
 use crate::ops::warning::Warning;
 use crate::ops::{create as create_op, list as list_op, prune as prune_op, restore as restore_op, status as status_op};
 use crate::view::human::Said;

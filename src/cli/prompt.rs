@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use crate::cli::printer;
 use crate::error::{Error, Result};
-use crate::ops::restore::Proposal;
+use crate::ops::restore_terms::Proposal;
 use crate::view::format::Paint;
 use crate::view::plan;
 

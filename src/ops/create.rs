@@ -5,7 +5,7 @@ use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::meta::Meta;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::context::Context;
-use crate::ops::gate::Gate;
+use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::left_out::LeftOut;
 use crate::ops::record::{Evicted, meta_bytes, meta_id, regular_record, settle};
 use crate::ops::session::{self, Session};
@@ -25,10 +25,7 @@ pub struct CreateOptions {
     pub reason: Option<String>,
     pub source: Option<String>,
     pub keep: Option<usize>,
-    pub max_files: Option<u64>,
-    pub session: Option<String>,
-    /// Count again, whatever was decided for this session.
-    pub recount: bool,
+    pub gate: GateOptions,
     /// Take a dangerous root, and any number of files.
     pub force: bool,
     pub include_sensitive: Vec<String>,
@@ -102,7 +99,7 @@ fn create_locked<'s>(
     source: String,
 ) -> Result<CreateOutcome> {
     let mut warnings = std::mem::take(&mut session.warnings);
-    let gate = Gate::of(context, store, options);
+    let gate = Gate::of(context, store, &options.gate, options.force);
     if gate.remembered == Some(true) {
         let warning = Warning::TooManyFiles { limit: gate.limit, largest: Vec::new() };
         return Ok(nothing_made(reason, Skipped::TooManyFiles, with(warnings, warning)));

@@ -1,10 +1,18 @@
 //! The size gate of one `create`: whether files are counted, and what was decided for this session before.
 
 use crate::ops::context::Context;
-use crate::ops::create::CreateOptions;
 use crate::ops::left_out::rules_digest;
 use crate::store::Store;
 use crate::store::size_gate::{self, GateKey};
+
+/// What a call says of the gate.
+#[derive(Clone, Debug, Default)]
+pub struct GateOptions {
+    pub max_files: Option<u64>,
+    pub session: Option<String>,
+    /// Count again, whatever was decided for this session.
+    pub recount: bool,
+}
 
 /// The size gate for this call.
 pub struct Gate {
@@ -16,9 +24,10 @@ pub struct Gate {
 }
 
 impl Gate {
-    pub fn of(context: &Context, store: &Store, options: &CreateOptions) -> Self {
+    /// `force` passes the gate, as does a limit of zero.
+    pub fn of(context: &Context, store: &Store, options: &GateOptions, force: bool) -> Self {
         let limit = options.max_files.unwrap_or(context.settings.max_files);
-        let force = options.force || limit == 0;
+        let force = force || limit == 0;
         let session = options.session.as_ref().or(context.environment.session.as_ref()).filter(|s| !s.is_empty());
         let key = session.map(|session| {
             let rules = rules_digest(&store.exclusion_list(), &context.settings);

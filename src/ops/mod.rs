@@ -12,6 +12,7 @@ pub mod record;
 pub mod restore;
 pub mod restore_paths;
 pub mod restore_run;
+pub mod restore_terms;
 pub mod session;
 pub mod status;
 pub mod target;

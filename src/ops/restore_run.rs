@@ -7,13 +7,13 @@ use crate::model::checkpoint::{Operation, Verb};
 use crate::model::listing::{Listing, Stat};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::Snapshot;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::carry_out::{self, Errand};
 use crate::ops::context::Context;
 use crate::ops::record::{self, safety_record};
-use crate::ops::restore::{CommonOptions, Consent, Proposal, RestoreOutcome};
+use crate::ops::restore_terms::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::target::Target;
 use crate::ops::warning::Warning;
@@ -24,17 +24,6 @@ use crate::store::locked::NewCheckpoint;
 use crate::store::pack_writer::PackWriter;
 use crate::worktree::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
-
-/// One restore as it is wanted.
-pub struct Request {
-    pub verb: Verb,
-    pub target: Target,
-    pub reach: Reach,
-    /// The interrupted restore that this one finishes or takes back.
-    pub pending: Option<Pending>,
-    /// See [`Journal::settles`].
-    pub settles: bool,
-}
 
 /// The present state and what would be done to it.
 struct Prospect {

@@ -12,7 +12,7 @@ use crate::ops::left_out::LeftOut;
 use crate::ops::list::{ListOutcome, ShowOutcome};
 use crate::ops::prune::PruneOutcome;
 use crate::ops::record::Evicted;
-use crate::ops::restore::RestoreOutcome;
+use crate::ops::restore_terms::RestoreOutcome;
 use crate::ops::status::StatusOutcome;
 use crate::ops::warning::{Warning, thousands};
 use crate::view::format::{Paint, count, size};

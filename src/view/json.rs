@@ -12,7 +12,7 @@ use crate::model::tree_change::TreeChange;
 use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::list::{ListOutcome, ShowOutcome};
 use crate::ops::prune::PruneOutcome;
-use crate::ops::restore::RestoreOutcome;
+use crate::ops::restore_terms::RestoreOutcome;
 use crate::ops::status::StatusOutcome;
 use crate::view::json_parts::{self, evicted, hex, left_out, paths, row, with_path};
 

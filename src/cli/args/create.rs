@@ -1,6 +1,7 @@
 //! `checkpoint create`.
 
 use crate::ops::create::CreateOptions;
+use crate::ops::gate::GateOptions;
 
 /// Record the present state of the directory
 ///
@@ -40,9 +41,7 @@ impl From<CreateArgs> for CreateOptions {
             reason: args.reason,
             source: args.source,
             keep: args.keep.map(|keep| keep as usize),
-            max_files: args.max_files,
-            session: args.session,
-            recount: args.recount,
+            gate: GateOptions { max_files: args.max_files, session: args.session, recount: args.recount },
             force: args.force,
             include_sensitive: args.include_sensitive,
         }

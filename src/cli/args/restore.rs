@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use crate::ops::restore::{CommonOptions, RestoreOptions};
+use crate::ops::restore::RestoreOptions;
+use crate::ops::restore_terms::CommonOptions;
 
 /// Make the directory what it was at a checkpoint
 ///

@@ -1,0 +1,58 @@
+//! What a restore is asked for, what it shows before it changes anything, and what it answers.
+
+use crate::error::Result;
+use crate::model::checkpoint::{Checkpoint, Verb};
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::ops::record::Evicted;
+use crate::ops::session::Pending;
+use crate::ops::target::Target;
+use crate::ops::warning::Warning;
+
+/// What all verbs that change the working directory have.
+#[derive(Clone, Debug, Default)]
+pub struct CommonOptions {
+    pub yes: bool,
+    pub dry_run: bool,
+    pub keep: Option<usize>,
+}
+
+/// What is shown before anything changes.
+pub struct Proposal<'p> {
+    pub verb: Verb,
+    pub target: &'p Checkpoint,
+    pub plan: &'p RestorePlan,
+    /// This was asked before, and files changed since.
+    pub again: bool,
+}
+
+/// Asks whoever can be asked. An error ends the command: nobody is there, or the answer was no.
+pub type Consent<'c> = dyn FnMut(&Proposal<'_>) -> Result<()> + 'c;
+
+#[derive(Debug)]
+pub struct RestoreOutcome {
+    pub verb: Verb,
+    pub target: Checkpoint,
+    /// The state before; `None` for a dry run.
+    pub safety: Option<ObjectId>,
+    pub plan: RestorePlan,
+    pub paths: Vec<RelPath>,
+    pub dry_run: bool,
+    pub resumed: bool,
+    /// Directories that could not go after all, because something uncaptured appeared in them.
+    pub left_alone: Vec<RelPath>,
+    pub evicted: Vec<Evicted>,
+    pub warnings: Vec<Warning>,
+}
+
+/// One restore as it is wanted.
+pub struct Request {
+    pub verb: Verb,
+    pub target: Target,
+    pub reach: Reach,
+    /// The interrupted restore that this one finishes or takes back.
+    pub pending: Option<Pending>,
+    /// See [`Journal::settles`].
+    pub settles: bool,
+}
