@@ -79,11 +79,15 @@ fn what_is_protected_stays_and_status_says_so() {
 fn many_small_creates_keep_packs_few_and_none_is_felt() {
     let full_size = cases(0) >= 1_000;
     let count = if full_size { 1_000 } else { 130 };
-    // A disk shared with others now and then takes its time for one flush: what is ours shows in every series.
-    let series = |_| many_small_creates(count);
-    let quiet = (0..3).map(series).any(|(median, longest)| !full_size || longest < 3 * median);
-    assert!(quiet, "in each of three series one create took over three times the median");
+    let (median, longest) = many_small_creates(count);
+    // Wall time says something on a quiet machine only; how much one create may merge is asserted everywhere.
+    if std::env::var_os("CHECKPOINT_TIMED").is_some() {
+        assert!(longest < 3 * median, "one create took {longest:?}, the median is {median:?}");
+    }
 }
+
+/// Packs that one create may merge or drop.
+const MOST_MERGED: usize = 12;
 
 fn many_small_creates(count: usize) -> (Duration, Duration) {
     let sandbox = Sandbox::new();
@@ -92,6 +96,7 @@ fn many_small_creates(count: usize) -> (Duration, Duration) {
         sandbox.write(format!("d{}/f{at}", at % 10), at.to_string());
     }
     let mut times: Vec<Duration> = Vec::new();
+    let mut packs_before = 0;
     for at in 0..count {
         sandbox.write(format!("d{}/f{}", at % 10, at % 200), format!("change {at}"));
         let begun = Instant::now();
@@ -99,6 +104,8 @@ fn many_small_creates(count: usize) -> (Duration, Duration) {
         times.push(begun.elapsed());
         let packs = fixtures::packs_below(&sandbox.store());
         assert!(packs < 60, "{packs} packs after {at} creates");
+        assert!(packs + MOST_MERGED > packs_before, "one create merged {packs_before} packs to {packs}");
+        packs_before = packs;
     }
     times.remove(0);
     times.sort_unstable();
