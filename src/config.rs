@@ -67,6 +67,8 @@ impl Default for Settings {
     }
 }
 
+/// No configuration is as large as this.
+const LARGEST_BYTES: u64 = 1 << 20;
 /// Keys of the user's file.
 const USER_KEYS: [&str; 7] =
     ["auto_prune", "dedup_window", "exclude", "keep", "max_file_size", "max_files", "sensitive_allow"];
@@ -214,6 +216,9 @@ fn checked_keep(keep: u64, file: &Path) -> Result<usize> {
 }
 
 fn read(file: &Path, known: &[&str], remarks: &mut Vec<Remark>) -> Result<Option<FileSettings>> {
+    if std::fs::metadata(file).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_BYTES) {
+        return Err(bad(file, "this is no configuration file"));
+    }
     let text = match std::fs::read_to_string(file) {
         Ok(text) => text,
         Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {

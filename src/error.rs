@@ -186,17 +186,20 @@ impl Error {
             Self::BadConfig { .. } => "mend or remove that line".into(),
             Self::NoBase => "set CHECKPOINT_HOME to a directory for the stores".into(),
             Self::HostileStore { .. } => "look at that directory; CHECKPOINT_HOME can name another place".into(),
-            Self::Io { source, .. } => return io_hint(source.kind()),
+            Self::Io { action, source, .. } => return io_hint(action, source.kind()),
             Self::Declined | Self::Interrupted { .. } | Self::Unexpected(_) => return None,
         })
     }
 }
 
-fn io_hint(kind: std::io::ErrorKind) -> Option<String> {
+fn io_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
     use std::io::ErrorKind as Kind;
     match kind {
         Kind::StorageFull | Kind::QuotaExceeded => {
             Some("free some space; 'checkpoint prune' works with the disk full".into())
+        }
+        Kind::PermissionDenied if matches!(action, "read" | "look at" | "find") => {
+            Some("it may not be read by this user".into())
         }
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
             Some("this place is not writable from here (a sandbox?); CHECKPOINT_HOME can name another".into())

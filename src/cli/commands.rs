@@ -11,7 +11,7 @@ use crate::cli::args::status::StatusArgs;
 use crate::cli::{Rim, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::create::CreateOutcome;
+use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::restore_terms::{Proposal, RestoreOutcome};
 use crate::ops::warning::Warning;
 use crate::ops::{create as create_op, list as list_op, prune as prune_op, restore as restore_op, status as status_op};
@@ -31,6 +31,21 @@ impl Rim<'_> {
     fn warn(&self, warnings: &[Warning]) {
         for warning in warnings {
             self.printer.talk(&human::warning(warning, self.printer.err_paint()));
+        }
+    }
+
+    /// What even `--quiet` must not hide: that nothing was made, or not everything captured.
+    fn insist(&self, outcome: &CreateOutcome) {
+        let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
+        let partial = |warning: &&Warning| matches!(warning, Warning::NotCaptured { .. });
+        let paint = self.printer.err_paint();
+        if self.printer.quiet {
+            for warning in outcome.warnings.iter().filter(|warning| skipped || partial(warning)) {
+                self.printer.failure(&human::warning(warning, paint));
+            }
+        }
+        if let Some(id) = outcome.checkpoint.as_ref().filter(|c| !c.is_complete()).map(|c| c.id) {
+            self.printer.failure(&human::warning(&Warning::IsPartial { id }, paint));
         }
     }
 
@@ -54,6 +69,7 @@ pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> 
             rim.printer.result(&json::create(outcome, &store, code));
         } else {
             rim.say(&human::create(outcome, rim.started.elapsed().as_millis()), &outcome.warnings);
+            rim.insist(outcome);
         }
         told_at.set(Some(Instant::now()));
     };

@@ -52,6 +52,14 @@ pub fn absolute(given: &Path) -> Result<PathBuf> {
     Ok(if given == Path::new(".") { here } else { here.join(given) })
 }
 
+/// The directory that is meant. Where the current one is gone, `PWD` still tells its name.
+pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
+    match (absolute(given.unwrap_or(Path::new("."))), given, &environment.logical_dir) {
+        (Err(_), None, Some(logical)) if logical.is_absolute() => Ok(logical.clone()),
+        (found, _, _) => found,
+    }
+}
+
 /// What others are told about this process while it holds a lock.
 pub fn holder(command: &str) -> String {
     format!("process {} (checkpoint {command})", std::process::id())

@@ -1,7 +1,6 @@
 //! The command line: words to options, outcomes to text and exit codes. It knows operations and views, and no store.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -34,6 +33,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let printer = Printer::new(&cli.global, environment.no_color);
     let Cli { global, command } = cli;
     let Some(command) = command else {
+        if printer.json {
+            let what = "no command was given".to_owned();
+            printer.result(&json::failure("usage", exit_code::USAGE, &Error::Usage { what }));
+        }
         printer::to_stderr(&args::short_help());
         return ExitCode::from(exit_code::USAGE);
     };
@@ -69,9 +72,8 @@ fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
 }
 
 fn context(global: &args::GlobalArgs, environment: config::Environment, command: &str) -> Result<Context> {
-    let dir = environment::absolute(global.dir.as_deref().unwrap_or(Path::new(".")))?;
-    let logical = environment.logical_dir.as_deref().filter(|_| global.dir.is_none());
-    let logical = global.dir.as_deref().filter(|dir| dir.is_absolute()).or(logical);
+    let dir = environment::directory(global.dir.as_deref(), &environment)?;
+    let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
     let root = crate::ops::context::resolve_root(&dir, logical)?;
     let base = environment::absolute(&config::base(global.base.as_deref(), &environment)?)?;
     Ok(Context {
@@ -104,7 +106,8 @@ fn refuse(args: &[OsString], refusal: &Refusal) -> u8 {
     }
     if args.iter().any(|arg| arg == "--json") {
         let what = refusal.text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        let command = args.get(1).and_then(|arg| arg.to_str()).filter(|arg| !arg.starts_with('-')).unwrap_or("usage");
+        let mut words = args.iter().filter_map(|arg| arg.to_str());
+        let command = words.find_map(args::command_name).unwrap_or("usage");
         printer::to_stdout(&json::failure(command, exit_code::USAGE, &Error::Usage { what }));
     }
     printer::to_stderr(&refusal.text);

@@ -85,7 +85,7 @@ fn by_reason<'c>(query: &str, checkpoints: &'c [Checkpoint]) -> Option<&'c Check
 }
 
 fn by_time<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> Option<&'c Checkpoint> {
-    let until = time::parse(query, now_ms)?;
+    let until = time::parse_until(query, now_ms)?;
     checkpoints.iter().rev().find(|c| !c.is_safety() && c.record.time_ms <= until)
 }
 

@@ -10,6 +10,8 @@ pub struct Step {
     /// The state right before it.
     pub safety: ObjectId,
     pub paths: Vec<RelPath>,
+    /// The step of the other stack that this one took back or gave again.
+    consumed: Option<Box<Step>>,
 }
 
 /// The two stacks, newest step last.
@@ -25,31 +27,43 @@ impl Steps {
         let mut steps = Self::default();
         for checkpoint in checkpoints {
             let Some(operation) = &checkpoint.record.operation else { continue };
-            let step = Step { safety: checkpoint.id, paths: operation.paths.clone() };
+            let step = |consumed: Option<Step>| Step {
+                safety: checkpoint.id,
+                paths: operation.paths.clone(),
+                consumed: consumed.map(Box::new),
+            };
             match operation.verb {
                 Verb::Restore => {
-                    steps.done.push(step);
+                    steps.done.push(step(None));
                     steps.taken_back.clear();
                 }
+                Verb::Undo if checkpoint.record.during_pending => steps.call_off(operation.target),
                 Verb::Undo => {
-                    remove(&mut steps.done, operation.target);
-                    steps.taken_back.push(step);
+                    let consumed = remove(&mut steps.done, operation.target);
+                    steps.taken_back.push(step(consumed));
                 }
                 Verb::Redo => {
-                    remove(&mut steps.taken_back, operation.target);
-                    steps.done.push(step);
+                    let consumed = remove(&mut steps.taken_back, operation.target);
+                    steps.done.push(step(consumed));
                 }
                 Verb::Resume => {}
             }
         }
         steps
     }
+
+    /// An interrupted step was taken back: it counts as never begun, and what it had consumed stands again.
+    fn call_off(&mut self, safety: ObjectId) {
+        if let Some(step) = remove(&mut self.done, safety) {
+            self.taken_back.extend(step.consumed.map(|step| *step));
+        } else if let Some(step) = remove(&mut self.taken_back, safety) {
+            self.done.extend(step.consumed.map(|step| *step));
+        }
+    }
 }
 
-fn remove(stack: &mut Vec<Step>, safety: ObjectId) {
-    if let Some(at) = stack.iter().rposition(|step| step.safety == safety) {
-        stack.remove(at);
-    }
+fn remove(stack: &mut Vec<Step>, safety: ObjectId) -> Option<Step> {
+    stack.iter().rposition(|step| step.safety == safety).map(|at| stack.remove(at))
 }
 
 #[cfg(test)]
@@ -99,6 +113,22 @@ mod tests {
     fn a_new_restore_ends_what_could_be_redone() {
         let all = [safety(1, Verb::Restore, 90), safety(2, Verb::Undo, 1), safety(3, Verb::Restore, 91)];
         assert_eq!(stacks(&all), (vec![3], vec![]));
+    }
+
+    #[test]
+    fn an_interrupted_step_that_is_taken_back_counts_as_never_begun() {
+        let called_off = |n, target| {
+            let mut made = safety(n, Verb::Undo, target);
+            made.record.during_pending = true;
+            made
+        };
+        let restored = [safety(1, Verb::Restore, 90), called_off(2, 1)];
+        assert_eq!(stacks(&restored), (vec![], vec![]));
+        let undone = [safety(1, Verb::Restore, 90), safety(2, Verb::Undo, 1), called_off(3, 2)];
+        assert_eq!(stacks(&undone), (vec![1], vec![]));
+        let redone =
+            [safety(1, Verb::Restore, 90), safety(2, Verb::Undo, 1), safety(3, Verb::Redo, 2), called_off(4, 3)];
+        assert_eq!(stacks(&redone), (vec![], vec![2]));
     }
 
     #[test]

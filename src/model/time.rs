@@ -2,6 +2,10 @@
 
 use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone, Utc};
 
+const SECOND_MS: i64 = 1_000;
+const MINUTE_MS: i64 = 60 * SECOND_MS;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+
 /// `2026-03-24 12:45:30`, UTC: the form of messages, the manifest and the piped table.
 pub fn utc_seconds(time_ms: i64) -> String {
     utc(time_ms).format("%Y-%m-%d %H:%M:%S").to_string()
@@ -30,16 +34,27 @@ pub fn age(time_ms: i64, now_ms: i64) -> String {
 }
 
 /// Reads `10m ago`, `2026-03-24T12:45`, `2026-03-24 12:45:30`, `2026-03-24`; without a zone the machine's own is meant,
-/// `Z` or an offset is obeyed. A day alone is its last moment. `None`: this is no time.
+/// `Z` or an offset is obeyed. Gives its first millisecond. `None`: this is no time.
 pub fn parse(text: &str, now_ms: i64) -> Option<i64> {
+    parse_range(text, now_ms).map(|(start_ms, _)| start_ms)
+}
+
+/// The same, its last millisecond: what was made in that second, minute or day was made by then.
+pub fn parse_until(text: &str, now_ms: i64) -> Option<i64> {
+    parse_range(text, now_ms).map(|(start_ms, length_ms)| start_ms + length_ms - 1)
+}
+
+/// First millisecond, and how many it stands for.
+fn parse_range(text: &str, now_ms: i64) -> Option<(i64, i64)> {
     let text = text.trim();
     if let Some(span) = text.strip_suffix("ago") {
-        return now_ms.checked_sub(parse_span(span.trim())?);
+        return Some((now_ms.checked_sub(parse_span(span.trim())?)?, 1));
     }
-    if let Ok(time) = DateTime::parse_from_rfc3339(&text.replacen(' ', "T", 1)) {
-        return Some(time.timestamp_millis());
+    let text = text.replacen(' ', "T", 1);
+    if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
+        return Some((time.timestamp_millis(), if text.contains('.') { 1 } else { SECOND_MS }));
     }
-    parse_zoned_minutes(text).or_else(|| parse_local(text))
+    parse_zoned_minutes(&text).or_else(|| parse_local(&text))
 }
 
 /// `10m`, `90 s`, `2h`, `3 days`, `1w`: a length of time in milliseconds.
@@ -65,20 +80,20 @@ fn utc(time_ms: i64) -> DateTime<Utc> {
     })
 }
 
-fn parse_zoned_minutes(text: &str) -> Option<i64> {
-    let text = text.replacen(' ', "T", 1);
-    let text = text.strip_suffix('Z').map(|start| format!("{start}+00:00")).unwrap_or(text);
-    DateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M%:z").ok().map(|time| time.timestamp_millis())
+fn parse_zoned_minutes(text: &str) -> Option<(i64, i64)> {
+    let text = text.strip_suffix('Z').map_or_else(|| text.to_owned(), |start| format!("{start}+00:00"));
+    let time = DateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M%:z").ok()?;
+    Some((time.timestamp_millis(), MINUTE_MS))
 }
 
-fn parse_local(text: &str) -> Option<i64> {
-    let text = text.replacen(' ', "T", 1);
-    let naive = ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
-        .iter()
-        .find_map(|form| NaiveDateTime::parse_from_str(&text, form).ok())
-        .or_else(|| NaiveDate::parse_from_str(&text, "%Y-%m-%d").ok()?.and_hms_milli_opt(23, 59, 59, 999))?;
+fn parse_local(text: &str) -> Option<(i64, i64)> {
+    let forms = [("%Y-%m-%dT%H:%M:%S", SECOND_MS), ("%Y-%m-%dT%H:%M:%S%.f", 1), ("%Y-%m-%dT%H:%M", MINUTE_MS)];
+    let timed =
+        forms.iter().find_map(|(form, length)| Some((NaiveDateTime::parse_from_str(text, form).ok()?, *length)));
+    let day = || Some((NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?, DAY_MS));
+    let (naive, length_ms) = timed.or_else(day)?;
     // An hour that the clock shows twice means its later pass; one that it skips has no answer.
-    Local.from_local_datetime(&naive).latest().map(|time| time.timestamp_millis())
+    Local.from_local_datetime(&naive).latest().map(|time| (time.timestamp_millis(), length_ms))
 }
 
 #[cfg(test)]
@@ -113,6 +128,9 @@ mod tests {
         ] {
             assert_eq!(parse(text, NOW), Some(expected), "{text}");
         }
+        assert_eq!(parse_until("2026-03-24 12:25:30Z", NOW), Some(NOW - 123 + 999));
+        assert_eq!(parse_until("2026-03-24T12:25Z", NOW), Some(NOW - 30_123 + 59_999));
+        assert_eq!(parse_until("2026-03-24T12:25:30.123Z", NOW), Some(NOW));
         for text in ["", "ago", "10 ago", "m ago", "yesterday", "2026-13-01", "99999999999999999999d ago"] {
             assert_eq!(parse(text, NOW), None, "{text}");
         }

@@ -164,11 +164,11 @@ fn read_unknown(
         if listing.dirs[index].files.iter().all(|file| file.id.is_some()) {
             continue;
         }
-        context.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
         let path = listing.path_of(index);
         let dir = &mut listing.dirs[index];
         let mut at = 0;
         while at < dir.files.len() {
+            context.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
             let file = &mut dir.files[at];
             if file.id.is_some() {
                 at += 1;

@@ -11,6 +11,7 @@ use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::ops::context::Context;
 use crate::ops::target::Target;
+use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::hash::{ObjectHasher, ObjectKind};
 use crate::store::journal::{Journal, Stage as JournalStage};
@@ -33,7 +34,7 @@ pub struct Errand<'e> {
     pub special_bits: bool,
 }
 
-/// Changes the working directory, and tells which directories stayed after all.
+/// Changes the working directory.
 ///
 /// `journal` is written once everything is staged. `was_pending`: an earlier restore is being finished or taken back,
 /// so a failure leaves that one pending; otherwise a failure leaves nothing at all.
@@ -42,7 +43,7 @@ pub fn carry_out(
     errand: &Errand<'_>,
     journal: &Journal,
     was_pending: bool,
-) -> Result<Vec<RelPath>> {
+) -> Result<CarriedOut> {
     let (stage, apply_plan, sizes) = match stage(locked.store(), errand, &journal.staging) {
         Ok(staged) => staged,
         Err(e) => return Err(give_up(locked, errand, journal, was_pending, e)),
@@ -62,12 +63,22 @@ pub fn carry_out(
     };
     verify_written(errand, &applied, &sizes)?;
     applied.sync()?;
-    // What waits in the staging directory goes only after the journal says that nobody will ask for it.
-    locked.write_journal(&Journal { stage: JournalStage::Finished, ..journal.clone() })?;
     let left_alone = applied.left_alone().to_vec();
-    applied.discard()?;
-    locked.remove_journal()?;
-    Ok(left_alone)
+    // What waits in the staging directory goes only after the journal says that nobody will ask for it. The restore is
+    // done and durable by now: what fails here is said, and the next command that writes tries again.
+    let closed = locked
+        .write_journal(&Journal { stage: JournalStage::Finished, ..journal.clone() })
+        .and_then(|()| applied.discard())
+        .and_then(|()| locked.remove_journal());
+    let warning = closed.err().map(Warning::bookkeeping("clearing the staging directory away"));
+    Ok(CarriedOut { left_alone, warning })
+}
+
+/// What is to be said of a restore that was carried out.
+pub struct CarriedOut {
+    /// Directories that stayed after all.
+    pub left_alone: Vec<RelPath>,
+    pub warning: Option<Warning>,
 }
 
 /// Nothing of the user's is changed at this point, or all of it was taken back.

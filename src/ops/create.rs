@@ -122,6 +122,7 @@ fn create_locked<'s>(
         CaptureOutcome::Done(captured) => {
             gate.remember(store, false);
             if let Some(newest) = standing(context, session, &captured) {
+                warnings.extend(captured.warnings.iter().cloned());
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
                 return Ok(deduplicated(newest, &captured, reason, warnings));
             }

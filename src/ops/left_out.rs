@@ -14,6 +14,8 @@ pub struct LeftOut {
     pub directories: BTreeSet<RelPath>,
     pub files: BTreeSet<RelPath>,
     pub secrets: BTreeSet<RelPath>,
+    /// Present and complete without: specials, files over the limit, names that git refuses; with the reason in words.
+    pub not_captured: BTreeMap<RelPath, &'static str>,
     /// Files and directories by the rule that left them out.
     pub by_rule: BTreeMap<String, u64>,
 }
@@ -35,6 +37,10 @@ impl LeftOut {
                         kind.insert(path);
                         rule
                     }
+                    why if why.is_recorded() && !why.makes_partial() => {
+                        left_out.not_captured.insert(path, why.in_words());
+                        continue;
+                    }
                     _ => continue,
                 };
                 *left_out.by_rule.entry(rule.clone()).or_default() += 1;
@@ -44,7 +50,7 @@ impl LeftOut {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.directories.is_empty() && self.files.is_empty() && self.secrets.is_empty()
+        self.directories.is_empty() && self.files.is_empty() && self.secrets.is_empty() && self.not_captured.is_empty()
     }
 
     /// One line for each path: what is compared to tell whether the set changed.
@@ -54,6 +60,9 @@ impl LeftOut {
             for path in paths {
                 let _ = writeln!(text, "{word} {path}");
             }
+        }
+        for (path, why) in &self.not_captured {
+            let _ = writeln!(text, "not-captured {path} ({why})");
         }
         text
     }

@@ -38,7 +38,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
     let Some(store) = context.find_store()? else { return Ok(ListOutcome::default()) };
     let inventory = store.inventory()?;
     let warnings = reader_warnings(context, &store, &inventory)?;
-    let Inventory { checkpoints, damaged } = inventory;
+    let Inventory { checkpoints, damaged, .. } = inventory;
     let wanted = |c: &Checkpoint| {
         options.reason.as_ref().is_none_or(|pattern| glob(pattern, &c.record.reason))
             && options.source.as_ref().is_none_or(|source| *source == c.record.source)
@@ -54,6 +54,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
 pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) -> Result<Vec<Warning>> {
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     warnings.extend(inventory.damaged.iter().map(Warning::from));
+    warnings.extend(inventory.without_ref.iter().map(|id| Warning::RefLost { id: *id }));
     warnings.extend(session::look(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
     let newer = description::format_of(store.layout()).filter(|found| *found > FORMAT);
     warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));

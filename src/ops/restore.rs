@@ -5,7 +5,7 @@ use crate::model::checkpoint::{Checkpoint, Verb};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::Reach;
-use crate::model::selector;
+use crate::model::selector::{self, SelectorProblem};
 use crate::model::steps::{Step, Steps};
 use crate::ops::context::Context;
 use crate::ops::restore_paths;
@@ -16,6 +16,7 @@ use crate::ops::target::Target;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::inventory::Inventory;
+use crate::store::journal::JournalState;
 
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
@@ -34,14 +35,16 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
         return Err(Error::Usage { what: "the selector is empty: no checkpoint is named".into() });
     }
     let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (inventory, healed) = settled(context, &store, &options.common)?;
     refuse_pending(&store, &inventory)?;
     let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
     let target = Target::load(&store, &checkpoint)?;
     restore_paths::check_held(&target, &paths)?;
+    let paths = restore_paths::limits(paths);
     let reach = Reach { paths, overlay: options.overlay, special_bits: options.special_bits };
     let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
     let mut outcome = restore_run::run(context, &store, &request, &options.common, consent)?;
+    outcome.warnings.extend(healed);
     if !checkpoint.is_complete() {
         outcome.warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
@@ -52,11 +55,12 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
 pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoint> {
     match selector::resolve(query, &inventory.checkpoints, now_ms) {
         Ok(found) => Ok(found.clone()),
-        Err(problem) => Err(match inventory.damaged_by_prefix(query) {
-            Some(damaged) => {
+        // Nobody can tell the reason or the time of a damaged one, so any of them may be what is meant.
+        Err(problem) => Err(match inventory.damaged_by_prefix(query).or(inventory.damaged.first()) {
+            Some(damaged) if matches!(problem, SelectorProblem::NoMatch { .. }) => {
                 Error::Damaged { what: format!("checkpoint {}", damaged.id.short()), why: damaged.why.clone() }
             }
-            None => problem.into(),
+            _ => problem.into(),
         }),
     }
 }
@@ -64,23 +68,28 @@ pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoin
 /// Takes the last restore (or redo) back; an interrupted one first of all.
 pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (inventory, healed) = settled(context, &store, common)?;
     if let Some(pending) = session::look(&store, &inventory.checkpoints)? {
-        return undo_pending(context, &store, &inventory, pending, common, consent);
+        return with(undo_pending(context, &store, &inventory, pending, common, consent)?, healed);
     }
     let step = Steps::of(&inventory.checkpoints).done.pop();
     let step = step.ok_or(Error::NothingToTakeBack { verb: "undo" })?;
-    take_step(context, &store, &inventory, Verb::Undo, step, common, consent)
+    Ok(with(take_step(context, &store, &inventory, Verb::Undo, step, common, consent)?, healed))
 }
 
 /// Gives back what the last undo took away.
 pub fn redo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (inventory, healed) = settled(context, &store, common)?;
     refuse_pending(&store, &inventory)?;
     let step = Steps::of(&inventory.checkpoints).taken_back.pop();
     let step = step.ok_or(Error::NothingToTakeBack { verb: "redo" })?;
-    take_step(context, &store, &inventory, Verb::Redo, step, common, consent)
+    Ok(with(take_step(context, &store, &inventory, Verb::Redo, step, common, consent)?, healed))
+}
+
+fn with(mut outcome: RestoreOutcome, healed: Vec<Warning>) -> RestoreOutcome {
+    outcome.warnings.extend(healed);
+    outcome
 }
 
 fn take_step(
@@ -123,7 +132,7 @@ fn undo_pending(
 /// Finishes an interrupted restore: nothing is asked, the answer was given when it began.
 pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
-    let inventory = store.inventory()?;
+    let (inventory, healed) = settled(context, &store, common)?;
     let Some(pending) = session::look(&store, &inventory.checkpoints)? else {
         return Err(Error::NothingToTakeBack { verb: "resume" });
     };
@@ -135,7 +144,20 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let (reach, settles) = (journal.reach.clone(), journal.settles);
     let request = Request { verb: Verb::Resume, target, reach, pending: Some(pending.clone()), settles };
     let common = CommonOptions { yes: true, ..common.clone() };
-    restore_run::run(context, &store, &request, &common, &mut |_| Ok(()))
+    Ok(with(restore_run::run(context, &store, &request, &common, &mut |_| Ok(()))?, healed))
+}
+
+/// The list of checkpoints once nobody else is at work: lost refs are given back, and a restore that still runs is
+/// waited for and not taken for an interrupted one. A dry run writes nothing, so it takes things as they are.
+fn settled(context: &Context, store: &Store, common: &CommonOptions) -> Result<(Inventory, Vec<Warning>)> {
+    let inventory = store.inventory()?;
+    let untroubled = inventory.without_ref.is_empty() && !inventory.checkpoints.is_empty();
+    if common.dry_run || (untroubled && store.journal()? == JournalState::None) {
+        return Ok((inventory, Vec::new()));
+    }
+    let mut session = session::begin(context, store)?;
+    session.warnings.retain(|warning| matches!(warning, Warning::RefRestored { .. }));
+    Ok((session.locked.inventory().clone(), session.warnings))
 }
 
 fn refuse_pending(store: &Store, inventory: &Inventory) -> Result<()> {

@@ -8,15 +8,17 @@ use crate::model::text::escape_bytes;
 use crate::ops::target::Target;
 use crate::worktree::root::Root;
 
-/// Reads PATHs as typed. The root itself means everything, as no PATH does.
+/// Reads PATHs as typed.
 pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
     let mut paths = typed.iter().map(|path| parse_one(root, path)).collect::<Result<Vec<_>>>()?;
-    if paths.iter().any(RelPath::is_root) {
-        return Ok(Vec::new());
-    }
     paths.sort();
     paths.dedup();
     Ok(paths)
+}
+
+/// The limits that these PATHs set: the root itself means everything, as no PATH does.
+pub fn limits(paths: Vec<RelPath>) -> Vec<RelPath> {
+    if paths.iter().any(RelPath::is_root) { Vec::new() } else { paths }
 }
 
 fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {

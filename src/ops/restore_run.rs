@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Operation, Verb};
+use crate::model::entry::Entry;
 use crate::model::listing::{Listing, Stat};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
@@ -169,14 +170,16 @@ fn change(
         special_bits: request.reach.special_bits,
     };
     let applying = journal_of(request, safety, &staging, Stage::Applying);
-    let left_alone = carry_out::carry_out(&mut session.locked, &errand, &applying, request.pending.is_some())?;
+    let carried = carry_out::carry_out(&mut session.locked, &errand, &applying, request.pending.is_some())?;
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !matches!(warning, Warning::RestorePending { .. } | Warning::JournalUnreadable));
+    warnings.extend(present.captured.warnings.iter().cloned());
+    warnings.extend(carried.warning);
     let keep = common.keep.unwrap_or(context.settings.keep);
     let evicted = record::settle(&mut session.locked, keep, None, &present.captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, warnings, false);
     (outcome.safety, outcome.evicted) = (Some(safety), evicted);
-    outcome.left_alone.extend(left_alone);
+    outcome.left_alone.extend(carried.left_alone);
     Ok(outcome)
 }
 
@@ -214,12 +217,13 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
             known.push(store.snapshot(checkpoint)?);
         }
     }
-    let is_known = |path: &RelPath, entry: &crate::model::entry::Entry| {
-        known
-            .iter()
-            .any(|state| state.files.get(path).is_some_and(|held| held.id == entry.id && held.kind == entry.kind))
+    let file_is_known = |path: &RelPath, entry: &Entry| {
+        let same = |held: &Entry| held.id == entry.id && held.kind == entry.kind && held.perm == entry.perm;
+        known.iter().any(|state| state.files.get(path).is_some_and(same))
     };
-    Ok(!present.files.iter().all(|(path, entry)| is_known(path, entry)))
+    let dir_is_known = |path: &RelPath, perm: &u32| known.iter().any(|state| state.dirs.get(path) == Some(perm));
+    Ok(!present.files.iter().all(|(path, entry)| file_is_known(path, entry))
+        || !present.dirs.iter().all(|(path, perm)| dir_is_known(path, perm)))
 }
 
 fn journal_of(request: &Request, safety: ObjectId, staging: &str, stage: Stage) -> Journal {

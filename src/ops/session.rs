@@ -65,7 +65,9 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     if let JournalState::Open(journal) = &journal
         && journal.stage != Stage::Applying
     {
-        clear_away(context, &mut locked, journal)?;
+        if let Err(e) = clear_away(context, &mut locked, journal) {
+            warnings.push(Warning::bookkeeping("clearing away what a killed restore left")(e));
+        }
         return Ok(Session { locked, pending: None, warnings });
     }
     let pending = pending(journal, &locked.inventory().checkpoints);
@@ -77,6 +79,8 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
 pub fn look(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>> {
     Ok(match store.journal()? {
         JournalState::Open(journal) if journal.stage != Stage::Applying => None,
+        // Whoever holds the lock may be carrying that very restore out.
+        JournalState::Open(_) if store.is_locked() => None,
         state => pending(state, checkpoints),
     })
 }

@@ -33,6 +33,10 @@ pub enum Warning {
     RefRestored {
         id: ObjectId,
     },
+    /// Seen by a command that only reads.
+    RefLost {
+        id: ObjectId,
+    },
     ManifestRebuilt,
     DamagedCheckpoint {
         id: ObjectId,
@@ -79,6 +83,7 @@ impl Warning {
             Self::NotCaptured { .. } => "not_captured",
             Self::ChangedWhileRead { .. } => "changed_while_read",
             Self::RefRestored { .. } => "ref_restored",
+            Self::RefLost { .. } => "ref_lost",
             Self::ManifestRebuilt => "manifest_rebuilt",
             Self::DamagedCheckpoint { .. } => "damaged_checkpoint",
             Self::RestorePending { .. } => "restore_pending",
@@ -119,6 +124,9 @@ impl fmt::Display for Warning {
             Self::NotCaptured { path, why: WhyNot::Unreadable(text) } => write!(f, "not captured: {path} ({text})"),
             Self::NotCaptured { path, why } => write!(f, "not captured: {path} ({})", why.in_words()),
             Self::ChangedWhileRead { path } => write!(f, "{path} changed while it was read; captured as last seen"),
+            Self::RefLost { id } => {
+                write!(f, "checkpoint {} has lost its ref; the next create or prune gives it back", id.short())
+            }
             Self::RefRestored { id } => write!(f, "checkpoint {} had lost its ref and has it back", id.short()),
             Self::ManifestRebuilt => f.write_str("the manifest was damaged or gone and was written anew"),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
@@ -132,7 +140,7 @@ impl fmt::Display for Warning {
             Self::JournalUnreadable => f.write_str(
                 "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it",
             ),
-            Self::Bookkeeping { step, why } => write!(f, "the checkpoint is safe, but {step} failed: {why}"),
+            Self::Bookkeeping { step, why } => write!(f, "all is done and safe, but {step} failed: {why}"),
             Self::Config { file, text } => write!(f, "{}: {text}", file.display()),
             Self::GitIndexUnreadable { why } => {
                 write!(f, "the project's git index cannot be read, so ignored files that it names are left out: {why}")

@@ -35,6 +35,10 @@ fn create_one(path: &Path) -> std::io::Result<()> {
 /// Gives a directory of ours the mode 0700.
 pub fn make_private(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
+    let found = std::fs::metadata(path).map_err(Error::io("look at", path))?;
+    if found.permissions().mode() & 0o7777 == 0o700 {
+        return Ok(());
+    }
     let permissions = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(path, permissions).map_err(Error::io("set the mode of", path))
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
+use crate::model::manifest;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
 use crate::store::commit_codec;
@@ -16,6 +17,8 @@ pub struct Inventory {
     /// In order of their sequence, oldest first.
     pub checkpoints: Vec<Checkpoint>,
     pub damaged: Vec<DamagedCheckpoint>,
+    /// Among the checkpoints: those that only a row of the manifest still names.
+    pub without_ref: Vec<ObjectId>,
 }
 
 impl Inventory {
@@ -31,6 +34,21 @@ impl Inventory {
             }
         }
         inventory.drop_evicted_meanwhile(layout)?;
+        inventory.sort();
+        Ok(inventory)
+    }
+
+    /// The list for those who only read: rows of the manifest whose ref is gone are in it too, if their commit is there.
+    pub fn read_with_rows(layout: &Layout, objects: &Objects) -> Result<Self> {
+        let mut inventory = Self::read(layout, objects)?;
+        let text = std::fs::read(layout.manifest()).unwrap_or_default();
+        for id in manifest::ids(&String::from_utf8_lossy(&text)).iter().flat_map(|prefix| objects.by_prefix(prefix)) {
+            let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id);
+            if let Some(checkpoint) = read_checkpoint(objects, id).ok().filter(|_| !known) {
+                inventory.checkpoints.push(checkpoint);
+                inventory.without_ref.push(id);
+            }
+        }
         inventory.sort();
         Ok(inventory)
     }

@@ -43,6 +43,11 @@ pub fn acquire(path: &Path, wait: Duration, holder: &str) -> Result<LockGuard> {
     Ok(LockGuard { _file: file })
 }
 
+/// Whether the lock is held by anybody. A lock file that is not there or cannot be asked is held by nobody.
+pub fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 fn open(path: &Path) -> Result<File> {
     match durable::create_private(path) {
         Ok(_) => {}

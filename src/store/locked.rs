@@ -187,7 +187,8 @@ impl<'s> LockedStore<'s> {
         let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
         objects.refresh()?;
         if let Some(cache) = cache {
-            self.write_stat_cache(&StatCache { packs: objects.packs(), ..cache })?;
+            // Without it the next scan checks each blob that it relies on; on a full disk that has to do.
+            let _ = self.write_stat_cache(&StatCache { packs: objects.packs(), ..cache });
         }
         Ok(outcome)
     }

@@ -108,7 +108,7 @@ impl Store {
     }
 
     pub fn inventory(&self) -> Result<Inventory> {
-        Inventory::read(&self.layout, &self.objects)
+        Inventory::read_with_rows(&self.layout, &self.objects)
     }
 
     pub fn journal(&self) -> Result<JournalState> {
@@ -118,6 +118,11 @@ impl Store {
     /// Waits for the exclusive lock and heals what is derived.
     pub fn lock(&self, wait: Duration, holder: &str) -> Result<LockedStore<'_>> {
         LockedStore::acquire(self, wait, holder)
+    }
+
+    /// Whether some process holds the lock at this moment.
+    pub fn is_locked(&self) -> bool {
+        lock::is_held(&self.layout.lock())
     }
 
     /// What a tree cannot hold; the standard one where the checkpoint names none.

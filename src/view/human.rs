@@ -61,6 +61,12 @@ pub fn left_out(left_out: &LeftOut) -> String {
     if !left_out.secrets.is_empty() {
         text.push_str(&format!("left out as sensitive: {}\n", join(left_out.secrets.iter())));
     }
+    if !left_out.not_captured.is_empty() {
+        let named = left_out.not_captured.iter().take(NAMED).map(|(path, why)| format!("{path} ({why})"));
+        let more = left_out.not_captured.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text.push_str(&format!("not captured: {}{more}\n", named.collect::<Vec<_>>().join(", ")));
+    }
     let dirs: Vec<String> = left_out.directories.iter().take(NAMED).map(|dir| format!("{dir}/")).collect();
     let more = left_out.directories.len().saturating_sub(NAMED);
     let mut parts = vec![dirs.join(" ")];
@@ -178,7 +184,8 @@ pub fn prune(outcome: &PruneOutcome) -> Said {
     if !outcome.exists {
         return Said::default();
     }
-    if outcome.is_nothing() {
+    let same_size = size(outcome.bytes_before) == size(outcome.bytes_after);
+    if outcome.is_nothing() || (outcome.evicted.is_empty() && outcome.rows_removed == 0 && same_size) {
         return Said { result: "Nothing to prune.\n".to_owned(), talk: String::new() };
     }
     let result = format!(

@@ -3,6 +3,7 @@
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
 use crate::model::text::escape;
 use crate::model::time::{age, local_minutes};
+use crate::ops::warning::thousands;
 use crate::view::format::Paint;
 
 /// Widest reason that is shown whole, in characters.
@@ -10,11 +11,11 @@ const WIDEST_REASON: usize = 44;
 
 /// One line for each checkpoint in the order given, then the damaged ones.
 pub fn render(checkpoints: &[Checkpoint], damaged: &[DamagedCheckpoint], now_ms: i64, paint: Paint) -> String {
-    let rows: Vec<[String; 5]> = checkpoints.iter().map(|c| row(c, now_ms)).collect();
-    let titles = ["ID", "AGE", "TIME", "REASON", "SOURCE"].map(str::to_owned);
+    let rows: Vec<[String; 6]> = checkpoints.iter().map(|c| row(c, now_ms)).collect();
+    let titles = ["ID", "AGE", "TIME", "FILES", "REASON", "SOURCE"].map(str::to_owned);
     let width =
         |column: usize| rows.iter().chain([&titles]).map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: [usize; 5] = std::array::from_fn(width);
+    let widths: [usize; 6] = std::array::from_fn(width);
     let mut text = String::new();
     if !rows.is_empty() {
         text = format!("{}\n", paint.faint(line(&titles, &widths).trim_end()));
@@ -35,22 +36,23 @@ pub fn render(checkpoints: &[Checkpoint], damaged: &[DamagedCheckpoint], now_ms:
     text
 }
 
-fn row(checkpoint: &Checkpoint, now_ms: i64) -> [String; 5] {
+fn row(checkpoint: &Checkpoint, now_ms: i64) -> [String; 6] {
     let record = &checkpoint.record;
     [
         checkpoint.id.short(),
         age(record.time_ms, now_ms),
         local_minutes(record.time_ms),
+        thousands(record.files),
         shortened(&escape(&record.reason)),
         shortened(&escape(&record.source)),
     ]
 }
 
-fn line(row: &[String; 5], widths: &[usize; 5]) -> String {
+fn line(row: &[String; 6], widths: &[usize; 6]) -> String {
     let mut shown = String::new();
     for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
         let blanks = " ".repeat(width - cell.chars().count());
-        let to_the_right = column == 1;
+        let to_the_right = matches!(column, 1 | 3);
         let (before, after) = if to_the_right { (blanks.as_str(), "") } else { ("", blanks.as_str()) };
         shown.push_str(&format!("{before}{cell}{after}  "));
     }

@@ -298,6 +298,10 @@ fn difference(now: Option<&Stat>, expect: &Expect) -> Option<&'static str> {
         (None, Expect::Absent) => None,
         (Some(_), Expect::Absent) => Some("appeared"),
         (None, Expect::Present(_)) => Some("is gone"),
+        // Moving one name of a file away changes the time of change of all its names.
+        (Some(now), Expect::Present(expected)) if expected.links > 1 => {
+            (!is_same_after_rename(now, expected)).then_some("was changed")
+        }
         (Some(now), Expect::Present(expected)) => (!now.same_content_as(expected)).then_some("was changed"),
     }
 }

@@ -103,7 +103,8 @@ fn undo(reach: &mut Reach<'_>, opened_up: &mut Vec<Done>, stage: &Stage, step: &
     match step {
         Done::ChangedMode { perm, .. } => {
             let dir = reach.look_into_parent_of(path, opened_up)?;
-            set_mode(&dir, path, *perm)
+            // A change that was refused left the old mode in place.
+            if has_mode(&dir, path, *perm) { Ok(()) } else { set_mode(&dir, path, *perm) }
         }
         Done::Moved { gone, .. } => {
             stage.dir().rename_no_replace(gone.as_bytes(), reach.parent_of(path, opened_up)?, path.name())
@@ -132,6 +133,11 @@ fn undo(reach: &mut Reach<'_>, opened_up: &mut Vec<Done>, stage: &Stage, step: &
 /// Sets the bits of what stands at `path`, given the directory that holds it; the root has none and is that directory.
 pub(super) fn set_mode(parent: &Dir, path: &RelPath, perm: u32) -> io::Result<()> {
     if path.is_root() { parent.chmod(perm) } else { parent.chmod_child(path.name(), perm) }
+}
+
+fn has_mode(parent: &Dir, path: &RelPath, perm: u32) -> bool {
+    let stat = if path.is_root() { parent.stat() } else { parent.stat_child(path.name()) };
+    stat.is_ok_and(|stat| stat.perm() == perm)
 }
 
 fn is_dir(parent: &Dir, path: &RelPath) -> bool {

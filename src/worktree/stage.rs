@@ -14,6 +14,8 @@ const PREFIX: &str = ".checkpoint-stage-";
 const HEX_DIGITS: usize = 16;
 /// So few files are made durable one by one; more are left to one call for the whole file system.
 const SYNCED_SINGLY: usize = 16;
+/// What the owner of a directory needs to make and remove names in it.
+const OWNER_WX: u32 = 0o300;
 const WRITE_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Whether a directory of this name is one of ours.
@@ -46,7 +48,7 @@ impl Stage {
             dir.chmod(0o700)?;
             Ok(dir)
         };
-        let dir = make(path.name()).map_err(|error| work.io("make", &path, error))?;
+        let dir = in_writable_root(work, || make(path.name())).map_err(|error| work.io("make", &path, error))?;
         Ok(Self { dir, path, keeps_special_bits: false, unsynced: Vec::new(), file_count: 0 })
     }
 
@@ -173,7 +175,24 @@ fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
         };
         removed.map_err(|error| work.io("remove", &path.join(&item.name), error))?;
     }
-    work.root().rmdir(path.name()).map_err(|error| work.io("remove", path, error))
+    in_writable_root(work, || work.root().rmdir(path.name())).map_err(|error| work.io("remove", path, error))
+}
+
+/// Does something in the root; one that its owner may not write is opened up for just that time.
+fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let root = work.root();
+    match act() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let perm = root.stat()?.perm();
+            if perm & OWNER_WX == OWNER_WX || root.chmod(perm | OWNER_WX).is_err() {
+                return Err(error);
+            }
+            let done = act();
+            root.chmod(perm)?;
+            done
+        }
+        done => done,
+    }
 }
 
 fn stage_path(hex16: &str) -> Result<RelPath> {

@@ -36,6 +36,7 @@ mod prune;
 mod readme;
 mod real_history;
 mod refused_roots;
+mod regressions;
 mod restore;
 mod roundtrip;
 mod rules;

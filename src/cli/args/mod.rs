@@ -89,6 +89,12 @@ impl Command {
     }
 }
 
+/// The name of a command, if this word is one.
+pub fn command_name(word: &str) -> Option<&'static str> {
+    const NAMES: [&str; 8] = ["create", "list", "show", "restore", "undo", "redo", "prune", "status"];
+    NAMES.into_iter().find(|name| *name == word)
+}
+
 /// Reads the command line.
 ///
 /// # Errors

@@ -1,0 +1,181 @@
+//! Cases that once went wrong, each told as what must happen.
+
+use std::os::unix::fs::MetadataExt;
+
+use crate::bench::{Sandbox, strace};
+
+#[test]
+fn two_names_of_one_file_are_replaced_and_removed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1");
+    let id = sandbox.create("before");
+    for name in ["a", "b"] {
+        sandbox.remove(name);
+    }
+    sandbox.write("x", "linked");
+    for name in ["a", "b", "y"] {
+        std::fs::hard_link(sandbox.path("x"), sandbox.path(name)).expect("a link can be made");
+    }
+    let linked = sandbox.tree();
+    sandbox.restore(&id).success();
+    assert_eq!((sandbox.read("a"), sandbox.exists("x"), sandbox.exists("y")), ("1".into(), false, false));
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&linked, "after the undo");
+    assert_ne!(ino(&sandbox, "x"), ino(&sandbox, "y"), "links inside become files of their own");
+}
+
+fn ino(sandbox: &Sandbox, name: &str) -> u64 {
+    std::fs::metadata(sandbox.path(name)).expect("a file").ino()
+}
+
+#[test]
+fn undoing_an_interrupted_undo_keeps_the_step_that_can_be_undone() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    for at in 0..20 {
+        sandbox.write(format!("f{at}"), at.to_string());
+    }
+    let id = sandbox.create("before");
+    for at in 0..20 {
+        sandbox.write(format!("f{at}"), format!("edited {at}"));
+    }
+    let edited = sandbox.tree();
+    sandbox.restore(&id).success();
+    let restored = sandbox.tree();
+    strace::kill_at(&sandbox, "renameat2", 10, &["undo", "--yes"]).code(137);
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&restored, "after the interrupted undo was taken back");
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&edited, "after the undo was made again");
+    sandbox.redo().success();
+    sandbox.tree().assert_is(&restored, "after the redo");
+}
+
+#[test]
+fn a_restore_that_still_runs_is_not_called_interrupted() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1");
+    let id = sandbox.create("before");
+    sandbox.write("a", "2").write("b", "2");
+    let delay = "inject=renameat2:delay_enter=1500000";
+    let tracer = ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", delay];
+    let restore = ["restore", &id, "--yes", "--lock-timeout", "0"];
+    let mut slow = sandbox.command(&tracer, &restore).spawn().expect("the tracer can be started");
+    std::thread::sleep(std::time::Duration::from_millis(1_000));
+    assert!(sandbox.status()["pending"].is_null());
+    sandbox.run(&restore).code(7);
+    assert!(slow.wait().expect("it ends").success());
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("a"), "2");
+}
+
+#[test]
+fn a_restore_gives_lost_refs_back_before_it_looks_for_its_target() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.write("a", "2");
+    std::fs::remove_dir_all(sandbox.store().join("refs")).expect("the refs can be removed");
+    sandbox.restore("one").success().stderr_has("had lost its ref");
+    assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
+fn what_a_restore_could_not_read_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let id = sandbox.create("before");
+    sandbox.write("a", "2").write("secret", "s").chmod("secret", 0);
+    let data = sandbox.run(&["restore", &id, "--yes", "--json"]).success();
+    if crate::bench::fixtures::mode_of(&sandbox.path("a")) == 0o644 && sandbox.exists("secret") {
+        assert!(data.warning_codes().contains(&"not_captured".to_owned()), "{data}");
+    }
+}
+
+#[test]
+fn modes_and_empty_directories_edited_while_a_restore_is_pending_are_kept() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1").write("c", "1");
+    let id = sandbox.create("before");
+    sandbox.write("a", "2").write("b", "2");
+    strace::kill_at(&sandbox, "renameat2", 2, &["restore", &id, "--yes"]).code(137);
+    sandbox.mkdir("mine").chmod("c", 0o600);
+    let before = sandbox.listed().len();
+    sandbox.run(&["restore", "--resume"]).success();
+    assert_eq!(sandbox.listed().len(), before + 1, "the edits are in a further safety checkpoint");
+}
+
+#[test]
+fn a_time_copied_from_the_list_finds_its_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.at("2026-03-24T12:00:00.700Z").write("a", "1").create("one");
+    sandbox.at("2026-03-24T12:00:09.700Z").write("a", "2").create("two");
+    sandbox.run(&["show", "2026-03-24 12:00:09"]).success().stdout_has("reason     two");
+    sandbox.run(&["show", "2026-03-24 12:00:08"]).success().stdout_has("reason     one");
+}
+
+#[test]
+fn a_fifo_in_place_of_the_configuration_is_an_error_and_nobody_waits() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").fifo(".checkpoint.toml");
+    sandbox.run(&["create"]).code(1).stderr_has(".checkpoint.toml");
+}
+
+#[test]
+fn a_dot_beside_another_path_does_not_hide_that_it_is_not_held() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let id = sandbox.create("before");
+    sandbox.run(&["restore", &id, ".", "missing", "--yes"]).code(3).stderr_has("missing");
+}
+
+#[test]
+fn quiet_is_not_silent_about_what_is_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1");
+    sandbox.run(&["create", "-q", "--max-files", "1"]).success().stderr_has("Directory has >1 files");
+    sandbox.env("CHECKPOINT_DISABLE", "1");
+    sandbox.run(&["create", "-q"]).success().stderr_has("CHECKPOINT_DISABLE");
+}
+
+#[test]
+fn specials_and_large_files_are_named_by_the_first_create() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("max_file_size = 10\n");
+    sandbox.write("a", "1").write("big", [b'x'; 100]).fifo("pipe");
+    sandbox.run(&["create"]).success().stderr_has("not captured: big (over max_file_size), pipe (a FIFO)");
+}
+
+#[test]
+fn prune_says_so_when_there_is_nothing_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.run(&["prune"]).success().stdout_is("Nothing to prune.\n");
+}
+
+#[test]
+fn an_ordinary_user_restores_into_a_root_that_may_not_be_written() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").chmod("", 0o555);
+    let id = sandbox.create("before");
+    sandbox.chmod("", 0o755).write("a", "2").write("b", "2");
+    sandbox.restore(&id).success();
+    assert_eq!((sandbox.read("a"), sandbox.exists("b")), ("1".into(), false));
+    assert_eq!(crate::bench::fixtures::mode_of(sandbox.root()) & 0o777, 0o555);
+    sandbox.run(&["prune"]).success();
+    sandbox.undo().success();
+    assert_eq!((sandbox.read("a"), sandbox.exists("b")), ("2".into(), true));
+    assert!(
+        !std::fs::read_dir(sandbox.root())
+            .expect("the root")
+            .any(|entry| { entry.expect("an entry").file_name().to_string_lossy().starts_with(".checkpoint-stage-") })
+    );
+    sandbox.chmod("", 0o755);
+}
