@@ -70,7 +70,7 @@ pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>
     let store = context.require_store()?;
     let (inventory, healed) = settled(context, &store, common)?;
     if let Some(pending) = session::look(&store, &inventory.checkpoints)? {
-        return with(undo_pending(context, &store, &inventory, pending, common, consent)?, healed);
+        return Ok(with(undo_pending(context, &store, &inventory, pending, common, consent)?, healed));
     }
     let step = Steps::of(&inventory.checkpoints).done.pop();
     let step = step.ok_or(Error::NothingToTakeBack { verb: "undo" })?;
