@@ -64,6 +64,12 @@ pub fn carry_out(
     verify_written(errand, &applied, &sizes)?;
     applied.sync()?;
     let left_alone = applied.left_alone().to_vec();
+    let late = applied.written_late();
+    if !late.is_empty() {
+        locked.remove_journal()?;
+        let warning = Some(Warning::LateWrites { paths: late, staging: journal.staging.clone() });
+        return Ok(CarriedOut { left_alone, warning });
+    }
     // What waits in the staging directory goes only after the journal says that nobody will ask for it. The restore is
     // done and durable by now: what fails here is said, and the next command that writes tries again.
     let closed = locked
@@ -213,7 +219,8 @@ fn verify_written(errand: &Errand<'_>, applied: &Applied<'_>, sizes: &BTreeMap<R
     Ok(())
 }
 
-fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
+/// The blob id of what a reader yields.
+pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
     let mut hasher = ObjectHasher::new(ObjectKind::Blob, len);
     let mut buffer = vec![0; 256 << 10];
     loop {

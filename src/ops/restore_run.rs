@@ -1,6 +1,6 @@
 //! The course of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage, journal, apply.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Operation, Verb};
@@ -11,7 +11,7 @@ use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::Snapshot;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
-use crate::ops::carry_out::{self, Errand};
+use crate::ops::carry_out::{self, Errand, hash_of};
 use crate::ops::context::Context;
 use crate::ops::record::{self, safety_record};
 use crate::ops::restore_terms::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
@@ -156,8 +156,16 @@ fn change(
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
     let worktree = WorkTree::open(context.root.path())?;
-    if let Some(Pending::Known(journal)) = &request.pending {
-        StageDir::remove_leftover(&worktree, &journal.staging)?;
+    if let Some(pending @ Pending::Known(journal)) = &request.pending {
+        let known = contents_known(session.locked.store(), pending, &request.target, &present.snapshot)?;
+        if StageDir::leftover_holds_news(&worktree, &journal.staging, &|file, len| {
+            Ok(known.contains(&hash_of(file, len)?))
+        })? {
+            let staging = journal.staging.clone();
+            session.warnings.push(Warning::LateWrites { paths: Vec::new(), staging });
+        } else {
+            StageDir::remove_leftover(&worktree, &journal.staging)?;
+        }
     }
     let staging = durable::random_hex();
     let safety = keep_present(context, session, pack, &present, request, &staging)?;
@@ -224,6 +232,18 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
     let dir_is_known = |path: &RelPath, perm: &u32| known.iter().any(|state| state.dirs.get(path) == Some(perm));
     Ok(!present.files.iter().all(|(path, entry)| file_is_known(path, entry))
         || !present.dirs.iter().all(|(path, perm)| dir_is_known(path, perm)))
+}
+
+/// Blobs that the working directory or one of the checkpoints concerned holds.
+fn contents_known(store: &Store, pending: &Pending, target: &Target, present: &Snapshot) -> Result<HashSet<ObjectId>> {
+    let mut known = HashSet::new();
+    let mut take = |state: &Snapshot| known.extend(state.files.values().map(|entry| entry.id));
+    [&target.snapshot, &target.successor, present].into_iter().for_each(&mut take);
+    let inventory = store.inventory()?;
+    for checkpoint in [pending.target(), pending.safety()].into_iter().filter_map(|id| inventory.get(id)) {
+        take(&store.snapshot(checkpoint)?);
+    }
+    Ok(known)
 }
 
 fn journal_of(request: &Request, safety: ObjectId, staging: &str, stage: Stage) -> Journal {

@@ -65,6 +65,11 @@ pub enum Warning {
         keep: usize,
         kept: usize,
     },
+    /// A program went on writing to files that a restore had replaced: what it wrote is kept in the staging directory.
+    LateWrites {
+        paths: Vec<RelPath>,
+        staging: String,
+    },
     /// What was named, or would be restored as the latest, does not hold everything.
     IsPartial {
         id: ObjectId,
@@ -94,6 +99,7 @@ impl Warning {
             Self::RootWasRecreated => "root_recreated",
             Self::EmptyAfterFiles => "empty_after_files",
             Self::OverKeep { .. } => "over_keep",
+            Self::LateWrites { .. } => "late_writes",
             Self::IsPartial { .. } => "partial",
             Self::StoreTooNew { .. } => "store_too_new",
         }
@@ -149,6 +155,15 @@ impl fmt::Display for Warning {
             Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, and the one before it had files"),
             Self::OverKeep { keep, kept } => {
                 write!(f, "{kept} checkpoints stay although {keep} are to be kept: the others are protected")
+            }
+            Self::LateWrites { paths, staging } => {
+                let named: Vec<String> = paths.iter().map(RelPath::to_string).collect();
+                let named = if named.is_empty() { "a replaced file".to_owned() } else { named.join(", ") };
+                write!(
+                    f,
+                    "a program still wrote to {named} after it was replaced; \
+                     these bytes are in no checkpoint, so .checkpoint-stage-{staging}/ is kept: look at it, then remove it"
+                )
             }
             Self::IsPartial { id } => {
                 let short = id.short();

@@ -81,6 +81,18 @@ impl Applied<'_> {
         &self.stats
     }
 
+    /// Files that were written to after they had been replaced, by somebody who had them open: these bytes are only in
+    /// the stage.
+    pub fn written_late(&self) -> Vec<RelPath> {
+        let late = |step: &&Done| {
+            step.waiting().is_some_and(|(name, expected)| {
+                let now = self.stage.dir().stat_child(name.as_bytes());
+                now.is_ok_and(|now| !rollback::is_same_after_rename(&now, expected))
+            })
+        };
+        self.done.iter().filter(late).map(|step| step.path().clone()).collect()
+    }
+
     /// Directories that should have gone but are not empty.
     pub fn left_alone(&self) -> &[RelPath] {
         &self.left_alone

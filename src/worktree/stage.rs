@@ -1,7 +1,7 @@
 //! The place in the root where new content is made complete before it goes to its path, and where what it replaces waits.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 
 use crate::error::{Error, Result};
 use crate::model::entry::{Kind, RWX_BITS, SPECIAL_BITS};
@@ -147,6 +147,31 @@ impl Stage {
     /// The system refuses, or something stands in it that this program never put there.
     pub fn discard(self, work: &WorkTree) -> Result<()> {
         remove(work, &self.dir, &self.path)
+    }
+
+    /// Whether a stage that a killed run left holds a file of which `is_known` says that its bytes are nowhere else.
+    ///
+    /// # Errors
+    /// The system refuses, or `is_known` failed.
+    pub fn leftover_holds_news(
+        work: &WorkTree,
+        hex16: &str,
+        is_known: &dyn Fn(&mut dyn Read, u64) -> Result<bool>,
+    ) -> Result<bool> {
+        let path = stage_path(hex16)?;
+        let dir = match work.root().open_child(path.name(), Access::Read) {
+            Ok(dir) => dir,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(work.io("open", &path, error)),
+        };
+        for item in dir.list().map_err(|error| work.io("read", &path, error))? {
+            // Only what was the user's counts: our own half-written files can be made again.
+            let Ok((mut file, stat)) = dir.open_file(&item.name) else { continue };
+            if stat.size_bytes > 0 && !is_known(&mut file, stat.size_bytes)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Removes the stage that a killed run left; nothing happens if there is none. No symlink in it is followed.

@@ -66,7 +66,7 @@ fn a_restore_that_still_runs_is_not_called_interrupted() {
     let tracer = ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", delay];
     let restore = ["restore", &id, "--yes", "--lock-timeout", "0"];
     let mut slow = sandbox.command(&tracer, &restore).spawn().expect("the tracer can be started");
-    std::thread::sleep(std::time::Duration::from_millis(1_000));
+    std::thread::sleep(std::time::Duration::from_secs(1));
     assert!(sandbox.status()["pending"].is_null());
     sandbox.run(&restore).code(7);
     assert!(slow.wait().expect("it ends").success());
@@ -178,4 +178,22 @@ fn an_ordinary_user_restores_into_a_root_that_may_not_be_written() {
             .any(|entry| { entry.expect("an entry").file_name().to_string_lossy().starts_with(".checkpoint-stage-") })
     );
     sandbox.chmod("", 0o755);
+}
+
+#[test]
+fn what_is_written_to_a_replaced_file_while_a_restore_is_pending_is_kept() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("f1", "1").write("f2", "1").write("f3", "1");
+    let id = sandbox.create("before");
+    sandbox.write("f1", "new 1").write("f2", "new 2").write("f3", "new 3");
+    let mut open = std::fs::File::options().append(true).open(sandbox.path("f1")).expect("a file");
+    strace::kill_at(&sandbox, "renameat2", 3, &["restore", &id, "--yes"]).code(137);
+    std::io::Write::write_all(&mut open, b"LATE").expect("it can be written");
+    sandbox.undo().success().stderr_has("these bytes are in no checkpoint");
+    let kept = crate::bench::fixtures::files_below(sandbox.root());
+    let holds = |file: &std::path::PathBuf| std::fs::read(file).is_ok_and(|bytes| bytes.ends_with(b"LATE"));
+    assert!(kept.iter().any(holds), "{kept:?}");
 }
