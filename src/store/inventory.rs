@@ -1,5 +1,7 @@
 //! The list of checkpoints: refs and the commits that they name, in order of their sequence.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
 use crate::model::manifest;
@@ -42,15 +44,24 @@ impl Inventory {
     pub fn read_with_rows(layout: &Layout, objects: &Objects) -> Result<Self> {
         let mut inventory = Self::read(layout, objects)?;
         let text = std::fs::read(layout.manifest()).unwrap_or_default();
-        for id in manifest::ids(&String::from_utf8_lossy(&text)).iter().flat_map(|prefix| objects.by_prefix(prefix)) {
-            let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id);
-            if let Some(checkpoint) = read_checkpoint(objects, id).ok().filter(|_| !known) {
+        let rows = inventory.rows_without_checkpoint(&String::from_utf8_lossy(&text));
+        for id in rows.iter().flat_map(|row| objects.by_prefix(row)) {
+            if let Ok(checkpoint) = read_checkpoint(objects, id) {
                 inventory.checkpoints.push(checkpoint);
                 inventory.without_ref.push(id);
             }
         }
         inventory.sort();
         Ok(inventory)
+    }
+
+    /// Ids in rows of a manifest that name none of these checkpoints.
+    pub fn rows_without_checkpoint(&self, text: &str) -> Vec<String> {
+        let ids = self.checkpoints.iter().map(|c| c.id).chain(self.damaged.iter().map(|damaged| damaged.id));
+        let known: HashSet<String> = ids.map(ObjectId::short).collect();
+        let mut rows = manifest::ids(text);
+        rows.retain(|row| !known.contains(&row[..ObjectId::SHORT_DIGITS]));
+        rows
     }
 
     /// What looked damaged may have been evicted between the reading of its ref and of its commit.

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
 use crate::store::commit_codec;
 use crate::store::hash::ObjectKind;
+use crate::store::inventory::Inventory;
 use crate::store::journal::{self, JournalState};
 use crate::store::refs;
 use crate::store::tree_codec::{self, MODE_GITLINK};
@@ -56,7 +57,7 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     }
     let known: ObjectIds = roots.iter().copied().collect();
     // Metas are named by trailers too: a lost meta ref must not cost the meta.
-    for checkpoint in store.inventory()?.checkpoints {
+    for checkpoint in Inventory::read(layout, store.objects())?.checkpoints {
         roots.extend(checkpoint.meta.filter(|_| known.contains(&checkpoint.id)));
     }
     Ok(roots)

@@ -26,7 +26,7 @@ pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
     mend_refs(store, inventory)?;
     let before = read_manifest(store)?;
     let lost = match &before {
-        ManifestState::Readable(text) => ids_of_rows(store, text),
+        ManifestState::Readable(text) => ids_of_rows(store, inventory, text),
         // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
         ManifestState::Unreadable | ManifestState::Missing => store.objects().commits(),
     };
@@ -105,9 +105,9 @@ fn read_manifest(store: &Store) -> Result<ManifestState> {
     }
 }
 
-/// Commits that rows of the manifest name.
-fn ids_of_rows(store: &Store, text: &str) -> Vec<ObjectId> {
-    manifest::ids(text).iter().flat_map(|prefix| store.objects().by_prefix(prefix)).collect()
+/// Commits that rows of the manifest name and no ref does.
+fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId> {
+    inventory.rows_without_checkpoint(text).iter().flat_map(|prefix| store.objects().by_prefix(prefix)).collect()
 }
 
 /// Gives a checkpoint of ours its ref back, if it has none and can be read whole.
