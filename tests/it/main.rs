@@ -32,6 +32,7 @@ mod no_forgotten_files;
 mod partial;
 mod place;
 mod plain_git;
+mod plan_property;
 mod prune;
 mod readme;
 mod real_history;
