@@ -7,7 +7,7 @@ const ORDINARY: [&str; 3] =
     ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"];
 
 /// The wrapper under which permission bits count, or `None` with a printed line.
-fn wrapper(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
+pub fn wrapper(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
     if !rustix::process::geteuid().is_root() {
         return Some(&[]);
     }
