@@ -16,11 +16,13 @@ pub mod environment;
 pub mod exit_code;
 pub mod printer;
 pub mod prompt;
+pub mod rim;
 pub mod signals;
 
 use args::{Cli, Command, Refusal};
 use printer::Printer;
 use prompt::Prompt;
+use rim::Rim;
 
 /// Runs one command line and answers with its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -50,24 +52,28 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(code.unwrap_or_else(|error| report(printer, name, &error)))
 }
 
-/// What commands need of the front-end.
-pub struct Rim<'g> {
-    pub printer: Printer,
-    pub prompt: Prompt,
-    pub global: &'g args::GlobalArgs,
-    pub started: Instant,
-}
-
 fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
     match command {
-        Command::Create(args) => commands::create(context, rim, args),
-        Command::List(args) => commands::list(context, rim, args),
-        Command::Show(args) => commands::show(context, rim, &args),
-        Command::Restore(args) => commands::restore(context, rim, args),
-        Command::Undo(args) => commands::undo(context, rim, &args),
-        Command::Redo(args) => commands::redo(context, rim, &args),
-        Command::Prune(args) => commands::prune(context, rim, args),
-        Command::Status(args) => commands::status(context, rim, args),
+        Command::Create(args) => commands::create::create(context, rim, args),
+        Command::List(args) => commands::list::list(context, rim, args),
+        Command::Show(args) => commands::show::show(context, rim, &args),
+        Command::Diff(args) => commands::diff::diff(context, rim, &args),
+        Command::Cat(args) => commands::cat::cat(context, rim, &args),
+        Command::Find(args) => commands::find::find(context, rim, &args),
+        Command::Restore(args) => commands::restore::restore(context, rim, args),
+        Command::Undo(args) => commands::restore::undo(context, rim, &args),
+        Command::Redo(args) => commands::restore::redo(context, rim, &args),
+        Command::Bisect(args) => commands::bisect::bisect(context, rim, &args),
+        Command::Delete(args) => commands::delete::delete(context, rim, &args),
+        Command::Pin(args) => commands::pin::pin(context, rim, &args),
+        Command::Unpin(args) => commands::pin::unpin(context, rim, &args),
+        Command::Prune(args) => commands::prune::prune(context, rim, args),
+        Command::Verify(args) => commands::verify::verify(context, rim, &args),
+        Command::Relink(args) => commands::relink::relink(context, rim, &args),
+        Command::Status(args) => commands::status::status(context, rim, args),
+        Command::Config(args) => commands::config::config(context, rim, &args),
+        Command::Completions(args) => commands::shell::completions(context, rim, &args),
+        Command::Man(args) => commands::shell::man(context, rim, &args),
     }
 }
 

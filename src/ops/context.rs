@@ -99,11 +99,11 @@ impl Context {
     }
 }
 
-fn projects(base: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn projects(base: &Path) -> Result<Vec<PathBuf>> {
     subdirectories(&base.join("projects"))
 }
 
-fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,

@@ -15,6 +15,7 @@ pub mod restore_run;
 pub mod restore_terms;
 pub mod session;
 pub mod status;
+pub mod stores;
 pub mod target;
 pub mod tidy;
 pub mod warning;

@@ -32,6 +32,14 @@ impl Description {
         self.root == root.as_os_str().as_encoded_bytes()
     }
 
+    /// The root as a path; `None` where this system cannot have such a name.
+    pub fn root_path(&self) -> Option<PathBuf> {
+        #[cfg(unix)]
+        return Some(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(self.root.clone()).into());
+        #[cfg(not(unix))]
+        return String::from_utf8(self.root.clone()).ok().map(PathBuf::from);
+    }
+
     /// Reads the description of a store; `None` if it has none that makes sense.
     ///
     /// # Errors
@@ -54,12 +62,6 @@ impl Description {
 pub fn format_of(layout: &Layout) -> Option<u32> {
     let text = std::fs::read_to_string(layout.description()).ok()?;
     text.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
-}
-
-/// Where the root of a store was, for messages.
-pub fn root_of(layout: &Layout) -> Option<PathBuf> {
-    let root = Description::read(layout).ok()??.root;
-    String::from_utf8(root).ok().map(PathBuf::from)
 }
 
 fn render(description: &Description) -> String {

@@ -3,6 +3,5 @@
 pub mod format;
 pub mod human;
 pub mod json;
-pub mod json_parts;
 pub mod plan;
 pub mod table;

@@ -4,7 +4,28 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::Sandbox;
 
-const COMMANDS: [&str; 8] = ["create", "list", "show", "restore", "undo", "redo", "prune", "status"];
+const COMMANDS: [&str; 20] = [
+    "create",
+    "list",
+    "show",
+    "diff",
+    "cat",
+    "find",
+    "restore",
+    "undo",
+    "redo",
+    "bisect",
+    "delete",
+    "pin",
+    "unpin",
+    "prune",
+    "verify",
+    "relink",
+    "status",
+    "config",
+    "completions",
+    "man",
+];
 
 fn snapshot(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshots").join(format!("help-{name}.txt"))

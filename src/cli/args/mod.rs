@@ -4,11 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub mod bisect;
+pub mod cat;
+pub mod config;
 pub mod create;
+pub mod delete;
+pub mod diff;
+pub mod find;
 pub mod list;
+pub mod pin;
 pub mod prune;
+pub mod relink;
 pub mod restore;
+pub mod shell;
 pub mod status;
+pub mod verify;
 
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
@@ -66,11 +76,23 @@ pub enum Command {
     Create(create::CreateArgs),
     List(list::ListArgs),
     Show(list::ShowArgs),
+    Diff(diff::DiffArgs),
+    Cat(cat::CatArgs),
+    Find(find::FindArgs),
     Restore(restore::RestoreArgs),
     Undo(restore::UndoArgs),
     Redo(restore::RedoArgs),
+    Bisect(bisect::BisectArgs),
+    Delete(delete::DeleteArgs),
+    Pin(pin::PinArgs),
+    Unpin(pin::UnpinArgs),
     Prune(prune::PruneArgs),
+    Verify(verify::VerifyArgs),
+    Relink(relink::RelinkArgs),
     Status(status::StatusArgs),
+    Config(config::ConfigArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
 }
 
 impl Command {
@@ -80,18 +102,51 @@ impl Command {
             Self::Create(_) => "create",
             Self::List(_) => "list",
             Self::Show(_) => "show",
+            Self::Diff(_) => "diff",
+            Self::Cat(_) => "cat",
+            Self::Find(_) => "find",
             Self::Restore(_) => "restore",
             Self::Undo(_) => "undo",
             Self::Redo(_) => "redo",
+            Self::Bisect(_) => "bisect",
+            Self::Delete(_) => "delete",
+            Self::Pin(_) => "pin",
+            Self::Unpin(_) => "unpin",
             Self::Prune(_) => "prune",
+            Self::Verify(_) => "verify",
+            Self::Relink(_) => "relink",
             Self::Status(_) => "status",
+            Self::Config(_) => "config",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
         }
     }
 }
 
 /// The name of a command, if this word is one.
 pub fn command_name(word: &str) -> Option<&'static str> {
-    const NAMES: [&str; 8] = ["create", "list", "show", "restore", "undo", "redo", "prune", "status"];
+    const NAMES: [&str; 20] = [
+        "create",
+        "list",
+        "show",
+        "diff",
+        "cat",
+        "find",
+        "restore",
+        "undo",
+        "redo",
+        "bisect",
+        "delete",
+        "pin",
+        "unpin",
+        "prune",
+        "verify",
+        "relink",
+        "status",
+        "config",
+        "completions",
+        "man",
+    ];
     NAMES.into_iter().find(|name| *name == word)
 }
 

@@ -1,5 +1,7 @@
 //! The data of each command for programs. Inside one schema number fields are only added.
 
+pub mod parts;
+
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -14,10 +16,10 @@ use crate::ops::list::{ListOutcome, ShowOutcome};
 use crate::ops::prune::PruneOutcome;
 use crate::ops::restore_terms::RestoreOutcome;
 use crate::ops::status::StatusOutcome;
-use crate::view::json_parts::{self, evicted, hex, left_out, paths, row, with_path};
+use crate::view::json::parts::{evicted, hex, left_out, paths, row, with_path};
 
 pub fn failure(command: &str, exit: u8, error: &Error) -> String {
-    json_parts::failure(command, exit, error)
+    parts::failure(command, exit, error)
 }
 
 pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> String {
@@ -55,7 +57,7 @@ pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> Str
     if outcome.skipped == Some(Skipped::Dedup) {
         data["requested_reason"] = outcome.requested_reason.clone().into();
     }
-    json_parts::envelope("create", exit, &data, &outcome.warnings)
+    parts::envelope("create", exit, &data, &outcome.warnings)
 }
 
 fn uncaptured(meta: &Meta) -> Value {
@@ -74,7 +76,7 @@ pub fn list(outcome: &ListOutcome, store: &std::path::Path) -> String {
     let rows = outcome.checkpoints.iter().map(row).collect::<Vec<_>>();
     let lost: Vec<Value> = outcome.damaged.iter().map(damaged).collect();
     let data = json!({"checkpoints": rows, "damaged": lost, "store": store.display().to_string()});
-    json_parts::envelope("list", 0, &data, &outcome.warnings)
+    parts::envelope("list", 0, &data, &outcome.warnings)
 }
 
 pub fn show(outcome: &ShowOutcome) -> String {
@@ -91,7 +93,7 @@ pub fn show(outcome: &ShowOutcome) -> String {
         },
         "uncaptured": uncaptured(&outcome.meta),
     });
-    json_parts::envelope("show", 0, &data, &outcome.warnings)
+    parts::envelope("show", 0, &data, &outcome.warnings)
 }
 
 fn change_word(change: &TreeChange) -> &'static str {
@@ -139,7 +141,7 @@ pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8) -> String {
     if outcome.dry_run {
         data["plan"] = plan_value(plan);
     }
-    json_parts::envelope(command, exit, &data, &outcome.warnings)
+    parts::envelope(command, exit, &data, &outcome.warnings)
 }
 
 fn plan_value(plan: &RestorePlan) -> Value {
@@ -162,7 +164,7 @@ pub fn prune(outcome: &PruneOutcome) -> String {
         "packs_after": outcome.packs_after,
         "dry_run": outcome.dry_run,
     });
-    json_parts::envelope("prune", 0, &data, &outcome.warnings)
+    parts::envelope("prune", 0, &data, &outcome.warnings)
 }
 
 pub fn status(outcome: &StatusOutcome, verbose: bool) -> String {
@@ -189,5 +191,5 @@ pub fn status(outcome: &StatusOutcome, verbose: bool) -> String {
         data["left_out"] = left_out(out);
         data["left_out"]["files"] = paths(&out.files);
     }
-    json_parts::envelope("status", 0, &data, &outcome.warnings)
+    parts::envelope("status", 0, &data, &outcome.warnings)
 }

@@ -1,0 +1,5 @@
+//! `checkpoint delete`.
+
+/// Delete checkpoints
+#[derive(Clone, Debug, clap::Args)]
+pub struct DeleteArgs {}

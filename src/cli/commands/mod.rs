@@ -1,0 +1,18 @@
+//! One function a command: options in, the operation, its outcome out as text and exit code.
+
+pub mod bisect;
+pub mod cat;
+pub mod config;
+pub mod create;
+pub mod delete;
+pub mod diff;
+pub mod find;
+pub mod list;
+pub mod pin;
+pub mod prune;
+pub mod relink;
+pub mod restore;
+pub mod shell;
+pub mod show;
+pub mod status;
+pub mod verify;

@@ -1,0 +1,59 @@
+//! What every command needs of the front-end, and how it speaks.
+
+use std::time::Instant;
+
+use crate::cli::args::GlobalArgs;
+use crate::cli::printer::Printer;
+use crate::cli::prompt::Prompt;
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::create::{CreateOutcome, Skipped};
+use crate::ops::restore_terms::Proposal;
+use crate::ops::warning::Warning;
+use crate::view::human::{self, Said};
+
+/// What commands need of the front-end.
+pub struct Rim<'g> {
+    pub printer: Printer,
+    pub prompt: Prompt,
+    pub global: &'g GlobalArgs,
+    pub started: Instant,
+}
+
+impl Rim<'_> {
+    pub fn say(&self, said: &Said, warnings: &[Warning]) {
+        self.printer.result(&said.result);
+        self.printer.talk(&said.talk);
+        self.warn(warnings);
+    }
+
+    pub fn warn(&self, warnings: &[Warning]) {
+        for warning in warnings {
+            self.printer.talk(&human::warning(warning, self.printer.err_paint()));
+        }
+    }
+
+    /// What even `--quiet` must not hide: that nothing was made, or not everything captured.
+    pub fn insist(&self, outcome: &CreateOutcome) {
+        let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
+        let partial = |warning: &&Warning| matches!(warning, Warning::NotCaptured { .. });
+        let paint = self.printer.err_paint();
+        if self.printer.quiet {
+            for warning in outcome.warnings.iter().filter(|warning| skipped || partial(warning)) {
+                self.printer.failure(&human::warning(warning, paint));
+            }
+        }
+        if let Some(id) = outcome.checkpoint.as_ref().filter(|c| !c.is_complete()).map(|c| c.id) {
+            self.printer.failure(&human::warning(&Warning::IsPartial { id }, paint));
+        }
+    }
+
+    pub fn consent(&self, proposal: &Proposal<'_>) -> Result<()> {
+        self.prompt.consent(proposal)
+    }
+
+    pub fn tell_no_store(&self, context: &Context) {
+        let hint = context.no_store().hint().unwrap_or_default();
+        self.printer.talk(&human::no_store(context.root.path(), &hint));
+    }
+}
