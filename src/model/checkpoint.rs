@@ -13,6 +13,8 @@ pub struct Checkpoint {
     pub meta: Option<ObjectId>,
     pub record: Record,
     pub pinned: bool,
+    /// Plain git made it: its tree is all there is, and its record is what could be read from its message.
+    pub adopted: bool,
 }
 
 /// What the commit message says.

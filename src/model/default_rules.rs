@@ -1,7 +1,9 @@
 //! The list of rules that a new store gets, as text in the syntax of a `.gitignore`.
 
-/// What is left out unless the project or the user says otherwise: what tools make anew, and environment files.
-pub const DEFAULT_STORE_LIST: &str = "\
+/// The lines of the shell recipe that this program replaces.
+macro_rules! recipe {
+    () => {
+        "\
 node_modules/
 .env
 .env.*
@@ -14,7 +16,19 @@ build/
 .next/
 *.pyc
 .DS_Store
+"
+    };
+}
+
+/// What a store made by hand leaves out.
+pub const RECIPE_LIST: &str = recipe!();
+
+/// What is left out unless the project or the user says otherwise: what tools make anew, and environment files.
+pub const DEFAULT_STORE_LIST: &str = concat!(
+    recipe!(),
+    "\
 !.env.example
 !.env.sample
 !.env.template
-";
+"
+);

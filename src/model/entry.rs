@@ -59,6 +59,8 @@ pub enum WhyNot {
     Unreadable(String),
     /// Its bytes are an attack on SHA-1.
     Collision,
+    /// A nested repository of which plain git recorded nothing but the id of a commit.
+    Gitlink,
     /// A rule left it out; the text is the rule. Not recorded with a checkpoint, only counted.
     LeftOut(String),
     /// A compiled-in rule for secrets left it out; the text is the rule.
@@ -71,7 +73,7 @@ impl WhyNot {
     /// Whether a checkpoint without this path is incomplete, as opposed to complete by rule or by nature.
     pub fn makes_partial(&self) -> bool {
         match self {
-            Self::Mount | Self::Unreadable(_) | Self::Collision => true,
+            Self::Mount | Self::Unreadable(_) | Self::Collision | Self::Gitlink => true,
             Self::Fifo
             | Self::Socket
             | Self::Device
@@ -99,6 +101,7 @@ impl WhyNot {
             Self::Mount => "a mount of another file system",
             Self::Unreadable(_) => "cannot be read",
             Self::Collision => "an attack on SHA-1",
+            Self::Gitlink => "a nested repository, of which plain git kept no files",
             Self::LeftOut(_) => "left out by a rule",
             Self::Secret(_) => "a secret",
             Self::DotGit => "a repository's own data",
@@ -116,6 +119,7 @@ impl WhyNot {
             Self::Mount => "mount",
             Self::Unreadable(_) => "unreadable",
             Self::Collision => "collision",
+            Self::Gitlink => "gitlink",
             Self::LeftOut(_) => "left-out",
             Self::Secret(_) => "secret",
             Self::DotGit => "dot-git",

@@ -37,7 +37,8 @@ pub fn ids(manifest: &str) -> Vec<String> {
 
 /// Whether this text can be believed to be a manifest at all, edited by hand or not.
 pub fn is_readable(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok_and(|text| text.contains("| Hash |"))
+    let believable = |text: &str| text.contains("| Hash |") || !ids(text).is_empty();
+    !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok_and(believable)
 }
 
 /// Free text as one cell: it can neither end the cell or the line, nor act as markup.

@@ -9,12 +9,14 @@ use crate::model::time::utc_seconds;
 /// The number behind the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
 pub const FORMAT: u32 = 1;
 
+const FIRST_TRAILER: &str = "Checkpoint-Format";
+
 /// Writes the message of a checkpoint.
 pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
     let subject =
         format!("{} | {} | {}", one_field(&record.reason), utc_seconds(record.time_ms), one_field(&record.source));
     let mut lines = vec![
-        format!("Checkpoint-Format: {FORMAT}"),
+        format!("{FIRST_TRAILER}: {FORMAT}"),
         format!("Sequence: {}", record.sequence),
         format!("Time-Ms: {}", record.time_ms),
         format!("Kind: {}", record.kind.word()),
@@ -36,13 +38,18 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
     format!("{subject}\n\n{}\n", lines.join("\n"))
 }
 
+/// Whether a commit message has trailers of ours, of whatever format.
+pub fn is_ours(message: &str) -> bool {
+    Trailers::of(message).value(FIRST_TRAILER).is_ok()
+}
+
 /// What the trailers in the last paragraph say. The subject above them is never read back.
 ///
 /// # Errors
 /// A trailer that is missing or makes no sense, named.
 pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), String> {
     let trailers = Trailers::of(message);
-    trailers.number::<u32>("Checkpoint-Format")?;
+    trailers.number::<u32>(FIRST_TRAILER)?;
     let meta = match trailers.value("Meta")? {
         "none" => None,
         hex => Some(ObjectId::from_hex(hex).ok_or("trailer Meta names no object")?),

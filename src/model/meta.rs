@@ -78,9 +78,10 @@ impl Meta {
         for (path, entry) in snapshot.files.iter_mut().filter(|(_, entry)| entry.kind == Kind::File) {
             entry.perm = self.unusual.get(path).copied().unwrap_or(self.usual.of_file(entry.perm));
         }
+        snapshot.uncaptured.extend(self.uncaptured.clone());
         let mut dirs = BTreeSet::from([RelPath::root()]);
         dirs.extend(self.empty_dirs.iter().cloned());
-        let holders = snapshot.files.keys().chain(&self.empty_dirs).chain(self.uncaptured.keys());
+        let holders = snapshot.files.keys().chain(&self.empty_dirs).chain(snapshot.uncaptured.keys());
         for path in holders {
             add_ancestors(path, &mut dirs);
         }
@@ -88,7 +89,6 @@ impl Meta {
             let perm = self.unusual.get(&path).copied().unwrap_or(self.usual.directory);
             snapshot.dirs.insert(path, perm);
         }
-        snapshot.uncaptured = self.uncaptured.clone();
     }
 }
 

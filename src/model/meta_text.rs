@@ -102,6 +102,7 @@ fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
         "reserved-name" => WhyNot::ReservedName,
         "mount" => WhyNot::Mount,
         "collision" => WhyNot::Collision,
+        "gitlink" => WhyNot::Gitlink,
         "unreadable" => WhyNot::Unreadable(decode_text(detail)?),
         _ => return None,
     })

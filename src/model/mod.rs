@@ -1,8 +1,10 @@
 //! Data and rules, pure: no file, no clock, no git library is known here.
 
+pub mod adopted;
 pub mod checkpoint;
 pub mod default_rules;
 pub mod entry;
+pub mod git_index;
 pub mod interrupt;
 pub mod listing;
 pub mod manifest;

@@ -82,7 +82,7 @@ mod tests {
             operation: None,
             during_pending: false,
         };
-        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false }
+        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
     }
 
     fn safety(n: u8, target: u8) -> Checkpoint {

@@ -117,6 +117,7 @@ mod tests {
             meta: None,
             record,
             pinned: false,
+            adopted: false,
         }
     }
 

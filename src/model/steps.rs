@@ -88,7 +88,7 @@ mod tests {
             operation: Some(Operation { verb, target: id(target), paths: vec![] }),
             during_pending: false,
         };
-        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false }
+        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
     }
 
     fn stacks(checkpoints: &[Checkpoint]) -> (Vec<u8>, Vec<u8>) {

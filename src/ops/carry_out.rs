@@ -9,6 +9,7 @@ use crate::model::listing::{Listing, Stat};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
+use crate::model::snapshot::Snapshot;
 use crate::ops::context::Context;
 use crate::ops::target::Target;
 use crate::ops::warning::Warning;
@@ -31,6 +32,8 @@ pub struct Errand<'e> {
     /// The present state that the plan was made from.
     pub present: &'e Listing,
     pub target: &'e Target,
+    /// What the target is to look like here, see [`Target::wanted`].
+    pub wanted: &'e Snapshot,
     pub special_bits: bool,
 }
 
@@ -162,7 +165,7 @@ fn fetch(
 fn content_needed<'e>(errand: &'e Errand<'_>) -> Vec<(&'e RelPath, Entry)> {
     let written = errand.plan.write.iter().map(|(path, write)| (path, write.after));
     let linked = errand.plan.chmod.keys().filter(|path| errand.is_linked(path));
-    let linked = linked.filter_map(|path| Some((path, *errand.target.snapshot.files.get(path)?)));
+    let linked = linked.filter_map(|path| Some((path, *errand.wanted.files.get(path)?)));
     written.chain(linked).collect()
 }
 
@@ -206,7 +209,7 @@ impl Errand<'_> {
 /// Reads every written file back. A difference leaves the restore pending: there is a way on and a way back.
 fn verify_written(errand: &Errand<'_>, applied: &Applied<'_>, sizes: &BTreeMap<RelPath, u64>) -> Result<()> {
     for (path, _) in applied.stats() {
-        let Some(entry) = errand.target.snapshot.files.get(path) else { continue };
+        let Some(entry) = errand.wanted.files.get(path) else { continue };
         let Some(size_bytes) = sizes.get(path).copied() else { continue };
         let expected = Entry { size_bytes, ..*entry };
         if !verify::check(errand.worktree, path, &expected, &hash_of)? {

@@ -1,7 +1,7 @@
 //! `list` and `show`: what is there, newest first, and what one checkpoint holds.
 
 use crate::error::Result;
-use crate::model::checkpoint::{Checkpoint, CheckpointKind, DamagedCheckpoint};
+use crate::model::checkpoint::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
 use crate::model::meta::Meta;
 use crate::model::tree_change::TreeChange;
 use crate::ops::context::Context;
@@ -55,6 +55,8 @@ pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) 
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     warnings.extend(inventory.damaged.iter().map(Warning::from));
     warnings.extend(inventory.without_ref.iter().map(|id| Warning::RefLost { id: *id }));
+    let unadopted = inventory.unadopted.len();
+    warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
     warnings.extend(session::look(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
     let newer = description::format_of(store.layout()).filter(|found| *found > FORMAT);
     warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));
@@ -100,10 +102,26 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let changes = trees::diff(store.objects(), before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
     let changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
+    let (checkpoint, meta) =
+        if checkpoint.adopted { measured(&store, checkpoint)? } else { (checkpoint.clone(), store.meta(&checkpoint)?) };
     if !checkpoint.is_complete() {
         warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
-    Ok(ShowOutcome { meta: store.meta(&checkpoint)?, checkpoint, before, changes, warnings })
+    Ok(ShowOutcome { checkpoint, meta, before, changes, warnings })
+}
+
+/// What the message of a commit of plain git does not tell is counted.
+fn measured(store: &Store, mut checkpoint: Checkpoint) -> Result<(Checkpoint, Meta)> {
+    let snapshot = store.snapshot(&checkpoint)?;
+    checkpoint.record.files = snapshot.files.len() as u64;
+    for entry in snapshot.files.values() {
+        let size = store.objects().size(&entry.id).map_err(|e| store.damage(checkpoint.id, e.to_string()))?;
+        checkpoint.record.content_bytes += size;
+    }
+    if snapshot.uncaptured.values().any(|standing| standing.why.makes_partial()) {
+        checkpoint.record.coverage = Coverage::Partial;
+    }
+    Ok((checkpoint, Meta { uncaptured: snapshot.uncaptured, ..Meta::default() }))
 }
 
 #[cfg(test)]

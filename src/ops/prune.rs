@@ -13,6 +13,9 @@ use crate::store::survey;
 use crate::store::usage::bytes_below;
 use crate::store::{ObjectIds, Store};
 
+/// Plain git's index in a store is left alone for this long: somebody may be between its `add` and its `commit`.
+const GIT_INDEX_REST_MS: i64 = 3_600_000;
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PruneOptions {
     pub dry_run: bool,
@@ -51,6 +54,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     refuse_damage(&session)?;
     // Everything that stays must be readable before anything goes.
     mark::live(&store, &ObjectIds::new())?;
+    session.locked.drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
     let evicted = evict(&mut session.locked, keep, session.pending.as_ref())?;
     let live = mark::live(&store, &ObjectIds::new())?;
     let swept = session.locked.sweep(&live)?;

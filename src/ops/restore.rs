@@ -151,12 +151,13 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
 /// waited for and not taken for an interrupted one. A dry run writes nothing, so it takes things as they are.
 fn settled(context: &Context, store: &Store, common: &CommonOptions) -> Result<(Inventory, Vec<Warning>)> {
     let inventory = store.inventory()?;
-    let untroubled = inventory.without_ref.is_empty() && !inventory.checkpoints.is_empty();
+    let all_have_refs = inventory.without_ref.is_empty() && inventory.unadopted.is_empty();
+    let untroubled = all_have_refs && !inventory.checkpoints.is_empty();
     if common.dry_run || (untroubled && store.journal()? == JournalState::None) {
         return Ok((inventory, Vec::new()));
     }
     let mut session = session::begin(context, store)?;
-    session.warnings.retain(|warning| matches!(warning, Warning::RefRestored { .. }));
+    session.warnings.retain(|warning| matches!(warning, Warning::RefRestored { .. } | Warning::Adopted { .. }));
     Ok((session.locked.inventory().clone(), session.warnings))
 }
 

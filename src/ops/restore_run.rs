@@ -1,5 +1,6 @@
 //! The course of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage, journal, apply.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::error::{Error, Result};
@@ -27,9 +28,10 @@ use crate::worktree::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
 
 /// The present state and what would be done to it.
-struct Prospect {
+struct Prospect<'r> {
     captured: Captured,
     snapshot: Snapshot,
+    wanted: Cow<'r, Snapshot>,
     plan: RestorePlan,
 }
 
@@ -68,7 +70,7 @@ pub fn run(
 }
 
 /// Captures the present state, with every path that the target or its successor knows, and plans.
-fn look(context: &Context, store: &Store, request: &Request, sink: Sink<'_, '_>) -> Result<Prospect> {
+fn look<'r>(context: &Context, store: &Store, request: &'r Request, sink: Sink<'_, '_>) -> Result<Prospect<'r>> {
     let target = &request.target;
     let mut also: BTreeSet<RelPath> = target.files_to_look_at();
     if let Some(pending) = &request.pending {
@@ -80,12 +82,10 @@ fn look(context: &Context, store: &Store, request: &Request, sink: Sink<'_, '_>)
     let options = CaptureOptions { also: &also, make_room: &make_room, limit_files: None, include_sensitive: &[] };
     let captured = present_state(context, store, target, &options, sink)?;
     let snapshot = Snapshot::from(&captured.listing);
-    let may_delete = |path: &RelPath, is_dir: bool| {
-        let size_bytes = snapshot.files.get(path).map_or(0, |entry| entry.size_bytes);
-        target.would_hold(path, is_dir, size_bytes)
-    };
-    let plan = RestorePlan::between(&snapshot, &target.snapshot, &request.reach, &may_delete);
-    Ok(Prospect { captured, snapshot, plan })
+    let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
+    let wanted = target.wanted(&snapshot);
+    let plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
+    Ok(Prospect { captured, snapshot, wanted, plan })
 }
 
 fn present_state(
@@ -151,7 +151,7 @@ fn change(
     context: &Context,
     session: &mut Session<'_>,
     pack: PackWriter<'_>,
-    present: Prospect,
+    present: Prospect<'_>,
     request: &Request,
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
@@ -175,6 +175,7 @@ fn change(
         plan: &present.plan,
         present: &present.captured.listing,
         target: &request.target,
+        wanted: &present.wanted,
         special_bits: request.reach.special_bits,
     };
     let applying = journal_of(request, safety, &staging, Stage::Applying);
@@ -197,7 +198,7 @@ fn keep_present(
     context: &Context,
     session: &mut Session<'_>,
     pack: PackWriter<'_>,
-    present: &Prospect,
+    present: &Prospect<'_>,
     request: &Request,
     staging: &str,
 ) -> Result<ObjectId> {

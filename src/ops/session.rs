@@ -6,6 +6,7 @@ use crate::model::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::Store;
+use crate::store::description::Description;
 use crate::store::journal::{Journal, JournalState, Stage};
 use crate::store::locked::LockedStore;
 use crate::worktree::stage::Stage as StageDir;
@@ -55,8 +56,11 @@ pub struct Session<'s> {
 /// Locks the store and clears away a restore that was killed before it changed anything.
 pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let mut locked = store.lock(context.lock_wait, &context.holder)?;
+    describe(context, store, &locked)?;
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     warnings.extend(locked.recovery().refs_restored.iter().map(|id| Warning::RefRestored { id: *id }));
+    let adopted = locked.recovery().adopted.len();
+    warnings.extend((adopted > 0).then_some(Warning::Adopted { count: adopted }));
     if locked.recovery().manifest_rebuilt {
         warnings.push(Warning::ManifestRebuilt);
     }
@@ -73,6 +77,17 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let pending = pending(journal, &locked.inventory().checkpoints);
     warnings.extend(pending.as_ref().map(Pending::warning));
     Ok(Session { locked, pending, warnings })
+}
+
+/// A store made by hand, or one that lost its description, is described again: where it lies tells whose it is.
+fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> Result<()> {
+    let root = &context.root;
+    match (store.description()?, root.identity()) {
+        (None, Some(identity)) => {
+            locked.write_description(&Description::of_root(root.path(), context.now_ms, identity, false))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a reader sees of an interrupted restore.

@@ -38,6 +38,14 @@ pub enum Warning {
         id: ObjectId,
     },
     ManifestRebuilt,
+    /// Commits of plain git became checkpoints.
+    Adopted {
+        count: usize,
+    },
+    /// The same, seen by a command that only reads.
+    Unadopted {
+        count: usize,
+    },
     DamagedCheckpoint {
         id: ObjectId,
         why: String,
@@ -90,6 +98,8 @@ impl Warning {
             Self::RefRestored { .. } => "ref_restored",
             Self::RefLost { .. } => "ref_lost",
             Self::ManifestRebuilt => "manifest_rebuilt",
+            Self::Adopted { .. } => "adopted",
+            Self::Unadopted { .. } => "not_adopted_yet",
             Self::DamagedCheckpoint { .. } => "damaged_checkpoint",
             Self::RestorePending { .. } => "restore_pending",
             Self::JournalUnreadable => "journal_unreadable",
@@ -135,6 +145,10 @@ impl fmt::Display for Warning {
             }
             Self::RefRestored { id } => write!(f, "checkpoint {} had lost its ref and has it back", id.short()),
             Self::ManifestRebuilt => f.write_str("the manifest was damaged or gone and was written anew"),
+            Self::Adopted { count } => write!(f, "took over {count} {} that plain git made", commits(*count)),
+            Self::Unadopted { count } => {
+                write!(f, "plain git made {count} {} here; the next create or prune takes over", commits(*count))
+            }
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
             Self::RestorePending { target, safety } => write!(
                 f,
@@ -186,6 +200,10 @@ impl From<&DamagedCheckpoint> for Warning {
     fn from(damaged: &DamagedCheckpoint) -> Self {
         Self::DamagedCheckpoint { id: damaged.id, why: damaged.why.clone() }
     }
+}
+
+fn commits(count: usize) -> &'static str {
+    if count == 1 { "commit" } else { "commits" }
 }
 
 /// `50,000`: digits in groups of three.

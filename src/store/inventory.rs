@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
 use crate::model::manifest;
-use crate::model::message;
 use crate::model::object_id::ObjectId;
-use crate::store::commit_codec;
-use crate::store::hash::ObjectKind;
+use crate::store::ObjectIds;
+use crate::store::adopt;
+use crate::store::commit_reader::CommitReader;
 use crate::store::layout::Layout;
-use crate::store::objects::{ObjectError, Objects};
+use crate::store::objects::Objects;
 use crate::store::refs::{self, Family};
 
 /// Everything that the refs name.
@@ -21,14 +21,21 @@ pub struct Inventory {
     pub damaged: Vec<DamagedCheckpoint>,
     /// Among the checkpoints: those that only a row of the manifest still names.
     pub without_ref: Vec<ObjectId>,
+    /// Among the checkpoints: those that plain git made and nobody has taken over yet.
+    pub unadopted: Vec<ObjectId>,
 }
 
 impl Inventory {
     pub fn read(layout: &Layout, objects: &Objects) -> Result<Self> {
+        Self::read_by(layout, &mut CommitReader::new(objects))
+    }
+
+    /// The same with a reader that goes on to be used.
+    pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
         let pins = refs::read_family(layout, Family::Pins)?;
         let mut inventory = Self::default();
         for id in refs::read_family(layout, Family::Checkpoints)?.into_keys() {
-            match read_checkpoint(objects, id) {
+            match reader.checkpoint(id) {
                 Ok(checkpoint) => {
                     inventory.checkpoints.push(Checkpoint { pinned: pins.contains_key(&id), ..checkpoint });
                 }
@@ -40,25 +47,37 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// The list for those who only read: rows of the manifest whose ref is gone are in it too, if their commit is there.
+    /// The list for those who only read: in it are also rows of the manifest whose ref is gone, if their commit is
+    /// there, and what plain git made since the last command that wrote.
     pub fn read_with_rows(layout: &Layout, objects: &Objects) -> Result<Self> {
-        let mut inventory = Self::read(layout, objects)?;
-        let text = std::fs::read(layout.manifest()).unwrap_or_default();
-        let rows = inventory.rows_without_checkpoint(&String::from_utf8_lossy(&text));
+        let mut reader = CommitReader::new(objects);
+        let mut inventory = Self::read_by(layout, &mut reader)?;
+        let text = std::fs::read(layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
+        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        for checkpoint in adopt::candidates(layout, &mut reader, &inventory, text.as_deref())? {
+            inventory.unadopted.push(checkpoint.id);
+            inventory.checkpoints.push(checkpoint);
+        }
+        let rows = inventory.rows_without_checkpoint(&text.unwrap_or_default());
         for id in rows.iter().flat_map(|row| objects.by_prefix(row)) {
-            if let Ok(checkpoint) = read_checkpoint(objects, id) {
+            if let Ok(checkpoint) = reader.checkpoint(id) {
+                let list = if checkpoint.adopted { &mut inventory.unadopted } else { &mut inventory.without_ref };
+                list.push(id);
                 inventory.checkpoints.push(checkpoint);
-                inventory.without_ref.push(id);
             }
         }
         inventory.sort();
         Ok(inventory)
     }
 
+    /// Every id in it, damaged ones too.
+    pub fn ids(&self) -> ObjectIds {
+        self.checkpoints.iter().map(|c| c.id).chain(self.damaged.iter().map(|damaged| damaged.id)).collect()
+    }
+
     /// Ids in rows of a manifest that name none of these checkpoints.
     pub fn rows_without_checkpoint(&self, text: &str) -> Vec<String> {
-        let ids = self.checkpoints.iter().map(|c| c.id).chain(self.damaged.iter().map(|damaged| damaged.id));
-        let known: HashSet<String> = ids.map(ObjectId::short).collect();
+        let known: HashSet<String> = self.ids().into_iter().map(ObjectId::short).collect();
         let mut rows = manifest::ids(text);
         rows.retain(|row| !known.contains(&row[..ObjectId::SHORT_DIGITS]));
         rows
@@ -74,7 +93,7 @@ impl Inventory {
     }
 
     pub fn sort(&mut self) {
-        self.checkpoints.sort_by_key(|c| (c.record.sequence, c.id));
+        self.checkpoints.sort_by_key(|c| (c.record.sequence, c.record.time_ms, c.id));
     }
 
     pub fn newest(&self) -> Option<&Checkpoint> {
@@ -94,17 +113,6 @@ impl Inventory {
         let prefix = prefix.to_ascii_lowercase();
         self.damaged.iter().find(|damaged| prefix.len() >= 4 && damaged.id.to_hex().starts_with(&prefix))
     }
-}
-
-/// Reads one commit as a checkpoint, or says why it is none.
-pub fn read_checkpoint(objects: &Objects, id: ObjectId) -> std::result::Result<Checkpoint, String> {
-    let (kind, bytes) = objects.read(&id).map_err(|e: ObjectError| e.to_string())?;
-    if kind != ObjectKind::Commit {
-        return Err(format!("{} is no commit", id.short()));
-    }
-    let commit = commit_codec::parse(&bytes)?;
-    let (record, meta) = message::parse(&commit.message)?;
-    Ok(Checkpoint { id, tree: commit.tree, meta, record, pinned: false })
 }
 
 /// A failure to read an object that a checkpoint needs, told apart from its eviction.

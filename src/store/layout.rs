@@ -110,6 +110,11 @@ impl Layout {
         self.dir.join("packed-refs")
     }
 
+    /// Plain git's own index, where it is used with a work tree on this store.
+    pub fn git_index(&self) -> PathBuf {
+        self.dir.join("index")
+    }
+
     pub fn exclusion_list(&self) -> PathBuf {
         self.dir.join(".gitignore")
     }

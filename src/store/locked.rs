@@ -1,14 +1,15 @@
 //! The store while its lock is held: the only type with methods that change anything.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::manifest;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
+use crate::store::adopt;
 use crate::store::commit_codec;
-use crate::store::description;
+use crate::store::description::{self, Description};
 use crate::store::directories;
 use crate::store::durable;
 use crate::store::hash::ObjectKind;
@@ -41,10 +42,10 @@ impl<'s> LockedStore<'s> {
         directories::create_private(&layout.own())?;
         let lock = lock::acquire(&layout.lock(), wait, holder)?;
         refuse_newer(layout)?;
+        adopt::keep_detached_head(layout)?;
         skeleton::heal(layout)?;
         refs::unpack(layout)?;
-        let mut inventory = Inventory::read(layout, store.objects())?;
-        let recovery = recover::run(store, &mut inventory)?;
+        let (inventory, recovery) = recover::run(store)?;
         Ok(Self { store, _lock: lock, inventory, recovery })
     }
 
@@ -92,20 +93,18 @@ impl<'s> LockedStore<'s> {
             std::fs::metadata(&pack).map_err(Error::io("find the pack just written", &pack))?;
         }
         self.store.objects().refresh()?;
-        let checkpoint = Checkpoint { id, tree, meta, record, pinned: false };
+        let checkpoint = Checkpoint { id, tree, meta, record, pinned: false, adopted: false };
         self.inventory.checkpoints.push(checkpoint.clone());
         Ok(checkpoint)
     }
 
-    /// A commit that plain git put on `main` is no garbage: it keeps a ref before `main` moves on.
+    /// A commit that plain git put on `main` in this very moment keeps a ref before `main` moves on; the next writer
+    /// adopts it.
     fn keep_foreign_main(&self) -> Result<()> {
         let layout = self.store.layout();
         let Some(main) = refs::read_main(layout)? else { return Ok(()) };
         if self.inventory.get(main).is_none() && self.store.objects().contains(&main) {
-            let ours = crate::store::inventory::read_checkpoint(self.store.objects(), main).is_ok();
-            if !ours {
-                refs::write(layout, Family::Foreign, main, main)?;
-            }
+            refs::write(layout, Family::Foreign, main, main)?;
         }
         Ok(())
     }
@@ -167,6 +166,22 @@ impl<'s> LockedStore<'s> {
     pub fn sweep_cheaply(&self, live: &ObjectIds, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
         let survey = self.survey(live)?;
         self.repack(&survey, &repack_plan::plan_cheap(&survey.facts(), at_most), live, stop).map(|_| ())
+    }
+
+    /// Removes plain git's own index if nobody touched it since `before_ms` (milliseconds since 1970): it is a cache,
+    /// and the blobs that it names would never go.
+    pub fn drop_old_git_index(&self, before_ms: i64) -> Result<()> {
+        let path = self.store.layout().git_index();
+        let touched = std::fs::metadata(&path).and_then(|found| found.modified()).ok();
+        let age = touched.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        if age.is_some_and(|age| i64::try_from(age.as_millis()).is_ok_and(|ms| ms < before_ms)) {
+            durable::remove_if_there(&path)?;
+        }
+        Ok(())
+    }
+
+    pub fn write_description(&self, description: &Description) -> Result<()> {
+        description.write(self.store.layout())
     }
 
     fn survey(&self, live: &ObjectIds) -> Result<Survey> {

@@ -1,6 +1,7 @@
 //! The mark of a prune: every object that something still needs.
 
 use crate::error::{Error, Result};
+use crate::model::git_index;
 use crate::model::object_id::ObjectId;
 use crate::store::commit_codec;
 use crate::store::hash::ObjectKind;
@@ -15,7 +16,7 @@ use crate::store::{ObjectIds, Store};
 /// # Errors
 /// A ref, the journal, a commit or a tree that cannot be read: what it needs is unknown then, so nothing may go.
 pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
-    let mut live = ObjectIds::new();
+    let mut live = staged(store);
     let mut pending = roots(store, gone)?;
     while let Some(id) = pending.pop() {
         if !live.insert(id) {
@@ -42,6 +43,13 @@ pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
         }
     }
     Ok(live)
+}
+
+/// Blobs that plain git has staged in this store: between its `add` and its `commit` nothing else names them, and
+/// without them it could not commit.
+fn staged(store: &Store) -> ObjectIds {
+    let index = std::fs::read(store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
+    index.unwrap_or_default().blobs.into_iter().filter(|id| store.objects().contains(id)).collect()
 }
 
 fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {

@@ -11,7 +11,9 @@ use crate::model::meta_text;
 use crate::model::object_id::ObjectId;
 use crate::model::snapshot::Snapshot;
 
+pub mod adopt;
 pub mod commit_codec;
+pub mod commit_reader;
 pub mod deflate;
 pub mod description;
 pub mod directories;

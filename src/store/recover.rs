@@ -1,11 +1,14 @@
 //! What taking the lock mends: refs that only the manifest or the packs still remember, and leftovers of killed runs.
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::Checkpoint;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::store::Store;
+use crate::store::adopt;
+use crate::store::commit_reader::CommitReader;
 use crate::store::durable;
-use crate::store::inventory::{Inventory, read_checkpoint};
+use crate::store::inventory::Inventory;
 use crate::store::refs::{self, Family, Value};
 use crate::store::sweep;
 use crate::store::trees;
@@ -17,23 +20,35 @@ pub struct Recovery {
     pub refs_restored: Vec<ObjectId>,
     /// The manifest could not be read, or had lost rows.
     pub manifest_rebuilt: bool,
+    /// Commits of plain git that were taken over.
+    pub adopted: Vec<ObjectId>,
 }
 
-/// Runs under the lock.
-pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
+/// Runs under the lock, and reads the list of checkpoints on the way.
+pub fn run(store: &Store) -> Result<(Inventory, Recovery)> {
+    let mut reader = CommitReader::new(store.objects());
+    let mut inventory = Inventory::read_by(store.layout(), &mut reader)?;
+    let recovery = mend(store, &mut reader, &mut inventory)?;
+    Ok((inventory, recovery))
+}
+
+fn mend(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Inventory) -> Result<Recovery> {
     sweep::sweep_temporaries(&store.layout().objects())?;
     sweep_own(store)?;
     mend_refs(store, inventory)?;
     let before = read_manifest(store)?;
-    let lost = match &before {
-        ManifestState::Readable(text) => ids_of_rows(store, inventory, text),
+    let mut recovery =
+        Recovery { adopted: adopt::run(store.layout(), reader, inventory, before.text())?, ..Recovery::default() };
+    let lost = match before.text() {
+        Some(text) => ids_of_rows(store, inventory, text),
         // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
-        ManifestState::Unreadable | ManifestState::Missing => store.objects().commits(),
+        None => store.objects().commits(),
     };
-    let mut recovery = Recovery::default();
     for id in lost {
-        if restore_ref(store, inventory, id)? {
-            recovery.refs_restored.push(id);
+        if let Some(checkpoint) = restore_ref(store, reader, inventory, id)? {
+            let told = if checkpoint.adopted { &mut recovery.adopted } else { &mut recovery.refs_restored };
+            told.push(id);
+            inventory.checkpoints.push(checkpoint);
         }
     }
     inventory.sort();
@@ -93,6 +108,15 @@ enum ManifestState {
     Missing,
 }
 
+impl ManifestState {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Readable(text) => Some(text),
+            Self::Unreadable | Self::Missing => None,
+        }
+    }
+}
+
 fn read_manifest(store: &Store) -> Result<ManifestState> {
     let path = store.layout().manifest();
     match std::fs::read(&path) {
@@ -110,20 +134,24 @@ fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId
     inventory.rows_without_checkpoint(text).iter().flat_map(|prefix| store.objects().by_prefix(prefix)).collect()
 }
 
-/// Gives a checkpoint of ours its ref back, if it has none and can be read whole.
-fn restore_ref(store: &Store, inventory: &mut Inventory, id: ObjectId) -> Result<bool> {
+/// Gives a checkpoint its ref back, if it has none and can be read whole.
+fn restore_ref(
+    store: &Store,
+    reader: &mut CommitReader<'_>,
+    inventory: &Inventory,
+    id: ObjectId,
+) -> Result<Option<Checkpoint>> {
     let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id);
     if known {
-        return Ok(false);
+        return Ok(None);
     }
-    let Ok(checkpoint) = read_checkpoint(store.objects(), id) else { return Ok(false) };
+    let Ok(checkpoint) = reader.checkpoint(id) else { return Ok(None) };
     if trees::read_snapshot(store.objects(), checkpoint.tree).is_err() {
-        return Ok(false);
+        return Ok(None);
     }
     if let Some(meta) = checkpoint.meta {
         refs::write(store.layout(), Family::Meta, id, meta)?;
     }
     refs::write(store.layout(), Family::Checkpoints, id, id)?;
-    inventory.checkpoints.push(checkpoint);
-    Ok(true)
+    Ok(Some(checkpoint))
 }

@@ -66,13 +66,46 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
     Ok(found)
 }
 
+/// The branch to which HEAD leads.
+pub const MAIN: &str = "refs/heads/main";
+
+/// What keeps lines of commits alive that are no checkpoints yet: branches, and what an earlier writer set aside.
+/// By name, relative to the store; those that name nothing are passed over.
+pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
+    const FOLDERS: [&str; 2] = ["refs/heads", "refs/foreign"];
+    let mut tips = packed(layout)?;
+    tips.retain(|name, _| FOLDERS.iter().any(|folder| name.starts_with(&format!("{folder}/"))));
+    let mut folders = FOLDERS.map(str::to_owned).to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in list(&layout.dir().join(&folder))? {
+            let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else { continue };
+            let kind = entry.file_type().map_err(Error::io("stat", &entry.path()))?;
+            if kind.is_dir() {
+                folders.push(name);
+            } else if let (true, Some(Value::Id(id))) = (kind.is_file(), read_file(&entry.path())?) {
+                tips.insert(name, id);
+            }
+        }
+    }
+    tips.extend(detached_head(layout)?.map(|id| ("HEAD".to_owned(), id)));
+    Ok(tips)
+}
+
+/// The commit that HEAD itself names, where it names no branch.
+pub fn detached_head(layout: &Layout) -> Result<Option<ObjectId>> {
+    match read_file(&layout.head())? {
+        Some(Value::Id(id)) => Ok(Some(id)),
+        _ => Ok(None),
+    }
+}
+
 /// The commit that `main` names, if it names one.
 pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     let loose = read_file(&main_path(layout))?;
     if let Some(Value::Id(id)) = loose {
         return Ok(Some(id));
     }
-    Ok(packed(layout)?.get("refs/heads/main").copied())
+    Ok(packed(layout)?.get(MAIN).copied())
 }
 
 pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
@@ -129,10 +162,7 @@ pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
         |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
     let kept = packed(layout)?.into_iter().filter(|(name, _)| !is_gone(name));
     let mut roots: Vec<ObjectId> = kept.map(|(_, id)| id).collect();
-    let head = layout.head();
-    if let Some(Value::Id(id)) = read_file(&head)? {
-        roots.push(id);
-    }
+    roots.extend(detached_head(layout)?);
     let mut folders = vec![layout.refs()];
     while let Some(folder) = folders.pop() {
         for entry in list(&folder)? {
@@ -154,7 +184,7 @@ fn root_of(path: &Path) -> Result<Option<ObjectId>> {
     match read_file(path)? {
         Some(Value::Id(id)) => Ok(Some(id)),
         Some(Value::Torn) if by_name().is_some() => Ok(by_name()),
-        Some(Value::Torn) if path.ends_with("refs/heads/main") => Ok(None),
+        Some(Value::Torn) if path.ends_with(MAIN) => Ok(None),
         Some(Value::Torn) => {
             Err(Error::Damaged { what: format!("ref {}", path.display()), why: "it names no object".into() })
         }

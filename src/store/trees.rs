@@ -1,10 +1,10 @@
 //! Git trees from a listing, and a state by path from git trees.
 
-use crate::model::entry::{Entry, Kind, git_mode};
+use crate::model::entry::{Entry, Kind, WhyNot, git_mode};
 use crate::model::listing::Listing;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{Snapshot, Standing};
 use crate::model::tree_change::TreeChange;
 use crate::store::hash::ObjectKind;
 use crate::store::objects::Objects;
@@ -40,7 +40,7 @@ fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
 
 /// Reads every tree below `root`. Permission bits are those that git knows, sizes are unknown and left at zero;
 /// directories are for the meta to complete. Another repository's commit, which plain git may have recorded for a
-/// nested repository, holds no bytes and is passed over.
+/// nested repository, holds no bytes: something stood there and was not captured.
 ///
 /// # Errors
 /// In words: a tree that is missing, damaged, or holds a name that must not be written to a disk.
@@ -55,7 +55,10 @@ pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, Stri
                     pending.push((path, entry.id));
                     continue;
                 }
-                MODE_GITLINK => continue,
+                MODE_GITLINK => {
+                    snapshot.uncaptured.insert(path, Standing { why: WhyNot::Gitlink, is_dir: true });
+                    continue;
+                }
                 MODE_SYMLINK => (Kind::Symlink, 0o777),
                 MODE_EXECUTABLE => (Kind::File, 0o755),
                 _ => (Kind::File, 0o644),

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::rules::{IndexNames, Tracked, parse_index};
+use super::rules::Tracked;
+use crate::model::git_index::{self, IndexNames};
 use crate::model::object_id::ObjectId;
 
 /// Larger than the index of any real project.
@@ -32,7 +33,7 @@ pub fn load(root: &Path) -> Result<Tracked, String> {
 
 fn read_index(path: &Path) -> Result<Option<IndexNames>, String> {
     let Some(bytes) = read_regular(path, MAX_INDEX_BYTES)? else { return Ok(None) };
-    parse_index(&bytes).map(Some).map_err(|why| failure(path, &why))
+    git_index::parse(&bytes).map(Some).map_err(|why| failure(path, &why))
 }
 
 /// The repository's directory: `.git` itself, or what a `.git` file names in a linked worktree or submodule.

@@ -11,6 +11,7 @@
     reason = "tests make and break files directly, read their own settings, and fail loudly in helpers too"
 )]
 
+mod adoption;
 mod bench;
 
 mod create;

@@ -2,7 +2,6 @@
 
 mod chain;
 mod char_set;
-mod index_format;
 mod pattern;
 mod pattern_list;
 mod secrets;
@@ -14,7 +13,6 @@ use crate::model::text;
 
 use chain::Cover;
 pub use chain::DirRules;
-pub(super) use index_format::{IndexNames, parse as parse_index};
 use pattern::Subject;
 use pattern_list::PatternList;
 pub use secrets::Peek;

@@ -1,6 +1,6 @@
 //! The set of paths that the project's own git index names.
 
-use super::index_format::{self, IndexNames};
+use crate::model::git_index::{self, IndexNames};
 
 /// Paths that are captured although an ignore rule covers them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Tracked {
     /// # Errors
     /// Why it is no index that we know, in words; also for a split index, of which this is only one part.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let names = index_format::parse(bytes)?;
+        let names = git_index::parse(bytes)?;
         match names.shared {
             None => Ok(Self::from_parts([names])),
             Some(_) => Err("it is a split index and its other part is not at hand".into()),

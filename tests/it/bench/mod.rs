@@ -4,6 +4,7 @@ pub mod fixtures;
 pub mod git;
 pub mod normalize;
 pub mod place;
+pub mod recipe;
 pub mod run;
 pub mod sandbox;
 pub mod strace;
@@ -11,6 +12,7 @@ pub mod tree;
 pub mod watch;
 
 pub use git::Git;
+pub use recipe::Recipe;
 pub use run::Run;
 pub use sandbox::Sandbox;
 pub use tree::Tree;

@@ -1,4 +1,6 @@
-//! Reads git's index file, versions 2, 3 and 4, for the names in it and nothing else.
+//! Reads git's index file, versions 2, 3 and 4, for names and blob ids and nothing else.
+
+use crate::model::object_id::ObjectId;
 
 /// The names of one index file.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -7,6 +9,8 @@ pub struct IndexNames {
     pub paths: Vec<Box<[u8]>>,
     /// Those of them that are other repositories.
     pub repositories: Vec<Box<[u8]>>,
+    /// The blobs of the others, where the ids are SHA-1.
+    pub blobs: Vec<ObjectId>,
     /// A split index: the id of the file beside it that has the other names.
     pub shared: Option<[u8; 20]>,
 }
@@ -46,19 +50,19 @@ fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, String> {
     let mut name = Vec::new();
     let mut total_len = 0;
     for _ in 0..count {
-        let mode = read_entry(&mut reader, version, id_len, &mut name)?;
+        let (mode, id) = read_entry(&mut reader, version, id_len, &mut name)?;
         total_len += name.len();
         if total_len > MAX_NAMES_LEN {
             return Err("its names are too long".into());
         }
-        names.add(&name, mode);
+        names.add(&name, mode, id);
     }
     names.shared = read_extensions(&mut reader, id_len)?;
     Ok(names)
 }
 
 impl IndexNames {
-    fn add(&mut self, name: &[u8], mode: u32) {
+    fn add(&mut self, name: &[u8], mode: u32, id: &[u8]) {
         // A sparse index stands for whole directories by their names, and in a split one replaced entries have none.
         if name.is_empty() || mode == MODE_TREE {
             return;
@@ -66,16 +70,23 @@ impl IndexNames {
         self.paths.push(name.into());
         if mode == MODE_REPOSITORY {
             self.repositories.push(name.into());
+        } else {
+            self.blobs.extend(<[u8; SHA1_LEN]>::try_from(id).map(ObjectId::from_bytes));
         }
     }
 }
 
-/// Reads one entry, leaves its name in `name` (where the one before stood) and returns its mode.
-fn read_entry(reader: &mut Reader<'_>, version: u32, id_len: usize, name: &mut Vec<u8>) -> Result<u32, String> {
+/// Reads one entry, leaves its name in `name` (where the one before stood) and returns its mode and id.
+fn read_entry<'b>(
+    reader: &mut Reader<'b>,
+    version: u32,
+    id_len: usize,
+    name: &mut Vec<u8>,
+) -> Result<(u32, &'b [u8]), String> {
     let start = reader.at;
     let stat_data = reader.take(STAT_LEN)?;
     let mode = u32::from_be_bytes([stat_data[24], stat_data[25], stat_data[26], stat_data[27]]);
-    reader.take(id_len)?;
+    let id = reader.take(id_len)?;
     let flags = reader.u16()?;
     if flags & FLAG_EXTENDED != 0 {
         if version < 3 {
@@ -100,7 +111,7 @@ fn read_entry(reader: &mut Reader<'_>, version: u32, id_len: usize, name: &mut V
     if name.len() > MAX_NAME_LEN {
         return Err("a name is too long".into());
     }
-    Ok(mode)
+    Ok((mode, id))
 }
 
 /// Checks that extensions fill the file to its end, and returns the shared file of a split index.

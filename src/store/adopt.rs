@@ -1,0 +1,119 @@
+//! Adoption: commits that plain git made in this store become checkpoints like any others, under their own ids.
+//!
+//! A store made by hand is one line of commits on a branch, with a manifest beside it. Each commit that a row names
+//! gets a ref of its own, and the branch goes, so that space can come back once the last of them is dropped. Later
+//! commits of plain git are found on `main` and treated alike.
+
+use std::collections::HashSet;
+
+use crate::error::Result;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::manifest;
+use crate::model::message;
+use crate::model::object_id::ObjectId;
+use crate::store::ObjectIds;
+use crate::store::commit_reader::CommitReader;
+use crate::store::durable;
+use crate::store::inventory::Inventory;
+use crate::store::layout::Layout;
+use crate::store::refs::{self, Family};
+
+/// What plain git made and nobody has taken over yet, in no particular order. Nothing is written.
+///
+/// # Errors
+/// The refs cannot be listed.
+pub fn candidates(
+    layout: &Layout,
+    reader: &mut CommitReader<'_>,
+    inventory: &Inventory,
+    manifest: Option<&str>,
+) -> Result<Vec<Checkpoint>> {
+    let known = inventory.ids();
+    let tips: Vec<ObjectId> = refs::tips(layout)?.into_values().filter(|id| !known.contains(id)).collect();
+    if tips.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut line = line_of(reader, &tips, &known);
+    let made_by_hand = known.is_empty();
+    if let Some(rows) = manifest.map(manifest::ids).filter(|rows| made_by_hand && !rows.is_empty()) {
+        // Whoever keeps such a store by hand evicts by taking rows out. A tip may be too new to have one.
+        line.retain(|id| tips.contains(id) || rows.iter().any(|row| id.to_hex().starts_with(row.as_str())));
+    }
+    Ok(line.into_iter().filter_map(|id| reader.checkpoint(id).ok()).collect())
+}
+
+/// The tips, and what lies below them down to a commit that is known or that we made.
+fn line_of(reader: &CommitReader<'_>, tips: &[ObjectId], known: &ObjectIds) -> Vec<ObjectId> {
+    let mut seen: HashSet<ObjectId> = HashSet::new();
+    let mut line = Vec::new();
+    let mut pending = tips.to_vec();
+    while let Some(id) = pending.pop() {
+        if known.contains(&id) || !seen.insert(id) {
+            continue;
+        }
+        let Ok(commit) = reader.parts(id) else { continue };
+        let ours = message::is_ours(&commit.message);
+        if ours && !tips.contains(&id) {
+            continue;
+        }
+        line.push(id);
+        if !ours {
+            pending.extend(commit.parents);
+        }
+    }
+    line
+}
+
+/// Gives each of them its ref, then moves away what would keep the whole line alive. Runs under the lock; a kill
+/// in between leaves a state from which the next run goes on.
+///
+/// # Errors
+/// A ref cannot be written or removed.
+pub fn run(
+    layout: &Layout,
+    reader: &mut CommitReader<'_>,
+    inventory: &mut Inventory,
+    manifest: Option<&str>,
+) -> Result<Vec<ObjectId>> {
+    let found = candidates(layout, reader, inventory, manifest)?;
+    for checkpoint in &found {
+        refs::write(layout, Family::Checkpoints, checkpoint.id, checkpoint.id)?;
+    }
+    let adopted = found.iter().map(|checkpoint| checkpoint.id).collect();
+    inventory.checkpoints.extend(found);
+    remove_branches(layout, inventory)?;
+    move_logs_away(layout)?;
+    Ok(adopted)
+}
+
+/// A branch whose tip has a ref of its own is not needed; `main` is, and follows the newest checkpoint.
+fn remove_branches(layout: &Layout, inventory: &Inventory) -> Result<()> {
+    let known = inventory.ids();
+    for (name, id) in refs::tips(layout)? {
+        if !matches!(&*name, refs::MAIN | "HEAD") && known.contains(&id) {
+            durable::remove_if_there(&layout.dir().join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reflogs name commits that are to be dropped one day. They are kept where git does not look.
+fn move_logs_away(layout: &Layout) -> Result<()> {
+    let logs = layout.dir().join("logs");
+    if logs.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let aside = layout.own().join(format!("logs-of-plain-git-{}", durable::random_hex()));
+    durable::rename(&logs, &aside)
+}
+
+/// A detached HEAD is about to be rewritten: the commit that it names must not be lost by that.
+///
+/// # Errors
+/// Its ref cannot be written.
+pub fn keep_detached_head(layout: &Layout) -> Result<()> {
+    match refs::detached_head(layout)? {
+        Some(id) => refs::write(layout, Family::Foreign, id, id),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,92 @@
+//! Commits read as checkpoints: ours by their trailers, those of plain git by their place on their line.
+
+use std::collections::HashMap;
+
+use crate::model::adopted;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::message;
+use crate::model::object_id::ObjectId;
+use crate::store::commit_codec::{self, CommitParts};
+use crate::store::hash::ObjectKind;
+use crate::store::objects::{ObjectError, Objects};
+
+/// Reads commits and remembers the places that it worked out.
+pub struct CommitReader<'o> {
+    objects: &'o Objects,
+    /// Sequence numbers of commits met so far. One that cannot be read counts as 0.
+    places: HashMap<ObjectId, u64>,
+}
+
+impl<'o> CommitReader<'o> {
+    pub fn new(objects: &'o Objects) -> Self {
+        Self { objects, places: HashMap::new() }
+    }
+
+    pub fn objects(&self) -> &'o Objects {
+        self.objects
+    }
+
+    /// Reads one commit as a checkpoint, or says why it is none.
+    ///
+    /// # Errors
+    /// It is missing, damaged, no commit, or has trailers of ours that make no sense.
+    pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, String> {
+        let commit = self.parts(id)?;
+        if message::is_ours(&commit.message) {
+            let (record, meta) = message::parse(&commit.message)?;
+            return Ok(Checkpoint { id, tree: commit.tree, meta, record, pinned: false, adopted: false });
+        }
+        let record = adopted::record(&commit.message, commit.seconds, self.place_of(id));
+        Ok(Checkpoint { id, tree: commit.tree, meta: None, record, pinned: false, adopted: true })
+    }
+
+    /// # Errors
+    /// As [`Self::checkpoint`], but the message is not looked at.
+    pub fn parts(&self, id: ObjectId) -> Result<CommitParts, String> {
+        let (kind, bytes) = self.objects.read(&id).map_err(|e: ObjectError| e.to_string())?;
+        if kind != ObjectKind::Commit {
+            return Err(format!("{} is no commit", id.short()));
+        }
+        commit_codec::parse(&bytes)
+    }
+
+    /// The sequence number of a commit: what its trailer says, or one more than the largest among its parents.
+    /// So a commit of plain git stands after the checkpoint on which it was made, and before whatever came later.
+    fn place_of(&mut self, id: ObjectId) -> u64 {
+        let mut pending = vec![id];
+        let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        while let Some(id) = pending.last().copied() {
+            if self.places.contains_key(&id) {
+                pending.pop();
+                continue;
+            }
+            if let Some(parents) = parents_of.get(&id) {
+                let place = parents.iter().filter_map(|parent| self.places.get(parent)).max().copied();
+                self.places.insert(id, place.unwrap_or_default().saturating_add(1));
+                continue;
+            }
+            match self.parts(id) {
+                Err(_) => {
+                    self.places.insert(id, 0);
+                }
+                Ok(commit) if message::is_ours(&commit.message) => {
+                    let told = message::parse(&commit.message).map_or(0, |(record, _)| record.sequence);
+                    self.places.insert(id, told);
+                }
+                Ok(commit) => {
+                    pending.extend(&commit.parents);
+                    parents_of.insert(id, commit.parents);
+                }
+            }
+        }
+        self.places.get(&id).copied().unwrap_or_default()
+    }
+}
+
+/// Reads one commit as a checkpoint, or says why it is none.
+///
+/// # Errors
+/// As [`CommitReader::checkpoint`].
+pub fn read_checkpoint(objects: &Objects, id: ObjectId) -> Result<Checkpoint, String> {
+    CommitReader::new(objects).checkpoint(id)
+}

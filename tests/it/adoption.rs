@@ -1,0 +1,287 @@
+//! Stores that were made by hand with plain git, and commits that plain git adds later: taken over, never lost.
+
+use std::path::Path;
+
+use crate::bench::recipe::Made;
+use crate::bench::{Recipe, Run, Sandbox, Tree};
+
+/// A sandbox without a `.git` of its own: the recipe would record that as a nested repository.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::bare();
+    sandbox.write("src/main.rs", "fn main() {}\n").write("a", "0").write("run", "#!/bin/sh\n").chmod("run", 0o755);
+    sandbox
+}
+
+/// One commit by hand for each number, each with another content, and the tree as it was at each.
+fn commits(recipe: &Recipe, sandbox: &Sandbox, numbers: std::ops::RangeInclusive<u32>) -> Vec<(Made, Tree)> {
+    let one = |number: u32| {
+        sandbox.write("a", format!("state {number}\n")).write(format!("new/{number}"), "x".repeat(number as usize));
+        if number > 1 {
+            sandbox.remove(format!("new/{}", number - 1));
+        }
+        (recipe.checkpoint(&format!("pre-wave-{number}")), sandbox.tree())
+    };
+    numbers.map(one).collect()
+}
+
+#[track_caller]
+fn assert_restores(sandbox: &Sandbox, made: &Made, tree: &Tree) {
+    let run = sandbox.restore(&made.id[..8]);
+    assert!(run.code == 0, "{}: {run}", made.reason);
+    sandbox.tree().assert_is(tree, &made.reason);
+}
+
+fn all_ids(run: &Run) -> Vec<String> {
+    let data = run.data();
+    let listed = data["checkpoints"].as_array().expect("a list");
+    listed.iter().map(|row| row["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+#[test]
+fn a_store_made_by_hand_is_listed_without_writing_to_it() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("master");
+    let made = commits(&recipe, &sandbox, 1..=5);
+    let before = Tree::capture(&sandbox.store());
+    let run = sandbox.run(&["list", "--json"]).success();
+    let ids: Vec<String> = made.iter().rev().map(|(made, _)| made.id.clone()).collect();
+    assert_eq!(all_ids(&run), ids);
+    let first = &run.data()["checkpoints"][0];
+    assert_eq!((&first["reason"], &first["source"]), (&"pre-wave-5".into(), &"build".into()));
+    sandbox.run(&["show", &made[2].0.id[..8]]).success().stdout_has("pre-wave-3");
+    sandbox.run(&["status"]).success().stderr_has("plain git made 5 commits here");
+    Tree::capture(&sandbox.store()).assert_is(&before, "after reading");
+}
+
+#[test]
+fn rows_decide_what_is_adopted_and_evicted_commits_stay_evicted() {
+    for branch in ["master", "main"] {
+        let sandbox = sandbox();
+        let Some(recipe) = Recipe::find(&sandbox) else { return };
+        recipe.init(branch);
+        let made = commits(&recipe, &sandbox, 1..=60);
+        recipe.evict(50);
+        let run = sandbox.run(&["create", "-r", "ours", "--keep", "100"]).success();
+        run.stderr_has("took over 50 commits that plain git made");
+        let ids = all_ids(&sandbox.run(&["list", "--json"]).success());
+        let kept: Vec<String> = made[10..].iter().rev().map(|(made, _)| made.id.clone()).collect();
+        assert_eq!(ids[1..], kept, "{branch}");
+        assert_eq!(recipe.fsck(), [""; 0], "{branch}");
+        for (made, tree) in [&made[10], &made[35], &made[59]] {
+            assert_restores(&sandbox, made, tree);
+        }
+        sandbox.undo().success();
+        assert_eq!(recipe.git().output(&["for-each-ref", "refs/heads", "--format=%(refname)"]), "refs/heads/main");
+    }
+}
+
+#[test]
+fn without_a_manifest_every_commit_is_adopted() {
+    let sandbox = sandbox();
+    let Some(mut recipe) = Recipe::find(&sandbox) else { return };
+    recipe.with_manifest = false;
+    recipe.init("master");
+    let made = commits(&recipe, &sandbox, 1..=12);
+    let ids: Vec<String> = made.iter().rev().map(|(made, _)| made.id.clone()).collect();
+    assert_eq!(all_ids(&sandbox.run(&["list", "--json"]).success()), ids, "a reader sees them");
+    sandbox.write("a", "ours").create("ours");
+    assert_eq!(all_ids(&sandbox.run(&["list", "--json"]).success())[1..], ids, "a writer adopts them");
+    for (made, tree) in &made {
+        assert_restores(&sandbox, made, tree);
+    }
+    assert_eq!(recipe.fsck(), [""; 0]);
+}
+
+#[test]
+fn the_recipes_commands_and_ours_can_be_mixed_and_nothing_is_lost() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("master");
+    let mut states = commits(&recipe, &sandbox, 1..=20);
+    let ours = |name: &str| {
+        sandbox.write("a", name);
+        let id = sandbox.create_data(&["-r", name])["id"].as_str().expect("an id").to_owned();
+        (Made { id, reason: name.to_owned() }, sandbox.tree())
+    };
+    states.push(ours("ours-1"));
+    states.extend(commits(&recipe, &sandbox, 21..=25));
+    recipe.restore(&states[3].0.id, "a");
+    recipe.gc();
+    states.push(ours("ours-2"));
+    states.push(ours("ours-3"));
+    states.extend(commits(&recipe, &sandbox, 26..=27));
+    recipe.gc();
+    let expected: Vec<String> = states.iter().rev().map(|(made, _)| made.id.clone()).collect();
+    assert_eq!(all_ids(&sandbox.run(&["list", "--json"]).success()), expected, "in the order in which they were made");
+    sandbox.run(&["prune"]).success();
+    assert_eq!(all_ids(&sandbox.run(&["list", "--json"]).success()), expected);
+    assert_eq!(recipe.fsck(), [""; 0]);
+    for (made, tree) in &states {
+        sandbox.run(&["restore", &made.id, "--yes", "--keep", "100"]).success();
+        sandbox.tree().assert_is(tree, &made.reason);
+    }
+    let last = recipe.checkpoint("after everything");
+    assert_eq!(all_ids(&sandbox.run(&["list", "--json"]).success())[0], last.id);
+    assert_eq!(recipe.fsck(), [""; 0]);
+}
+
+#[test]
+fn the_room_of_an_adopted_line_comes_back_with_its_last_commit() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("master");
+    for number in 0..20_u32 {
+        sandbox.write("noise", noise(number, 300_000));
+        recipe.checkpoint(&format!("n{number}"));
+    }
+    sandbox.remove("noise");
+    assert!(sandbox.store_bytes() > 5_000_000);
+    for number in 0..6 {
+        sandbox.write("a", format!("{number}")).run(&["create", "-r", "ours", "--keep", "5"]).success();
+    }
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    let index = std::fs::File::options().write(true).open(sandbox.store().join("index")).expect("git's index");
+    index.set_modified(long_ago).expect("its time can be set");
+    sandbox.real_clock().run(&["prune", "--keep", "5"]).success().stdout_has("Pruned");
+    assert!(sandbox.store_bytes() < 200_000, "{} bytes are left", sandbox.store_bytes());
+    assert_eq!(recipe.fsck(), [""; 0]);
+    recipe.checkpoint("by hand again");
+    assert_eq!(recipe.fsck(), [""; 0]);
+}
+
+fn noise(seed: u32, len: usize) -> Vec<u8> {
+    let mut state = u64::from(seed) + 1;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u8
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
+#[test]
+fn what_plain_git_staged_survives_a_prune_between_add_and_commit() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("main");
+    recipe.checkpoint("one");
+    sandbox.create("ours");
+    sandbox.write("a", "staged").run(&["status"]).success();
+    recipe.git().run(&["add", "-A"]).success();
+    sandbox.real_clock().run(&["prune"]).success();
+    recipe.git().run(&["commit", "-q", "-m", "two | t | build"]).success();
+    assert_eq!(recipe.fsck(), [""; 0]);
+    sandbox.write("a", "later").restore("two").success();
+    assert_eq!(sandbox.read("a"), "staged");
+}
+
+#[test]
+fn a_restore_of_an_adopted_commit_keeps_modes_and_leaves_alone_what_plain_git_could_not_record() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("master");
+    sandbox.mkdir("empty").write("nested/file", "n").write("nested/.git/HEAD", "ref: refs/heads/x\n");
+    let mut init = std::process::Command::new("git");
+    init.args(["init", "-q", "nested2"]).current_dir(sandbox.root()).env("HOME", "/nonexistent");
+    Run::of(init).success();
+    sandbox.write("nested2/kept", "k");
+    let mut commit = std::process::Command::new("git");
+    commit.args([
+        "-C",
+        "nested2",
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@e",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "x",
+    ]);
+    Run::of({
+        commit.current_dir(sandbox.root()).env("HOME", "/nonexistent");
+        commit
+    })
+    .success();
+    let made = recipe.checkpoint("one");
+    assert!(recipe.git().output(&["ls-tree", "HEAD"]).contains("160000"), "git records a link to the nested one");
+    sandbox.write("a", "changed").chmod("run", 0o700).chmod("src", 0o750).write("added", "x");
+    sandbox.write(".env.example", "left alone").write("nested2/kept", "still mine");
+    sandbox.restore(&made.id[..8]).success();
+    assert_eq!(sandbox.read("a"), "0");
+    assert!(!sandbox.exists("added"), "what the recipe would have captured goes");
+    assert!(sandbox.exists("empty") && sandbox.read("nested2/kept") == "still mine");
+    assert_eq!(sandbox.read(".env.example"), "left alone");
+    assert_eq!(mode(&sandbox.path("run")), 0o700);
+    assert_eq!(mode(&sandbox.path("src")), 0o750);
+}
+
+fn mode(path: &Path) -> u32 {
+    crate::bench::fixtures::mode_of(path)
+}
+
+#[test]
+fn an_adoption_that_was_killed_half_way_is_finished_by_the_next_writer() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("master");
+    let made = commits(&recipe, &sandbox, 1..=6);
+    recipe.evict(4);
+    // As if the writer had died after the second ref: newest first, so that the tip is known already.
+    let folder = sandbox.store().join("refs/checkpoints");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (made, _) in &made[4..] {
+        std::fs::write(folder.join(&made.id), format!("{}\n", made.id)).expect("a ref");
+    }
+    sandbox.create("ours");
+    let ids = all_ids(&sandbox.run(&["list", "--json"]).success());
+    let kept: Vec<String> = made[2..].iter().rev().map(|(made, _)| made.id.clone()).collect();
+    assert_eq!(ids[1..], kept);
+    assert_eq!(recipe.fsck(), [""; 0]);
+}
+
+#[test]
+fn a_detached_head_and_other_branches_are_adopted_too() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("master");
+    let one = recipe.checkpoint("one");
+    recipe.git().run(&["checkout", "-q", "-b", "feature/x"]).success();
+    sandbox.write("a", "2");
+    let two = recipe.checkpoint("two");
+    recipe.git().run(&["checkout", "-q", "--detach"]).success();
+    sandbox.write("a", "3");
+    let three = recipe.checkpoint("three");
+    std::fs::remove_file(recipe.manifest()).expect("the manifest can go");
+    sandbox.create("ours");
+    let ids = all_ids(&sandbox.run(&["list", "--json"]).success());
+    assert_eq!(ids[1..], [three.id, two.id, one.id]);
+    assert_eq!(recipe.fsck(), [""; 0]);
+    assert_eq!(recipe.git().output(&["symbolic-ref", "HEAD"]), "refs/heads/main");
+}
+
+#[test]
+fn a_store_by_hand_under_another_project_folder_is_used_where_it_lies() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("master");
+    commits(&recipe, &sandbox, 1..=3);
+    let projects = sandbox.base().join("projects");
+    let key = crate::bench::place::key(sandbox.root());
+    std::fs::rename(projects.join(key), projects.join("some-hash-of-their-own")).expect("a rename");
+    assert_eq!(sandbox.listed().len(), 3);
+    sandbox.create("ours");
+    assert_eq!(sandbox.listed().len(), 4);
+    assert!(!sandbox.store().exists());
+}
+
+#[test]
+fn show_counts_what_an_adopted_commit_holds() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("master");
+    let made = recipe.checkpoint("one");
+    let shown = sandbox.shown(&made.id[..8]);
+    assert_eq!((&shown["files"], &shown["bytes"]), (&3.into(), &(13 + 1 + 10).into()));
+}
