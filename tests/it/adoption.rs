@@ -154,7 +154,7 @@ fn noise(seed: u32, len: usize) -> Vec<u8> {
     let mut state = u64::from(seed) + 1;
     let next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as u8
+        state.to_le_bytes()[4]
     };
     std::iter::repeat_with(next).take(len).collect()
 }
