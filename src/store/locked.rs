@@ -102,7 +102,8 @@ impl<'s> LockedStore<'s> {
         let layout = self.store.layout();
         let Some(main) = refs::read_main(layout)? else { return Ok(()) };
         if self.inventory.get(main).is_none() && self.store.objects().contains(&main) {
-            let ours = crate::store::inventory::read_checkpoint(self.store.objects(), main).is_ok();
+            let damaged = self.inventory.damaged.iter().any(|damaged| damaged.id == main);
+            let ours = damaged || crate::store::inventory::read_checkpoint(self.store.objects(), main).is_ok();
             if !ours {
                 refs::write(layout, Family::Foreign, main, main)?;
             }
@@ -114,8 +115,11 @@ impl<'s> LockedStore<'s> {
     pub fn write_derived(&self) -> Result<()> {
         let layout = self.store.layout();
         let newest = self.inventory.newest().map(|newest| newest.id);
-        if let Some(newest) = newest.filter(|id| !refs::read_main(layout).is_ok_and(|main| main == Some(*id))) {
-            refs::write_main(layout, newest)?;
+        match newest {
+            // A name that leads nowhere would be an error to git.
+            None => refs::remove_main(layout)?,
+            Some(newest) if refs::read_main(layout).is_ok_and(|main| main == Some(newest)) => {}
+            Some(newest) => refs::write_main(layout, newest)?,
         }
         self.write_manifest()
     }
@@ -138,7 +142,9 @@ impl<'s> LockedStore<'s> {
         if ids.is_empty() {
             return Ok(());
         }
+        self.keep_foreign_main()?;
         self.inventory.checkpoints.retain(|c| !ids.contains(&c.id));
+        self.inventory.damaged.retain(|damaged| !ids.contains(&damaged.id));
         self.write_derived()?;
         let layout = self.store.layout();
         for id in ids {
@@ -147,6 +153,24 @@ impl<'s> LockedStore<'s> {
             }
         }
         refs::sync(layout)
+    }
+
+    /// Pins a checkpoint or lets it go; the answer is whether that changed anything.
+    pub fn set_pinned(&mut self, id: ObjectId, pinned: bool) -> Result<bool> {
+        let layout = self.store.layout();
+        if refs::is_pinned(layout, id)? == pinned {
+            return Ok(false);
+        }
+        if pinned {
+            refs::write(layout, Family::Pins, id, id)?;
+        } else {
+            refs::remove(layout, Family::Pins, id)?;
+            refs::sync(layout)?;
+        }
+        for checkpoint in self.inventory.checkpoints.iter_mut().filter(|c| c.id == id) {
+            checkpoint.pinned = pinned;
+        }
+        Ok(true)
     }
 
     pub fn write_stat_cache(&self, cache: &StatCache) -> Result<()> {

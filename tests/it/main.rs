@@ -15,6 +15,7 @@ mod bench;
 
 mod create;
 mod dedup;
+mod delete;
 mod derived;
 mod eviction;
 mod exit_codes;
@@ -30,6 +31,7 @@ mod list;
 mod nested_repos;
 mod no_forgotten_files;
 mod partial;
+mod pin;
 mod place;
 mod plain_git;
 mod plan_property;
