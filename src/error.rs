@@ -70,6 +70,10 @@ pub enum Error {
         target: ObjectId,
         safety: ObjectId,
     },
+    /// What the user pinned is not deleted.
+    Pinned {
+        id: ObjectId,
+    },
     /// Files changed while a restore was under way; it was taken back.
     ChangedMeanwhile {
         obstacles: Vec<Obstacle>,
@@ -139,6 +143,7 @@ impl Error {
             Self::Conflict { .. } => "conflict",
             Self::DotGitPath { .. } => "dot_git_path",
             Self::RestorePending { .. } => "restore_pending",
+            Self::Pinned { .. } => "pinned",
             Self::ChangedMeanwhile { .. } => "changed_meanwhile",
             Self::Damaged { .. } => "damaged",
             Self::StoreTooNew { .. } => "store_too_new",
@@ -179,6 +184,7 @@ impl Error {
             Self::RestorePending { .. } => {
                 "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back".into()
             }
+            Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
             Self::Damaged { .. } => "'checkpoint list' shows which checkpoints are whole".into(),
             Self::StoreTooNew { .. } => "use the newer program that wrote it".into(),
@@ -239,6 +245,7 @@ impl fmt::Display for Error {
             Self::RestorePending { target, safety } => {
                 write!(f, "a restore to {} (safety checkpoint {}) was interrupted", target.short(), safety.short())
             }
+            Self::Pinned { id } => write!(f, "checkpoint {} is pinned; nothing was deleted", id.short()),
             Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
             Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
             Self::StoreTooNew { store, found, supported } => {

@@ -31,6 +31,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::Conflict { .. }
         | Error::DotGitPath { .. }
         | Error::RestorePending { .. }
+        | Error::Pinned { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. } | Error::StoreTooNew { .. } => DAMAGED,
         Error::Busy { .. } => BUSY,

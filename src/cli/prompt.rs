@@ -29,11 +29,19 @@ impl Prompt {
         if proposal.plan.is_empty() {
             return Ok(());
         }
+        let what = format!("{} {}", proposal.verb.word(), plan::counts(proposal.plan));
+        self.ask(what, &plan::question(proposal.verb, proposal.target, proposal.plan, proposal.again, self.paint))
+    }
+
+    /// Asks one question. `what` says in a few words what would be done.
+    ///
+    /// # Errors
+    /// Nobody is there to answer, or the answer was not yes.
+    pub fn ask(&self, what: String, question: &str) -> Result<()> {
         if !self.may_ask {
-            let what = format!("{} {}", proposal.verb.word(), plan::counts(proposal.plan));
             return Err(Error::ConsentNeeded { what });
         }
-        printer::to_stderr(&plan::question(proposal.verb, proposal.target, proposal.plan, proposal.again, self.paint));
+        printer::to_stderr(question);
         let mut answer = String::new();
         let read = std::io::stdin().read_line(&mut answer);
         let yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");

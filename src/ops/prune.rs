@@ -105,7 +105,7 @@ fn preview(store: &Store, keep: usize) -> Result<PruneOutcome> {
 }
 
 /// While one checkpoint cannot be read, nobody knows which objects it needs.
-fn refuse_damage(session: &Session<'_>) -> Result<()> {
+pub(super) fn refuse_damage(session: &Session<'_>) -> Result<()> {
     match session.locked.inventory().damaged.first() {
         Some(damaged) => Err(Error::Damaged {
             what: format!("checkpoint {}", damaged.id.short()),

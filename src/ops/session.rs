@@ -100,7 +100,8 @@ pub fn look(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>
     })
 }
 
-fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pending> {
+/// What the state of a journal means for those who hold the lock.
+pub fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pending> {
     match journal {
         JournalState::None => None,
         JournalState::Open(journal) => Some(Pending::Known(journal)),

@@ -20,11 +20,9 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
 /// Refuses a store that another user owns or that leads git elsewhere.
 pub fn check(layout: &Layout) -> Result<()> {
     let refuse = |why: String| Error::HostileStore { store: layout.dir().to_path_buf(), why };
-    let Some(dir) = lstat(layout.dir())? else { return Ok(()) };
-    if !dir.is_dir() {
-        return Err(refuse("it is no directory".into()));
+    if !is_own_directory(layout.dir())? {
+        return Ok(());
     }
-    check_owner(&dir).map_err(refuse)?;
     for inside in layout.directories().iter().skip(1) {
         if lstat(inside)?.is_some_and(|found| !found.is_dir()) {
             return Err(refuse(format!("{} is no directory", inside.display())));
@@ -45,6 +43,20 @@ pub fn check(layout: &Layout) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether something is there; if so it is a plain directory of this user.
+///
+/// # Errors
+/// It is something else, or another user's.
+pub fn is_own_directory(dir: &Path) -> Result<bool> {
+    let refuse = |why: String| Error::HostileStore { store: dir.to_path_buf(), why };
+    let Some(found) = lstat(dir)? else { return Ok(false) };
+    if !found.is_dir() {
+        return Err(refuse("it is no directory".into()));
+    }
+    check_owner(&found).map_err(refuse)?;
+    Ok(true)
 }
 
 #[cfg(unix)]

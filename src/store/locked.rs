@@ -103,7 +103,7 @@ impl<'s> LockedStore<'s> {
     fn keep_foreign_main(&self) -> Result<()> {
         let layout = self.store.layout();
         let Some(main) = refs::read_main(layout)? else { return Ok(()) };
-        if self.inventory.get(main).is_none() && self.store.objects().contains(&main) {
+        if !self.inventory.ids().contains(&main) && self.store.objects().contains(&main) {
             refs::write(layout, Family::Foreign, main, main)?;
         }
         Ok(())
@@ -113,8 +113,11 @@ impl<'s> LockedStore<'s> {
     pub fn write_derived(&self) -> Result<()> {
         let layout = self.store.layout();
         let newest = self.inventory.newest().map(|newest| newest.id);
-        if let Some(newest) = newest.filter(|id| !refs::read_main(layout).is_ok_and(|main| main == Some(*id))) {
-            refs::write_main(layout, newest)?;
+        match newest {
+            // A name that leads nowhere would be an error to git.
+            None => refs::remove_main(layout)?,
+            Some(newest) if refs::read_main(layout).is_ok_and(|main| main == Some(newest)) => {}
+            Some(newest) => refs::write_main(layout, newest)?,
         }
         self.write_manifest()
     }
@@ -137,7 +140,9 @@ impl<'s> LockedStore<'s> {
         if ids.is_empty() {
             return Ok(());
         }
+        self.keep_foreign_main()?;
         self.inventory.checkpoints.retain(|c| !ids.contains(&c.id));
+        self.inventory.damaged.retain(|damaged| !ids.contains(&damaged.id));
         self.write_derived()?;
         let layout = self.store.layout();
         for id in ids {
@@ -146,6 +151,24 @@ impl<'s> LockedStore<'s> {
             }
         }
         refs::sync(layout)
+    }
+
+    /// Pins a checkpoint or lets it go; the answer is whether that changed anything.
+    pub fn set_pinned(&mut self, id: ObjectId, pinned: bool) -> Result<bool> {
+        let layout = self.store.layout();
+        if refs::is_pinned(layout, id)? == pinned {
+            return Ok(false);
+        }
+        if pinned {
+            refs::write(layout, Family::Pins, id, id)?;
+        } else {
+            refs::remove(layout, Family::Pins, id)?;
+            refs::sync(layout)?;
+        }
+        for checkpoint in self.inventory.checkpoints.iter_mut().filter(|c| c.id == id) {
+            checkpoint.pinned = pinned;
+        }
+        Ok(true)
     }
 
     pub fn write_stat_cache(&self, cache: &StatCache) -> Result<()> {

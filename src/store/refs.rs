@@ -117,6 +117,19 @@ pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     durable::replace_through(&layout.own(), &main_path(layout), format!("{commit}\n").as_bytes())
 }
 
+/// Leaves `main` unborn, as in a store without a checkpoint.
+pub fn remove_main(layout: &Layout) -> Result<()> {
+    if durable::remove_if_there(&main_path(layout))? {
+        durable::sync_directory(&layout.refs().join("heads"))?;
+    }
+    Ok(())
+}
+
+/// Whether a checkpoint, readable or not, is pinned.
+pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
+    Ok(read_family(layout, Family::Pins)?.contains_key(&checkpoint))
+}
+
 /// Removes one ref; one that is gone already is no error. Packed refs must have been unpacked before.
 pub fn remove(layout: &Layout, family: Family, name: ObjectId) -> Result<()> {
     let path = path(layout, family, name);

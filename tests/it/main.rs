@@ -16,6 +16,7 @@ mod bench;
 
 mod create;
 mod dedup;
+mod delete;
 mod derived;
 mod eviction;
 mod exit_codes;
@@ -31,6 +32,7 @@ mod list;
 mod nested_repos;
 mod no_forgotten_files;
 mod partial;
+mod pin;
 mod place;
 mod plain_git;
 mod plan_property;

@@ -1,10 +1,33 @@
 //! `delete`.
 
 use crate::cli::args::delete::DeleteArgs;
+use crate::cli::exit_code;
 use crate::cli::rim::Rim;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::delete::{self as delete_op, Deletion};
+use crate::ops::delete_store;
+use crate::view::{human, json};
 
-pub fn delete(_context: &Context, _rim: &Rim<'_>, _args: &DeleteArgs) -> Result<u8> {
-    Err(Error::unexpected("delete is not there yet".to_owned()))
+pub fn delete(context: &Context, rim: &Rim<'_>, args: &DeleteArgs) -> Result<u8> {
+    let yes = rim.global.yes;
+    let mut ask = |deletion: &Deletion<'_>| {
+        let question = human::delete::question(deletion, context.now_ms, rim.printer.err_paint());
+        rim.prompt.ask(human::delete::stake(deletion), &question)
+    };
+    let outcome = if args.all {
+        delete_store::delete_store(context, args.resolve_all(yes), &mut ask)?
+    } else {
+        Some(delete_op::delete(context, &args.resolve(yes), &mut ask)?)
+    };
+    match outcome {
+        None if rim.printer.json => rim.printer.result(&json::delete::nothing(&context.store_dir()?)),
+        None => rim.tell_no_store(context),
+        Some(outcome) if rim.printer.json => rim.printer.result(&json::delete::delete(&outcome)),
+        Some(outcome) => {
+            let said = human::delete::delete(&outcome, context.now_ms, rim.printer.out_paint());
+            rim.say(&said, &outcome.warnings);
+        }
+    }
+    Ok(exit_code::DONE)
 }

@@ -1,6 +1,8 @@
 //! The data of each command for programs. Inside one schema number fields are only added.
 
+pub mod delete;
 pub mod parts;
+pub mod pin;
 
 use serde_json::{Value, json};
 

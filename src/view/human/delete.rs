@@ -1,0 +1,66 @@
+//! `delete` in words: the question before, and what went.
+
+use crate::model::text::escape;
+use crate::model::time::{age, local_minutes};
+use crate::ops::delete::{DeleteOutcome, Deletion, Doomed};
+use crate::view::format::{Paint, count, size};
+use crate::view::human::Said;
+
+/// Checkpoints that a question shows before it says how many more there are.
+const SHOWN: usize = 20;
+
+/// What is at stake in one line, for a refusal: `delete 2 checkpoints`.
+pub fn stake(deletion: &Deletion<'_>) -> String {
+    let number = count(deletion.doomed.len(), "checkpoint", "checkpoints");
+    match deletion.whole_store {
+        Some(store) => format!("delete the whole store of {} with {number}", store.root.display()),
+        None => format!("delete {number}"),
+    }
+}
+
+pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
+    let mut text = listing(deletion.doomed, now_ms, SHOWN, paint);
+    if let Some(store) = deletion.whole_store {
+        text.push_str(&format!("  {} ({})\n", store.dir.display(), size(store.bytes)));
+    }
+    let stake = stake(deletion);
+    let (first, rest) = stake.split_at(1);
+    text.push_str(&format!("{}{rest}? This cannot be taken back. [y/N] ", first.to_uppercase()));
+    text
+}
+
+fn listing(doomed: &[Doomed], now_ms: i64, limit: usize, paint: Paint) -> String {
+    let mut text: String = doomed.iter().take(limit).map(|one| format!("  {}\n", line(one, now_ms, paint))).collect();
+    if doomed.len() > limit {
+        text.push_str(&format!("  … and {} more\n", doomed.len() - limit));
+    }
+    text
+}
+
+fn line(doomed: &Doomed, now_ms: i64, paint: Paint) -> String {
+    let id = paint.yellow(&doomed.id.short());
+    match &doomed.record {
+        Some((reason, time_ms)) => {
+            format!("{id}  {}  {} ({} ago)", local_minutes(*time_ms), escape(reason), age(*time_ms, now_ms))
+        }
+        None => format!("{id}  damaged"),
+    }
+}
+
+pub fn delete(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Said {
+    let number = count(outcome.deleted.len(), "checkpoint", "checkpoints");
+    let done = if outcome.dry_run { "Would delete" } else { "Deleted" };
+    let room = match (outcome.dry_run, outcome.whole_store) {
+        (true, false) => String::new(),
+        (true, true) => format!(", {}", size(outcome.bytes_before)),
+        (false, _) => format!(", {} → {}", size(outcome.bytes_before), size(outcome.bytes_after)),
+    };
+    let store = if outcome.whole_store { format!(" and the store {}", outcome.store.display()) } else { String::new() };
+    let result = format!("{done} {number}{store}{room}\n");
+    let listed = listing(&outcome.deleted, now_ms, usize::MAX, paint);
+    if outcome.dry_run {
+        Said { result: format!("{listed}{result}"), talk: String::new() }
+    } else {
+        Said { result, talk: listed }
+    }
+}

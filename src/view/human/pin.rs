@@ -1,0 +1,17 @@
+//! `pin` and `unpin` in words.
+
+use crate::model::text::escape;
+use crate::ops::pin::PinOutcome;
+use crate::view::human::Said;
+
+pub fn pin(outcome: &PinOutcome) -> Said {
+    let checkpoint = &outcome.checkpoint;
+    let state = match (checkpoint.pinned, outcome.changed) {
+        (true, true) => "Pinned",
+        (true, false) => "Already pinned:",
+        (false, true) => "Unpinned",
+        (false, false) => "Was not pinned:",
+    };
+    let result = format!("{state} {} ({})\n", checkpoint.id.short(), escape(&checkpoint.record.reason));
+    Said { result, talk: String::new() }
+}
