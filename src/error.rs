@@ -70,6 +70,10 @@ pub enum Error {
         target: ObjectId,
         safety: ObjectId,
     },
+    /// The checkpoints of another place are not this directory's to take.
+    RelinkRefused {
+        why: String,
+    },
     /// What the user pinned is not deleted.
     Pinned {
         id: ObjectId,
@@ -143,6 +147,7 @@ impl Error {
             Self::Conflict { .. } => "conflict",
             Self::DotGitPath { .. } => "dot_git_path",
             Self::RestorePending { .. } => "restore_pending",
+            Self::RelinkRefused { .. } => "relink_refused",
             Self::Pinned { .. } => "pinned",
             Self::ChangedMeanwhile { .. } => "changed_meanwhile",
             Self::Damaged { .. } => "damaged",
@@ -184,6 +189,7 @@ impl Error {
             Self::RestorePending { .. } => {
                 "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back".into()
             }
+            Self::RelinkRefused { .. } => "nothing was changed; 'checkpoint list --all' shows every store".into(),
             Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
             Self::Damaged { .. } => "'checkpoint list' shows which checkpoints are whole".into(),
@@ -245,6 +251,7 @@ impl fmt::Display for Error {
             Self::RestorePending { target, safety } => {
                 write!(f, "a restore to {} (safety checkpoint {}) was interrupted", target.short(), safety.short())
             }
+            Self::RelinkRefused { why } => f.write_str(why),
             Self::Pinned { id } => write!(f, "checkpoint {} is pinned; nothing was deleted", id.short()),
             Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
             Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),

@@ -32,6 +32,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::DotGitPath { .. }
         | Error::RestorePending { .. }
         | Error::Pinned { .. }
+        | Error::RelinkRefused { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. } | Error::StoreTooNew { .. } => DAMAGED,
         Error::Busy { .. } => BUSY,

@@ -7,6 +7,7 @@ use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, captur
 use crate::ops::context::Context;
 use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::left_out::LeftOut;
+use crate::ops::moved::{self, Moved};
 use crate::ops::record::{Evicted, meta_bytes, meta_id, regular_record, settle};
 use crate::ops::session::{self, Session};
 use crate::ops::tidy::tidy;
@@ -126,7 +127,13 @@ fn create_locked<'s>(
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
                 return Ok(deduplicated(newest, &captured, reason, warnings));
             }
-            let record = regular_record(context, session, &captured, reason, source);
+            let mut record = regular_record(context, session, &captured, reason, source);
+            if session.locked.inventory().ids().is_empty() {
+                let moved = moved::look(context, &mut |newest| Ok(newest.tree == captured.tree))?;
+                // The history of the old place may be put in front of this one later.
+                record.sequence = moved.iter().map(|moved| moved.last_sequence + 1).max().unwrap_or_default();
+                warnings.extend(moved.iter().map(Moved::warning));
+            }
             let keep = options.keep.unwrap_or(context.settings.keep);
             finish(session, pack, *captured, record, keep, warnings)
         }

@@ -5,6 +5,7 @@ use crate::model::checkpoint::{Checkpoint, CheckpointKind, Coverage, DamagedChec
 use crate::model::meta::Meta;
 use crate::model::tree_change::TreeChange;
 use crate::ops::context::Context;
+use crate::ops::moved::{self, Moved};
 use crate::ops::restore::find;
 use crate::ops::session;
 use crate::ops::warning::Warning;
@@ -35,7 +36,10 @@ pub struct ListOutcome {
 }
 
 pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
-    let Some(store) = context.find_store()? else { return Ok(ListOutcome::default()) };
+    let Some(store) = context.find_store()? else {
+        let moved = moved::look_without_capture(context)?;
+        return Ok(ListOutcome { warnings: moved.iter().map(Moved::warning).collect(), ..ListOutcome::default() });
+    };
     let inventory = store.inventory()?;
     let warnings = reader_warnings(context, &store, &inventory)?;
     let Inventory { checkpoints, damaged, .. } = inventory;

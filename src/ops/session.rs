@@ -79,15 +79,17 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     Ok(Session { locked, pending, warnings })
 }
 
-/// A store made by hand, or one that lost its description, is described again: where it lies tells whose it is.
+/// A store made by hand, or one that lost its description, is described again: where it lies tells whose it is. Device
+/// and inode are those of today, so that the directory is known again when it was moved.
 fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> Result<()> {
-    let root = &context.root;
-    match (store.description()?, root.identity()) {
-        (None, Some(identity)) => {
-            locked.write_description(&Description::of_root(root.path(), context.now_ms, identity, false))
-        }
-        _ => Ok(()),
-    }
+    let Some(identity) = context.root.identity() else { return Ok(()) };
+    let fresh = Description::of_root(context.root.path(), context.now_ms, identity, false);
+    let known = store.description()?;
+    let described = match known.clone() {
+        Some(known) => Description { root: fresh.root, identity: fresh.identity, ..known },
+        None => fresh,
+    };
+    if known.as_ref() == Some(&described) { Ok(()) } else { locked.write_description(&described) }
 }
 
 /// What a reader sees of an interrupted restore.

@@ -9,6 +9,7 @@ use crate::model::checkpoint::DamagedCheckpoint;
 use crate::model::entry::WhyNot;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+use crate::model::shell::quote;
 use crate::model::text::escape;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,11 @@ pub enum Warning {
         why: String,
     },
     RootWasRecreated,
+    /// The checkpoints of a place that is gone may be those of this directory.
+    ProjectMoved {
+        old_root: PathBuf,
+        checkpoints: usize,
+    },
     EmptyAfterFiles,
     OverKeep {
         keep: usize,
@@ -107,6 +113,7 @@ impl Warning {
             Self::Config { .. } => "config",
             Self::GitIndexUnreadable { .. } => "git_index_unreadable",
             Self::RootWasRecreated => "root_recreated",
+            Self::ProjectMoved { .. } => "project_moved",
             Self::EmptyAfterFiles => "empty_after_files",
             Self::OverKeep { .. } => "over_keep",
             Self::LateWrites { .. } => "late_writes",
@@ -166,6 +173,13 @@ impl fmt::Display for Warning {
                 write!(f, "the project's git index cannot be read, so ignored files that it names are left out: {why}")
             }
             Self::RootWasRecreated => f.write_str("the directory was gone and was made again"),
+            Self::ProjectMoved { old_root, checkpoints } => write!(
+                f,
+                "this directory looks like {}, which has moved and has {checkpoints} {}: 'checkpoint relink {}' takes them over",
+                old_root.display(),
+                if *checkpoints == 1 { "checkpoint" } else { "checkpoints" },
+                quote(old_root.as_os_str().as_encoded_bytes())
+            ),
             Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, and the one before it had files"),
             Self::OverKeep { keep, kept } => {
                 write!(f, "{kept} checkpoints stay although {keep} are to be kept: the others are protected")

@@ -29,7 +29,7 @@ use crate::store::{ObjectIds, Store, skeleton};
 /// Proof that this process alone may change the store.
 pub struct LockedStore<'s> {
     store: &'s Store,
-    _lock: LockGuard,
+    lock: LockGuard,
     inventory: Inventory,
     recovery: Recovery,
 }
@@ -46,7 +46,7 @@ impl<'s> LockedStore<'s> {
         skeleton::heal(layout)?;
         refs::unpack(layout)?;
         let (inventory, recovery) = recover::run(store)?;
-        Ok(Self { store, _lock: lock, inventory, recovery })
+        Ok(Self { store, lock, inventory, recovery })
     }
 
     pub fn store(&self) -> &'s Store {
@@ -62,6 +62,11 @@ impl<'s> LockedStore<'s> {
         &self.recovery
     }
 
+    /// The lock alone, for what goes on with the directory and not with what is in it.
+    pub fn into_lock(self) -> LockGuard {
+        self.lock
+    }
+
     pub fn begin_pack(&self) -> Result<PackWriter<'s>> {
         PackWriter::begin(&self.store.layout().objects(), self.store.objects())
     }
@@ -74,7 +79,7 @@ impl<'s> LockedStore<'s> {
         announce: &mut dyn FnMut(ObjectId) -> Result<()>,
     ) -> Result<Checkpoint> {
         let NewCheckpoint { mut pack, tree, meta, mut record } = new;
-        record.sequence = self.inventory.next_sequence();
+        record.sequence = record.sequence.max(self.inventory.next_sequence());
         let meta = meta.map(|bytes| pack.add(ObjectKind::Blob, &bytes)).transpose()?;
         let text = message::render(&record, meta);
         let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
@@ -275,6 +280,6 @@ pub struct NewCheckpoint<'s> {
     pub tree: ObjectId,
     /// Bytes of the meta blob, where there is something to say.
     pub meta: Option<Vec<u8>>,
-    /// Its sequence number is not looked at.
+    /// Its sequence number is the least that it may get.
     pub record: Record,
 }

@@ -37,6 +37,7 @@ pub mod pack_reader;
 pub mod pack_writer;
 pub mod recover;
 pub mod refs;
+pub mod relocate;
 pub mod removal;
 pub mod repack;
 pub mod repack_plan;

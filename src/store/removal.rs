@@ -8,6 +8,7 @@ use crate::store::durable;
 use crate::store::guard;
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
+use crate::store::locked::LockedStore;
 use crate::store::loose_files::names_in;
 
 /// What stands between the name of a store and a random part in the name of one that is being removed.
@@ -43,6 +44,11 @@ impl Removal {
         let can_be_locked = layout.own().symlink_metadata().is_ok_and(|found| found.is_dir());
         let lock = can_be_locked.then(|| lock::acquire(&layout.lock(), wait, holder)).transpose()?;
         Ok(Some(Self { dir: dir.to_path_buf(), lock }))
+    }
+
+    /// The same for a store whose lock is held.
+    pub fn of_locked(store: LockedStore<'_>) -> Self {
+        Self { dir: store.store().dir().to_path_buf(), lock: Some(store.into_lock()) }
     }
 
     /// The same for a damaged copy that a repair kept.

@@ -41,6 +41,7 @@ mod readme;
 mod real_history;
 mod refused_roots;
 mod regressions;
+mod relink;
 mod restore;
 mod roundtrip;
 mod rules;

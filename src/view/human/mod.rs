@@ -2,6 +2,7 @@
 
 pub mod delete;
 pub mod pin;
+pub mod relink;
 
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, Verb};

@@ -3,6 +3,7 @@
 pub mod delete;
 pub mod parts;
 pub mod pin;
+pub mod relink;
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,186 @@
+//! `relink`: a moved project takes over the checkpoints of the place where it was.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::Checkpoint;
+use crate::ops::context::Context;
+use crate::ops::moved::{self, Likeness, Moved};
+use crate::ops::session;
+use crate::ops::stores::{self, KnownStore};
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::description::Description;
+use crate::store::inventory::Inventory;
+use crate::store::layout::store_dir;
+use crate::store::relocate;
+use crate::store::removal::Removal;
+use crate::worktree::root::{Root, identity};
+
+#[derive(Clone, Debug, Default)]
+pub struct RelinkOptions {
+    /// Where the project was, absolute.
+    pub old_root: PathBuf,
+    pub yes: bool,
+    pub dry_run: bool,
+}
+
+/// What is shown before anything moves.
+pub struct Relinking<'r> {
+    pub moved: &'r Moved,
+    pub root: &'r Path,
+    /// Checkpoints that this root has already, which stay.
+    pub here: usize,
+}
+
+/// Asks whoever can be asked. An error ends the command: nobody is there, or the answer was no.
+pub type RelinkConsent<'c> = dyn FnMut(&Relinking<'_>) -> Result<()> + 'c;
+
+#[derive(Debug)]
+pub struct RelinkOutcome {
+    pub moved: Moved,
+    pub root: PathBuf,
+    /// Where the store lies from here on.
+    pub store: PathBuf,
+    pub here: usize,
+    pub dry_run: bool,
+    pub warnings: Vec<Warning>,
+}
+
+pub fn relink(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
+    let root = context.root.path();
+    let Some(my_identity) = context.root.identity() else {
+        return Err(Error::RootMissing { root: root.to_path_buf() });
+    };
+    let moved = find(context, &options.old_root)?;
+    let here = context.find_store()?;
+    let present = here.as_ref().map(Store::inventory).transpose()?.unwrap_or_default().checkpoints;
+    if let Some(store) = here.as_ref().filter(|store| store.dir() == moved.store) {
+        return finish(context, store, moved, options.dry_run);
+    }
+    refuse_place(&moved, my_identity)?;
+    refuse_mixing(&moved, &present)?;
+    let place = store_dir(&context.base, root);
+    let mut outcome = RelinkOutcome {
+        moved,
+        root: root.to_path_buf(),
+        store: place,
+        here: present.len(),
+        dry_run: options.dry_run,
+        warnings: Vec::new(),
+    };
+    if options.dry_run {
+        return Ok(outcome);
+    }
+    if !options.yes {
+        consent(&Relinking { moved: &outcome.moved, root, here: outcome.here })?;
+    }
+    outcome.warnings = carry_out(context, &outcome, here.as_ref(), my_identity)?;
+    Ok(outcome)
+}
+
+/// The store is in its place already: only its description may be behind, which taking the lock mends.
+fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
+    let warnings = if dry_run { Vec::new() } else { session::begin(context, store)?.warnings };
+    let (root, place) = (context.root.path().to_path_buf(), store.dir().to_path_buf());
+    Ok(RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings })
+}
+
+/// Both locks are taken, the older history's first.
+fn carry_out(
+    context: &Context,
+    outcome: &RelinkOutcome,
+    here: Option<&Store>,
+    my_identity: (u64, u64),
+) -> Result<Vec<Warning>> {
+    let gone = || Error::NoStore { root: outcome.moved.old_root.clone(), ancestor: None };
+    let old = Store::open(outcome.moved.store.clone())?.ok_or_else(gone)?;
+    let locked = old.lock(context.lock_wait, &context.holder)?;
+    let new = Description::of_root(&outcome.root, context.now_ms, my_identity, false);
+    let description = match old.description()? {
+        Some(known) => Description { root: new.root, identity: new.identity, ..known },
+        None => new,
+    };
+    let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
+    let mut leftover = None;
+    if let Some(here) = here {
+        let session = session::begin(context, here)?;
+        if let Some(pending) = session.pending {
+            return Err(Error::RestorePending { target: pending.target(), safety: pending.safety() });
+        }
+        relocate::take_over(&locked, &session.locked)?;
+        leftover = Some(Removal::of_locked(session.locked).detach()?);
+    }
+    relocate::move_to(locked, &outcome.store, &description)?;
+    if let Some(Err(e)) = leftover.map(crate::store::removal::Detached::remove) {
+        warnings.push(Warning::bookkeeping("removing the store that was taken over")(e));
+    }
+    // The manifest and `main` are told of what came from the other store.
+    let moved = Store::open(outcome.store.clone())?.ok_or_else(gone)?;
+    session::begin(context, &moved)?.locked.write_derived()?;
+    Ok(warnings)
+}
+
+/// The store of the old place: by the path's own formula, or by what a description says.
+fn find(context: &Context, old_root: &Path) -> Result<Moved> {
+    let resolved =
+        Root::resolve(old_root, None).map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
+    let paths = [old_root, &resolved];
+    let places = paths.map(|path| store_dir(&context.base, path));
+    let named = |known: &KnownStore| {
+        let described = known.description.as_ref().and_then(Description::root_path);
+        described.is_some_and(|root| paths.contains(&&*root)) || places.contains(&known.dir)
+    };
+    let mut found = stores::all(context)?.into_iter().filter(named);
+    let (Some(known), None) = (found.next(), found.next()) else {
+        return Err(Error::NoStore { root: old_root.to_path_buf(), ancestor: None });
+    };
+    if let Some(moved) = moved::look_without_capture(context)?.into_iter().find(|moved| moved.store == known.dir) {
+        return Ok(moved);
+    }
+    let inventory = inventory_of(&known.dir)?;
+    Ok(Moved {
+        old_root: known.description.as_ref().and_then(Description::root_path).unwrap_or(resolved),
+        checkpoints: inventory.checkpoints.len(),
+        last_sequence: inventory.newest().map_or(0, |newest| newest.record.sequence),
+        store: known.dir,
+        by: Likeness::Nothing,
+    })
+}
+
+/// A place that is still there keeps its checkpoints.
+fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
+    let old = moved.old_root.display();
+    let now_there = identity(&moved.old_root);
+    if now_there == Some(my_identity) {
+        return Err(refused(format!("{old} is this same directory")));
+    }
+    if now_there.is_some() && moved.by != Likeness::Directory {
+        return Err(refused(format!("{old} is still there, and its checkpoints are its own")));
+    }
+    Ok(())
+}
+
+/// Two histories that ran side by side are not mixed: what is here must come after what was there. What is in both
+/// came over in an attempt that was cut off.
+fn refuse_mixing(moved: &Moved, here: &[Checkpoint]) -> Result<()> {
+    let Some(first) = here.first() else { return Ok(()) };
+    let there = inventory_of(&moved.store)?.checkpoints;
+    let last = there.iter().rev().find(|c| !here.iter().any(|known| known.id == c.id));
+    if last.is_none_or(|last| last.record.sequence < first.record.sequence) {
+        return Ok(());
+    }
+    let old = moved.old_root.display();
+    Err(refused(format!(
+        "this directory has checkpoints of its own that are no continuation of those of {old}; \
+         'checkpoint delete --all' would clear the place"
+    )))
+}
+
+fn inventory_of(store: &Path) -> Result<Inventory> {
+    Ok(Store::open(store.to_path_buf())?.map(|store| store.inventory()).transpose()?.unwrap_or_default())
+}
+
+fn refused(why: String) -> Error {
+    Error::RelinkRefused { why }
+}

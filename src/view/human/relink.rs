@@ -1,0 +1,33 @@
+//! `relink` in words: the question before, and what moved where.
+
+use crate::ops::moved::Likeness;
+use crate::ops::relink::{RelinkOutcome, Relinking};
+use crate::view::format::count;
+use crate::view::human::Said;
+
+/// What is at stake in one line, for a refusal.
+pub fn stake(relinking: &Relinking<'_>) -> String {
+    let number = count(relinking.moved.checkpoints, "checkpoint", "checkpoints");
+    format!("take over {number} of {}", relinking.moved.old_root.display())
+}
+
+pub fn question(relinking: &Relinking<'_>) -> String {
+    let evidence = match relinking.moved.by {
+        Likeness::Directory => "This is the same directory, by device and inode.",
+        Likeness::Content => "This directory holds just what the newest of them holds.",
+        Likeness::Nothing => "Nothing but your word says that this is the same project.",
+    };
+    let here = match relinking.here {
+        0 => String::new(),
+        here => format!(" The {} of this directory come after them.", count(here, "checkpoint", "checkpoints")),
+    };
+    let (first, rest) = ("T", &stake(relinking)[1..]);
+    format!("{evidence}{here}\n{first}{rest} for {}? [y/N] ", relinking.root.display())
+}
+
+pub fn relink(outcome: &RelinkOutcome) -> Said {
+    let number = count(outcome.moved.checkpoints, "checkpoint", "checkpoints");
+    let (old, new) = (outcome.moved.old_root.display(), outcome.root.display());
+    let done = if outcome.dry_run { "Would take over" } else { "Took over" };
+    Said { result: format!("{done} {number} of {old} for {new}\n"), talk: String::new() }
+}
