@@ -13,6 +13,7 @@
 
 mod bench;
 
+mod config;
 mod create;
 mod dedup;
 mod delete;
@@ -28,6 +29,7 @@ mod invariants;
 mod json_contract;
 mod layers;
 mod list;
+mod max_store_size;
 mod nested_repos;
 mod no_forgotten_files;
 mod partial;
