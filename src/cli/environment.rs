@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::config::variables::{VARIABLES, Variable};
 use crate::config::{self, Environment};
 use crate::error::{Error, Result};
 use crate::model::time;
@@ -26,6 +27,16 @@ pub fn read() -> Environment {
         logical_dir: path("PWD"),
         no_color: env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
     }
+}
+
+/// Every variable that this program or a library of its own reads, and what it holds; of a private one only that it is set.
+#[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+pub fn variables() -> Vec<(Variable, Option<String>)> {
+    let look = |variable: &Variable| {
+        let value = env::var_os(variable.name).map(|value| value.to_string_lossy().into_owned());
+        (*variable, value.map(|value| if variable.is_private { "set".to_owned() } else { value }))
+    };
+    VARIABLES.iter().map(look).collect()
 }
 
 /// Milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.

@@ -44,11 +44,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let name = command.name();
     let prompt = Prompt::new(global.json, global.no_input, printer.err_paint());
-    let code = context(&global, environment, name).and_then(|context| {
-        signals::install(&context.interrupt);
-        let rim = Rim { printer, prompt, global: &global, started: Instant::now() };
-        dispatch(command, &context, &rim)
-    });
+    let rim = Rim { printer, prompt, global: &global, started: Instant::now() };
+    let code = match command {
+        Command::Config(_) => commands::config::config(environment, &rim),
+        Command::Completions(args) => commands::shell::completions(&rim, &args),
+        Command::Man(args) => commands::shell::man(&rim, &args),
+        command => context(&global, environment, name).and_then(|context| {
+            signals::install(&context.interrupt);
+            dispatch(command, &context, &rim)
+        }),
+    };
     ExitCode::from(code.unwrap_or_else(|error| report(printer, name, &error)))
 }
 
@@ -71,9 +76,9 @@ fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
         Command::Verify(args) => commands::verify::verify(context, rim, &args),
         Command::Relink(args) => commands::relink::relink(context, rim, &args),
         Command::Status(args) => commands::status::status(context, rim, args),
-        Command::Config(args) => commands::config::config(context, rim, &args),
-        Command::Completions(args) => commands::shell::completions(context, rim, &args),
-        Command::Man(args) => commands::shell::man(context, rim, &args),
+        Command::Config(_) => commands::config::config(context.environment.clone(), rim),
+        Command::Completions(args) => commands::shell::completions(rim, &args),
+        Command::Man(args) => commands::shell::man(rim, &args),
     }
 }
 

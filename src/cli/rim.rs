@@ -33,6 +33,13 @@ impl Rim<'_> {
         }
     }
 
+    /// What happened after a document was written stands beside it.
+    pub fn warn_late(&self, warnings: &[Warning]) {
+        for warning in warnings.iter().filter(|warning| self.printer.json && warning.is_late()) {
+            self.printer.failure(&human::warning(warning, self.printer.err_paint()));
+        }
+    }
+
     /// What even `--quiet` must not hide: that nothing was made, or not everything captured.
     pub fn insist(&self, outcome: &CreateOutcome) {
         let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));

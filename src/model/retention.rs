@@ -15,6 +15,8 @@ pub enum EvictionReason {
     OldSafety,
     /// The oldest of more than are to be kept.
     Oldest,
+    /// The oldest of a store that takes more room than it may.
+    StoreSize,
 }
 
 impl EvictionReason {
@@ -22,6 +24,7 @@ impl EvictionReason {
         match self {
             Self::OldSafety => "old-safety",
             Self::Oldest => "oldest",
+            Self::StoreSize => "store-size",
         }
     }
 }
@@ -44,6 +47,46 @@ pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> Ev
     let others = free().filter(|c| !c.is_safety()).map(|c| (c.id, EvictionReason::Oldest));
     let evict: Vec<_> = safeties.chain(others).take(surplus).collect();
     EvictionPlan { over_keep: evict.len() < surplus, evict }
+}
+
+/// How a store comes down to the room that it may take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SizePlan {
+    /// In the order in which it goes, oldest first.
+    pub evict: Vec<(ObjectId, EvictionReason)>,
+    /// What the rest takes, in bytes.
+    pub needed_bytes: u64,
+}
+
+/// Plans down to `limit_bytes`, of which `fixed_bytes` are taken whatever goes. `cost` tells what a checkpoint needs
+/// beyond those that were asked for before it: the protected ones come first, then the others from the newest on.
+/// Where the protected ones alone need more, all others go and `needed_bytes` is over the limit.
+///
+/// # Errors
+/// What `cost` fails with.
+pub fn plan_size<E>(
+    checkpoints: &[Checkpoint],
+    pending: &[ObjectId],
+    limit_bytes: u64,
+    fixed_bytes: u64,
+    cost: &mut dyn FnMut(&Checkpoint) -> Result<u64, E>,
+) -> Result<SizePlan, E> {
+    let protected = protected(checkpoints, pending);
+    let mut needed_bytes = fixed_bytes;
+    for checkpoint in checkpoints.iter().filter(|c| protected.contains(&c.id)) {
+        needed_bytes += cost(checkpoint)?;
+    }
+    let free: Vec<&Checkpoint> = checkpoints.iter().filter(|c| !protected.contains(&c.id)).collect();
+    let mut first_kept = free.len();
+    for (at, checkpoint) in free.iter().enumerate().rev() {
+        let with_it = needed_bytes + cost(checkpoint)?;
+        if with_it > limit_bytes {
+            break;
+        }
+        (first_kept, needed_bytes) = (at, with_it);
+    }
+    let evict = free[..first_kept].iter().map(|c| (c.id, EvictionReason::StoreSize)).collect();
+    Ok(SizePlan { evict, needed_bytes })
 }
 
 /// What no policy drops: the newest, the newest complete one, pins, what a pending restore needs,
@@ -129,5 +172,23 @@ mod tests {
         all[5].record.coverage = Coverage::Partial;
         let went: Vec<u8> = plan(&all, 1, &[id(2)]).evict.iter().map(|(id, _)| id.as_bytes()[0]).collect();
         assert_eq!(went, [3, 5]);
+    }
+
+    fn fitted(all: &[Checkpoint], limit: u64) -> (Vec<u8>, u64) {
+        let mut cost = |c: &Checkpoint| Ok::<_, ()>(10 * u64::from(c.id.as_bytes()[0]));
+        let plan = plan_size(all, &[], limit, 5, &mut cost).unwrap();
+        (plan.evict.iter().map(|(id, _)| id.as_bytes()[0]).collect(), plan.needed_bytes)
+    }
+
+    #[test]
+    fn the_oldest_unprotected_go_until_the_store_fits() {
+        let mut all: Vec<_> = (1..=5).map(regular).collect();
+        assert_eq!(fitted(&all, 1000), (vec![], 155));
+        assert_eq!(fitted(&all, 155), (vec![], 155));
+        assert_eq!(fitted(&all, 154), (vec![1], 145));
+        assert_eq!(fitted(&all, 124), (vec![1, 2, 3], 95));
+        assert_eq!(fitted(&all, 0), (vec![1, 2, 3, 4], 55), "the newest stays although it is too much");
+        all[0].pinned = true;
+        assert_eq!(fitted(&all, 124), (vec![2, 3], 105));
     }
 }

@@ -88,7 +88,7 @@ pub fn create(
     let outcome = create_locked(context, &store, &mut session, options, reason, source)?;
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
-    Ok(if made { tidy(&session, out_of_time) } else { Vec::new() })
+    Ok(if made { tidy(context, &mut session, out_of_time) } else { Vec::new() })
 }
 
 fn create_locked<'s>(

@@ -93,6 +93,9 @@ fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &[Checkpoin
     if let Some(found) = format_of(layout).filter(|found| *found > FORMAT) {
         return Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: FORMAT });
     }
+    if layout.journal().symlink_metadata().is_err() {
+        return Ok(());
+    }
     let journal = journal::read(layout);
     let unreadable = !matches!(journal, Ok(JournalState::None | JournalState::Open(_)));
     let journal = match journal {

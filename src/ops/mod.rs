@@ -2,6 +2,7 @@
 
 pub mod capture;
 pub mod carry_out;
+pub mod config;
 pub mod context;
 pub mod create;
 pub mod delete;
@@ -19,6 +20,7 @@ pub mod restore_paths;
 pub mod restore_run;
 pub mod restore_terms;
 pub mod session;
+pub mod size_limit;
 pub mod status;
 pub mod stores;
 pub mod target;

@@ -8,9 +8,11 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Sink, capture, rules_today};
 use crate::ops::context::Context;
-use crate::ops::stores::{self, KnownStore};
+use crate::ops::stores;
 use crate::ops::warning::Warning;
 use crate::store::Store;
+use crate::store::description::Description;
+use crate::store::layout::Layout;
 use crate::worktree::root::identity;
 use crate::worktree::scan::{Scan, ScanOptions, scan};
 use crate::worktree::tree_handle::WorkTree;
@@ -48,9 +50,8 @@ impl Moved {
 /// The folder of the stores cannot be read. A store that cannot be read is passed over.
 pub fn look(context: &Context, holds: &mut dyn FnMut(&Checkpoint) -> Result<bool>) -> Result<Vec<Moved>> {
     let mut found = Vec::new();
-    for known in stores::all(context)? {
-        let Some(moved) = candidate(context, &known) else { continue };
-        let (moved, newest) = moved;
+    for place in stores::places(context)? {
+        let Some((moved, newest)) = candidate(context, place) else { continue };
         let by = match moved.by {
             Likeness::Nothing if newest.record.files > 0 && holds(&newest)? => Likeness::Content,
             by => by,
@@ -84,8 +85,8 @@ pub fn look_without_capture(context: &Context) -> Result<Vec<Moved>> {
 }
 
 /// What is known of one store, and its newest checkpoint; `None` if its root is somebody else's or nothing is in it.
-fn candidate(context: &Context, known: &KnownStore) -> Option<(Moved, Checkpoint)> {
-    let description = known.description.as_ref()?;
+fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
+    let description = Description::read(&Layout::new(place.clone())).ok()??;
     let old_root = description.root_path().filter(|old| old != context.root.path())?;
     let now_there = identity(&old_root);
     let mine = context.root.identity()?;
@@ -93,12 +94,12 @@ fn candidate(context: &Context, known: &KnownStore) -> Option<(Moved, Checkpoint
     if !same_inode && now_there.is_some() {
         return None;
     }
-    let inventory = Store::open(known.dir.clone()).ok()??.inventory().ok()?;
+    let inventory = Store::open(place.clone()).ok()??.inventory().ok()?;
     let newest = inventory.newest()?.clone();
     let same = same_inode && !born_after(context.root.path(), newest.record.time_ms);
     let moved = Moved {
         old_root,
-        store: known.dir.clone(),
+        store: place,
         checkpoints: inventory.checkpoints.len(),
         last_sequence: newest.record.sequence,
         by: if same { Likeness::Directory } else { Likeness::Nothing },

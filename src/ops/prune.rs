@@ -5,8 +5,10 @@ use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::model::retention;
 use crate::ops::context::Context;
+use crate::ops::delete_store::clear_leftovers;
 use crate::ops::record::{Evicted, evict};
 use crate::ops::session::{self, Session};
+use crate::ops::size_limit;
 use crate::ops::warning::Warning;
 use crate::store::mark;
 use crate::store::survey;
@@ -46,8 +48,9 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let Some(store) = context.find_store()? else { return Ok(PruneOutcome::default()) };
     let keep = options.keep.unwrap_or(context.settings.keep);
     if options.dry_run {
-        return preview(&store, keep);
+        return preview(context, &store, keep);
     }
+    let leftovers = clear_leftovers(store.dir());
     let rows_before = rows(&store);
     let bytes_before = bytes_below(store.dir());
     let mut session = session::begin(context, &store)?;
@@ -55,10 +58,15 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     // Everything that stays must be readable before anything goes.
     mark::live(&store, &ObjectIds::new())?;
     session.locked.drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
-    let evicted = evict(&mut session.locked, keep, session.pending.as_ref())?;
-    let live = mark::live(&store, &ObjectIds::new())?;
-    let swept = session.locked.sweep(&live)?;
+    let mut evicted = evict(&mut session.locked, keep, session.pending.as_ref())?;
+    let limit = context.settings.max_store_size_bytes;
+    if let Some(limit_bytes) = limit {
+        evicted.extend(size_limit::evict_to_fit(&mut session, limit_bytes)?);
+    }
+    let swept = size_limit::sweep_to_fit(&session, limit)?;
     let mut warnings = session.warnings;
+    warnings.extend(size_limit::warning(&store, limit));
+    warnings.extend(leftovers.err().map(Warning::bookkeeping("removing what an earlier deletion left")));
     let kept = session.locked.inventory().checkpoints.len();
     if kept > keep {
         warnings.push(Warning::OverKeep { keep, kept });
@@ -77,18 +85,23 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
 }
 
 /// What a prune would drop. Room is told as far as whole packs go; merging may give back more.
-fn preview(store: &Store, keep: usize) -> Result<PruneOutcome> {
+fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
     let pending = session::look(store, &inventory.checkpoints)?;
     let needed: Vec<ObjectId> = pending.as_ref().map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
-    let plan = retention::plan(&inventory.checkpoints, keep, &needed);
-    let gone: ObjectIds = plan.evict.iter().map(|(id, _)| *id).collect();
+    let mut evict = retention::plan(&inventory.checkpoints, keep, &needed).evict;
+    if let Some(limit_bytes) = context.settings.max_store_size_bytes {
+        let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();
+        let left: Vec<_> = inventory.checkpoints.iter().filter(|c| !gone.contains(&c.id)).cloned().collect();
+        evict.extend(size_limit::plan(store, &left, pending.as_ref(), limit_bytes)?.evict);
+    }
+    let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();
     let live = mark::live(store, &gone)?;
     let room = survey::survey(store.objects(), &live)?.facts();
     let dead_bytes: u64 = room.iter().map(|facts| facts.total_bytes - facts.live_bytes).sum();
     let bytes_before = bytes_below(store.dir());
     let evicted = inventory.checkpoints.iter().filter_map(|c| {
-        let (_, why) = plan.evict.iter().find(|(id, _)| *id == c.id)?;
+        let (_, why) = evict.iter().find(|(id, _)| *id == c.id)?;
         Some(Evicted { id: c.id, reason: c.record.reason.clone(), why: *why })
     });
     Ok(PruneOutcome {

@@ -106,12 +106,17 @@ pub fn settle(
 pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
     let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
     let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed);
+    drop_planned(locked, &plan.evict)
+}
+
+/// Drops what was planned for, and tells it by reason.
+pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionReason)]) -> Result<Vec<Evicted>> {
     let describe = |(id, why): &(ObjectId, EvictionReason)| Evicted {
         id: *id,
         reason: locked.inventory().get(*id).map(|c| c.record.reason.clone()).unwrap_or_default(),
         why: *why,
     };
-    let evicted: Vec<Evicted> = plan.evict.iter().map(describe).collect();
+    let evicted: Vec<Evicted> = plan.iter().map(describe).collect();
     let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
     locked.drop_checkpoints(&ids)?;
     Ok(evicted)

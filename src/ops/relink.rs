@@ -7,12 +7,12 @@ use crate::model::checkpoint::Checkpoint;
 use crate::ops::context::Context;
 use crate::ops::moved::{self, Likeness, Moved};
 use crate::ops::session;
-use crate::ops::stores::{self, KnownStore};
+use crate::ops::stores;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::Description;
 use crate::store::inventory::Inventory;
-use crate::store::layout::store_dir;
+use crate::store::layout::{Layout, store_dir};
 use crate::store::relocate;
 use crate::store::removal::Removal;
 use crate::worktree::root::{Root, identity};
@@ -55,7 +55,7 @@ pub fn relink(context: &Context, options: &RelinkOptions, consent: &mut RelinkCo
     let moved = find(context, &options.old_root)?;
     let here = context.find_store()?;
     let present = here.as_ref().map(Store::inventory).transpose()?.unwrap_or_default().checkpoints;
-    if let Some(store) = here.as_ref().filter(|store| store.dir() == moved.store) {
+    if let Some(store) = here.as_ref().filter(|store| store.dir() == moved.store && moved.old_root != root) {
         return finish(context, store, moved, options.dry_run);
     }
     refuse_place(&moved, my_identity)?;
@@ -127,23 +127,22 @@ fn find(context: &Context, old_root: &Path) -> Result<Moved> {
         Root::resolve(old_root, None).map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
     let paths = [old_root, &resolved];
     let places = paths.map(|path| store_dir(&context.base, path));
-    let named = |known: &KnownStore| {
-        let described = known.description.as_ref().and_then(Description::root_path);
-        described.is_some_and(|root| paths.contains(&&*root)) || places.contains(&known.dir)
-    };
-    let mut found = stores::all(context)?.into_iter().filter(named);
-    let (Some(known), None) = (found.next(), found.next()) else {
+    let described = |place: &Path| Description::read(&Layout::new(place.to_path_buf())).ok()??.root_path();
+    let named =
+        |place: &PathBuf| described(place).is_some_and(|root| paths.contains(&&*root)) || places.contains(place);
+    let mut found = stores::places(context)?.into_iter().filter(named);
+    let (Some(store), None) = (found.next(), found.next()) else {
         return Err(Error::NoStore { root: old_root.to_path_buf(), ancestor: None });
     };
-    if let Some(moved) = moved::look_without_capture(context)?.into_iter().find(|moved| moved.store == known.dir) {
+    if let Some(moved) = moved::look_without_capture(context)?.into_iter().find(|moved| moved.store == store) {
         return Ok(moved);
     }
-    let inventory = inventory_of(&known.dir)?;
+    let inventory = inventory_of(&store)?;
     Ok(Moved {
-        old_root: known.description.as_ref().and_then(Description::root_path).unwrap_or(resolved),
+        old_root: described(&store).unwrap_or(resolved),
         checkpoints: inventory.checkpoints.len(),
         last_sequence: inventory.newest().map_or(0, |newest| newest.record.sequence),
-        store: known.dir,
+        store,
         by: Likeness::Nothing,
     })
 }

@@ -14,6 +14,8 @@ use crate::ops::context::Context;
 use crate::ops::left_out::LeftOut;
 use crate::ops::list::reader_warnings;
 use crate::ops::session;
+use crate::ops::size_limit;
+use crate::ops::stores::kept_copies_of;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::layout::dir_hash;
@@ -44,6 +46,9 @@ pub struct StatusOutcome {
     /// Target and safety checkpoint of an interrupted restore.
     pub pending: Option<(ObjectId, ObjectId)>,
     pub over_keep: bool,
+    pub max_store_bytes: Option<u64>,
+    /// Damaged copies of the store of this root that a repair kept.
+    pub kept_copies: Vec<PathBuf>,
     pub left_out: Option<LeftOut>,
     pub warnings: Vec<Warning>,
 }
@@ -75,9 +80,12 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
         drift: None,
         pending: None,
         over_keep: false,
+        max_store_bytes: context.settings.max_store_size_bytes,
+        kept_copies: Vec::new(),
         left_out: None,
         warnings: Vec::new(),
     };
+    outcome.kept_copies = kept_copies_of(&outcome.store)?;
     match context.find_store()? {
         Some(store) => describe_store(context, &store, options, &mut outcome)?,
         None => outcome.warnings.extend(context.settings.remarks.iter().map(Warning::from)),
@@ -108,9 +116,17 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     }
     if !options.brief {
         outcome.store_bytes = Some(bytes_below(store.dir()));
+        outcome.warnings.extend(size_limit::warning(store, outcome.max_store_bytes));
         measure_drift(context, store, outcome)?;
     }
     Ok(())
+}
+
+impl StatusOutcome {
+    /// `None` where nobody measured.
+    pub fn is_over_max_store_size(&self) -> Option<bool> {
+        Some(self.store_bytes? > self.max_store_bytes.unwrap_or(u64::MAX))
+    }
 }
 
 fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) -> Result<()> {

@@ -79,6 +79,15 @@ pub enum Warning {
         keep: usize,
         kept: usize,
     },
+    /// What is protected takes more room than the store may.
+    OverMaxStoreSize {
+        limit_bytes: u64,
+        needed_bytes: u64,
+    },
+    /// Dropped after the result was told, so that the store fits.
+    EvictedForSize {
+        ids: Vec<ObjectId>,
+    },
     /// A program went on writing to files that a restore had replaced: what it wrote is kept in the staging directory.
     LateWrites {
         paths: Vec<RelPath>,
@@ -116,6 +125,8 @@ impl Warning {
             Self::ProjectMoved { .. } => "project_moved",
             Self::EmptyAfterFiles => "empty_after_files",
             Self::OverKeep { .. } => "over_keep",
+            Self::OverMaxStoreSize { .. } => "over_max_store_size",
+            Self::EvictedForSize { .. } => "evicted_for_size",
             Self::LateWrites { .. } => "late_writes",
             Self::IsPartial { .. } => "partial",
             Self::StoreTooNew { .. } => "store_too_new",
@@ -127,6 +138,11 @@ impl Warning {
             Self::NotCaptured { path, .. } | Self::ChangedWhileRead { path } => Some(path),
             _ => None,
         }
+    }
+
+    /// Whether even a program that reads one document must be told beside it: it happened after that was written.
+    pub fn is_late(&self) -> bool {
+        matches!(self, Self::EvictedForSize { .. })
     }
 
     pub fn bookkeeping(step: &'static str) -> impl FnOnce(Error) -> Warning {
@@ -183,6 +199,16 @@ impl fmt::Display for Warning {
             Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, and the one before it had files"),
             Self::OverKeep { keep, kept } => {
                 write!(f, "{kept} checkpoints stay although {keep} are to be kept: the others are protected")
+            }
+            Self::OverMaxStoreSize { limit_bytes, needed_bytes } => write!(
+                f,
+                "the store takes {} bytes although max_store_size is {}: what is left is protected",
+                thousands(*needed_bytes),
+                thousands(*limit_bytes)
+            ),
+            Self::EvictedForSize { ids } => {
+                let ids: Vec<String> = ids.iter().map(|id| id.short()).collect();
+                write!(f, "evicted by max_store_size: {}", ids.join(" "))
             }
             Self::LateWrites { paths, staging } => {
                 let named: Vec<String> = paths.iter().map(RelPath::to_string).collect();

@@ -190,6 +190,12 @@ impl<'s> LockedStore<'s> {
         self.repack(&survey, &repack_plan::plan(&survey.facts()), live, &|| false)
     }
 
+    /// The same down to the last dead byte, however much has to be rewritten for it.
+    pub fn sweep_tightly(&self, live: &ObjectIds) -> Result<RepackOutcome> {
+        let survey = self.survey(live)?;
+        self.repack(&survey, &repack_plan::plan_tight(&survey.facts()), live, &|| false)
+    }
+
     /// The part of it that is cheap and brings the packs down to about `at_most`, until `stop` says so.
     pub fn sweep_cheaply(&self, live: &ObjectIds, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
         let survey = self.survey(live)?;

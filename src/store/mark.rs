@@ -17,11 +17,25 @@ use crate::store::{ObjectIds, Store};
 /// A ref, the journal, a commit or a tree that cannot be read: what it needs is unknown then, so nothing may go.
 pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
     let mut live = staged(store);
-    let mut pending = roots(store, gone)?;
+    reach(store, roots(store, gone)?, &mut live, &mut |_| ())?;
+    Ok(live)
+}
+
+/// Adds all that is reachable from `pending` to `live`, and tells `met` what was not in it before.
+///
+/// # Errors
+/// A commit or a tree that cannot be read.
+pub fn reach(
+    store: &Store,
+    mut pending: Vec<ObjectId>,
+    live: &mut ObjectIds,
+    met: &mut dyn FnMut(ObjectId),
+) -> Result<()> {
     while let Some(id) = pending.pop() {
         if !live.insert(id) {
             continue;
         }
+        met(id);
         let read = store.objects().read(&id).map_err(|e| e.to_string());
         let (kind, bytes) = read.map_err(|why| unreadable(id, &why))?;
         match kind {
@@ -35,14 +49,14 @@ pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
                 for entry in tree_codec::parse(&bytes).map_err(|why| unreadable(id, &why))? {
                     if entry.is_directory() {
                         pending.push(entry.id);
-                    } else if entry.mode != MODE_GITLINK {
-                        live.insert(entry.id);
+                    } else if entry.mode != MODE_GITLINK && live.insert(entry.id) {
+                        met(entry.id);
                     }
                 }
             }
         }
     }
-    Ok(live)
+    Ok(())
 }
 
 /// Blobs that plain git has staged in this store: between its `add` and its `commit` nothing else names them, and

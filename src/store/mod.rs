@@ -49,6 +49,7 @@ pub mod sweep;
 pub mod tree_codec;
 pub mod trees;
 pub mod usage;
+pub mod weight;
 
 use description::Description;
 use inventory::Inventory;

@@ -51,6 +51,12 @@ pub fn plan(facts: &[PackFacts]) -> RepackPlan {
     RepackPlan { loose: true, ..make_plan(facts, stays) }
 }
 
+/// The same where each byte counts: no dead one is left in a pack of any size.
+pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
+    let is_full = |pack: &PackFacts| pack.live_objects == pack.total_objects && pack.total_bytes > SMALL_BYTES;
+    RepackPlan { loose: true, ..make_plan(facts, is_full) }
+}
+
 /// The plan of the housekeeping after a `create`: only what is cheap, so no large pack is rewritten, and of the small
 /// ones only a few of the smallest are merged, if dropping dead ones does not bring them down to `at_most`.
 pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {

@@ -3,5 +3,6 @@
 pub mod format;
 pub mod human;
 pub mod json;
+pub mod origin;
 pub mod plan;
 pub mod table;

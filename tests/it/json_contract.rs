@@ -302,6 +302,9 @@ struct Status {
     drift: Option<Drift>,
     pending: Option<serde_json::Value>,
     over_keep: bool,
+    max_store_size: Option<u64>,
+    over_max_store_size: Option<bool>,
+    kept_copies: Vec<String>,
 }
 
 #[derive(Deserialize, Debug)]

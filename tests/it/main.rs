@@ -14,6 +14,7 @@
 mod adoption;
 mod bench;
 
+mod config;
 mod create;
 mod dedup;
 mod delete;
@@ -29,6 +30,7 @@ mod invariants;
 mod json_contract;
 mod layers;
 mod list;
+mod max_store_size;
 mod nested_repos;
 mod no_forgotten_files;
 mod partial;

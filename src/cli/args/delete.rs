@@ -17,7 +17,7 @@ pub struct DeleteArgs {
     #[arg(long)]
     pub all: bool,
     /// With --all: also while an interrupted restore is waiting
-    #[arg(long, requires = "all")]
+    #[arg(long, requires = "all", conflicts_with = "selectors")]
     pub force: bool,
     /// Show what would go, and change nothing
     #[arg(long)]

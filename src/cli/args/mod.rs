@@ -20,6 +20,9 @@ pub mod shell;
 pub mod status;
 pub mod verify;
 
+/// Seconds for which another process is waited for, unless the user says otherwise.
+pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
+
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
 #[command(name = "checkpoint", version, max_term_width = 80, disable_help_subcommand = true)]
@@ -60,7 +63,7 @@ pub struct GlobalArgs {
     #[arg(long, global = true)]
     pub no_input: bool,
     /// Seconds to wait for another process to finish
-    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 30)]
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = LOCK_TIMEOUT_SECONDS)]
     pub lock_timeout: u64,
 }
 

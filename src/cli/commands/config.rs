@@ -1,10 +1,67 @@
-//! `config`.
+//! `config`. It needs no store, and a bad file or a missing base is what it is asked about.
 
-use crate::cli::args::config::ConfigArgs;
+use std::time::Duration;
+
+use crate::cli::args::{Color, GlobalArgs};
+use crate::cli::environment;
+use crate::cli::exit_code;
 use crate::cli::rim::Rim;
+use crate::config::{self, Environment, Origin};
 use crate::error::{Error, Result};
-use crate::ops::context::Context;
+use crate::ops::config::{self as config_op, ConfigOptions, Setting, Value};
+use crate::ops::context::resolve_root;
+use crate::view::{human, json};
 
-pub fn config(_context: &Context, _rim: &Rim<'_>, _args: &ConfigArgs) -> Result<u8> {
-    Err(Error::unexpected("config is not there yet".to_owned()))
+pub fn config(environment: Environment, rim: &Rim<'_>) -> Result<u8> {
+    let global = rim.global;
+    let dir = environment::directory(global.dir.as_deref(), &environment)?;
+    let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
+    let root = resolve_root(&dir, logical)?;
+    let base = config::base_and_origin(global.base.as_deref(), &environment);
+    let base = base.map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin))).transpose()?;
+    let flags = flags(global, &environment);
+    let outcome =
+        config_op::config(ConfigOptions { root, base, environment, variables: environment::variables(), flags });
+    let code = outcome.problems.first().map_or(exit_code::DONE, exit_code::of_error);
+    if rim.printer.json {
+        rim.printer.result(&json::config::config(&outcome, code));
+    } else {
+        rim.say(&human::config::config(&outcome, rim.printer.out_paint()), &outcome.warnings);
+    }
+    for problem in &outcome.problems {
+        rim.printer.failure(&human::error(problem, rim.printer.err_paint()));
+    }
+    Ok(code)
+}
+
+/// Settings that no file can hold.
+fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
+    let from = |given: bool, origin: Origin| vec![if given { origin } else { Origin::Default }];
+    let source = environment.source.clone().unwrap_or_else(|| "cli".to_owned());
+    let color = match global.color {
+        Color::Auto if environment.no_color => ("never", Origin::Environment("NO_COLOR")),
+        Color::Auto => ("auto", Origin::Default),
+        Color::Always => ("always", Origin::Flag("--color")),
+        Color::Never => ("never", Origin::Flag("--color")),
+    };
+    let wait = Duration::from_secs(global.lock_timeout);
+    let waits_longer = global.lock_timeout != crate::cli::args::LOCK_TIMEOUT_SECONDS;
+    vec![
+        Setting {
+            name: "source",
+            value: Value::Text(source),
+            origins: from(environment.source.is_some(), Origin::Environment("CHECKPOINT_SOURCE")),
+        },
+        Setting {
+            name: "disabled",
+            value: Value::Switch(environment.disabled),
+            origins: from(environment.disabled, Origin::Environment("CHECKPOINT_DISABLE")),
+        },
+        Setting { name: "color", value: Value::Text(color.0.to_owned()), origins: vec![color.1] },
+        Setting {
+            name: "lock_timeout",
+            value: Value::Seconds(wait.as_secs()),
+            origins: from(waits_longer, Origin::Flag("--lock-timeout")),
+        },
+    ]
 }

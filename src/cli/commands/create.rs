@@ -31,5 +31,6 @@ pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> 
     let out_of_time = || told_at.get().is_some_and(|told| told.elapsed() > TIDY_TIME);
     let later = create_op::create(context, &args.into(), &mut tell, &out_of_time)?;
     rim.warn(&later);
+    rim.warn_late(&later);
     Ok(code)
 }

@@ -1,5 +1,6 @@
 //! Outcomes in sentences: what goes to stdout as the result, and what is said beside it.
 
+pub mod config;
 pub mod delete;
 pub mod pin;
 pub mod relink;
@@ -228,7 +229,11 @@ pub fn status_brief(outcome: &StatusOutcome, now_ms: i64) -> Said {
 pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Said {
     let mut text = format!("root         {}\nstore        {}\n", outcome.root.display(), outcome.store.display());
     if let Some(bytes) = outcome.store_bytes {
-        text.push_str(&format!("size         {}\n", size(bytes)));
+        let limit = outcome.max_store_bytes.map(|limit| format!(" of {}", size(limit))).unwrap_or_default();
+        text.push_str(&format!("size         {}{limit}\n", size(bytes)));
+    }
+    for copy in &outcome.kept_copies {
+        text.push_str(&format!("kept copy    {}\n", copy.display()));
     }
     let safety = if outcome.safety > 0 { format!(", {} of them safety", outcome.safety) } else { String::new() };
     let pinned = if outcome.pinned > 0 { format!(", {} pinned", outcome.pinned) } else { String::new() };

@@ -1,5 +1,6 @@
 //! The data of each command for programs. Inside one schema number fields are only added.
 
+pub mod config;
 pub mod delete;
 pub mod parts;
 pub mod pin;
@@ -189,6 +190,9 @@ pub fn status(outcome: &StatusOutcome, verbose: bool) -> String {
         "drift": drift,
         "pending": outcome.pending.map(|(target, safety)| json!({"target": hex(target), "safety": hex(safety)})),
         "over_keep": outcome.over_keep,
+        "max_store_size": outcome.max_store_bytes,
+        "over_max_store_size": outcome.is_over_max_store_size(),
+        "kept_copies": outcome.kept_copies.iter().map(|path| shown(path)).collect::<Vec<_>>(),
     });
     if let Some(out) = outcome.left_out.as_ref().filter(|_| verbose) {
         data["left_out"] = left_out(out);

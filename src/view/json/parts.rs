@@ -21,6 +21,22 @@ pub fn envelope(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> 
 
 /// The document of a failure.
 pub fn failure(command: &str, exit: u8, error: &Error) -> String {
+    let schema = format!("checkpoint.{command}/1");
+    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": told_error(exit, error)}))
+}
+
+/// The same where there is something to show all the same.
+pub fn failure_with(command: &str, exit: u8, error: &Error, data: &Value, warnings: &[Warning]) -> String {
+    let schema = format!("checkpoint.{command}/1");
+    let warnings: Vec<Value> = warnings.iter().map(warning).collect();
+    let error = told_error(exit, error);
+    let whole = json!({
+        "schema": schema, "ok": false, "exit": exit, "error": error, "data": data, "warnings": warnings,
+    });
+    format!("{whole}\n")
+}
+
+fn told_error(exit: u8, error: &Error) -> Value {
     let mut told = json!({"code": error.code(), "exit": exit, "message": error.to_string()});
     if let Some(hint) = error.hint() {
         told["hint"] = hint.into();
@@ -39,8 +55,7 @@ pub fn failure(command: &str, exit: u8, error: &Error) -> String {
         }
         _ => {}
     }
-    let schema = format!("checkpoint.{command}/1");
-    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": told}))
+    told
 }
 
 fn warning(warning: &Warning) -> Value {

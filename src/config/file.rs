@@ -1,0 +1,135 @@
+//! One configuration file: read, its unknown keys named, its values taken one by one. The door to TOML.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::config::Remark;
+use crate::error::{Error, Result};
+use crate::model::time::parse_span;
+
+/// No configuration is as large as this.
+const LARGEST_BYTES: u64 = 1 << 20;
+
+/// The keys of one file that are known, and what is wrong with them.
+#[derive(Debug)]
+pub struct ConfigFile {
+    path: PathBuf,
+    table: toml::Table,
+    pub problems: Vec<Error>,
+}
+
+impl ConfigFile {
+    /// Takes one value, if it is there and means something; `complaint` follows the key if `check` gives nothing.
+    pub fn value<'de, T: Deserialize<'de>, U>(
+        &mut self,
+        key: &str,
+        check: impl FnOnce(T) -> Option<U>,
+        complaint: &str,
+    ) -> Option<U> {
+        let taken = match self.table.remove(key)?.try_into::<T>() {
+            Ok(found) => check(found).ok_or_else(|| format!("{key} {complaint}")),
+            Err(e) => Err(format!("{key}: {}", first_line(&e))),
+        };
+        taken.map_err(|what| self.problems.push(bad(&self.path, &what))).ok()
+    }
+}
+
+/// Reads a file; `None` if it is not there. Keys that are not `known` are remarks; `user_keys` are those that at least
+/// the user's own file may have.
+///
+/// # Errors
+/// It cannot be read or is no TOML.
+pub fn read(path: &Path, known: &[&str], user_keys: &[&str], remarks: &mut Vec<Remark>) -> Result<Option<ConfigFile>> {
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_BYTES) {
+        return Err(bad(path, "this is no configuration file"));
+    }
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(e) => return Err(Error::io("read", path)(e)),
+    };
+    let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(path, &first_line(&e)))?;
+    let unknown: Vec<String> = table.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
+    for key in unknown {
+        table.remove(&key);
+        remarks.push(Remark { file: path.to_path_buf(), text: about_unknown(&key, known, user_keys) });
+    }
+    Ok(Some(ConfigFile { path: path.to_path_buf(), table, problems: Vec::new() }))
+}
+
+fn about_unknown(key: &str, known: &[&str], user_keys: &[&str]) -> String {
+    if user_keys.contains(&key) {
+        return format!("'{key}' may only stand in the user's own configuration; passed over");
+    }
+    let nearest = known.iter().min_by_key(|known| distance(key, known)).copied().unwrap_or_default();
+    format!("unknown key '{}'; did you mean '{nearest}'?", crate::model::text::escape(key))
+}
+
+fn first_line(e: &toml::de::Error) -> String {
+    e.message().lines().next().unwrap_or_default().to_owned()
+}
+
+fn bad(file: &Path, what: &str) -> Error {
+    Error::BadConfig { file: file.to_path_buf(), what: what.to_owned() }
+}
+
+/// A number, or a number with its unit.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Amount {
+    Number(u64),
+    Text(String),
+}
+
+impl Amount {
+    pub fn milliseconds(&self) -> Option<i64> {
+        match self {
+            Self::Number(seconds) => i64::try_from(*seconds).ok()?.checked_mul(1000),
+            Self::Text(text) => parse_span(text),
+        }
+    }
+
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::Number(bytes) => Some(*bytes),
+            Self::Text(text) => parse_size(text),
+        }
+    }
+}
+
+/// `4096`, `64 KiB`, `10MB`, `1 GiB`: a number of bytes.
+pub fn parse_size(text: &str) -> Option<u64> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number: u64 = text[..digits].parse().ok()?;
+    let factor: u64 = match text[digits..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(left != right);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

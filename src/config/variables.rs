@@ -1,0 +1,35 @@
+//! Every environment variable that is read, by this program or by a library that it uses, and what for.
+
+/// A variable by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: &'static str,
+    pub purpose: &'static str,
+    /// Whether its value is nobody else's business: then only its presence is shown.
+    pub is_private: bool,
+}
+
+pub const VARIABLES: [Variable; 14] = [
+    public("CHECKPOINT_HOME", "the base, under which all stores lie"),
+    public("CLAUDE_CONFIG_DIR", "the base, if CHECKPOINT_HOME is not set"),
+    public("CHECKPOINT_SOURCE", "the source of a checkpoint, unless --source names one"),
+    public("CHECKPOINT_DISABLE", "1 makes create do nothing"),
+    private("CLAUDE_CODE_SESSION_ID", "the session, unless --session names one"),
+    public("CHECKPOINT_NOW", "fixes the clock, for tests"),
+    public("HOME", "the home directory; ~/.claude is the base by default"),
+    public("USERPROFILE", "the home directory, where HOME is not set"),
+    public("XDG_CONFIG_HOME", "where configuration files are kept, on Linux"),
+    public("PWD", "the current directory as the shell names it"),
+    public("NO_COLOR", "switches colours off"),
+    public("COLUMNS", "the width of the help, at most 80"),
+    public("TZ", "the time zone of times for people"),
+    public("COMPLETE", "the shell that asks for completions; set by their script alone"),
+];
+
+const fn public(name: &'static str, purpose: &'static str) -> Variable {
+    Variable { name, purpose, is_private: false }
+}
+
+const fn private(name: &'static str, purpose: &'static str) -> Variable {
+    Variable { name, purpose, is_private: true }
+}

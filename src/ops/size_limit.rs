@@ -1,0 +1,76 @@
+//! `max_store_size`: which checkpoints go until the store fits, and giving back their room.
+
+use crate::error::Result;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::object_id::ObjectId;
+use crate::model::retention::{self, SizePlan};
+use crate::ops::record::{Evicted, drop_planned};
+use crate::ops::session::{Pending, Session};
+use crate::ops::warning::Warning;
+use crate::store::repack::RepackOutcome;
+use crate::store::usage::bytes_below;
+use crate::store::weight::Scale;
+use crate::store::{ObjectIds, Store, mark};
+
+/// Dead bytes among the live ones for which a sweep is worth its while: one in so many.
+const WORTH_A_SWEEP: u64 = 8;
+
+/// What would go. It reads every tree of what stays.
+pub fn plan(
+    store: &Store,
+    checkpoints: &[Checkpoint],
+    pending: Option<&Pending>,
+    limit_bytes: u64,
+) -> Result<SizePlan> {
+    let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
+    let mut scale = Scale::new(store)?;
+    let fixed_bytes = scale.fixed(checkpoints)?;
+    retention::plan_size(checkpoints, &needed, limit_bytes, fixed_bytes, &mut |c| scale.more_for(c))
+}
+
+/// Drops what has to go, if the store is over its limit at all; their objects go with the next sweep.
+pub fn evict_to_fit(session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Evicted>> {
+    let store = session.locked.store();
+    if bytes_below(store.dir()) <= limit_bytes {
+        return Ok(Vec::new());
+    }
+    let plan = plan(store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
+    drop_planned(&mut session.locked, &plan.evict)
+}
+
+/// Sweeps; as tightly as it takes where a limit is to be met.
+pub fn sweep_to_fit(session: &Session<'_>, limit_bytes: Option<u64>) -> Result<RepackOutcome> {
+    let store = session.locked.store();
+    let live = mark::live(store, &ObjectIds::new())?;
+    let swept = session.locked.sweep(&live)?;
+    if limit_bytes.is_none_or(|limit| bytes_below(store.dir()) <= limit) {
+        return Ok(swept);
+    }
+    let tight = session.locked.sweep_tightly(&live)?;
+    Ok(RepackOutcome { packs_before: swept.packs_before, ..tight })
+}
+
+/// Said where the limit is not met: all that is left is protected.
+pub fn warning(store: &Store, limit_bytes: Option<u64>) -> Option<Warning> {
+    let needed_bytes = bytes_below(store.dir());
+    let limit_bytes = limit_bytes.filter(|limit| needed_bytes > *limit)?;
+    Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes })
+}
+
+/// After a `create`: nothing is done unless the packs alone are over the limit.
+pub fn keep_to_limit(session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Warning>> {
+    let store = session.locked.store();
+    store.objects().refresh()?;
+    let packed: u64 = store.objects().packs().iter().map(|pack| pack.size_bytes).sum();
+    if packed <= limit_bytes {
+        return Ok(Vec::new());
+    }
+    let plan = plan(store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
+    let evicted = drop_planned(&mut session.locked, &plan.evict)?;
+    if !evicted.is_empty() || packed > plan.needed_bytes + plan.needed_bytes / WORTH_A_SWEEP {
+        sweep_to_fit(session, Some(limit_bytes))?;
+    }
+    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
+    let told = (!ids.is_empty()).then_some(Warning::EvictedForSize { ids });
+    Ok(told.into_iter().chain(warning(store, Some(limit_bytes))).collect())
+}

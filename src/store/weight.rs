@@ -1,0 +1,71 @@
+//! What checkpoints take on disk: compressed bytes by the indexes, each object counted once.
+
+use std::collections::HashMap;
+
+use crate::error::Result;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::object_id::ObjectId;
+use crate::store::loose_files;
+use crate::store::usage::bytes_below;
+use crate::store::{ObjectIds, Store, mark, refs};
+
+/// Bytes of one object in an index: id, checksum, offset.
+const INDEX_ENTRY_BYTES: u64 = 28;
+/// Bytes of a pack and its index beside their entries.
+const EMPTY_PACK_BYTES: u64 = 1104;
+
+/// Adds up checkpoints one after the other.
+pub struct Scale<'s> {
+    store: &'s Store,
+    sizes: HashMap<ObjectId, u64>,
+    counted: ObjectIds,
+}
+
+impl<'s> Scale<'s> {
+    /// # Errors
+    /// A directory of the store cannot be listed. An index that cannot be read weighs nothing.
+    pub fn new(store: &'s Store) -> Result<Self> {
+        let mut sizes = HashMap::new();
+        for pack in store.objects().pack_list() {
+            let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) else { continue };
+            let end = reader.entries_end();
+            for entry in index.entries() {
+                let bytes = index.end_of(entry.offset, end).saturating_sub(entry.offset) + INDEX_ENTRY_BYTES;
+                sizes.entry(entry.id).or_insert(bytes);
+            }
+        }
+        let dir = store.objects().objects_dir();
+        for id in loose_files::list(dir)? {
+            let bytes = loose_files::path_of(dir, &id).symlink_metadata().map_or(0, |found| found.len());
+            sizes.entry(id).or_insert(bytes);
+        }
+        Ok(Self { store, sizes, counted: ObjectIds::new() })
+    }
+
+    /// What is there whatever checkpoints go: files beside the objects, and what refs of others name.
+    ///
+    /// # Errors
+    /// A ref or an object cannot be read.
+    pub fn fixed(&mut self, checkpoints: &[Checkpoint]) -> Result<u64> {
+        let ours: ObjectIds = checkpoints.iter().map(|c| c.id).collect();
+        let others = refs::roots(self.store.layout(), &ours)?;
+        let others = others.into_iter().filter(|id| !ours.contains(id)).collect();
+        let beside = bytes_below(self.store.dir()).saturating_sub(bytes_below(&self.store.layout().objects()));
+        Ok(beside + EMPTY_PACK_BYTES + self.add(others)?)
+    }
+
+    /// What a checkpoint needs beyond all that was weighed before.
+    ///
+    /// # Errors
+    /// An object of it cannot be read.
+    pub fn more_for(&mut self, checkpoint: &Checkpoint) -> Result<u64> {
+        self.add([checkpoint.id].into_iter().chain(checkpoint.meta).collect())
+    }
+
+    fn add(&mut self, roots: Vec<ObjectId>) -> Result<u64> {
+        let mut bytes = 0;
+        let sizes = &self.sizes;
+        mark::reach(self.store, roots, &mut self.counted, &mut |id| bytes += sizes.get(&id).copied().unwrap_or(0))?;
+        Ok(bytes)
+    }
+}

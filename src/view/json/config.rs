@@ -1,0 +1,52 @@
+//! `config` for programs.
+
+use serde_json::{Value as Json, json};
+
+use crate::ops::config::{ConfigOutcome, Origin, Setting, Value};
+use crate::view::json::parts::{envelope, failure_with};
+use crate::view::origin;
+
+/// With a problem in a file the document is a failure that has all the data too.
+pub fn config(outcome: &ConfigOutcome, exit: u8) -> String {
+    let shown = |path: &std::path::Path| path.display().to_string();
+    let variables: Vec<Json> = outcome
+        .variables
+        .iter()
+        .map(|(variable, value)| json!({"name": variable.name, "value": value, "set": value.is_some()}))
+        .collect();
+    let files: Vec<Json> =
+        outcome.files.iter().map(|file| json!({"path": shown(&file.path), "found": file.found})).collect();
+    let data = json!({
+        "settings": outcome.settings.iter().map(setting).collect::<Vec<_>>(),
+        "root": shown(&outcome.root),
+        "base": outcome.base.as_ref().map(|(base, _)| shown(base)),
+        "base_origin": outcome.base.as_ref().map(|(_, from)| told(from)),
+        "store": outcome.store.as_deref().map(shown),
+        "files": files,
+        "environment": variables,
+        "problems": outcome.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    match outcome.problems.first() {
+        Some(problem) => failure_with("config", exit, problem, &data, &outcome.warnings),
+        None => envelope("config", exit, &data, &outcome.warnings),
+    }
+}
+
+fn setting(setting: &Setting) -> Json {
+    let (value, unit) = match &setting.value {
+        Value::Off => (Json::Null, None),
+        Value::Number(number) => (json!(number), None),
+        Value::Milliseconds(ms) => (json!(ms), Some("ms")),
+        Value::Seconds(seconds) => (json!(seconds), Some("s")),
+        Value::Bytes(bytes) => (json!(bytes), Some("bytes")),
+        Value::Switch(on) => (json!(on), None),
+        Value::Text(text) => (json!(text), None),
+        Value::List(list) => (json!(list), None),
+    };
+    let origins: Vec<Json> = setting.origins.iter().map(told).collect();
+    json!({"name": setting.name, "value": value, "unit": unit, "origins": origins})
+}
+
+fn told(from: &Origin) -> Json {
+    json!({"from": origin::word(from), "place": origin::place(from)})
+}
