@@ -22,6 +22,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::AmbiguousCheckpoint { .. }
         | Error::NoSuchPath { .. }
         | Error::NoStore { .. }
+        | Error::StoreGone { .. }
         | Error::NothingToTakeBack { .. }
         | Error::RootMissing { .. } => NO_SUCH,
         Error::AmbiguousStore { .. }
@@ -32,7 +33,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::DotGitPath { .. }
         | Error::RestorePending { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
-        Error::Damaged { .. } | Error::StoreTooNew { .. } => DAMAGED,
+        Error::Damaged { .. } | Error::StoreUnusable { .. } | Error::StoreTooNew { .. } => DAMAGED,
         Error::Busy { .. } => BUSY,
         Error::BadConfig { .. }
         | Error::NoBase

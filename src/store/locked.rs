@@ -11,6 +11,7 @@ use crate::store::commit_codec;
 use crate::store::description;
 use crate::store::directories;
 use crate::store::durable;
+use crate::store::guard;
 use crate::store::hash::ObjectKind;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, Journal, JournalState};
@@ -38,9 +39,14 @@ impl<'s> LockedStore<'s> {
     pub(super) fn acquire(store: &'s Store, wait: Duration, holder: &str) -> Result<Self> {
         let layout = store.layout();
         refuse_newer(layout)?;
-        directories::create_private(&layout.own())?;
-        let lock = lock::acquire(&layout.lock(), wait, holder)?;
+        directories::create_private_in(layout.dir(), &layout.own()).map_err(|cause| gone(layout, cause))?;
+        let lock = lock::acquire(&layout.lock(), wait, holder).map_err(|cause| gone(layout, cause))?;
+        // While we waited the store may have been replaced.
+        guard::check(layout)?;
         refuse_newer(layout)?;
+        if lock.had_to_wait {
+            store.objects().refresh()?;
+        }
         skeleton::heal(layout)?;
         refs::unpack(layout)?;
         let mut inventory = Inventory::read(layout, store.objects())?;
@@ -208,6 +214,16 @@ impl<'s> LockedStore<'s> {
 
     pub fn remove_journal(&self) -> Result<()> {
         journal::remove(self.store.layout())
+    }
+}
+
+/// A store that is not there any more was there when we opened it.
+fn gone(layout: &Layout, cause: Error) -> Error {
+    match cause {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Error::StoreGone { store: layout.dir().to_path_buf() }
+        }
+        other => other,
     }
 }
 

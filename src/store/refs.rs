@@ -13,6 +13,7 @@ use crate::store::ObjectIds;
 use crate::store::directories;
 use crate::store::durable;
 use crate::store::layout::Layout;
+use crate::store::plain_file;
 
 /// Families of refs whose last component is the id of a checkpoint's commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
 
 /// The commit that `main` names, if it names one.
 pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
-    let loose = read_file(&main_path(layout))?;
+    let loose = read_file(&layout.main())?;
     if let Some(Value::Id(id)) = loose {
         return Ok(Some(id));
     }
@@ -81,7 +82,7 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
 }
 
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
-    durable::replace_through(&layout.own(), &main_path(layout), format!("{commit}\n").as_bytes())
+    durable::replace_through(&layout.own(), &layout.main(), format!("{commit}\n").as_bytes())
 }
 
 /// Removes one ref; one that is gone already is no error. Packed refs must have been unpacked before.
@@ -174,14 +175,11 @@ fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
     layout.refs().join(family.folder()).join(name.to_hex())
 }
 
-fn main_path(layout: &Layout) -> PathBuf {
-    layout.refs().join("heads").join("main")
-}
-
 fn read_file(path: &Path) -> Result<Option<Value>> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match plain_file::read(path) {
         Ok(bytes) => bytes,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Some(Value::Torn)),
         Err(e) => return Err(Error::io("read", path)(e)),
     };
     let id = std::str::from_utf8(&bytes).ok().and_then(|text| ObjectId::from_hex(text.trim_end()));
