@@ -6,11 +6,10 @@ use crate::error::Result;
 use crate::ops::context::{Context, projects, subdirectories};
 use crate::store::description::Description;
 use crate::store::layout::Layout;
+pub use crate::store::swap::KEPT_MARK;
 
 /// Hex digits of the name of a store directory.
 const NAME_DIGITS: usize = 16;
-/// What stands between the name of a store and the time in the name of a damaged copy.
-pub const KEPT_MARK: &str = ".corrupt-";
 
 /// One store, as far as its description tells.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -193,15 +193,15 @@ impl Objects {
     /// # Errors
     /// As [`Self::read`], but the content is not looked at.
     pub fn size(&self, id: &ObjectId) -> ObjectResult<u64> {
-        self.twice(|| self.kind_and_size(id)).map(|(_, size)| size)
+        self.kind_and_size_of(id).map(|(_, size)| size)
     }
 
-    /// The kind from the header alone; `None` for a tag.
+    /// The kind, which is `None` for a tag, and the bytes of the content, from the header alone.
     ///
     /// # Errors
     /// As [`Self::size`].
-    pub fn kind(&self, id: &ObjectId) -> ObjectResult<Option<ObjectKind>> {
-        self.twice(|| self.kind_and_size(id)).map(|(kind, _)| kind)
+    pub fn kind_and_size_of(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
+        self.twice(|| self.kind_and_size(id))
     }
 
     fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {

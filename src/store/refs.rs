@@ -85,6 +85,13 @@ pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     durable::replace_through(&layout.own(), &layout.main(), format!("{commit}\n").as_bytes())
 }
 
+/// Writes a ref that is none of ours, by its full name, which is below `refs/` and has only plain components.
+pub fn write_named(layout: &Layout, name: &str, value: ObjectId) -> Result<()> {
+    let path = layout.dir().join(name);
+    directories::create_private(path.parent().unwrap_or(layout.dir()))?;
+    durable::replace_through(&layout.own(), &path, format!("{value}\n").as_bytes())
+}
+
 /// Removes one ref; one that is gone already is no error. Packed refs must have been unpacked before.
 pub fn remove(layout: &Layout, family: Family, name: ObjectId) -> Result<()> {
     let path = path(layout, family, name);
@@ -150,6 +157,26 @@ pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     Ok(roots)
 }
 
+/// Files under `refs/` that name nothing, and whose name does not tell either what they should.
+///
+/// # Errors
+/// A directory cannot be listed.
+pub fn unreadable(layout: &Layout) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![layout.refs()];
+    while let Some(folder) = folders.pop() {
+        for entry in list(&folder)? {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                _ if root_of(&path).is_err() => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn root_of(path: &Path) -> Result<Option<ObjectId>> {
     let by_name = || path.file_name().and_then(|name| ObjectId::from_hex(name.to_str()?));
     match read_file(path)? {
@@ -171,7 +198,8 @@ fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
     }
 }
 
-fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
+/// The file of one ref.
+pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
     layout.refs().join(family.folder()).join(name.to_hex())
 }
 
@@ -187,9 +215,9 @@ fn read_file(path: &Path) -> Result<Option<Value>> {
 }
 
 /// `packed-refs` by name. Lines that make no sense are passed over, each alone.
-fn packed(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
+pub fn packed(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
     let path = layout.packed_refs();
-    let bytes = match std::fs::read(&path) {
+    let bytes = match plain_file::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(e) => return Err(Error::io("read", &path)(e)),
