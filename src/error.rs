@@ -192,7 +192,8 @@ impl Error {
             }
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
             Self::Damaged { .. } => {
-                "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended".into()
+                "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
+                    .into()
             }
             Self::StoreTooNew { .. } => "use the newer program that wrote it".into(),
             Self::Busy { .. } => "try again, or wait longer with --lock-timeout".into(),

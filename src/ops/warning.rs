@@ -38,6 +38,15 @@ pub enum Warning {
         id: ObjectId,
     },
     ManifestRebuilt,
+    IndexesRebuilt {
+        count: usize,
+    },
+    /// The store could not be used at all and was replaced by what could be read of it.
+    StoreReinitialized {
+        whole: usize,
+        known: usize,
+        kept_as: PathBuf,
+    },
     DamagedCheckpoint {
         id: ObjectId,
         why: String,
@@ -90,6 +99,8 @@ impl Warning {
             Self::RefRestored { .. } => "ref_restored",
             Self::RefLost { .. } => "ref_lost",
             Self::ManifestRebuilt => "manifest_rebuilt",
+            Self::IndexesRebuilt { .. } => "indexes_rebuilt",
+            Self::StoreReinitialized { .. } => "store_reinitialized",
             Self::DamagedCheckpoint { .. } => "damaged_checkpoint",
             Self::RestorePending { .. } => "restore_pending",
             Self::JournalUnreadable => "journal_unreadable",
@@ -135,6 +146,21 @@ impl fmt::Display for Warning {
             }
             Self::RefRestored { id } => write!(f, "checkpoint {} had lost its ref and has it back", id.short()),
             Self::ManifestRebuilt => f.write_str("the manifest was damaged or gone and was written anew"),
+            Self::IndexesRebuilt { count } => {
+                write!(f, "the index of {count} packs was damaged or gone and was made anew")
+            }
+            Self::StoreReinitialized { whole: 0, kept_as, .. } => write!(
+                f,
+                "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost. \
+                 The damaged one is kept as {}",
+                kept_as.display()
+            ),
+            Self::StoreReinitialized { whole, known, kept_as } => write!(
+                f,
+                "the store was damaged and was made anew: {whole} of {known} checkpoints kept; \
+                 the damaged one is kept as {}",
+                kept_as.display()
+            ),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
             Self::RestorePending { target, safety } => write!(
                 f,

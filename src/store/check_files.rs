@@ -79,7 +79,11 @@ fn check_refs(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Re
             if value != Value::Id(id) {
                 // The name says what the file should.
                 let path = refs::path(layout, family, id);
-                report.derived.push(finding(layout, &path, "it does not name the commit after which it is called".into()));
+                report.derived.push(finding(
+                    layout,
+                    &path,
+                    "it does not name the commit after which it is called".into(),
+                ));
             }
         }
     }

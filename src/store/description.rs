@@ -49,7 +49,14 @@ impl Description {
         let path = layout.description();
         match plain_file::read_text(&path) {
             Ok(text) => Ok(parse(&text)),
-            Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory | std::io::ErrorKind::InvalidData) => Ok(None),
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory | std::io::ErrorKind::InvalidData
+                ) =>
+            {
+                Ok(None)
+            }
             Err(e) => Err(Error::io("read", &path)(e)),
         }
     }

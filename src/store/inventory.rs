@@ -21,6 +21,8 @@ pub struct Inventory {
     pub damaged: Vec<DamagedCheckpoint>,
     /// Among the checkpoints: those that only a row of the manifest still names.
     pub without_ref: Vec<ObjectId>,
+    /// The largest format number among the commits that the refs name.
+    pub newest_format: u32,
 }
 
 impl Inventory {
@@ -28,8 +30,9 @@ impl Inventory {
         let pins = refs::read_family(layout, Family::Pins)?;
         let mut inventory = Self::default();
         for id in refs::read_family(layout, Family::Checkpoints)?.into_keys() {
-            match read_checkpoint(objects, id) {
-                Ok(checkpoint) => {
+            match read_with_format(objects, id) {
+                Ok((checkpoint, format)) => {
+                    inventory.newest_format = inventory.newest_format.max(format);
                     inventory.checkpoints.push(Checkpoint { pinned: pins.contains_key(&id), ..checkpoint });
                 }
                 Err(why) => inventory.damaged.push(DamagedCheckpoint { id, why }),
@@ -98,13 +101,18 @@ impl Inventory {
 
 /// Reads one commit as a checkpoint, or says why it is none.
 pub fn read_checkpoint(objects: &Objects, id: ObjectId) -> std::result::Result<Checkpoint, String> {
+    read_with_format(objects, id).map(|(checkpoint, _)| checkpoint)
+}
+
+fn read_with_format(objects: &Objects, id: ObjectId) -> std::result::Result<(Checkpoint, u32), String> {
     let (kind, bytes) = objects.read(&id).map_err(|e: ObjectError| e.to_string())?;
     if kind != ObjectKind::Commit {
         return Err(format!("{} is no commit", id.short()));
     }
     let commit = commit_codec::parse(&bytes)?;
     let (record, meta) = message::parse(&commit.message)?;
-    Ok(Checkpoint { id, tree: commit.tree, meta, record, pinned: false })
+    let checkpoint = Checkpoint { id, tree: commit.tree, meta, record, pinned: false };
+    Ok((checkpoint, message::format_of(&commit.message).unwrap_or_default()))
 }
 
 /// A failure to read an object that a checkpoint needs, told apart from its eviction.

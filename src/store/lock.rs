@@ -166,7 +166,9 @@ mod tests {
             std::thread::sleep(Duration::from_millis(50));
             durable::rename(&store, &dir.path().join("gone")).unwrap();
             drop(held);
-            assert!(matches!(waiting.join().unwrap(), Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound));
+            assert!(
+                matches!(waiting.join().unwrap(), Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound)
+            );
         });
     }
 }

@@ -96,6 +96,12 @@ impl Objects {
                 self.replace_listing(Listing { packs, loose_fan_out: before.loose_fan_out });
             }
         }
+        drop(looked);
+        self.has_rescued()
+    }
+
+    /// Whether damaged packs were found and made readable.
+    pub fn has_rescued(&self) -> bool {
         self.snapshot().packs.iter().any(|pack| pack.rescued().is_some())
     }
 

@@ -52,11 +52,7 @@ pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), 
 ///
 /// # Errors
 /// A part of the chain is damaged, or its base is not in this pack.
-pub fn resolve(
-    reader: &PackReader,
-    offset: u64,
-    places: &Places<'_>,
-) -> Result<(ObjectKind, Vec<u8>), ReadError> {
+pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>) -> Result<(ObjectKind, Vec<u8>), ReadError> {
     let mut deltas = Vec::new();
     let mut at = offset;
     let (kind, mut content) = loop {

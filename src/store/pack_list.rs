@@ -239,8 +239,10 @@ pub fn list(pack_dir: &Path, before: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
         let known = before.iter().find(|old| old.stamp == pack.stamp);
         packs.push(known.map_or_else(|| Arc::new(pack), Arc::clone));
     }
-    let unlisted = |old: &&Arc<Pack>| old.rescued.is_some() && !packs.iter().any(|pack| pack.stamp.name == old.stamp.name);
-    let still_there = |old: &&Arc<Pack>| Pack::stat(pack_dir, &old.stamp.name).is_some_and(|now| now.stamp == old.stamp);
+    let unlisted =
+        |old: &&Arc<Pack>| old.rescued.is_some() && !packs.iter().any(|pack| pack.stamp.name == old.stamp.name);
+    let still_there =
+        |old: &&Arc<Pack>| Pack::stat(pack_dir, &old.stamp.name).is_some_and(|now| now.stamp == old.stamp);
     let kept: Vec<Arc<Pack>> = before.iter().filter(unlisted).filter(still_there).map(Arc::clone).collect();
     packs.extend(kept);
     packs.sort_by(|a, b| b.stamp.mtime_ns.cmp(&a.stamp.mtime_ns).then_with(|| a.stamp.name.cmp(&b.stamp.name)));

@@ -7,6 +7,7 @@ use crate::store::Store;
 use crate::store::durable;
 use crate::store::inventory::{Inventory, read_checkpoint};
 use crate::store::refs::{self, Family, Value};
+use crate::store::rescue;
 use crate::store::sweep;
 use crate::store::trees;
 
@@ -17,12 +18,15 @@ pub struct Recovery {
     pub refs_restored: Vec<ObjectId>,
     /// The manifest could not be read, or had lost rows.
     pub manifest_rebuilt: bool,
+    /// Indexes of packs that were missing or damaged.
+    pub indexes_rebuilt: usize,
 }
 
 /// Runs under the lock.
 pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
     sweep::sweep_temporaries(&store.layout().objects())?;
     sweep_own(store)?;
+    let indexes_rebuilt = mend_indexes(store)?;
     mend_refs(store, inventory)?;
     let before = read_manifest(store)?;
     let lost = match &before {
@@ -30,7 +34,7 @@ pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
         // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
         ManifestState::Unreadable | ManifestState::Missing => store.objects().commits(),
     };
-    let mut recovery = Recovery::default();
+    let mut recovery = Recovery { indexes_rebuilt, ..Recovery::default() };
     for id in lost {
         if restore_ref(store, inventory, id)? {
             recovery.refs_restored.push(id);
@@ -44,6 +48,13 @@ pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
         durable::replace(&store.layout().manifest(), expected.as_bytes())?;
     }
     Ok(recovery)
+}
+
+/// Only where something could not be found or read, or a pack lacks its index: all else would cost every command.
+fn mend_indexes(store: &Store) -> Result<usize> {
+    let objects = store.objects();
+    let noticed = objects.has_rescued() || !rescue::without_index(&store.layout().packs())?.is_empty();
+    Ok(if noticed && objects.look_again() { rescue::write_indexes(objects)?.len() } else { 0 })
 }
 
 /// Temporary files that a killed run left beside the lock.

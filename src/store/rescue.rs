@@ -17,7 +17,8 @@ use crate::store::pack_walk::{self, Walk};
 /// # Errors
 /// The directory cannot be listed.
 pub fn rescue(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
-    let mut packs: Vec<Arc<Pack>> = listed.iter().map(|pack| rescued(pack).map_or(Arc::clone(pack), Arc::new)).collect();
+    let mut packs: Vec<Arc<Pack>> =
+        listed.iter().map(|pack| rescued(pack).map_or(Arc::clone(pack), Arc::new)).collect();
     for name in without_index(pack_dir)? {
         if packs.iter().all(|pack| pack.stamp.name != name) {
             packs.extend(Pack::stat(pack_dir, &name).and_then(|pack| rescued(&pack)).map(Arc::new));

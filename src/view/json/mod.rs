@@ -1,6 +1,7 @@
 //! The data of each command for programs. Inside one schema number fields are only added.
 
 pub mod parts;
+pub mod verify;
 
 use serde_json::{Value, json};
 
