@@ -106,6 +106,15 @@ pub enum Error {
         store: PathBuf,
         why: String,
     },
+    /// Something in the store is of a kind that nobody can work with.
+    StoreUnusable {
+        store: PathBuf,
+        why: String,
+    },
+    /// The store was removed or moved away while we waited for it.
+    StoreGone {
+        store: PathBuf,
+    },
     Io {
         action: &'static str,
         path: PathBuf,
@@ -156,6 +165,8 @@ impl Error {
             Self::BadConfig { .. } => "bad_config",
             Self::NoBase => "no_base",
             Self::HostileStore { .. } => "hostile_store",
+            Self::StoreUnusable { .. } => "store_unusable",
+            Self::StoreGone { .. } => "store_gone",
             Self::Io { .. } => "io",
             Self::Interrupted { .. } => "interrupted",
             Self::Unexpected(_) => "failed",
@@ -192,12 +203,19 @@ impl Error {
             Self::RelinkRefused { .. } => "nothing was changed; 'checkpoint list --all' shows every store".into(),
             Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
-            Self::Damaged { .. } => "'checkpoint list' shows which checkpoints are whole".into(),
+            Self::Damaged { .. } => {
+                "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
+                    .into()
+            }
             Self::StoreTooNew { .. } => "use the newer program that wrote it".into(),
             Self::Busy { .. } => "try again, or wait longer with --lock-timeout".into(),
             Self::BadConfig { .. } => "mend or remove that line".into(),
             Self::NoBase => "set CHECKPOINT_HOME to a directory for the stores".into(),
             Self::HostileStore { .. } => "look at that directory; CHECKPOINT_HOME can name another place".into(),
+            Self::StoreUnusable { .. } => {
+                "'checkpoint verify --repair' keeps all that can be read; so does the next 'checkpoint create'".into()
+            }
+            Self::StoreGone { .. } => "'checkpoint create' makes a new one".into(),
             Self::Io { action, source, .. } => return io_hint(action, source.kind()),
             Self::Declined | Self::Interrupted { .. } | Self::Unexpected(_) => return None,
         })
@@ -264,6 +282,8 @@ impl fmt::Display for Error {
             Self::BadConfig { file, what } => write!(f, "{}: {what}", file.display()),
             Self::NoBase => f.write_str("no place for checkpoints: HOME is not set"),
             Self::HostileStore { store, why } => write!(f, "refusing the store {}: {why}", store.display()),
+            Self::StoreUnusable { store, why } => write!(f, "the store {} is damaged: {why}", store.display()),
+            Self::StoreGone { store } => write!(f, "the store {} was removed meanwhile", store.display()),
             Self::Io { action, path, source } => write!(f, "cannot {action} {}: {source}", path.display()),
             Self::Interrupted { signal } => write!(f, "interrupted by signal {signal}"),
             Self::Unexpected(cause) => write!(f, "{cause:#}"),

@@ -22,6 +22,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::AmbiguousCheckpoint { .. }
         | Error::NoSuchPath { .. }
         | Error::NoStore { .. }
+        | Error::StoreGone { .. }
         | Error::NothingToTakeBack { .. }
         | Error::RootMissing { .. } => NO_SUCH,
         Error::AmbiguousStore { .. }
@@ -34,7 +35,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::Pinned { .. }
         | Error::RelinkRefused { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
-        Error::Damaged { .. } | Error::StoreTooNew { .. } => DAMAGED,
+        Error::Damaged { .. } | Error::StoreUnusable { .. } | Error::StoreTooNew { .. } => DAMAGED,
         Error::Busy { .. } => BUSY,
         Error::BadConfig { .. }
         | Error::NoBase

@@ -69,6 +69,11 @@ pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), String> {
     Ok((record, meta))
 }
 
+/// The format that a message declares, however little else of it is understood.
+pub fn format_of(message: &str) -> Option<u32> {
+    Trailers::of(message).number(FIRST_TRAILER).ok()
+}
+
 fn operation(trailers: &Trailers) -> Result<Option<Operation>, String> {
     let Ok(word) = trailers.value("Operation") else { return Ok(None) };
     let verb = Verb::from_word(word).ok_or("trailer Operation is unknown")?;

@@ -16,6 +16,11 @@ pub fn rfc3339(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
+/// `20260324T124530Z`: the form of file names.
+pub fn compact_utc(time_ms: i64) -> String {
+    utc(time_ms).format("%Y%m%dT%H%M%SZ").to_string()
+}
+
 /// `2026-03-24 12:45` in the zone of the machine: the form of terminals.
 pub fn local_minutes(time_ms: i64) -> String {
     utc(time_ms).with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()

@@ -9,12 +9,14 @@ use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::left_out::LeftOut;
 use crate::ops::moved::{self, Moved};
 use crate::ops::record::{Evicted, meta_bytes, meta_id, regular_record, settle};
+use crate::ops::repair::salvage_unusable;
 use crate::ops::session::{self, Session};
 use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::Description;
 use crate::store::locked::NewCheckpoint;
+use crate::store::salvage::Salvaged;
 use crate::store::trees;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -83,8 +85,31 @@ pub fn create(
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
-    let store = open_store(context, options.force)?;
+    let made = |tell: &mut dyn FnMut(&CreateOutcome)| {
+        make(context, options, reason.clone(), source.clone(), tell, out_of_time)
+    };
+    match made(tell) {
+        // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.
+        Err(Error::StoreGone { .. }) => made(tell),
+        other => other,
+    }
+}
+
+fn make(
+    context: &Context,
+    options: &CreateOptions,
+    reason: String,
+    source: String,
+    tell: &mut dyn FnMut(&CreateOutcome),
+    out_of_time: &dyn Fn() -> bool,
+) -> Result<Vec<Warning>> {
+    let (store, salvaged) = open_usable(context, options.force)?;
     let mut session = session::begin(context, &store)?;
+    session.warnings.extend(salvaged.map(|salvaged| Warning::StoreReinitialized {
+        whole: salvaged.whole,
+        known: salvaged.whole + salvaged.lost.len(),
+        kept_as: salvaged.kept_as,
+    }));
     let outcome = create_locked(context, &store, &mut session, options, reason, source)?;
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
@@ -170,11 +195,28 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
     }
 }
 
+/// A store that nobody can work with is replaced by what can be read of it: a checkpoint now is worth more than a repair
+/// that somebody has to ask for.
+fn open_usable(context: &Context, force: bool) -> Result<(Store, Option<Salvaged>)> {
+    match open_store(context, force) {
+        Err(Error::StoreUnusable { .. }) => {
+            let _shield = context.interrupt.shield();
+            let salvaged = salvage_unusable(context, &context.store_dir()?)?;
+            Ok((open_store(context, force)?, salvaged))
+        }
+        opened => Ok((opened?, None)),
+    }
+}
+
+fn describe(context: &Context, forced: bool) -> Description {
+    let identity = context.root.identity().unwrap_or_default();
+    Description::of_root(context.root.path(), context.now_ms, identity, forced)
+}
+
 /// Opens or makes the store, unless the root is no place for checkpoints. `force` is needed once: the store remembers.
 fn open_store(context: &Context, force: bool) -> Result<Store> {
     let root = &context.root;
-    let identity = root.identity().unwrap_or_default();
-    let describe = |forced| Description::of_root(root.path(), context.now_ms, identity, forced);
+    let describe = |forced| describe(context, forced);
     let dir = context.store_dir()?;
     let Some(why) = root.danger(&context.base, context.environment.home.as_deref()) else {
         return Store::open_or_create(dir, &describe(false));

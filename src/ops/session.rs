@@ -64,6 +64,9 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     if locked.recovery().manifest_rebuilt {
         warnings.push(Warning::ManifestRebuilt);
     }
+    if locked.recovery().indexes_rebuilt > 0 {
+        warnings.push(Warning::IndexesRebuilt { count: locked.recovery().indexes_rebuilt });
+    }
     warnings.extend(locked.inventory().damaged.iter().map(Warning::from));
     let journal = locked.journal()?;
     if let JournalState::Open(journal) = &journal

@@ -8,12 +8,11 @@ use crate::ops::context::{Context, projects, subdirectories};
 use crate::store::Store;
 use crate::store::description::{Description, FORMAT, format_of};
 use crate::store::layout::Layout;
+pub use crate::store::swap::KEPT_MARK;
 use crate::store::usage::bytes_below;
 
 /// Hex digits of the name of a store directory.
 const NAME_DIGITS: usize = 16;
-/// What stands between the name of a store and the time in the name of a damaged copy.
-pub const KEPT_MARK: &str = ".corrupt-";
 
 /// One store, as far as it can be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -47,6 +47,15 @@ pub enum Warning {
     Unadopted {
         count: usize,
     },
+    IndexesRebuilt {
+        count: usize,
+    },
+    /// The store could not be used at all and was replaced by what could be read of it.
+    StoreReinitialized {
+        whole: usize,
+        known: usize,
+        kept_as: PathBuf,
+    },
     DamagedCheckpoint {
         id: ObjectId,
         why: String,
@@ -115,6 +124,8 @@ impl Warning {
             Self::ManifestRebuilt => "manifest_rebuilt",
             Self::Adopted { .. } => "adopted",
             Self::Unadopted { .. } => "not_adopted_yet",
+            Self::IndexesRebuilt { .. } => "indexes_rebuilt",
+            Self::StoreReinitialized { .. } => "store_reinitialized",
             Self::DamagedCheckpoint { .. } => "damaged_checkpoint",
             Self::RestorePending { .. } => "restore_pending",
             Self::JournalUnreadable => "journal_unreadable",
@@ -172,6 +183,21 @@ impl fmt::Display for Warning {
             Self::Unadopted { count } => {
                 write!(f, "plain git made {count} {} here; the next create or prune takes over", commits(*count))
             }
+            Self::IndexesRebuilt { count } => {
+                write!(f, "the index of {count} packs was damaged or gone and was made anew")
+            }
+            Self::StoreReinitialized { whole: 0, kept_as, .. } => write!(
+                f,
+                "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost. \
+                 The damaged one is kept as {}",
+                kept_as.display()
+            ),
+            Self::StoreReinitialized { whole, known, kept_as } => write!(
+                f,
+                "the store was damaged and was made anew: {whole} of {known} checkpoints kept; \
+                 the damaged one is kept as {}",
+                kept_as.display()
+            ),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
             Self::RestorePending { target, safety } => write!(
                 f,

@@ -15,11 +15,17 @@ pub struct CommitReader<'o> {
     objects: &'o Objects,
     /// Sequence numbers of commits met so far. One that cannot be read counts as 0.
     places: HashMap<ObjectId, u64>,
+    newest_format: u32,
 }
 
 impl<'o> CommitReader<'o> {
     pub fn new(objects: &'o Objects) -> Self {
-        Self { objects, places: HashMap::new() }
+        Self { objects, places: HashMap::new(), newest_format: 0 }
+    }
+
+    /// The largest format number among the checkpoints of ours that were read.
+    pub fn newest_format(&self) -> u32 {
+        self.newest_format
     }
 
     pub fn objects(&self) -> &'o Objects {
@@ -33,6 +39,7 @@ impl<'o> CommitReader<'o> {
     pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, String> {
         let commit = self.parts(id)?;
         if message::is_ours(&commit.message) {
+            self.newest_format = self.newest_format.max(message::format_of(&commit.message).unwrap_or_default());
             let (record, meta) = message::parse(&commit.message)?;
             return Ok(Checkpoint { id, tree: commit.tree, meta, record, pinned: false, adopted: false });
         }

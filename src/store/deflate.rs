@@ -155,6 +155,25 @@ pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
     Ok(content)
 }
 
+/// Inflates a whole stream of unknown size, after which nothing follows.
+///
+/// # Errors
+/// Says in words what is wrong with it; more than `at_most` bytes are not made.
+pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
+    let mut content = Vec::new();
+    let mut inflater = StreamInflater::new(at_most);
+    let pushed = inflater.push(stream, &mut |piece| {
+        content.extend_from_slice(piece);
+        Ok::<(), ()>(())
+    });
+    match pushed {
+        Err(StreamError::Zlib(why)) => Err(why),
+        _ if !inflater.has_ended() => Err("the compressed stream is cut short".into()),
+        _ if inflater.consumed() != stream.len() as u64 => Err("something follows the compressed stream".into()),
+        _ => Ok(content),
+    }
+}
+
 /// Whether a declared size can be true.
 ///
 /// # Errors
@@ -212,6 +231,15 @@ impl StreamInflater {
             }
         }
         Ok(())
+    }
+
+    /// Compressed bytes taken until now; what was pushed after the end of the stream is not among them.
+    pub fn consumed(&self) -> u64 {
+        self.state.total_in()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// # Errors

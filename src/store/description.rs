@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::text::{percent_decode, percent_encode};
 use crate::store::durable;
 use crate::store::layout::Layout;
+use crate::store::plain_file;
 
 /// The newest format of a store that this program writes.
 pub const FORMAT: u32 = 1;
@@ -46,9 +47,16 @@ impl Description {
     /// Only a failure of the system other than that the file is missing.
     pub fn read(layout: &Layout) -> Result<Option<Self>> {
         let path = layout.description();
-        match std::fs::read_to_string(&path) {
+        match plain_file::read_text(&path) {
             Ok(text) => Ok(parse(&text)),
-            Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::InvalidData) => Ok(None),
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory | std::io::ErrorKind::InvalidData
+                ) =>
+            {
+                Ok(None)
+            }
             Err(e) => Err(Error::io("read", &path)(e)),
         }
     }
@@ -60,7 +68,7 @@ impl Description {
 
 /// The format that a description names, however little else of it is understood.
 pub fn format_of(layout: &Layout) -> Option<u32> {
-    let text = std::fs::read_to_string(layout.description()).ok()?;
+    let text = plain_file::read_text(&layout.description()).ok()?;
     text.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
 }
 

@@ -23,6 +23,18 @@ pub fn create_private(path: &Path) -> Result<()> {
     }
 }
 
+/// Makes one directory in another, which must be there.
+///
+/// # Errors
+/// `NotFound` if the other one is gone.
+pub fn create_private_in(above: &Path, path: &Path) -> Result<()> {
+    match create_one(path) {
+        Ok(()) => make_private(path),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(e) => Err(Error::io("create", if e.kind() == ErrorKind::NotFound { above } else { path })(e)),
+    }
+}
+
 fn create_one(path: &Path) -> std::io::Result<()> {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes to set"))]
     let mut builder = DirBuilder::new();

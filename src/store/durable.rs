@@ -77,6 +77,43 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(Error::io("rename into place", to))
 }
 
+/// Exchanges two names in one step, whatever they stand for; `false` where the system cannot do that.
+///
+/// # Errors
+/// It could, but failed; both names are as before.
+#[cfg(target_os = "linux")]
+pub fn exchange(one: &Path, other: &Path) -> Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOSYS | Errno::INVAL | Errno::PERM | Errno::OPNOTSUPP) => Ok(false),
+        Err(cause) => Err(Error::io("exchange", other)(cause.into())),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
+pub fn exchange(_one: &Path, _other: &Path) -> Result<bool> {
+    Ok(false)
+}
+
+/// Gives a file that is never written to again a second name, or makes a private copy where there are no links.
+///
+/// # Errors
+/// Neither could be done.
+pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
+    if std::fs::hard_link(from, to).is_ok() {
+        return Ok(());
+    }
+    let directory = parent_of(to);
+    let temporary = TemporaryFile::create(directory, TEMPORARY_PREFIX, "-")?;
+    let mut source = File::open(from).map_err(Error::io("open", from))?;
+    std::io::copy(&mut source, &mut temporary.file()).map_err(Error::io("copy", from))?;
+    temporary.sync()?;
+    temporary.publish(to)
+}
+
 /// Removes a file; one that is not there is no error.
 ///
 /// # Errors

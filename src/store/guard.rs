@@ -1,14 +1,31 @@
-//! Whether a directory is a store, and one that may be used: ours, and without anything planted in it.
+//! Whether a directory is a store, and one that may be used: ours, without anything planted in it, and of plain parts.
 
 use std::fs::Metadata;
-use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::store::layout::Layout;
+use crate::store::plain_file;
+
+/// What would lead git, or us, elsewhere.
+const PLANTED: [&str; 7] = [
+    "commondir",
+    "gitdir",
+    "shallow",
+    "info/grafts",
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+    "refs/replace",
+];
 
 /// Whether anything of a store is there. A half-made one counts: it will be completed.
+///
+/// # Errors
+/// Something other than a directory stands there.
 pub fn is_store(layout: &Layout) -> Result<bool> {
+    if let Some(found) = lstat(layout.dir())?.filter(|found| !found.is_dir()) {
+        return Err(wrong_kind(layout, layout.dir(), &found, "directory"));
+    }
     for path in [layout.own(), layout.head(), layout.refs(), layout.objects()] {
         if lstat(&path)?.is_some() {
             return Ok(true);
@@ -17,32 +34,45 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
     Ok(false)
 }
 
-/// Refuses a store that another user owns or that leads git elsewhere.
+/// Refuses a store that another user owns, that leads elsewhere, or that has something in place of a file or directory
+/// that could not be read or would be waited for. Nothing of it is opened.
 pub fn check(layout: &Layout) -> Result<()> {
     let refuse = |why: String| Error::HostileStore { store: layout.dir().to_path_buf(), why };
-    if !is_own_directory(layout.dir())? {
-        return Ok(());
+    let Some(dir) = lstat(layout.dir())? else { return Ok(()) };
+    if !dir.is_dir() {
+        return Err(wrong_kind(layout, layout.dir(), &dir, "directory"));
     }
-    for inside in layout.directories().iter().skip(1) {
-        if lstat(inside)?.is_some_and(|found| !found.is_dir()) {
-            return Err(refuse(format!("{} is no directory", inside.display())));
-        }
-    }
-    let planted = [
-        "commondir",
-        "gitdir",
-        "shallow",
-        "info/grafts",
-        "objects/info/alternates",
-        "objects/info/http-alternates",
-        "refs/replace",
-    ];
-    for name in planted {
+    check_owner(&dir).map_err(refuse)?;
+    for name in PLANTED {
         if lstat(&layout.dir().join(name))?.is_some() {
             return Err(refuse(format!("{name} was planted in it")));
         }
     }
-    Ok(())
+    let unusable = parts_of_a_wrong_kind(layout)?;
+    match unusable.iter().find(|(_, found, _)| found.is_symlink()).or(unusable.first()) {
+        Some((path, found, wanted)) => Err(wrong_kind(layout, path, found, wanted)),
+        None => Ok(()),
+    }
+}
+
+/// Directories that are none, and files that are no plain ones.
+fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'static str)>> {
+    let mut wrong = Vec::new();
+    for path in layout.directories().into_iter().skip(1) {
+        wrong.extend(lstat(&path)?.filter(|found| !found.is_dir()).map(|found| (path, found, "directory")));
+    }
+    for path in layout.files() {
+        wrong.extend(lstat(&path)?.filter(|found| !found.is_file()).map(|found| (path, found, "plain file")));
+    }
+    Ok(wrong)
+}
+
+/// A link may lead to anybody's file: that is an attack. Anything else is damage.
+fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> Error {
+    let inside = path.strip_prefix(layout.dir()).unwrap_or(path);
+    let named = if inside.as_os_str().is_empty() { "it".to_owned() } else { inside.display().to_string() };
+    let (store, why) = (layout.dir().to_path_buf(), format!("{named} is no {wanted}"));
+    if found.is_symlink() { Error::HostileStore { store, why } } else { Error::StoreUnusable { store, why } }
 }
 
 /// Whether something is there; if so it is a plain directory of this user.
@@ -75,9 +105,5 @@ fn check_owner(_dir: &Metadata) -> std::result::Result<(), String> {
 }
 
 fn lstat(path: &Path) -> Result<Option<Metadata>> {
-    match std::fs::symlink_metadata(path) {
-        Ok(found) => Ok(Some(found)),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(e) => Err(Error::io("look at", path)(e)),
-    }
+    plain_file::lstat(path).map_err(Error::io("look at", path))
 }

@@ -23,6 +23,10 @@ impl ObjectKind {
             Self::Commit => "commit",
         }
     }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Blob, Self::Tree, Self::Commit].into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 /// The content carries the mark of a SHA-1 collision attack, so its id would not be its own.
@@ -45,8 +49,13 @@ pub struct ObjectHasher {
 impl ObjectHasher {
     /// `len` is the length of the whole content in bytes; it is part of what is hashed.
     pub fn new(kind: ObjectKind, len: u64) -> Self {
+        Self::named(kind.name(), len)
+    }
+
+    /// The same by git's word for the kind, which may be one that no checkpoint is made of.
+    pub fn named(kind: &str, len: u64) -> Self {
         let mut hasher = Self { state: checked() };
-        hasher.update(format!("{} {len}\0", kind.name()).as_bytes());
+        hasher.update(format!("{kind} {len}\0").as_bytes());
         hasher
     }
 

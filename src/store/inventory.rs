@@ -23,6 +23,8 @@ pub struct Inventory {
     pub without_ref: Vec<ObjectId>,
     /// Among the checkpoints: those that plain git made and nobody has taken over yet.
     pub unadopted: Vec<ObjectId>,
+    /// The largest format number among the commits that the refs name.
+    pub newest_format: u32,
 }
 
 impl Inventory {
@@ -42,6 +44,7 @@ impl Inventory {
                 Err(why) => inventory.damaged.push(DamagedCheckpoint { id, why }),
             }
         }
+        inventory.newest_format = reader.newest_format();
         inventory.drop_evicted_meanwhile(layout)?;
         inventory.sort();
         Ok(inventory)

@@ -12,7 +12,8 @@
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal
-//!     └── stat-cache  left-out  size-gate           derived, may be lost
+//!     ├── stat-cache  left-out  size-gate           derived, may be lost
+//!     └── salvage                                   only while the store is made from a damaged one
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -147,8 +148,38 @@ impl Layout {
         self.own().join("left-out")
     }
 
+    /// Stands in a store that is being made from a damaged one, until it has taken that one's place.
+    pub fn salvage_mark(&self) -> PathBuf {
+        self.own().join("salvage")
+    }
+
     pub fn size_gate(&self) -> PathBuf {
         self.own().join("size-gate")
+    }
+
+    pub fn main(&self) -> PathBuf {
+        self.refs().join("heads").join("main")
+    }
+
+    /// Every file whose name is known beforehand.
+    pub fn files(&self) -> Vec<PathBuf> {
+        vec![
+            self.head(),
+            self.config(),
+            self.attributes(),
+            self.objects_keeper(),
+            self.packed_refs(),
+            self.main(),
+            self.exclusion_list(),
+            self.manifest(),
+            self.description(),
+            self.lock(),
+            self.journal(),
+            self.stat_cache(),
+            self.left_out(),
+            self.size_gate(),
+            self.salvage_mark(),
+        ]
     }
 
     /// Directories that a store needs, parents first.

@@ -12,6 +12,8 @@ use crate::store::durable;
 #[derive(Debug)]
 pub struct LockGuard {
     _file: File,
+    /// Somebody else had it when it was asked for: what was seen before may have changed.
+    pub had_to_wait: bool,
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -19,28 +21,66 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Waits at most `wait` for the exclusive lock. `holder` is what others are told while we have it.
 ///
+/// Whoever had the lock may have put another store in this place, or none: the lock counts only if the path still leads
+/// to the file that was locked.
+///
 /// # Errors
-/// [`Error::Busy`] with the words of the present holder; failures of the system.
+/// [`Error::Busy`] with the words of the present holder; `NotFound` if the place is gone; failures of the system.
 pub fn acquire(path: &Path, wait: Duration, holder: &str) -> Result<LockGuard> {
-    let mut file = open(path)?;
     let started = Instant::now();
+    let mut had_to_wait = false;
+    loop {
+        let mut file = open(path)?;
+        had_to_wait |= wait_for(&mut file, path, started, wait)?;
+        if is_still_at(&file, path)? {
+            // Who holds it is for people only: nothing depends on these words, so a full disk may lose them.
+            let _ = write_holder(&mut file, holder);
+            return Ok(LockGuard { _file: file, had_to_wait });
+        }
+    }
+}
+
+/// The same for a directory, which cannot tell who holds it: for changes that replace what lies in it as a whole.
+///
+/// # Errors
+/// As [`acquire`]. Where directories cannot be opened there is no such lock, and none is needed to be safe from kills.
+pub fn acquire_directory(path: &Path, wait: Duration) -> Result<Option<LockGuard>> {
+    let Ok(mut file) = File::open(path) else { return Ok(None) };
+    let had_to_wait = wait_for(&mut file, path, Instant::now(), wait)?;
+    Ok(Some(LockGuard { _file: file, had_to_wait }))
+}
+
+/// Whether somebody had to be waited for.
+fn wait_for(file: &mut File, path: &Path, started: Instant, wait: Duration) -> Result<bool> {
     let mut pause = FIRST_PAUSE;
     loop {
         match file.try_lock() {
-            Ok(()) => break,
+            Ok(()) => return Ok(pause > FIRST_PAUSE),
             Err(TryLockError::WouldBlock) if started.elapsed() < wait => {
                 std::thread::sleep(pause.min(wait.saturating_sub(started.elapsed())));
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Busy { holder: read_holder(&mut file), waited: started.elapsed() });
+                return Err(Error::Busy { holder: read_holder(file), waited: started.elapsed() });
             }
             Err(TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),
         }
     }
-    // Who holds it is for people only: nothing depends on these words, so a full disk may lose them.
-    let _ = write_holder(&mut file, holder);
-    Ok(LockGuard { _file: file })
+}
+
+#[cfg(unix)]
+fn is_still_at(file: &File, path: &Path) -> Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let ours = file.metadata().map_err(Error::io("look at", path))?;
+    let there = crate::store::plain_file::lstat(path).map_err(Error::io("look at", path))?;
+    Ok(there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
+}
+
+/// Elsewhere a file that is open can be neither replaced nor moved away.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
+fn is_still_at(_file: &File, _path: &Path) -> Result<bool> {
+    Ok(true)
 }
 
 /// Whether the lock is held by anybody. A lock file that is not there or cannot be asked is held by nobody.
@@ -90,5 +130,45 @@ mod tests {
         }
         drop(held);
         acquire(&path, Duration::ZERO, "other").unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_waited_for_a_file_that_was_replaced_takes_the_lock_that_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, aside) = (dir.path().join("lock"), dir.path().join("aside"));
+        let old = acquire(&path, Duration::ZERO, "old").unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| acquire(&path, Duration::from_millis(500), "late"));
+            std::thread::sleep(Duration::from_millis(50));
+            durable::rename(&path, &aside).unwrap();
+            let new = acquire(&path, Duration::ZERO, "new").unwrap();
+            drop(old);
+            match waiting.join().unwrap() {
+                Err(Error::Busy { holder, .. }) => assert_eq!(holder, "new"),
+                other => panic!("{other:?}"),
+            }
+            drop(new);
+        });
+        acquire(&path, Duration::ZERO, "last").unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_whose_directory_is_gone_is_not_had() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = dir.path().join("store");
+        std::fs::create_dir(&store).unwrap();
+        let path = store.join("lock");
+        let held = acquire(&path, Duration::ZERO, "old").unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| acquire(&path, Duration::from_secs(5), "late"));
+            std::thread::sleep(Duration::from_millis(50));
+            durable::rename(&store, &dir.path().join("gone")).unwrap();
+            drop(held);
+            assert!(
+                matches!(waiting.join().unwrap(), Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound)
+            );
+        });
     }
 }

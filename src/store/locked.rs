@@ -1,5 +1,6 @@
 //! The store while its lock is held: the only type with methods that change anything.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
@@ -7,23 +8,29 @@ use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::manifest;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
+use crate::model::time::compact_utc;
 use crate::store::adopt;
 use crate::store::commit_codec;
+use crate::store::commit_reader::CommitReader;
 use crate::store::description::{self, Description};
 use crate::store::directories;
 use crate::store::durable;
+use crate::store::guard;
 use crate::store::hash::ObjectKind;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, Journal, JournalState};
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::pack_writer::PackWriter;
+use crate::store::plain_file;
 use crate::store::recover::{self, Recovery};
 use crate::store::refs::{self, Family};
 use crate::store::repack::{self, RepackOutcome};
 use crate::store::repack_plan::{self, RepackPlan};
+use crate::store::rescue;
 use crate::store::stat_cache::{self, StatCache};
 use crate::store::survey::{self, Survey};
+use crate::store::swap;
 use crate::store::{ObjectIds, Store, skeleton};
 
 /// Proof that this process alone may change the store.
@@ -39,13 +46,22 @@ impl<'s> LockedStore<'s> {
     pub(super) fn acquire(store: &'s Store, wait: Duration, holder: &str) -> Result<Self> {
         let layout = store.layout();
         refuse_newer(layout)?;
-        directories::create_private(&layout.own())?;
-        let lock = lock::acquire(&layout.lock(), wait, holder)?;
+        directories::create_private_in(layout.dir(), &layout.own()).map_err(|cause| gone(layout, cause))?;
+        let lock = lock::acquire(&layout.lock(), wait, holder).map_err(|cause| gone(layout, cause))?;
+        // While we waited the store may have been replaced.
+        guard::check(layout)?;
         refuse_newer(layout)?;
+        if lock.had_to_wait {
+            store.objects().refresh()?;
+        }
+        swap::settle(layout.dir())?;
+        let mut reader = CommitReader::new(store.objects());
+        let mut inventory = Inventory::read_by(layout, &mut reader)?;
+        refuse_newer_commits(layout, &inventory)?;
         adopt::keep_detached_head(layout)?;
         skeleton::heal(layout)?;
         refs::unpack(layout)?;
-        let (inventory, recovery) = recover::run(store)?;
+        let recovery = recover::run(store, &mut reader, &mut inventory)?;
         Ok(Self { store, lock, inventory, recovery })
     }
 
@@ -214,10 +230,6 @@ impl<'s> LockedStore<'s> {
         Ok(())
     }
 
-    pub fn write_description(&self, description: &Description) -> Result<()> {
-        description.write(self.store.layout())
-    }
-
     fn survey(&self, live: &ObjectIds) -> Result<Survey> {
         self.store.objects().refresh()?;
         survey::survey(self.store.objects(), live)
@@ -242,6 +254,32 @@ impl<'s> LockedStore<'s> {
         Ok(outcome)
     }
 
+    /// Rebuilds the index of every whole pack that lacks a good one. Gives the files written.
+    pub fn mend_indexes(&self) -> Result<Vec<PathBuf>> {
+        self.store.objects().look_again();
+        rescue::write_indexes(self.store.objects())
+    }
+
+    /// Renames what nothing can be made of, so that it is in nobody's way: a journal that cannot be read, and an
+    /// exclusion list that is no text. Gives the new names.
+    pub fn set_unreadable_aside(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
+        let layout = self.store.layout();
+        let mut aside = Vec::new();
+        if self.journal()? == JournalState::Unreadable {
+            aside.push(set_aside(layout, &layout.journal(), "journal", now_ms)?);
+        }
+        let list = layout.exclusion_list();
+        if plain_file::read(&list).is_ok_and(|bytes| bytes.contains(&0)) {
+            aside.push(set_aside(layout, &list, "exclusion-list", now_ms)?);
+        }
+        skeleton::write_exclusion_list(layout)?;
+        Ok(aside)
+    }
+
+    pub fn write_description(&self, description: &Description) -> Result<()> {
+        description.write(self.store.layout())
+    }
+
     pub fn journal(&self) -> Result<JournalState> {
         journal::read(self.store.layout())
     }
@@ -257,6 +295,33 @@ impl<'s> LockedStore<'s> {
 
     pub fn remove_journal(&self) -> Result<()> {
         journal::remove(self.store.layout())
+    }
+}
+
+fn set_aside(layout: &Layout, path: &Path, name: &str, now_ms: i64) -> Result<PathBuf> {
+    let aside = layout.own().join(format!("{name}-damaged-{}", compact_utc(now_ms)));
+    durable::rename(path, &aside)?;
+    durable::sync_directory(&layout.own())?;
+    Ok(aside)
+}
+
+/// A newer program may mean by its commits what this one would destroy.
+fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
+    match inventory.newest_format {
+        found if found > message::FORMAT => {
+            Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: message::FORMAT })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A store that is not there any more was there when we opened it.
+fn gone(layout: &Layout, cause: Error) -> Error {
+    match cause {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Error::StoreGone { store: layout.dir().to_path_buf() }
+        }
+        other => other,
     }
 }
 

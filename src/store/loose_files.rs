@@ -1,9 +1,17 @@
-//! Loose objects as files: which there are and where. It reads none of them.
+//! Loose objects as files: which there are, where, and what one of them holds.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
+use crate::store::deflate;
+use crate::store::hash::{ObjectHasher, ObjectKind};
+use crate::store::plain_file;
+
+/// A loose object of this size is not read into memory: git streams larger files into packs.
+const LARGEST_BYTES: u64 = 2 << 30;
+/// Kind, blank, size, NUL.
+const HEADER_BYTES: usize = 32;
 
 /// Where the loose object of that id would lie.
 pub fn path_of(objects_dir: &Path, id: &ObjectId) -> PathBuf {
@@ -40,6 +48,29 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
     }
     ids.sort_unstable();
     Ok(ids)
+}
+
+/// Kind and content of the loose object of that id; `None` for a whole one that is no part of any checkpoint.
+///
+/// # Errors
+/// Says in words why it cannot be had: it is gone, damaged, or is something else than its name says.
+pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<Option<(ObjectKind, Vec<u8>)>, String> {
+    let stream = plain_file::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
+    let mut bytes = deflate::inflate_unsized(&stream, LARGEST_BYTES)?;
+    let nul = bytes.iter().take(HEADER_BYTES).position(|byte| *byte == 0).ok_or("it has no header")?;
+    let content = bytes.split_off(nul + 1);
+    let header = std::str::from_utf8(&bytes[..nul]).map_err(|_| "it has a garbled header")?;
+    let (kind, size) = header.split_once(' ').ok_or("it has a garbled header")?;
+    if size.parse() != Ok(content.len()) {
+        return Err("it has another size than it declares".into());
+    }
+    let mut hasher = ObjectHasher::named(kind, content.len() as u64);
+    hasher.update(&content);
+    match hasher.finish() {
+        Ok(found) if found == *id => Ok(ObjectKind::from_name(kind).map(|kind| (kind, content))),
+        Ok(found) => Err(format!("its content hashes to {found}")),
+        Err(collision) => Err(collision.to_string()),
+    }
 }
 
 /// The names in a directory that are text; a directory that is not there has none.

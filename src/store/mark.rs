@@ -42,7 +42,8 @@ pub fn reach(
             ObjectKind::Blob => {}
             ObjectKind::Commit => {
                 let commit = commit_codec::parse(&bytes).map_err(|why| unreadable(id, &why))?;
-                pending.extend(commit.parents);
+                // A lost ancestor of a commit of plain git is nothing that the commit itself needs.
+                pending.extend(commit.parents.into_iter().filter(|parent| store.objects().read(parent).is_ok()));
                 pending.push(commit.tree);
             }
             ObjectKind::Tree => {

@@ -12,12 +12,18 @@ use crate::model::object_id::ObjectId;
 use crate::model::snapshot::Snapshot;
 
 pub mod adopt;
+pub mod check;
+pub mod check_files;
+pub mod check_objects;
+pub mod check_states;
 pub mod commit_codec;
 pub mod commit_reader;
 pub mod deflate;
+pub mod delta;
 pub mod description;
 pub mod directories;
 pub mod durable;
+pub mod foreign;
 pub mod guard;
 pub mod hash;
 pub mod inventory;
@@ -29,22 +35,30 @@ pub mod loose_files;
 pub mod mark;
 pub mod object_error;
 pub mod objects;
+pub mod pack_delta;
 pub mod pack_error;
 pub mod pack_index;
 pub mod pack_list;
 pub mod pack_publish;
 pub mod pack_reader;
+pub mod pack_walk;
 pub mod pack_writer;
+pub mod plain_file;
 pub mod recover;
 pub mod refs;
 pub mod relocate;
 pub mod removal;
 pub mod repack;
 pub mod repack_plan;
+pub mod rescue;
+pub mod salvage;
+pub mod salvage_objects;
+pub mod salvage_refs;
 pub mod size_gate;
 pub mod skeleton;
 pub mod stat_cache;
 pub mod survey;
+pub mod swap;
 pub mod sweep;
 pub mod tree_codec;
 pub mod trees;
@@ -78,12 +92,21 @@ impl Store {
             return Ok(None);
         }
         guard::check(&layout)?;
+        Self::open_plain(layout).map(Some)
+    }
+
+    /// Opens one that was just looked at, or just made.
+    fn open_plain(layout: Layout) -> Result<Self> {
         let objects = Objects::open(&layout.objects())?;
-        Ok(Some(Self { layout, objects }))
+        Ok(Self { layout, objects })
     }
 
     /// Opens the store in `dir`, and makes it first where there is none.
     pub fn open_or_create(dir: PathBuf, description: &Description) -> Result<Self> {
+        if let Some(store) = Self::open(dir.clone())? {
+            return Ok(store);
+        }
+        swap::settle(&dir)?;
         if let Some(store) = Self::open(dir.clone())? {
             return Ok(store);
         }
@@ -92,8 +115,7 @@ impl Store {
         skeleton::write_exclusion_list(&layout)?;
         description.write(&layout)?;
         guard::check(&layout)?;
-        let objects = Objects::open(&layout.objects())?;
-        Ok(Self { layout, objects })
+        Self::open_plain(layout)
     }
 
     pub fn layout(&self) -> &Layout {
@@ -154,10 +176,31 @@ impl Store {
         inventory::damage_or_eviction(&self.layout, checkpoint, why)
     }
 
+    /// Checks the whole store, or one checkpoint of it. Nothing is written.
+    ///
+    /// # Errors
+    /// The store could not be looked at, or we were asked to stop. Damage is in the report.
+    pub fn check(&self, only: Option<ObjectId>, options: &check::CheckOptions<'_>) -> Result<check::Report> {
+        let inventory = self.inventory()?;
+        let mut report = check::Report::default();
+        let mut states = check_states::StateChecker::new(&self.objects, options);
+        let damaged = inventory.damaged.iter().map(|damaged| damaged.id);
+        for id in inventory.checkpoints.iter().map(|checkpoint| checkpoint.id).chain(damaged) {
+            if only.is_none_or(|wanted| wanted == id) {
+                states.check(id, &mut report)?;
+            }
+        }
+        if only.is_none() {
+            check_files::check(self, &inventory, &mut report)?;
+            check_objects::check(&self.layout, &self.objects, options, &mut report)?;
+        }
+        Ok(report)
+    }
+
     /// The exclusion list as it stands; without one the built-in list.
     pub fn exclusion_list(&self) -> Vec<u8> {
         let built_in = || crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes().to_vec();
-        std::fs::read(self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
+        plain_file::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
     }
 
     /// Whether a cache may be believed: its checkpoint is there, and each of its packs is as it was.

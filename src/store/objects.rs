@@ -1,17 +1,19 @@
-//! Reading objects by id: own packs first, libgit2 for loose and deltified ones. The only file that names git2.
+//! Reading objects by id: own packs first, then loose and deltified ones, and a second look at what is damaged.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
+use crate::store::foreign::{Foreign, Read};
 use crate::store::hash::{ObjectKind, hash_object};
 use crate::store::loose_files;
 pub use crate::store::object_error::ObjectError;
 use crate::store::pack_list::{self, Found, Pack, PackStamp};
 use crate::store::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
+use crate::store::rescue;
 
 /// Blobs above this are inflated in pieces.
 const STREAM_FROM_BYTES: u64 = 16 << 20;
@@ -27,10 +29,12 @@ struct Listing {
 pub struct Objects {
     dir: PathBuf,
     listing: RwLock<Arc<Listing>>,
-    odb: OnceLock<Option<git2::Odb<'static>>>,
+    foreign: Foreign,
     damaged: Mutex<BTreeMap<PathBuf, String>>,
     /// Copies that failed once; the next attempt takes another.
     bad_copies: Mutex<HashSet<(PackStamp, ObjectId)>>,
+    /// Whether damaged packs were looked at a second time: that is done once.
+    looked_again: Mutex<bool>,
 }
 
 impl Objects {
@@ -43,9 +47,14 @@ impl Objects {
                 return Err(Error::HostileStore { store: objects_dir.to_path_buf(), why });
             }
         }
-        let listing = RwLock::new(Arc::new(list(objects_dir, &[])?));
-        let dir = objects_dir.to_path_buf();
-        Ok(Self { dir, listing, odb: OnceLock::new(), damaged: Mutex::default(), bad_copies: Mutex::default() })
+        Ok(Self {
+            dir: objects_dir.to_path_buf(),
+            listing: RwLock::new(Arc::new(list(objects_dir, &[])?)),
+            foreign: Foreign::new(objects_dir),
+            damaged: Mutex::default(),
+            bad_copies: Mutex::default(),
+            looked_again: Mutex::default(),
+        })
     }
 
     pub fn objects_dir(&self) -> &Path {
@@ -57,9 +66,61 @@ impl Objects {
     /// # Errors
     /// They cannot be listed.
     pub fn refresh(&self) -> Result<()> {
-        let fresh = Arc::new(list(&self.dir, &self.snapshot().packs)?);
-        *self.listing.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        self.list_again(&self.snapshot().packs)
+    }
+
+    fn list_again(&self, known: &[Arc<Pack>]) -> Result<()> {
+        self.replace_listing(list(&self.dir, known)?);
         Ok(())
+    }
+
+    fn replace_listing(&self, listing: Listing) {
+        *self.listing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(listing);
+    }
+
+    /// Makes damaged packs and those without an index as readable as they can be made, in memory and once. Done when
+    /// something could not be found or read. Whether there are such packs.
+    pub fn look_again(&self) -> bool {
+        let mut looked = locked(&self.looked_again);
+        if !*looked && self.refresh().is_ok() {
+            *looked = true;
+            let before = self.snapshot();
+            if let Ok(packs) = rescue::rescue(&self.dir.join("pack"), &before.packs) {
+                let rescued = packs.iter().filter(|pack| pack.rescued().is_some());
+                locked(&self.damaged).extend(rescued.filter_map(|pack| {
+                    let path = if pack.rescued()?.is_whole { &pack.index_path } else { &pack.pack_path };
+                    Some((path.clone(), pack.rescued()?.why.clone()))
+                }));
+                // What was read by way of a damaged index was not there; it may be elsewhere in the same pack.
+                locked(&self.bad_copies).clear();
+                self.replace_listing(Listing { packs, loose_fan_out: before.loose_fan_out });
+            }
+        }
+        drop(looked);
+        self.has_rescued()
+    }
+
+    /// Whether damaged packs were found and made readable.
+    pub fn has_rescued(&self) -> bool {
+        self.snapshot().packs.iter().any(|pack| pack.rescued().is_some())
+    }
+
+    /// Takes the packs as they are on disk again: they were mended there.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub fn forget_rescued(&self) -> Result<()> {
+        *locked(&self.looked_again) = false;
+        locked(&self.damaged).clear();
+        self.list_again(&[])
+    }
+
+    /// Tries a second time once damaged packs were looked at, if that may help.
+    fn twice<T>(&self, attempt: impl Fn() -> ObjectResult<T>) -> ObjectResult<T> {
+        match attempt() {
+            Err(ObjectError::Missing(_) | ObjectError::Corrupt { .. }) if self.look_again() => attempt(),
+            other => other,
+        }
     }
 
     fn snapshot(&self) -> Arc<Listing> {
@@ -92,7 +153,7 @@ impl Objects {
 
     /// Whether there is an object of that id, whole or not; looks again if it is not found at once.
     pub fn contains(&self, id: &ObjectId) -> bool {
-        self.holds(id) || (self.refresh().is_ok() && self.holds(id))
+        self.holds(id) || (self.refresh().is_ok() && self.holds(id)) || (self.look_again() && self.holds(id))
     }
 
     /// As [`Self::contains`], by what was last listed: cheap for ids that are probably new.
@@ -115,6 +176,10 @@ impl Objects {
     /// # Errors
     /// Missing, no whole copy, or the store cannot be read.
     pub fn read(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, Vec<u8>)> {
+        self.twice(|| self.read_once(id))
+    }
+
+    fn read_once(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, Vec<u8>)> {
         let found = self.first_copy(id, |pack| {
             Ok(match pack.read(id)? {
                 Some(Found::Object(kind, content)) => Copy::Whole((kind, content)),
@@ -134,7 +199,15 @@ impl Objects {
     /// # Errors
     /// As [`Self::read`], but the content is not looked at.
     pub fn size(&self, id: &ObjectId) -> ObjectResult<u64> {
-        self.kind_and_size(id).map(|(_, size)| size)
+        self.kind_and_size_of(id).map(|(_, size)| size)
+    }
+
+    /// The kind, which is `None` for a tag, and the bytes of the content, from the header alone.
+    ///
+    /// # Errors
+    /// As [`Self::size`].
+    pub fn kind_and_size_of(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
+        self.twice(|| self.kind_and_size(id))
     }
 
     fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
@@ -158,8 +231,15 @@ impl Objects {
     /// # Errors
     /// As [`Self::read`]. What `sink` got is then worthless, but a second call tries the next copy, if there is one.
     pub fn stream_blob(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<u64> {
-        if let Some(size) = self.stream_large(id, sink)? {
-            return Ok(size);
+        let mut counted = Counted { sink, bytes: 0 };
+        match self.stream_large(id, &mut counted) {
+            Ok(Some(size)) => return Ok(size),
+            // A sink that has got something cannot take it back; the next call finds what a second look shows.
+            Err(failure) if counted.bytes > 0 || matches!(failure, ObjectError::Sink(_)) => {
+                self.look_again();
+                return Err(failure);
+            }
+            Ok(None) | Err(_) => {}
         }
         match self.read(id)? {
             (ObjectKind::Blob, content) => {
@@ -194,20 +274,26 @@ impl Objects {
             ObjectId::from_hex(&format!("{digits}{}", fill.repeat(missing)))
         };
         let (Some(low), Some(high)) = (bound("0"), bound("f")) else { return Vec::new() };
+        let found = self.between(&low, &high);
+        if found.is_empty() && self.look_again() { self.between(&low, &high) } else { found }
+    }
+
+    fn between(&self, low: &ObjectId, high: &ObjectId) -> Vec<ObjectId> {
         let mut ids = BTreeSet::new();
         for pack in self.pack_list() {
             match pack.index() {
-                Ok(index) => ids.extend(index.between(&low, &high)),
+                Ok(index) => ids.extend(index.between(low, high)),
                 Err(cause) => self.note(&pack, &cause),
             }
         }
         let loose = loose_files::list(&self.dir).unwrap_or_default();
-        ids.extend(loose.into_iter().filter(|id| (low..=high).contains(id)));
+        ids.extend(loose.into_iter().filter(|id| (low..=high).contains(&id)));
         ids.into_iter().collect()
     }
 
     /// The ids of all commits, sorted. Every header is read: this is for mending, not for every day.
     pub fn commits(&self) -> Vec<ObjectId> {
+        self.look_again();
         let mut ids = self.by_prefix("");
         ids.retain(|id| matches!(self.kind_and_size(id), Ok((Some(ObjectKind::Commit), _))));
         ids
@@ -281,54 +367,62 @@ impl Objects {
         }
     }
 
-    /// libgit2's view of the same directory: no repository, so that no config, ref or HEAD is read.
-    fn odb(&self) -> Option<&git2::Odb<'static>> {
-        self.odb
-            .get_or_init(|| {
-                let odb = git2::Odb::new().ok()?;
-                odb.add_disk_alternate(self.dir.to_str()?).ok()?;
-                Some(odb)
-            })
-            .as_ref()
-    }
-
     fn foreign_header(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, u64)> {
-        self.foreign(id, failure, |kind, content| Ok((kind, content.len() as u64)))
+        self.foreign(id, failure).map(|(kind, content)| (kind, content.len() as u64))
     }
 
     fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(ObjectKind, Vec<u8>)> {
-        self.foreign(id, failure, |kind, content| {
-            let kind = kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?;
-            if let Err(ReadError::Damaged(why)) = check_structure_size(kind, content.len() as u64) {
-                return Err(corrupt(id, why));
-            }
-            match hash_object(kind, content) {
-                Ok(found) if found == *id => Ok((kind, content.to_vec())),
-                Ok(found) => Err(corrupt(id, format!("its content hashes to {found}"))),
-                Err(collision) => Err(corrupt(id, collision.to_string())),
-            }
-        })
+        let (kind, content) = self.foreign(id, failure)?;
+        let kind = kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?;
+        if let Err(ReadError::Damaged(why)) = check_structure_size(kind, content.len() as u64) {
+            return Err(corrupt(id, why));
+        }
+        match hash_object(kind, &content) {
+            Ok(found) if found == *id => Ok((kind, content)),
+            Ok(found) => Err(corrupt(id, format!("its content hashes to {found}"))),
+            Err(collision) => Err(corrupt(id, collision.to_string())),
+        }
     }
 
-    /// Reads an object through libgit2, whole: its header alone is not asked for, because of a damaged one the
-    /// binding makes a panic.
-    fn foreign<T>(
-        &self,
-        id: &ObjectId,
-        failure: Option<ObjectError>,
-        take: impl FnOnce(Option<ObjectKind>, &[u8]) -> ObjectResult<T>,
-    ) -> ObjectResult<T> {
-        let missing = || ObjectError::Missing(*id);
-        let (Some(odb), Ok(oid)) = (self.odb(), git2::Oid::from_bytes(id.as_bytes())) else {
-            let why = "libgit2, which it needs, cannot open a store whose path is not UTF-8";
-            let unread = || if self.holds(id) { corrupt(id, why) } else { missing() };
-            return Err(failure.unwrap_or_else(unread));
+    /// What libgit2 reads; where it cannot, each pack resolves its deltas by itself, and a loose file is read directly.
+    fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, Vec<u8>)> {
+        let why = match self.foreign.read(id) {
+            Read::Object(kind, content) => return Ok((kind, content)),
+            Read::Missing => None,
+            Read::Unable if self.loose_exists(id) => match loose_files::read(&self.dir, id) {
+                Ok(found) => return found.map(|(k, c)| (Some(k), c)).ok_or_else(|| corrupt(id, "it is a tag")),
+                Err(why) => Some(why),
+            },
+            Read::Unable => None,
+            Read::Corrupt(why) => Some(why),
         };
-        match odb.read(oid) {
-            Ok(object) => take(known_kind(object.kind()), object.data()),
-            Err(cause) if cause.code() == git2::ErrorCode::NotFound => Err(failure.unwrap_or_else(missing)),
-            Err(cause) => Err(failure.unwrap_or_else(|| corrupt(id, cause.message()))),
+        let mut why = why;
+        for pack in &self.snapshot().packs {
+            match pack.read_resolved(id) {
+                Ok(Some((kind, content))) => return Ok((Some(kind), content)),
+                Ok(None) => {}
+                Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string())),
+            }
         }
+        Err(failure.unwrap_or_else(|| why.map_or(ObjectError::Missing(*id), |why| corrupt(id, why))))
+    }
+}
+
+/// Knows how much went through it.
+struct Counted<'w> {
+    sink: &'w mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.sink.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
     }
 }
 
@@ -341,15 +435,6 @@ enum Copy<T> {
 fn list(objects_dir: &Path, before: &[Arc<Pack>]) -> Result<Listing> {
     let packs = pack_list::list(&objects_dir.join("pack"), before)?;
     Ok(Listing { packs, loose_fan_out: loose_files::fan_out(objects_dir)? })
-}
-
-fn known_kind(kind: git2::ObjectType) -> Option<ObjectKind> {
-    match kind {
-        git2::ObjectType::Blob => Some(ObjectKind::Blob),
-        git2::ObjectType::Tree => Some(ObjectKind::Tree),
-        git2::ObjectType::Commit => Some(ObjectKind::Commit),
-        _ => None,
-    }
 }
 
 fn corrupt(id: &ObjectId, why: impl Into<String>) -> ObjectError {

@@ -55,7 +55,7 @@ fn push_u32(bytes: &mut Vec<u8>, number: u64) {
 }
 
 /// An index in memory.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PackIndex {
     data: Vec<u8>,
     count: usize,
@@ -90,6 +90,11 @@ impl PackIndex {
 
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// As it is written to a file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.data
     }
 
     /// Whether the bytes are those that were written.

@@ -8,8 +8,10 @@ use crate::error::Result;
 use crate::model::object_id::ObjectId;
 use crate::store::hash::{ObjectHasher, ObjectKind, hash_object};
 use crate::store::loose_files::names_in;
+use crate::store::pack_delta::{self, Places};
 use crate::store::pack_index::{IndexEntry, PackIndex};
 use crate::store::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
+use crate::store::plain_file;
 
 /// What tells one pack from another, and from itself after a change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +32,15 @@ pub struct Pack {
     pub index_path: PathBuf,
     index: OnceLock<std::result::Result<PackIndex, String>>,
     reader: OnceLock<PackReader>,
+    rescued: Option<Rescued>,
+}
+
+/// What was wrong with a pack that is read in spite of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rescued {
+    pub why: String,
+    /// Only the index was bad: one that is right could be written.
+    pub is_whole: bool,
 }
 
 /// What a pack has under an id.
@@ -48,7 +59,25 @@ impl Pack {
         let age = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
         let mtime_ns = i64::try_from(age.as_nanos()).unwrap_or(i64::MAX);
         let stamp = PackStamp { name: name.into(), size_bytes: meta.len(), mtime_ns };
-        Some(Self { stamp, pack_path, index_path, index: OnceLock::new(), reader: OnceLock::new() })
+        let (index, reader) = (OnceLock::new(), OnceLock::new());
+        Some(Self { stamp, pack_path, index_path, index, reader, rescued: None })
+    }
+
+    /// The same pack with an index and a reader that were made in spite of damage.
+    pub fn rescued_with(&self, index: PackIndex, reader: PackReader, rescued: Rescued) -> Self {
+        Self {
+            stamp: self.stamp.clone(),
+            pack_path: self.pack_path.clone(),
+            index_path: self.index_path.clone(),
+            index: OnceLock::from(Ok(index)),
+            reader: OnceLock::from(reader),
+            rescued: Some(rescued),
+        }
+    }
+
+    /// What is wrong with it, if it is read in spite of that.
+    pub fn rescued(&self) -> Option<&Rescued> {
+        self.rescued.as_ref()
     }
 
     /// # Errors
@@ -57,7 +86,7 @@ impl Pack {
         let loaded = if let Some(loaded) = self.index.get() {
             loaded
         } else {
-            let data = std::fs::read(&self.index_path)?;
+            let data = plain_file::read(&self.index_path)?;
             self.index.get_or_init(|| PackIndex::parse(data))
         };
         loaded.as_ref().map_err(|why| ReadError::Damaged(why.clone()))
@@ -103,6 +132,22 @@ impl Pack {
         Ok(Some(Found::Object(kind, content)))
     }
 
+    /// The object of that id, whatever it is made from as long as that lies in this pack too; its hash is checked.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_resolved(&self, id: &ObjectId) -> std::result::Result<Option<(ObjectKind, Vec<u8>)>, ReadError> {
+        let (index, reader) = (self.index()?, self.reader()?);
+        let Some(entry) = index.find(id) else { return Ok(None) };
+        let places = Places {
+            offset_of: &|base| index.find(base).map(|found| found.offset),
+            end_of: &|offset| index.end_of(offset, reader.entries_end()),
+        };
+        let (kind, content) = pack_delta::resolve(reader, entry.offset, &places)?;
+        check_hash(id, hash_object(kind, &content).ok())?;
+        Ok(Some((kind, content)))
+    }
+
     /// Inflates the undeltified object of that id into `sink`, in constant memory; its hash is checked at the end.
     ///
     /// # Errors
@@ -124,6 +169,27 @@ impl Pack {
         check_hash(id, hasher.finish().ok())
     }
 
+    /// Whether the copy in this pack is whole, deltified or not.
+    pub fn can_give(&self, id: &ObjectId) -> bool {
+        match self.header(id) {
+            Ok(Some(header)) if header.kind == EntryKind::Delta => matches!(self.read_resolved(id), Ok(Some(_))),
+            Ok(Some(header)) if header.kind == EntryKind::Tag => self.tag_is_whole(id, &header),
+            _ => self.has_whole(id),
+        }
+    }
+
+    fn tag_is_whole(&self, id: &ObjectId, header: &EntryHeader) -> bool {
+        let mut hasher = ObjectHasher::named("tag", header.size);
+        let streamed = self.place_of(id).and_then(|place| {
+            let (entry, end) = place.ok_or_else(|| ReadError::Damaged("the tag is gone".into()))?;
+            self.reader()?.stream(entry.offset, end, header, &mut |piece| {
+                hasher.update(piece);
+                Ok(())
+            })
+        });
+        streamed.is_ok() && hasher.finish() == Ok(*id)
+    }
+
     /// Whether the copy in this pack is undeltified and whole.
     pub fn has_whole(&self, id: &ObjectId) -> bool {
         match self.header(id) {
@@ -139,6 +205,9 @@ impl Pack {
     /// # Errors
     /// Says what does not fit.
     pub fn check_frame(&self) -> std::result::Result<(), ReadError> {
+        if let Some(rescued) = &self.rescued {
+            return Err(ReadError::Damaged(rescued.why.clone()));
+        }
         let index = self.index()?;
         if !index.checksum_is_right() {
             return Err(ReadError::Damaged("the index does not match its checksum".into()));
@@ -158,7 +227,8 @@ fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result
     }
 }
 
-/// The packs that have an index, newest first; those of `before` that have not changed are taken over.
+/// The packs that have an index, newest first; those of `before` that have not changed are taken over, and those that
+/// were rescued stay even without one.
 ///
 /// # Errors
 /// The directory cannot be listed; one that is missing has none.
@@ -169,6 +239,12 @@ pub fn list(pack_dir: &Path, before: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
         let known = before.iter().find(|old| old.stamp == pack.stamp);
         packs.push(known.map_or_else(|| Arc::new(pack), Arc::clone));
     }
+    let unlisted =
+        |old: &&Arc<Pack>| old.rescued.is_some() && !packs.iter().any(|pack| pack.stamp.name == old.stamp.name);
+    let still_there =
+        |old: &&Arc<Pack>| Pack::stat(pack_dir, &old.stamp.name).is_some_and(|now| now.stamp == old.stamp);
+    let kept: Vec<Arc<Pack>> = before.iter().filter(unlisted).filter(still_there).map(Arc::clone).collect();
+    packs.extend(kept);
     packs.sort_by(|a, b| b.stamp.mtime_ns.cmp(&a.stamp.mtime_ns).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
     Ok(packs)
 }

@@ -1,5 +1,6 @@
 //! One pack file: its entries by offset, whole, in pieces or as they lie. Deltas are named, not resolved.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -49,6 +50,15 @@ pub enum ReadError {
     Sink(io::Error),
 }
 
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(why) => f.write_str(why),
+            Self::Io(cause) | Self::Sink(cause) => cause.fmt(f),
+        }
+    }
+}
+
 impl From<io::Error> for ReadError {
     fn from(cause: io::Error) -> Self {
         match cause.kind() {
@@ -63,6 +73,8 @@ impl From<io::Error> for ReadError {
 pub struct PackReader {
     file: File,
     len: u64,
+    /// Where the last entry ends.
+    entries_end: u64,
 }
 
 impl PackReader {
@@ -71,21 +83,64 @@ impl PackReader {
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        let reader = Self { file, len };
+        let reader = Self { file, len, entries_end: len.saturating_sub(TRAILER_BYTES) };
         if len < HEADER_BYTES + TRAILER_BYTES {
             return Err(ReadError::Damaged(format!("the pack has only {len} bytes")));
         }
-        let mut header = [0; 8];
-        reader.read_exact_at(&mut header, 0)?;
-        if !matches!(&header, b"PACK\0\0\0\x02" | b"PACK\0\0\0\x03") {
+        if !reader.has_magic() {
             return Err(ReadError::Damaged("this is no pack of version 2 or 3".into()));
         }
         Ok(reader)
     }
 
+    /// Opens what may be cut short or have a damaged start: entries may lie anywhere up to the very end.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn open_damaged(path: &Path) -> Result<Self, ReadError> {
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        Ok(Self { file, len, entries_end: len })
+    }
+
+    /// Bytes of the file.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether the file starts as a pack must.
+    pub fn has_magic(&self) -> bool {
+        let mut magic = [0; 8];
+        self.read_exact_at(&mut magic, 0).is_ok() && matches!(&magic, b"PACK\0\0\0\x02" | b"PACK\0\0\0\x03")
+    }
+
+    /// How many entries the pack says that it has.
+    pub fn declared_count(&self) -> u32 {
+        let mut count = [0; 4];
+        self.read_exact_at(&mut count, 8).map_or(0, |()| u32::from_be_bytes(count))
+    }
+
     /// Where the last entry ends.
     pub fn entries_end(&self) -> u64 {
-        self.len - TRAILER_BYTES
+        self.entries_end
+    }
+
+    /// Bytes from an offset on, as many as fit and lie before the end of the entries.
+    ///
+    /// # Errors
+    /// They cannot be read, or there are none.
+    pub fn piece(&self, at: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let left = self.entries_end.saturating_sub(at).min(buffer.len() as u64);
+        if left == 0 {
+            return Err(ReadError::Damaged("the pack is cut short".into()));
+        }
+        let read = as_usize(left)?;
+        self.read_exact_at(&mut buffer[..read], at)?;
+        Ok(read)
     }
 
     /// The checksum at the end, as it stands there.
@@ -94,7 +149,7 @@ impl PackReader {
     /// It cannot be read.
     pub fn trailer(&self) -> Result<[u8; 20], ReadError> {
         let mut trailer = [0; 20];
-        self.read_exact_at(&mut trailer, self.entries_end())?;
+        self.read_exact_at(&mut trailer, self.len.saturating_sub(TRAILER_BYTES))?;
         Ok(trailer)
     }
 
@@ -197,13 +252,17 @@ impl PackReader {
         Ok(end - offset)
     }
 
+    /// # Errors
+    /// The bytes are not there or cannot be read.
     #[cfg(unix)]
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset)
     }
 
+    /// # Errors
+    /// The bytes are not there or cannot be read.
     #[cfg(windows)]
-    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    pub fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buffer.is_empty() {
             match std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),

@@ -10,6 +10,7 @@ use crate::store::commit_reader::CommitReader;
 use crate::store::durable;
 use crate::store::inventory::Inventory;
 use crate::store::refs::{self, Family, Value};
+use crate::store::rescue;
 use crate::store::sweep;
 use crate::store::trees;
 
@@ -22,23 +23,19 @@ pub struct Recovery {
     pub manifest_rebuilt: bool,
     /// Commits of plain git that were taken over.
     pub adopted: Vec<ObjectId>,
+    /// Indexes of packs that were missing or damaged.
+    pub indexes_rebuilt: usize,
 }
 
-/// Runs under the lock, and reads the list of checkpoints on the way.
-pub fn run(store: &Store) -> Result<(Inventory, Recovery)> {
-    let mut reader = CommitReader::new(store.objects());
-    let mut inventory = Inventory::read_by(store.layout(), &mut reader)?;
-    let recovery = mend(store, &mut reader, &mut inventory)?;
-    Ok((inventory, recovery))
-}
-
-fn mend(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Inventory) -> Result<Recovery> {
+/// Runs under the lock.
+pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Inventory) -> Result<Recovery> {
     sweep::sweep_temporaries(&store.layout().objects())?;
     sweep_own(store)?;
+    let indexes_rebuilt = mend_indexes(store)?;
     mend_refs(store, inventory)?;
     let before = read_manifest(store)?;
-    let mut recovery =
-        Recovery { adopted: adopt::run(store.layout(), reader, inventory, before.text())?, ..Recovery::default() };
+    let mut recovery = Recovery { indexes_rebuilt, ..Recovery::default() };
+    recovery.adopted = adopt::run(store.layout(), reader, inventory, before.text())?;
     let lost = match before.text() {
         Some(text) => ids_of_rows(store, inventory, text),
         // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
@@ -59,6 +56,13 @@ fn mend(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Inventory)
         durable::replace(&store.layout().manifest(), expected.as_bytes())?;
     }
     Ok(recovery)
+}
+
+/// Only where something could not be found or read, or a pack lacks its index: all else would cost every command.
+fn mend_indexes(store: &Store) -> Result<usize> {
+    let objects = store.objects();
+    let noticed = objects.has_rescued() || !rescue::without_index(&store.layout().packs())?.is_empty();
+    Ok(if noticed && objects.look_again() { rescue::write_indexes(objects)?.len() } else { 0 })
 }
 
 /// Temporary files that a killed run left beside the lock.

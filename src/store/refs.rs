@@ -13,6 +13,7 @@ use crate::store::ObjectIds;
 use crate::store::directories;
 use crate::store::durable;
 use crate::store::layout::Layout;
+use crate::store::plain_file;
 
 /// Families of refs whose last component is the id of a checkpoint's commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +102,7 @@ pub fn detached_head(layout: &Layout) -> Result<Option<ObjectId>> {
 
 /// The commit that `main` names, if it names one.
 pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
-    let loose = read_file(&main_path(layout))?;
+    let loose = read_file(&layout.main())?;
     if let Some(Value::Id(id)) = loose {
         return Ok(Some(id));
     }
@@ -114,12 +115,19 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
 }
 
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
-    durable::replace_through(&layout.own(), &main_path(layout), format!("{commit}\n").as_bytes())
+    durable::replace_through(&layout.own(), &layout.main(), format!("{commit}\n").as_bytes())
+}
+
+/// Writes a ref that is none of ours, by its full name, which is below `refs/` and has only plain components.
+pub fn write_named(layout: &Layout, name: &str, value: ObjectId) -> Result<()> {
+    let path = layout.dir().join(name);
+    directories::create_private(path.parent().unwrap_or(layout.dir()))?;
+    durable::replace_through(&layout.own(), &path, format!("{value}\n").as_bytes())
 }
 
 /// Leaves `main` unborn, as in a store without a checkpoint.
 pub fn remove_main(layout: &Layout) -> Result<()> {
-    if durable::remove_if_there(&main_path(layout))? {
+    if durable::remove_if_there(&layout.main())? {
         durable::sync_directory(&layout.refs().join("heads"))?;
     }
     Ok(())
@@ -192,6 +200,26 @@ pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     Ok(roots)
 }
 
+/// Files under `refs/` that name nothing, and whose name does not tell either what they should.
+///
+/// # Errors
+/// A directory cannot be listed.
+pub fn unreadable(layout: &Layout) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![layout.refs()];
+    while let Some(folder) = folders.pop() {
+        for entry in list(&folder)? {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                _ if root_of(&path).is_err() => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn root_of(path: &Path) -> Result<Option<ObjectId>> {
     let by_name = || path.file_name().and_then(|name| ObjectId::from_hex(name.to_str()?));
     match read_file(path)? {
@@ -213,18 +241,16 @@ fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
     }
 }
 
-fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
+/// The file of one ref.
+pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
     layout.refs().join(family.folder()).join(name.to_hex())
 }
 
-fn main_path(layout: &Layout) -> PathBuf {
-    layout.refs().join("heads").join("main")
-}
-
 fn read_file(path: &Path) -> Result<Option<Value>> {
-    let bytes = match std::fs::read(path) {
+    let bytes = match plain_file::read(path) {
         Ok(bytes) => bytes,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Some(Value::Torn)),
         Err(e) => return Err(Error::io("read", path)(e)),
     };
     let id = std::str::from_utf8(&bytes).ok().and_then(|text| ObjectId::from_hex(text.trim_end()));
@@ -232,9 +258,9 @@ fn read_file(path: &Path) -> Result<Option<Value>> {
 }
 
 /// `packed-refs` by name. Lines that make no sense are passed over, each alone.
-fn packed(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
+pub fn packed(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
     let path = layout.packed_refs();
-    let bytes = match std::fs::read(&path) {
+    let bytes = match plain_file::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(e) => return Err(Error::io("read", &path)(e)),

@@ -222,7 +222,7 @@ impl Work<'_> {
 /// # Errors
 /// Names what is not.
 pub fn read_back(pack: &Pack) -> std::result::Result<(), String> {
-    let said = |cause: ReadError| describe(&cause);
+    let said = |cause: ReadError| cause.to_string();
     pack.check_frame().map_err(said)?;
     for entry in pack.index().map_err(said)?.entries() {
         if !pack.has_whole(&entry.id) {
@@ -232,15 +232,8 @@ pub fn read_back(pack: &Pack) -> std::result::Result<(), String> {
     Ok(())
 }
 
-fn describe(cause: &ReadError) -> String {
-    match cause {
-        ReadError::Damaged(why) => why.clone(),
-        ReadError::Io(cause) | ReadError::Sink(cause) => cause.to_string(),
-    }
-}
-
 fn unreadable(pack: &Pack, cause: &ReadError) -> Error {
-    Error::Damaged { what: pack.pack_path.display().to_string(), why: describe(cause) }
+    Error::Damaged { what: pack.pack_path.display().to_string(), why: cause.to_string() }
 }
 
 fn is_no_space(cause: &std::io::Error) -> bool {

@@ -1,6 +1,6 @@
 //! What every store has whether or not a checkpoint was made: directories and constant files, made and healed alike.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::default_rules::DEFAULT_STORE_LIST;
@@ -36,10 +36,17 @@ pub fn heal(layout: &Layout) -> Result<()> {
         directories::create_private(&dir)?;
     }
     directories::make_private(layout.dir())?;
-    keep(&layout.head(), HEAD.as_bytes())?;
-    keep(&layout.config(), config(layout).as_bytes())?;
-    keep(&layout.attributes(), ATTRIBUTES.as_bytes())?;
-    keep(&layout.objects_keeper(), KEEPER.as_bytes())
+    constants(layout).iter().try_for_each(|(path, expected)| keep(path, expected))
+}
+
+/// Files that are the same in every store, but for the path of the store.
+pub fn constants(layout: &Layout) -> [(PathBuf, Vec<u8>); 4] {
+    [
+        (layout.head(), HEAD.into()),
+        (layout.config(), config(layout).into_bytes()),
+        (layout.attributes(), ATTRIBUTES.into()),
+        (layout.objects_keeper(), KEEPER.into()),
+    ]
 }
 
 /// Writes the exclusion list of a new store. It is the user's from then on: an emptied one stays empty.

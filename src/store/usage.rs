@@ -13,3 +13,8 @@ pub fn bytes_below(dir: &Path) -> u64 {
         .map(|meta| meta.len())
         .sum()
 }
+
+/// Whether anything but directories lies below a directory.
+pub fn has_files(dir: &Path) -> bool {
+    WalkDir::new(dir).follow_links(false).into_iter().any(|entry| entry.is_ok_and(|entry| !entry.file_type().is_dir()))
+}

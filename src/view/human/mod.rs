@@ -4,6 +4,7 @@ pub mod config;
 pub mod delete;
 pub mod pin;
 pub mod relink;
+pub mod verify;
 
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, Verb};

@@ -5,6 +5,7 @@ pub mod delete;
 pub mod parts;
 pub mod pin;
 pub mod relink;
+pub mod verify;
 
 use serde_json::{Value, json};
 

@@ -1,0 +1,70 @@
+//! `verify`: checks the store and every checkpoint in it, and mends on request.
+
+use crate::error::{Error, Result};
+use crate::ops::context::Context;
+use crate::ops::list::reader_warnings;
+use crate::ops::repair::{Mended, repair};
+use crate::ops::restore::find;
+use crate::ops::warning::Warning;
+use crate::store::check::CheckOptions;
+pub use crate::store::check::{DamagedState, Fault, FileFinding, Report};
+use crate::store::inventory::Inventory;
+
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// Only this checkpoint.
+    pub selector: Option<String>,
+    /// Read and hash every object.
+    pub full: bool,
+    pub repair: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct VerifyOutcome {
+    /// There is a store for this root.
+    pub exists: bool,
+    pub report: Report,
+    /// What a repair did; `None` if none was asked for.
+    pub mended: Option<Mended>,
+    pub warnings: Vec<Warning>,
+}
+
+impl VerifyOutcome {
+    /// Whether everything that was ever known is whole.
+    pub fn is_whole(&self) -> bool {
+        self.report.is_whole() && self.mended.as_ref().is_none_or(Mended::lost_nothing)
+    }
+}
+
+pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcome> {
+    if options.repair {
+        return repaired(context);
+    }
+    let Some(store) = context.find_store()? else {
+        return match options.selector {
+            Some(_) => Err(context.no_store()),
+            None => Ok(VerifyOutcome::default()),
+        };
+    };
+    let inventory = store.inventory()?;
+    let only = options.selector.as_ref().map(|query| which(&inventory, query, context.now_ms)).transpose()?;
+    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let report = store.check(only, &CheckOptions { full: options.full, go_on: &go_on })?;
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    // These are findings here.
+    warnings.retain(|warning| !matches!(warning, Warning::DamagedCheckpoint { .. } | Warning::RefLost { .. }));
+    Ok(VerifyOutcome { exists: true, report, mended: None, warnings })
+}
+
+/// A damaged one may be named by its id.
+fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<crate::model::object_id::ObjectId> {
+    match find(inventory, query, now_ms) {
+        Ok(found) => Ok(found.id),
+        Err(cause) => inventory.damaged_by_prefix(query).map(|damaged| damaged.id).ok_or(cause),
+    }
+}
+
+fn repaired(context: &Context) -> Result<VerifyOutcome> {
+    let Some((mended, report, warnings)) = repair(context)? else { return Ok(VerifyOutcome::default()) };
+    Ok(VerifyOutcome { exists: true, report, mended: Some(mended), warnings })
+}

@@ -1,0 +1,133 @@
+//! Checking the small files of a store: constants, description, refs, manifest, journal and what is derived.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::error::Result;
+use crate::model::manifest;
+use crate::store::check::Report;
+use crate::store::check_objects::finding;
+use crate::store::description::Description;
+use crate::store::inventory::Inventory;
+use crate::store::journal::{self, JournalState};
+use crate::store::layout::Layout;
+use crate::store::plain_file;
+use crate::store::refs::{self, Family, Value};
+use crate::store::{Store, skeleton, stat_cache};
+
+/// Compares what is derived with what it is derived from, and names what cannot be read.
+///
+/// # Errors
+/// A directory cannot be listed.
+pub fn check(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
+    check_constants(layout, report);
+    check_list(layout, report);
+    check_own(layout, report)?;
+    check_refs(layout, inventory, report)?;
+    check_manifest(store, inventory, report);
+    Ok(())
+}
+
+fn check_constants(layout: &Layout, report: &mut Report) {
+    for (path, expected) in skeleton::constants(layout) {
+        let why = match plain_file::read(&path) {
+            Ok(found) if found == expected => continue,
+            Ok(_) => "it is not what this program writes",
+            Err(e) if e.kind() == ErrorKind::NotFound => "it is missing",
+            Err(_) => "it cannot be read",
+        };
+        report.derived.push(finding(layout, &path, why.into()));
+    }
+}
+
+/// The list is the user's own, so any text is right; without one the built-in list is in force.
+fn check_list(layout: &Layout, report: &mut Report) {
+    let path = layout.exclusion_list();
+    match plain_file::read(&path) {
+        Ok(bytes) if bytes.contains(&0) => report.files.push(finding(layout, &path, "it is no text".into())),
+        Ok(_) => {}
+        Err(e) => report.derived.push(finding(layout, &path, e.to_string())),
+    }
+}
+
+fn check_own(layout: &Layout, report: &mut Report) -> Result<()> {
+    if Description::read(layout)?.is_none() {
+        report.derived.push(finding(layout, &layout.description(), "it is missing or makes no sense".into()));
+    }
+    if plain_file::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
+        report.derived.push(finding(layout, &layout.lock(), "it is missing".into()));
+    }
+    if journal::read(layout)? == JournalState::Unreadable {
+        let why = "the journal of an interrupted restore cannot be read: 'checkpoint undo' takes that restore back";
+        report.files.push(finding(layout, &layout.journal(), why.into()));
+    }
+    if layout.stat_cache().exists() && stat_cache::read(layout).is_none() {
+        report.derived.push(finding(layout, &layout.stat_cache(), "it does not add up".into()));
+    }
+    for path in [layout.left_out(), layout.size_gate()] {
+        if plain_file::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {
+            report.derived.push(finding(layout, &path, "it is no text".into()));
+        }
+    }
+    Ok(())
+}
+
+fn check_refs(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    for family in [Family::Checkpoints, Family::Pins] {
+        for (id, value) in refs::read_family(layout, family)? {
+            if value != Value::Id(id) {
+                // The name says what the file should.
+                let path = refs::path(layout, family, id);
+                report.derived.push(finding(
+                    layout,
+                    &path,
+                    "it does not name the commit after which it is called".into(),
+                ));
+            }
+        }
+    }
+    let metas = refs::read_family(layout, Family::Meta)?;
+    for checkpoint in &inventory.checkpoints {
+        let expected = checkpoint.meta.map(Value::Id);
+        if expected.is_some() && metas.get(&checkpoint.id).copied() != expected {
+            let path = refs::path(layout, Family::Meta, checkpoint.id);
+            report.derived.push(finding(layout, &path, "it does not name the meta of its checkpoint".into()));
+        }
+    }
+    check_main(layout, inventory, report)?;
+    for path in refs::unreadable(layout)? {
+        report.files.push(finding(layout, &path, "it names no object".into()));
+    }
+    Ok(())
+}
+
+fn check_main(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    let newest = inventory.newest().map(|newest| newest.id);
+    let main = refs::read_main(layout)?;
+    let known = main.is_some_and(|id| inventory.get(id).is_some());
+    if newest.is_some() && main != newest && (main.is_none() || known) {
+        report.derived.push(finding(layout, &layout.main(), "it does not name the newest checkpoint".into()));
+    }
+    Ok(())
+}
+
+fn check_manifest(store: &Store, inventory: &Inventory, report: &mut Report) {
+    let path = store.layout().manifest();
+    let mut derived = |path: &Path, why: &str| report.derived.push(finding(store.layout(), path, why.into()));
+    match plain_file::read(&path) {
+        Ok(bytes) if manifest::is_readable(&bytes) => {
+            let rows = manifest::ids(&String::from_utf8_lossy(&bytes)).len();
+            if bytes != manifest::render(&inventory.checkpoints).as_bytes() {
+                derived(&path, &format!("its {rows} rows are not those of the checkpoints"));
+            }
+        }
+        Ok(_) => derived(&path, "it cannot be read as a manifest"),
+        Err(e) if e.kind() == ErrorKind::NotFound && inventory.checkpoints.is_empty() => {}
+        Err(e) => derived(&path, &e.to_string()),
+    }
+    for id in &inventory.without_ref {
+        let path = refs::path(store.layout(), refs::Family::Checkpoints, *id);
+        derived(&path, "it is missing, and the manifest has its row");
+    }
+}

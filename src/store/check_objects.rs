@@ -1,0 +1,114 @@
+//! Checking the files that hold objects: every pack with its index, every loose object, each copy of each object.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::error::Result;
+use crate::store::ObjectIds;
+use crate::store::check::{CheckOptions, FileFinding, Report};
+use crate::store::layout::Layout;
+use crate::store::loose_files;
+use crate::store::objects::Objects;
+use crate::store::pack_list::Pack;
+use crate::store::pack_reader::PackReader;
+use crate::store::pack_walk;
+
+/// Looks at the frames of all packs; a full check reads and hashes whatever lies in them, and all loose objects.
+///
+/// # Errors
+/// The directories cannot be listed, or we were asked to stop.
+pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, report: &mut Report) -> Result<()> {
+    objects.look_again();
+    let mut seen = ObjectIds::new();
+    if options.full {
+        // Each object counts here, needed or not.
+        (report.objects, report.bytes) = (0, 0);
+    }
+    let mut listed = HashSet::new();
+    for pack in objects.pack_list() {
+        (options.go_on)()?;
+        listed.insert(pack.stamp.name.clone());
+        check_pack(layout, &pack, options, &mut seen, report)?;
+    }
+    check_names(layout, &listed, report)?;
+    for id in loose_files::list(objects.objects_dir())? {
+        (options.go_on)()?;
+        let path = loose_files::path_of(objects.objects_dir(), &id);
+        let looked = if options.full {
+            loose_files::read(objects.objects_dir(), &id).map(|found| found.map_or(0, |(_, content)| content.len()))
+        } else {
+            path.symlink_metadata().map_err(|e| e.to_string()).and_then(|meta| match meta.is_file() && meta.len() > 0 {
+                true => Ok(0),
+                false => Err("it is empty or no plain file".into()),
+            })
+        };
+        match looked {
+            Ok(len) if options.full && seen.insert(id) => {
+                report.objects += 1;
+                report.bytes += len as u64;
+            }
+            Ok(_) => {}
+            Err(why) => report.files.push(finding(layout, &path, why)),
+        }
+    }
+    Ok(())
+}
+
+fn check_pack(
+    layout: &Layout,
+    pack: &Pack,
+    options: &CheckOptions<'_>,
+    seen: &mut ObjectIds,
+    report: &mut Report,
+) -> Result<()> {
+    if let Some(rescued) = pack.rescued() {
+        let (list, path) = match rescued.is_whole {
+            true => (&mut report.derived, &pack.index_path),
+            false => (&mut report.files, &pack.pack_path),
+        };
+        list.push(finding(layout, path, rescued.why.clone()));
+    } else if let Err(cause) = pack.check_frame() {
+        report.files.push(finding(layout, &pack.pack_path, cause.to_string()));
+        return Ok(());
+    } else if options.full && !trailer_is_right(&pack.pack_path) {
+        report.files.push(finding(layout, &pack.pack_path, "it does not match its checksum".into()));
+    }
+    let Ok(index) = pack.index() else { return Ok(()) };
+    for entry in index.entries().filter(|_| options.full) {
+        (options.go_on)()?;
+        if !pack.can_give(&entry.id) {
+            report.files.push(finding(layout, &pack.pack_path, format!("object {} in it is damaged", entry.id)));
+        } else if seen.insert(entry.id) {
+            report.objects += 1;
+            report.bytes += pack.header(&entry.id).ok().flatten().map_or(0, |header| header.size);
+        }
+    }
+    Ok(())
+}
+
+/// Packs that nobody can open at all, and indexes that have lost theirs.
+fn check_names(layout: &Layout, listed: &HashSet<String>, report: &mut Report) -> Result<()> {
+    let files = loose_files::names_in(&layout.packs())?;
+    for file in &files {
+        let path = layout.packs().join(file);
+        match file.rsplit_once('.') {
+            Some((name, "pack")) if !listed.contains(name) => {
+                report.files.push(finding(layout, &path, "it cannot be opened as a pack".into()));
+            }
+            Some((name, "idx")) if !files.contains(&format!("{name}.pack")) => {
+                report.files.push(finding(layout, &path, "its pack is missing".into()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn trailer_is_right(path: &Path) -> bool {
+    PackReader::open(path).and_then(|reader| pack_walk::check_trailer(&reader)).is_ok_and(|(_, right)| right)
+}
+
+/// A finding whose path is told from the store on.
+pub fn finding(layout: &Layout, path: &Path, why: String) -> FileFinding {
+    FileFinding { file: path.strip_prefix(layout.dir()).unwrap_or(path).to_path_buf(), why }
+}

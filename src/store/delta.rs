@@ -1,0 +1,101 @@
+//! Git's deltas: content made from a base and instructions. It reads no pack.
+
+/// Neither a base nor what is made of it may be larger: git makes no deltas of files beyond 512 MiB.
+const LARGEST_BYTES: u64 = 1 << 30;
+
+/// The content that a delta makes of its base.
+///
+/// # Errors
+/// Says in words what is malformed, or that this is not the base that was meant.
+pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, String> {
+    let mut rest = delta;
+    if size(&mut rest)? != base.len() as u64 {
+        return Err("a delta is for another base".into());
+    }
+    let wanted = size(&mut rest)?;
+    if wanted > LARGEST_BYTES {
+        return Err(format!("a delta declares {wanted} bytes"));
+    }
+    let mut made = Vec::new();
+    while let Some((op, tail)) = rest.split_first() {
+        rest = tail;
+        let part = if op & 0x80 != 0 { copied(*op, &mut rest, base)? } else { inserted(*op, &mut rest)? };
+        made.extend_from_slice(part);
+        if made.len() as u64 > wanted {
+            break;
+        }
+    }
+    if made.len() as u64 == wanted { Ok(made) } else { Err("a delta does not make what it declares".into()) }
+}
+
+fn copied<'b>(op: u8, rest: &mut &[u8], base: &'b [u8]) -> Result<&'b [u8], String> {
+    let mut number = |bits: std::ops::Range<u32>| {
+        let mut value = 0_usize;
+        for (at, bit) in bits.enumerate() {
+            if op & 1 << bit != 0 {
+                value |= usize::from(next(rest)?) << (8 * at);
+            }
+        }
+        Ok::<usize, String>(value)
+    };
+    let start = number(0..4)?;
+    let len = match number(4..7)? {
+        0 => 0x10000,
+        len => len,
+    };
+    base.get(start..start + len).ok_or_else(|| "a delta copies from outside its base".into())
+}
+
+fn inserted<'d>(op: u8, rest: &mut &'d [u8]) -> Result<&'d [u8], String> {
+    let (part, tail) = rest.split_at_checked(usize::from(op)).filter(|_| op != 0).ok_or("a delta is cut short")?;
+    *rest = tail;
+    Ok(part)
+}
+
+fn size(rest: &mut &[u8]) -> Result<u64, String> {
+    let (mut value, mut shift) = (0_u64, 0_u32);
+    loop {
+        let byte = next(rest)?;
+        if shift > 56 {
+            return Err("a delta declares an impossible size".into());
+        }
+        value |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            return Ok(value);
+        }
+    }
+}
+
+fn next(rest: &mut &[u8]) -> Result<u8, String> {
+    let (first, tail) = rest.split_first().ok_or("a delta is cut short")?;
+    *rest = tail;
+    Ok(*first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_and_insertions_make_the_content() {
+        // From ten bytes make thirteen: copy 4 from 2, insert "new", copy 6 from 0.
+        let delta = [10, 13, 0x91, 2, 4, 3, b'n', b'e', b'w', 0x90, 6];
+        assert_eq!(apply(b"0123456789", &delta).unwrap(), b"2345new012345");
+    }
+
+    #[test]
+    fn no_garbage_makes_it_panic() {
+        let good = [10, 13, 0x91, 2, 4, 3, b'n', b'e', b'w', 0x90, 6];
+        for at in 0..good.len() {
+            assert!(apply(b"0123456789", &good[..at]).is_err(), "cut at {at}");
+            for bit in 0..8 {
+                let mut bad = good;
+                bad[at] ^= 1 << bit;
+                let _ = apply(b"0123456789", &bad);
+            }
+        }
+        assert!(apply(b"x", &[1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]).is_err());
+        assert!(apply(b"x", &[1, 1, 0]).is_err());
+    }
+}

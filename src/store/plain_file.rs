@@ -1,0 +1,51 @@
+//! Reading files that must be plain ones: a FIFO that was put in place of one blocks nobody.
+
+use std::fs::Metadata;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// What stands at a path, links not followed; `None` if nothing does.
+///
+/// # Errors
+/// The system does not tell.
+pub fn lstat(path: &Path) -> io::Result<Option<Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found)),
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(cause) => Err(cause),
+    }
+}
+
+/// # Errors
+/// Nothing is there, something other than a plain file (`InvalidData`), or it cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if std::fs::symlink_metadata(path)?.is_file() { std::fs::read(path) } else { Err(not_plain()) }
+}
+
+/// # Errors
+/// As [`read`]; `InvalidData` also for what is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+fn not_plain() -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, "it is no plain file")
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_plain_file_is_not_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+        for path in [link.as_path(), place.path(), Path::new("/dev/zero")] {
+            assert_eq!(read(path).unwrap_err().kind(), ErrorKind::InvalidData, "{}", path.display());
+        }
+        assert_eq!(read(&place.path().join("none")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert!(lstat(&link.join("below")).unwrap().is_none());
+    }
+}

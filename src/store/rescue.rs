@@ -1,0 +1,80 @@
+//! Packs whose index or frame is damaged, made readable again: in memory by anybody, on disk by whoever has the lock.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::store::durable;
+use crate::store::loose_files::names_in;
+use crate::store::objects::Objects;
+use crate::store::pack_index::{self, PackIndex};
+use crate::store::pack_list::{Pack, Rescued};
+use crate::store::pack_reader::PackReader;
+use crate::store::pack_walk::{self, Walk};
+
+/// The packs of a directory, with each that is damaged as readable as it can be made, and each that has no index.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn rescue(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
+    let mut packs: Vec<Arc<Pack>> =
+        listed.iter().map(|pack| rescued(pack).map_or(Arc::clone(pack), Arc::new)).collect();
+    for name in without_index(pack_dir)? {
+        if packs.iter().all(|pack| pack.stamp.name != name) {
+            packs.extend(Pack::stat(pack_dir, &name).and_then(|pack| rescued(&pack)).map(Arc::new));
+        }
+    }
+    Ok(packs)
+}
+
+/// Names of packs that lack their index.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn without_index(pack_dir: &Path) -> Result<Vec<String>> {
+    let files = names_in(pack_dir)?;
+    let orphan = |file: &String| {
+        let name = file.strip_suffix(".pack")?;
+        let index = format!("{name}.idx");
+        (!files.contains(&index)).then(|| name.to_owned())
+    };
+    Ok(files.iter().filter_map(orphan).collect())
+}
+
+/// `None` if nothing is wrong, or nothing can be read at all.
+fn rescued(pack: &Pack) -> Option<Pack> {
+    if pack.rescued().is_some() {
+        return None;
+    }
+    let why = pack.check_frame().err()?.to_string();
+    let reader = PackReader::open_damaged(&pack.pack_path).ok()?;
+    if let Some(index) = good_index(pack) {
+        return Some(pack.rescued_with(index, reader, Rescued { why, is_whole: false }));
+    }
+    let Walk { mut entries, is_whole, trailer } = pack_walk::walk(&reader);
+    let index = PackIndex::parse(pack_index::encode(&mut entries, trailer)).ok()?;
+    Some(pack.rescued_with(index, reader, Rescued { why, is_whole }))
+}
+
+/// An index that adds up is right about every entry, however little is left of the pack.
+fn good_index(pack: &Pack) -> Option<PackIndex> {
+    let index = pack.index().ok().filter(|index| index.checksum_is_right())?;
+    Some(index.clone())
+}
+
+/// Writes the index of every pack that is whole itself. The caller holds the lock. Gives the files written.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_indexes(objects: &Objects) -> Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    for pack in objects.pack_list() {
+        let (Some(Rescued { is_whole: true, .. }), Ok(index)) = (pack.rescued(), pack.index()) else { continue };
+        durable::replace(&pack.index_path, index.bytes())?;
+        written.push(pack.index_path.clone());
+    }
+    if !written.is_empty() {
+        objects.forget_rescued()?;
+    }
+    Ok(written)
+}

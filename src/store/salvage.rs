@@ -1,0 +1,218 @@
+//! Salvage: a fresh store beside a damaged one, filled with all that can still be read, then put in its place.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::model::manifest;
+use crate::model::object_id::ObjectId;
+use crate::store::check::{CheckOptions, DamagedState, Report};
+use crate::store::check_states::StateChecker;
+use crate::store::commit_reader::read_checkpoint;
+use crate::store::description::Description;
+use crate::store::directories;
+use crate::store::durable;
+use crate::store::inventory::Inventory;
+use crate::store::journal::{self, JournalState};
+use crate::store::layout::Layout;
+use crate::store::lock::{self, LockGuard};
+use crate::store::loose_files::names_in;
+use crate::store::objects::Objects;
+use crate::store::pack_writer::PackWriter;
+use crate::store::plain_file;
+use crate::store::refs::{self, Family};
+use crate::store::salvage_objects::{take_over, take_some};
+use crate::store::salvage_refs::{Remembered, remembered};
+use crate::store::swap::{self, Mark};
+use crate::store::{Store, skeleton};
+
+/// What a salvage has to say for itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Salvaged {
+    /// Where the damaged store lies now.
+    pub kept_as: PathBuf,
+    pub whole: usize,
+    /// Checkpoints that stay in the kept copy alone.
+    pub lost: Vec<DamagedState>,
+    /// Refs that were none of ours and led to nothing whole.
+    pub lost_refs: Vec<String>,
+}
+
+/// A salvage under way. Until it is finished the damaged store is not touched.
+pub struct Salvage<'s> {
+    place: PathBuf,
+    fresh: Store,
+    remembered: Remembered,
+    go_on: &'s dyn Fn() -> Result<()>,
+    finished: bool,
+    /// Nobody else may exchange stores here meanwhile.
+    _beside: Option<LockGuard>,
+    /// Held on, because the file goes on being the lock once the store is in its place.
+    _lock: LockGuard,
+}
+
+impl<'s> Salvage<'s> {
+    /// Builds the fresh store. The caller holds the lock of the damaged one, if that has one that can be held.
+    /// `description` is what the new store is to say of itself where the old one cannot be asked.
+    ///
+    /// # Errors
+    /// Another salvage is under way, the disk is full, or we were asked to stop; nothing has changed then.
+    pub fn begin(
+        place: &Path,
+        description: &Description,
+        wait: Duration,
+        holder: &str,
+        go_on: &'s dyn Fn() -> Result<()>,
+    ) -> Result<Self> {
+        let beside = lock::acquire_directory(place.parent().unwrap_or(place), wait)?;
+        let layout = Layout::new(swap::fresh_beside(place));
+        directories::create_private(&layout.own())?;
+        swap::set_mark(&layout, Mark::BeingMade)?;
+        let lock = lock::acquire(&layout.lock(), wait, holder)?;
+        skeleton::heal(&layout)?;
+        let damaged = Layout::new(place.to_path_buf());
+        take_small_files(&damaged, &layout, description)?;
+        let fresh = Store::open_plain(layout)?;
+        let mut salvage = Self {
+            place: place.to_path_buf(),
+            fresh,
+            remembered: Remembered::default(),
+            go_on,
+            finished: false,
+            _beside: beside,
+            _lock: lock,
+        };
+        take_over(&damaged.objects(), salvage.fresh.objects(), go_on)?;
+        salvage.remembered = remembered(&damaged, salvage.fresh.objects());
+        Ok(salvage)
+    }
+
+    /// The store that is being made, to be given what it lacks.
+    pub fn store(&self) -> &Store {
+        &self.fresh
+    }
+
+    /// What the checkpoints that are remembered still lack.
+    pub fn check(&self) -> Result<Report> {
+        let options = CheckOptions { full: true, go_on: self.go_on };
+        let mut checker = StateChecker::new(self.fresh.objects(), &options);
+        let mut report = Report::default();
+        self.remembered.checkpoints.iter().try_for_each(|id| checker.check(*id, &mut report))?;
+        Ok(report)
+    }
+
+    /// Gives every checkpoint that is whole its ref, and puts the fresh store into place.
+    ///
+    /// # Errors
+    /// Something cannot be written or renamed. The damaged store is there still, here or beside.
+    pub fn finish(mut self, now_ms: i64) -> Result<Salvaged> {
+        let report = self.check()?;
+        let lost: BTreeSet<ObjectId> = report.damaged.iter().map(|state| state.id).collect();
+        let whole: Vec<ObjectId> = self.remembered.checkpoints.difference(&lost).copied().collect();
+        let lost_refs = self.write_refs(&whole)?;
+        let layout = self.fresh.layout().clone();
+        let inventory = Inventory::read(&layout, self.fresh.objects())?;
+        durable::replace(&layout.manifest(), manifest::render(&inventory.checkpoints).as_bytes())?;
+        if let Some(newest) = inventory.newest() {
+            refs::write_main(&layout, newest.id)?;
+        }
+        sync_below(layout.dir())?;
+        swap::set_mark(&layout, Mark::Whole)?;
+        let kept_as = swap::kept_beside(&self.place, now_ms);
+        swap::put_in_place(layout.dir(), &self.place, &kept_as)?;
+        self.finished = true;
+        let placed = Layout::new(self.place.clone());
+        swap::remove_mark(&placed)?;
+        // The config names the store's own path.
+        skeleton::heal(&placed)?;
+        Ok(Salvaged { kept_as, whole: whole.len(), lost: report.damaged, lost_refs })
+    }
+
+    fn write_refs(&self, whole: &[ObjectId]) -> Result<Vec<String>> {
+        let layout = self.fresh.layout();
+        for id in whole {
+            if let Some(meta) = read_checkpoint(self.fresh.objects(), *id).ok().and_then(|checkpoint| checkpoint.meta) {
+                refs::write(layout, Family::Meta, *id, meta)?;
+            }
+            refs::write(layout, Family::Checkpoints, *id, *id)?;
+            if self.remembered.pins.contains(id) {
+                refs::write(layout, Family::Pins, *id, *id)?;
+            }
+        }
+        let mut lost = Vec::new();
+        let options = CheckOptions { full: true, go_on: self.go_on };
+        let mut checker = StateChecker::new(self.fresh.objects(), &options);
+        for (name, id) in &self.remembered.others {
+            if checker.line_is_whole(*id)? {
+                refs::write_named(layout, name, *id)?;
+            } else {
+                lost.push(name.clone());
+            }
+        }
+        Ok(lost)
+    }
+}
+
+impl Drop for Salvage<'_> {
+    fn drop(&mut self) {
+        if !self.finished && self.fresh.dir().symlink_metadata().is_ok() {
+            // Where this fails the next writer does it.
+            let _ = swap::remove_store(self.fresh.dir());
+        }
+    }
+}
+
+/// Description, exclusion list, journal, and whatever else is readable beside them and is not derived.
+fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Result<()> {
+    let known = Description::read(from).ok().flatten();
+    let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);
+    let created_ms = known.map_or(description.created_ms, |known| known.created_ms);
+    Description { forced, created_ms, ..description.clone() }.write(to)?;
+    match plain_file::read(&from.exclusion_list()) {
+        Ok(bytes) if !bytes.contains(&0) => durable::replace(&to.exclusion_list(), &bytes)?,
+        _ => skeleton::write_exclusion_list(to)?,
+    }
+    if let Ok(JournalState::Open(journal)) = journal::read(from) {
+        journal::write(to, &journal)?;
+    }
+    let left_behind =
+        [from.description(), from.lock(), from.journal(), from.stat_cache(), from.size_gate(), from.salvage_mark()];
+    for name in names_in(&from.own()).unwrap_or_default() {
+        let path = from.own().join(&name);
+        if left_behind.contains(&path) || name.starts_with(durable::TEMPORARY_PREFIX) {
+            continue;
+        }
+        if let Ok(bytes) = plain_file::read(&path) {
+            durable::replace(&to.own().join(&name), &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the names in every directory durable.
+fn sync_below(dir: &Path) -> Result<()> {
+    for path in Layout::new(dir.to_path_buf()).directories() {
+        durable::sync_directory(&path)?;
+    }
+    durable::sync_directory(dir)
+}
+
+/// Looks for objects in the damaged copies that were kept of a store, and writes what it finds into that store.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn take_from_kept_copies(place: &Path, store: &Store, wanted: &[ObjectId]) -> Result<()> {
+    let mut wanted = wanted.to_vec();
+    for copy in swap::kept_copies(place) {
+        if wanted.is_empty() {
+            break;
+        }
+        let Ok(objects) = Objects::open(&copy.join("objects")) else { continue };
+        let mut writer = PackWriter::begin(&store.layout().objects(), store.objects())?;
+        let found = take_some(&objects, &wanted, &mut writer)?;
+        writer.finish()?;
+        wanted.retain(|id| !found.contains(id));
+    }
+    store.objects().refresh()
+}

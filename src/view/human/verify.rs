@@ -1,0 +1,103 @@
+//! `verify` in sentences: one line if all is well, otherwise a line for each thing that is not.
+
+use crate::model::text::escape;
+use crate::ops::repair::Mended;
+use crate::ops::verify::{DamagedState, Fault, FileFinding, Report, VerifyOutcome};
+use crate::ops::warning::thousands;
+use crate::view::format::{Paint, count, size};
+use crate::view::human::Said;
+
+pub fn verify(outcome: &VerifyOutcome) -> Said {
+    if !outcome.exists {
+        return Said::default();
+    }
+    let mut result = outcome.mended.as_ref().map(mended).unwrap_or_default();
+    result.push_str(&outcome.report.damaged.iter().map(state).collect::<String>());
+    result.push_str(&outcome.report.files.iter().map(|file| format!("damaged: {}\n", found(file))).collect::<String>());
+    let derived = outcome.report.derived.iter();
+    result.push_str(&derived.map(|file| format!("will be rebuilt: {}\n", found(file))).collect::<String>());
+    if outcome.is_whole() {
+        result.push_str(&summary(&outcome.report));
+    }
+    Said { result, talk: String::new() }
+}
+
+/// The one line of a check that ends with damage: what, and what to do next.
+pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
+    let report = &outcome.report;
+    let who = paint.red("checkpoint:");
+    match outcome.mended.as_ref().and_then(|mended| mended.salvaged.as_ref()) {
+        Some(salvaged) if report.is_whole() => format!(
+            "{who} {} could not be made whole; what is left of them is in {}\n",
+            count(salvaged.lost.len(), "checkpoint", "checkpoints"),
+            salvaged.kept_as.display()
+        ),
+        _ => format!("{who} {} ('checkpoint verify --repair' mends what can be mended)\n", damage(report)),
+    }
+}
+
+/// `2 checkpoints and 1 file are damaged`.
+pub fn damage(report: &Report) -> String {
+    let mut parts = Vec::new();
+    if !report.damaged.is_empty() {
+        parts.push(count(report.damaged.len(), "checkpoint", "checkpoints"));
+    }
+    if !report.files.is_empty() {
+        parts.push(format!("{} of the store", count(report.files.len(), "file", "files")));
+    }
+    let is = if report.damaged.len() + report.files.len() == 1 { "is" } else { "are" };
+    format!("{} {is} damaged", parts.join(" and "))
+}
+
+fn summary(report: &Report) -> String {
+    format!(
+        "verified: {}, {} {}, {}\n",
+        count(report.checkpoints, "checkpoint", "checkpoints"),
+        thousands(report.objects),
+        if report.objects == 1 { "object" } else { "objects" },
+        size(report.bytes)
+    )
+}
+
+fn state(state: &DamagedState) -> String {
+    let named = match &state.reason {
+        Some(reason) => format!("{} ({})", state.id.short(), escape(reason)),
+        None => state.id.short(),
+    };
+    state.faults.iter().map(|fault| format!("{named}: {}\n", told(fault))).collect()
+}
+
+fn told(fault: &Fault) -> String {
+    match &fault.path {
+        Some(path) => format!("{path}: {}", escape(&fault.why)),
+        None => escape(&fault.why),
+    }
+}
+
+fn found(finding: &FileFinding) -> String {
+    format!("{}: {}", escape(&finding.file.to_string_lossy()), escape(&finding.why))
+}
+
+fn mended(mended: &Mended) -> String {
+    let mut text: String = mended.derived.iter().map(|file| format!("made anew: {}\n", found(file))).collect();
+    for path in &mended.set_aside {
+        text.push_str(&format!("set aside: {}\n", path.display()));
+    }
+    if mended.healed > 0 {
+        text.push_str(&format!("made whole: {}\n", count(mended.healed, "checkpoint", "checkpoints")));
+    }
+    if let Some(salvaged) = &mended.salvaged {
+        let known = salvaged.whole + salvaged.lost.len();
+        let kept = salvaged.kept_as.display();
+        text.push_str(&format!(
+            "salvaged: {} of {known} checkpoints; the damaged store is kept as {kept}\n",
+            salvaged.whole
+        ));
+        text.push_str(&salvaged.lost.iter().map(|lost| format!("lost: {}", state(lost))).collect::<String>());
+        text.push_str(&salvaged.lost_refs.iter().map(|name| format!("lost: {}\n", escape(name))).collect::<String>());
+    }
+    if mended.is_nothing() {
+        text.push_str("nothing to mend\n");
+    }
+    text
+}
