@@ -1,7 +1,9 @@
 //! Data and rules, pure: no file, no clock, no git library is known here.
 
+pub mod base85;
 pub mod checkpoint;
 pub mod default_rules;
+pub mod difference;
 pub mod entry;
 pub mod interrupt;
 pub mod listing;
@@ -11,6 +13,7 @@ pub mod meta;
 pub mod meta_text;
 pub mod object_id;
 pub mod obstacle;
+pub mod quoting;
 pub mod rel_path;
 pub mod restore_plan;
 pub mod retention;
