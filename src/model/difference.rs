@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::entry::{Entry, Kind, RWX_BITS, WhyNot};
+use crate::model::entry::{Entry, Kind, WhyNot};
 use crate::model::rel_path::RelPath;
 use crate::model::snapshot::Snapshot;
 
@@ -100,11 +100,8 @@ pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Differ
     let mut found = Difference::default();
     let names: BTreeSet<&RelPath> = before.files.keys().chain(after.files.keys()).filter(|path| wanted(path)).collect();
     for path in names {
-        let pair = Pair {
-            path: path.clone(),
-            before: before.files.get(path).copied(),
-            after: after.files.get(path).copied(),
-        };
+        let pair =
+            Pair { path: path.clone(), before: before.files.get(path).copied(), after: after.files.get(path).copied() };
         if let (Some(one), Some(two)) = (&pair.before, &pair.after)
             && is_unsayable(one, two)
         {
@@ -192,11 +189,6 @@ fn compare_uncaptured(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelP
     }
 }
 
-/// Permission bits for a person: three digits, or four where a special bit is set.
-pub fn octal(perm: u32) -> String {
-    if perm & !RWX_BITS == 0 { format!("{perm:03o}") } else { format!("{perm:04o}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,7 +216,8 @@ mod tests {
         let before = state(&[("a", file(1, 0o644)), ("b", file(1, 0o644)), ("c", file(1, 0o644)), ("d", link)], &[]);
         let after = state(&[("a", file(1, 0o600)), ("b", file(1, 0o755)), ("d", file(1, 0o644)), ("e", link)], &[]);
         let found = between(&before, &after, &[]);
-        let told: Vec<(String, Change)> = found.files.iter().map(|pair| (pair.path.to_string(), pair.change())).collect();
+        let told: Vec<(String, Change)> =
+            found.files.iter().map(|pair| (pair.path.to_string(), pair.change())).collect();
         let expected = [("b", Change::Mode), ("c", Change::Deleted), ("d", Change::Type), ("e", Change::Added)];
         assert_eq!(told, expected.map(|(name, change)| (name.to_owned(), change)));
         assert_eq!(found.other.modes, [(path("a"), 0o644, 0o600)]);
@@ -232,7 +225,10 @@ mod tests {
 
     #[test]
     fn empty_directories_and_their_modes_are_no_files() {
-        let before = state(&[("full/f", file(1, 0o644))], &[("full", 0o755), ("old", 0o755), ("old/in", 0o755), ("same", 0o755)]);
+        let before = state(
+            &[("full/f", file(1, 0o644))],
+            &[("full", 0o755), ("old", 0o755), ("old/in", 0o755), ("same", 0o755)],
+        );
         let after = state(&[], &[("full", 0o700), ("new", 0o755), ("new/in", 0o755), ("same", 0o755)]);
         let other = between(&before, &after, &[]).other;
         assert_eq!(other.empty_dirs_added, [path("full"), path("new/in")]);

@@ -2,8 +2,12 @@
 
 pub mod capture;
 pub mod carry_out;
+pub mod cat;
 pub mod context;
 pub mod create;
+pub mod diff;
+pub mod diff_side;
+pub mod file_diff;
 pub mod gate;
 pub mod left_out;
 pub mod list;
@@ -17,5 +21,6 @@ pub mod session;
 pub mod status;
 pub mod stores;
 pub mod target;
+pub mod text_diff;
 pub mod tidy;
 pub mod warning;

@@ -42,6 +42,11 @@ pub enum Warning {
         id: ObjectId,
         why: String,
     },
+    /// The content of one file of a checkpoint cannot be read.
+    DamagedFile {
+        path: RelPath,
+        why: String,
+    },
     RestorePending {
         target: ObjectId,
         safety: ObjectId,
@@ -91,6 +96,7 @@ impl Warning {
             Self::RefLost { .. } => "ref_lost",
             Self::ManifestRebuilt => "manifest_rebuilt",
             Self::DamagedCheckpoint { .. } => "damaged_checkpoint",
+            Self::DamagedFile { .. } => "damaged_file",
             Self::RestorePending { .. } => "restore_pending",
             Self::JournalUnreadable => "journal_unreadable",
             Self::Bookkeeping { .. } => "bookkeeping",
@@ -107,7 +113,9 @@ impl Warning {
 
     pub fn path(&self) -> Option<&RelPath> {
         match self {
-            Self::NotCaptured { path, .. } | Self::ChangedWhileRead { path } => Some(path),
+            Self::NotCaptured { path, .. } | Self::ChangedWhileRead { path } | Self::DamagedFile { path, .. } => {
+                Some(path)
+            }
             _ => None,
         }
     }
@@ -136,6 +144,7 @@ impl fmt::Display for Warning {
             Self::RefRestored { id } => write!(f, "checkpoint {} had lost its ref and has it back", id.short()),
             Self::ManifestRebuilt => f.write_str("the manifest was damaged or gone and was written anew"),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
+            Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),
             Self::RestorePending { target, safety } => write!(
                 f,
                 "a restore to {} was interrupted (safety checkpoint {}): \

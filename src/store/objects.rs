@@ -1,4 +1,4 @@
-//! Reading objects by id: own packs first, libgit2 for loose and deltified ones. The only file that names git2.
+//! Reading objects by id: own packs first, libgit2 for loose and deltified ones. The door to git2.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};

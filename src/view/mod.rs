@@ -1,7 +1,10 @@
 //! Outcomes as text: for people, for programs, for markdown. Pure.
 
+pub mod diffstat;
 pub mod format;
 pub mod human;
 pub mod json;
+pub mod patch;
 pub mod plan;
 pub mod table;
+pub mod terminal;

@@ -1,5 +1,7 @@
 //! Outcomes in sentences: what goes to stdout as the result, and what is said beside it.
 
+pub mod diff;
+
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, Verb};
 use crate::model::manifest;

@@ -13,14 +13,28 @@ use crate::ops::warning::Warning;
 
 /// One document: what every command answers with, whether it worked or not.
 pub fn envelope(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> String {
+    envelope_with(command, exit, data, warnings, None)
+}
+
+/// The same for a command that did what it could and failed in part.
+pub fn envelope_with(command: &str, exit: u8, data: &Value, warnings: &[Warning], failure: Option<&Error>) -> String {
     let warnings: Vec<Value> = warnings.iter().map(warning).collect();
     let schema = format!("checkpoint.{command}/1");
     let ok = matches!(exit, 0 | 5);
-    format!("{}\n", json!({"schema": schema, "ok": ok, "exit": exit, "data": data, "warnings": warnings}))
+    let mut document = json!({"schema": schema, "ok": ok, "exit": exit, "data": data, "warnings": warnings});
+    if let Some(error) = failure {
+        document["error"] = told(error, exit);
+    }
+    format!("{document}\n")
 }
 
 /// The document of a failure.
 pub fn failure(command: &str, exit: u8, error: &Error) -> String {
+    let schema = format!("checkpoint.{command}/1");
+    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)}))
+}
+
+fn told(error: &Error, exit: u8) -> Value {
     let mut told = json!({"code": error.code(), "exit": exit, "message": error.to_string()});
     if let Some(hint) = error.hint() {
         told["hint"] = hint.into();
@@ -39,8 +53,7 @@ pub fn failure(command: &str, exit: u8, error: &Error) -> String {
         }
         _ => {}
     }
-    let schema = format!("checkpoint.{command}/1");
-    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": told}))
+    told
 }
 
 fn warning(warning: &Warning) -> Value {
