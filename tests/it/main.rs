@@ -13,9 +13,14 @@
 
 mod bench;
 
+mod cat;
 mod create;
 mod dedup;
 mod derived;
+mod diff;
+mod diff_history;
+mod diff_oracle;
+mod diff_random;
 mod eviction;
 mod exit_codes;
 mod help;

@@ -1,0 +1,1 @@
+//! `cat`: the bytes of one file.
