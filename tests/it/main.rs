@@ -34,6 +34,7 @@ mod layers;
 mod list;
 mod nested_repos;
 mod no_forgotten_files;
+mod pager;
 mod partial;
 mod place;
 mod plain_git;

@@ -7,6 +7,7 @@ pub mod place;
 pub mod run;
 pub mod sandbox;
 pub mod strace;
+pub mod terminal;
 pub mod tree;
 pub mod watch;
 
