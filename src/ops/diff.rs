@@ -14,6 +14,8 @@ use crate::ops::list::reader_warnings;
 use crate::ops::restore::find;
 use crate::ops::restore_paths;
 use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::inventory::Inventory;
 
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
@@ -67,39 +69,21 @@ pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_
     let paths = restore_paths::parse(&context.root, &options.paths)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let named = |at: usize| options.selectors.get(at).map(|typed| find(&inventory, typed, context.now_ms)).transpose();
-    let from = named(0)?.map_or_else(|| find(&inventory, "latest", context.now_ms), Ok)?;
-    let to = named(1)?;
+    let (from, to) = chosen(&inventory, &options.selectors, context.now_ms)?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let partial = [Some(&from), to.as_ref()].into_iter().flatten().filter(|checkpoint| !checkpoint.is_complete());
     warnings.extend(partial.map(|checkpoint| Warning::IsPartial { id: checkpoint.id }));
-    let before = Side::of_checkpoint(&store, &from)?;
-    let after = match &to {
-        Some(to) => Side::of_checkpoint(&store, to)?,
-        None => {
-            let (present, met) = Side::of_present(context, &store, &before.snapshot)?;
-            warnings.extend(met);
-            present
-        }
-    };
-    if let Some(path) = paths.iter().find(|path| !before.holds(path) && !after.holds(path)) {
+    let sides = sides(context, &store, &from, to.as_ref(), &mut warnings)?;
+    if let Some(path) = paths.iter().find(|path| !sides.iter().any(|side| side.holds(path))) {
         return Err(Error::NoSuchPath { checkpoint: from.id, path: path.to_string() });
     }
-    let Difference { files, other, not_compared } =
-        between(&before.snapshot, &after.snapshot, &restore_paths::limits(paths));
-    let mut outcome = DiffOutcome {
-        from,
-        to,
-        files: Vec::new(),
-        other,
-        not_compared,
-        too_large: Vec::new(),
-        damaged: Vec::new(),
-        warnings,
-    };
-    for pair in files {
+    let Difference { files: pairs, other, not_compared } =
+        between(&sides[0].snapshot, &sides[1].snapshot, &restore_paths::limits(paths));
+    let (files, too_large, damaged) = (Vec::new(), Vec::new(), Vec::new());
+    let mut outcome = DiffOutcome { from, to, files, other, not_compared, too_large, damaged, warnings };
+    for pair in pairs {
         context.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
-        let Some(mut file) = read_pair(pair, [&before, &after], &options.manner, &mut outcome)? else { continue };
+        let Some(mut file) = read_pair(pair, &sides, options.manner, &mut outcome)? else { continue };
         let flow = receiver(&file)?;
         file.pieces.clear();
         outcome.files.push(file);
@@ -110,13 +94,30 @@ pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_
     Ok(outcome)
 }
 
+fn chosen(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Result<(Checkpoint, Option<Checkpoint>)> {
+    let named = |typed: &String| find(inventory, typed, now_ms);
+    let from = selectors.first().map_or_else(|| find(inventory, "latest", now_ms), named)?;
+    Ok((from, selectors.get(1).map(named).transpose()?))
+}
+
+fn sides<'s>(
+    context: &Context,
+    store: &'s Store,
+    from: &Checkpoint,
+    to: Option<&Checkpoint>,
+    warnings: &mut Vec<Warning>,
+) -> Result<[Side<'s>; 2]> {
+    let before = Side::of_checkpoint(store, from)?;
+    if let Some(to) = to {
+        return Ok([before, Side::of_checkpoint(store, to)?]);
+    }
+    let (present, met) = Side::of_present(context, store, &before.snapshot)?;
+    warnings.extend(met);
+    Ok([before, present])
+}
+
 /// Reads and compares one path; `None` if there is nothing to show of it.
-fn read_pair(
-    pair: Pair,
-    sides: [&Side<'_>; 2],
-    manner: &Manner,
-    outcome: &mut DiffOutcome,
-) -> Result<Option<FileDiff>> {
+fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut DiffOutcome) -> Result<Option<FileDiff>> {
     if manner.detail == Detail::Names {
         let change = pair.change();
         let [before, after] = [pair.before, pair.after].map(|side| side.as_ref().map(unread));
@@ -140,12 +141,12 @@ fn read_pair(
             }
         }
     }
-    let [before, after] = versions;
+    let [before, after] = &versions;
     let seen = |version: &Option<Version>| version.as_ref().map(|v| (v.seen.mode, v.seen.id));
-    if seen(&before) == seen(&after) {
+    if seen(before) == seen(after) {
         return Ok(None);
     }
-    let file = compare(pair.path, before, after, manner)?;
+    let file = compare(pair.path, before.as_ref(), after.as_ref(), manner)?;
     if manner.binary && file.pieces.iter().any(|piece| piece.body == Body::Binary(None)) {
         outcome.too_large.push(file.path.clone());
     }

@@ -60,13 +60,11 @@ pub enum Body {
 }
 
 /// Compares two versions; at least one is there.
-pub fn compare(path: RelPath, before: Option<Version>, after: Option<Version>, manner: &Manner) -> Result<FileDiff> {
-    let (one, two) = (before.as_ref(), after.as_ref());
-    let (seen_before, seen_after) = (one.map(|v| v.seen), two.map(|v| v.seen));
-    let change = change_of(seen_before, seen_after);
+pub fn compare(path: RelPath, one: Option<&Version>, two: Option<&Version>, manner: Manner) -> Result<FileDiff> {
+    let (before, after) = (one.map(|v| v.seen), two.map(|v| v.seen));
+    let change = change_of(before, after);
     let is_binary = [one, two].into_iter().flatten().any(Version::is_binary);
-    let mut diff =
-        FileDiff { path, change, before: seen_before, after: seen_after, counts: None, is_binary, pieces: Vec::new() };
+    let mut diff = FileDiff { path, change, before, after, counts: None, is_binary, pieces: Vec::new() };
     if manner.detail == Detail::Patch && change == Change::Type {
         diff.pieces = vec![piece(one, None, manner)?.0, piece(None, two, manner)?.0];
         return Ok(diff);
@@ -96,11 +94,7 @@ impl Version {
     }
 }
 
-fn piece(
-    before: Option<&Version>,
-    after: Option<&Version>,
-    manner: &Manner,
-) -> Result<(Piece, Option<(usize, usize)>)> {
+fn piece(before: Option<&Version>, after: Option<&Version>, manner: Manner) -> Result<(Piece, Option<(usize, usize)>)> {
     let sides = [before, after];
     let (seen_before, seen_after) = (before.map(|v| v.seen), after.map(|v| v.seen));
     let with = |body| Piece { before: seen_before, after: seen_after, body };

@@ -25,11 +25,11 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
     let (old, new) = if context == 0 { without_common_tail(old, new) } else { (old, new) };
     let mut options = git2::DiffOptions::new();
     options.context_lines(context).interhunk_lines(0).indent_heuristic(true).force_text(true);
-    let patch = git2::Patch::from_buffers(old, None, new, None, Some(&mut options)).map_err(failed)?;
+    let patch = git2::Patch::from_buffers(old, None, new, None, Some(&mut options)).map_err(|cause| failed(&cause))?;
     let mut found = TextDiff::default();
     let mut headings = Headings::of(old);
     for at in 0..patch.num_hunks() {
-        let (hunk, lines) = patch.hunk(at).map_err(failed)?;
+        let (hunk, lines) = patch.hunk(at).map_err(|cause| failed(&cause))?;
         let (old_start, old_lines) = (hunk.old_start(), hunk.old_lines());
         let ranges = format!("@@ -{} +{} @@", range(old_start, old_lines), range(hunk.new_start(), hunk.new_lines()));
         found.hunks.extend_from_slice(ranges.as_bytes());
@@ -40,7 +40,7 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
         }
         found.hunks.push(b'\n');
         for line in 0..lines {
-            let line = patch.line_in_hunk(at, line).map_err(failed)?;
+            let line = patch.line_in_hunk(at, line).map_err(|cause| failed(&cause))?;
             let sign = line.origin();
             match sign {
                 '+' => found.insertions += 1,
@@ -57,7 +57,7 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
     Ok(found)
 }
 
-fn failed(cause: git2::Error) -> Error {
+fn failed(cause: &git2::Error) -> Error {
     Error::unexpected(format!("libgit2 cannot compare two texts: {}", cause.message()))
 }
 

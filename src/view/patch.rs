@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn patch(path: &[u8], before: Option<Version>, after: Option<Version>, style: PatchStyle) -> String {
-        let file = compare(RelPath::new(path).unwrap(), before, after, &MANNER).unwrap();
+        let file = compare(RelPath::new(path).unwrap(), before.as_ref(), after.as_ref(), MANNER).unwrap();
         String::from_utf8(render(&file, style)).unwrap()
     }
 

@@ -11,7 +11,11 @@ use crate::diff_oracle::raw;
 fn the_bytes_come_out_as_they_went_in() {
     let sandbox = Sandbox::new();
     let content = noise(7, 20 << 20);
-    sandbox.write("d/large", &content).write("small", b"\xff\0\r\n\x1b[31m").write("empty", "").symlink("link", "no/where");
+    sandbox
+        .write("d/large", &content)
+        .write("small", b"\xff\0\r\n\x1b[31m")
+        .write("empty", "")
+        .symlink("link", "no/where");
     sandbox.create("one");
     sandbox.remove("d").remove("small").remove("link");
     assert!(raw(&sandbox, &["cat", "one:d/large"], 0) == content, "another content");

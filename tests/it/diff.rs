@@ -204,7 +204,10 @@ fn piped_content_is_raw_and_painted_content_is_harmless() {
     let patch = raw(&sandbox, &["diff"], 0);
     assert!(patch.ends_with(b"-1\n+\x1b]0;owned\x07caf\xe9\r\n+\tback\\slash\n"), "{}", patch.escape_ascii());
     let painted = sandbox.run(&["diff", "--color", "always"]).success().stdout;
-    assert!(painted.contains("\x1b[1m--- a/f\x1b[0m\n") && painted.contains("\x1b[36m@@ -1 +1,2 @@\x1b[0m\n"), "{painted}");
+    assert!(
+        painted.contains("\x1b[1m--- a/f\x1b[0m\n") && painted.contains("\x1b[36m@@ -1 +1,2 @@\x1b[0m\n"),
+        "{painted}"
+    );
     assert!(painted.contains("\x1b[32m+\\x1b]0;owned\\x07caf\\xe9\\x0d\x1b[0m\n"), "{painted}");
     assert!(painted.contains("\x1b[32m+\tback\\slash\x1b[0m\n"), "{painted}");
 }
@@ -215,7 +218,10 @@ fn no_configuration_of_git_has_an_effect() {
     let plain = raw(&sandbox, &["diff", &first, &second], 0);
     sandbox.env("GIT_EXTERNAL_DIFF", "/bin/false").env("GIT_DIFF_OPTS", "-U0").env("GIT_CONFIG_COUNT", "1");
     sandbox.env("GIT_CONFIG_KEY_0", "diff.noprefix").env("GIT_CONFIG_VALUE_0", "true").env("GIT_DIR", "/nonexistent");
-    sandbox.write(sandbox.home().join(".gitconfig"), "[diff]\n\tnoprefix = true\n\tcontext = 0\n[core]\n\tattributesFile = ~/a\n");
+    sandbox.write(
+        sandbox.home().join(".gitconfig"),
+        "[diff]\n\tnoprefix = true\n\tcontext = 0\n[core]\n\tattributesFile = ~/a\n",
+    );
     sandbox.write(sandbox.home().join("a"), "* binary\n").write(".gitattributes", "* binary\n");
     assert_eq!(raw(&sandbox, &["diff", &first, &second], 0), plain);
     sandbox.run(&["diff", "--", ".gitattributes"]).success().stdout_has("+* binary\n");

@@ -62,7 +62,8 @@ fn commits(git: &Git) -> Vec<String> {
     let all = git.output(&["rev-list", "--first-parent", "--reverse", "--all"]);
     let all: Vec<&str> = all.lines().collect();
     let last = all.len() - 1 - STEP;
-    let chosen: BTreeSet<usize> = (0..PLACES).map(|at| at * last / (PLACES - 1)).flat_map(|at| [at, at + STEP]).collect();
+    let chosen: BTreeSet<usize> =
+        (0..PLACES).map(|at| at * last / (PLACES - 1)).flat_map(|at| [at, at + STEP]).collect();
     chosen.into_iter().map(|at| all[at].to_owned()).collect()
 }
 

@@ -38,7 +38,8 @@ impl Twins {
 
     /// What `git diff --no-index` prints, path by path.
     pub fn judged(&self, git: &Git, options: &[&str]) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
-        let args = [&["-c", "core.quotePath=true", "diff", "--no-index", "--no-prefix"], &PLAIN[..], options, &["a", "b"]];
+        let args =
+            [&["-c", "core.quotePath=true", "diff", "--no-index", "--no-prefix"], &PLAIN[..], options, &["a", "b"]];
         let mut command = git.command(&args.concat());
         command.current_dir(&self.top);
         let output = command.output().expect("git can be started");

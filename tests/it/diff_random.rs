@@ -1,6 +1,7 @@
 //! Random pairs of directories: patch, counts and names are those of git, and the patch leads from one to the other.
 
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::bench::{Git, Sandbox, cases, fixtures};
@@ -8,8 +9,20 @@ use crate::diff_oracle::{PLAIN, Twins, assert_same_patch, raw};
 use crate::roundtrip::generator::Random;
 
 const NAMES: [&[u8]; 14] = [
-    b"a", b"b.txt", b"d/a", b"d/b", b"d.c", b"e f", b"tab\t", b"new\nline", b"quo\"te", b"back\\slash", b"\xff\xfe",
-    b"\xc3\xa9t\xc3\xa9", b"d/e/f g", b"a-long/name-of-a-directory/in-another-directory/and-another/with-a-file.txt",
+    b"a",
+    b"b.txt",
+    b"d/a",
+    b"d/b",
+    b"d.c",
+    b"e f",
+    b"tab\t",
+    b"new\nline",
+    b"quo\"te",
+    b"back\\slash",
+    b"\xff\xfe",
+    b"\xc3\xa9t\xc3\xa9",
+    b"d/e/f g",
+    b"a-long/name-of-a-directory/in-another-directory/and-another/with-a-file.txt",
 ];
 
 /// Few different lines, so that there are many ways to match them; indented ones, and ones that look like headings.
@@ -81,7 +94,6 @@ fn place(root: &Path, random: &mut Random) {
         }
         (2, Some(_)) => {
             let mode = *random.pick(&[0o644, 0o755, 0o600]);
-            use std::os::unix::fs::PermissionsExt as _;
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("a mode can be set");
         }
         (3..=7, Some(before)) => std::fs::write(&path, edited(&before, random)).expect("a file can be written"),

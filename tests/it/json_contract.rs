@@ -466,9 +466,9 @@ fn diff_and_cat_have_exactly_these_fields() {
     sandbox.write("bin", b"\xff\0").remove("pipe").remove("empty").mkdir("fresh").chmod(".gitignore", 0o600);
     let diff: Diff = pinned("diff", &sandbox.run(&["diff", "--json"]).success());
     assert!(diff.from.starts_with(&id) && diff.to.is_none(), "{diff:?}");
-    let told: Vec<_> = diff.files.iter().map(|f| (f.path.as_str(), f.change.as_str(), f.insertions, f.binary)).collect();
-    let expected =
-        [("a", "changed", Some(1), false), ("b", "added", Some(1), false), ("bin", "added", None, true)];
+    let told: Vec<_> =
+        diff.files.iter().map(|f| (f.path.as_str(), f.change.as_str(), f.insertions, f.binary)).collect();
+    let expected = [("a", "changed", Some(1), false), ("b", "added", Some(1), false), ("bin", "added", None, true)];
     assert_eq!(told, expected);
     assert_eq!((diff.other.modes.len(), diff.other.uncaptured.len()), (1, 1), "{diff:?}");
     assert_eq!(names(&diff.other.empty_directories_added), ["fresh"]);

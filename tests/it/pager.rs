@@ -54,7 +54,8 @@ fn a_pager_that_cannot_be_started_or_ends_early_is_no_failure() {
 fn a_terminal_shows_colours_and_no_content_acts_on_it() {
     let sandbox = with_one_change();
     sandbox.unset_env("NO_COLOR").env("PAGER", "cat");
-    let Some(run) = at_a_terminal(&sandbox, "$checkpoint diff; $checkpoint cat latest:a; $checkpoint diff --color never")
+    let Some(run) =
+        at_a_terminal(&sandbox, "$checkpoint diff; $checkpoint cat latest:a; $checkpoint diff --color never")
     else {
         return;
     };
