@@ -32,6 +32,12 @@ pub enum Error {
         checkpoint: ObjectId,
         path: String,
     },
+    /// A file was asked for.
+    IsDirectory {
+        checkpoint: ObjectId,
+        path: String,
+        entries: Vec<String>,
+    },
     /// No store exists for this root; `ancestor` is one above it that has one.
     NoStore {
         root: PathBuf,
@@ -146,6 +152,7 @@ impl Error {
             Self::EvictedMeanwhile { .. } => "evicted_meanwhile",
             Self::AmbiguousCheckpoint { .. } => "ambiguous_checkpoint",
             Self::NoSuchPath { .. } => "no_such_path",
+            Self::IsDirectory { .. } => "is_a_directory",
             Self::NoStore { .. } => "no_store",
             Self::NothingToTakeBack { .. } => "nothing_to_take_back",
             Self::RootMissing { .. } => "root_missing",
@@ -186,6 +193,7 @@ impl Error {
             Self::NoSuchPath { checkpoint, .. } => {
                 format!("'checkpoint show {}' tells what it holds", checkpoint.short())
             }
+            Self::IsDirectory { .. } => "name one of its files".into(),
             Self::NoStore { ancestor: Some(above), .. } => {
                 format!("{} has one: 'checkpoint -C {0} …'", above.display())
             }
@@ -251,6 +259,10 @@ impl fmt::Display for Error {
             }
             Self::NoSuchPath { checkpoint, path } => {
                 write!(f, "checkpoint {} does not hold '{}'", checkpoint.short(), shown(path))
+            }
+            Self::IsDirectory { checkpoint, path, entries } => {
+                let held = if entries.is_empty() { "nothing".to_owned() } else { entries.join(", ") };
+                write!(f, "'{path}' is a directory in checkpoint {}; it holds {held}", checkpoint.short())
             }
             Self::NoStore { root, .. } => write!(f, "{} has no checkpoints", root.display()),
             Self::NothingToTakeBack { verb } => write!(f, "nothing to {verb}"),

@@ -26,6 +26,7 @@ pub fn read() -> Environment {
         session: text("CLAUDE_CODE_SESSION_ID"),
         logical_dir: path("PWD"),
         no_color: env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        pager: env::var_os("CHECKPOINT_PAGER").or_else(|| env::var_os("PAGER")),
     }
 }
 

@@ -2,9 +2,13 @@
 
 use crate::error::Error;
 use crate::ops::create::{CreateOutcome, Skipped};
+use crate::ops::diff::DiffOutcome;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
+/// `diff --exit-code`: there are differences. What is `FAILED` elsewhere is `FAILED_TO_COMPARE` there.
+pub const DIFFERENT: u8 = 1;
+pub const FAILED_TO_COMPARE: u8 = 128;
 pub const USAGE: u8 = 2;
 pub const NO_SUCH: u8 = 3;
 pub const REFUSED: u8 = 4;
@@ -21,6 +25,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::EvictedMeanwhile { .. }
         | Error::AmbiguousCheckpoint { .. }
         | Error::NoSuchPath { .. }
+        | Error::IsDirectory { .. }
         | Error::NoStore { .. }
         | Error::StoreGone { .. }
         | Error::NothingToTakeBack { .. }
@@ -50,6 +55,16 @@ pub fn of_error(error: &Error) -> u8 {
 pub fn of_create(outcome: &CreateOutcome) -> u8 {
     let made = outcome.checkpoint.as_ref().filter(|_| outcome.skipped != Some(Skipped::Dedup));
     if made.is_some_and(|checkpoint| !checkpoint.is_complete()) { PARTIAL } else { DONE }
+}
+
+/// What was shown, and whether it was all; `asked` is `--exit-code`.
+pub fn of_diff(outcome: &DiffOutcome, asked: bool) -> u8 {
+    match outcome {
+        _ if !outcome.damaged.is_empty() => DAMAGED,
+        _ if asked && outcome.is_different() => DIFFERENT,
+        _ if outcome.is_partial() => PARTIAL,
+        _ => DONE,
+    }
 }
 
 #[cfg(test)]

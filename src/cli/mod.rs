@@ -14,6 +14,7 @@ pub mod args;
 pub mod commands;
 pub mod environment;
 pub mod exit_code;
+pub mod pager;
 pub mod printer;
 pub mod prompt;
 pub mod rim;
@@ -43,6 +44,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(exit_code::USAGE);
     };
     let name = command.name();
+    let asks_for_code = matches!(&command, Command::Diff(args) if args.exit_code);
+    let failed = if asks_for_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED };
     let prompt = Prompt::new(global.json, global.no_input, printer.err_paint());
     let rim = Rim { printer, prompt, global: &global, started: Instant::now() };
     let code = match command {
@@ -54,7 +57,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             dispatch(command, &context, &rim)
         }),
     };
-    ExitCode::from(code.unwrap_or_else(|error| report(printer, name, &error)))
+    ExitCode::from(code.unwrap_or_else(|error| report(printer, name, failed, &error)))
 }
 
 fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
@@ -100,8 +103,11 @@ fn context(global: &args::GlobalArgs, environment: config::Environment, command:
 }
 
 /// Says what went wrong: as a document where one was asked for, and as one line in any case.
-fn report(printer: Printer, command: &str, error: &Error) -> u8 {
-    let code = exit_code::of_error(error);
+fn report(printer: Printer, command: &str, failed: u8, error: &Error) -> u8 {
+    let code = match exit_code::of_error(error) {
+        exit_code::FAILED => failed,
+        code => code,
+    };
     if printer.json {
         printer.result(&json::failure(command, code, error));
     }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use crate::cli::args::{Color, GlobalArgs};
 use crate::view::format::Paint;
+use crate::view::terminal::Escaper;
 
 /// What may be said, and in which colours; decided once.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +50,15 @@ impl Printer {
         to_stdout(text);
     }
 
+    /// A result that may be anything but text.
+    ///
+    /// # Errors
+    /// Nobody reads it any more, or it cannot be written.
+    pub fn bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
+        let mut out = std::io::stdout().lock();
+        out.write_all(bytes).and_then(|()| out.flush())
+    }
+
     /// Talk beside the result; none with `--quiet` or `--json`.
     pub fn talk(&self, text: &str) {
         if !self.quiet && !self.json {
@@ -59,6 +69,38 @@ impl Printer {
     /// What must be seen whatever was asked for.
     pub fn failure(&self, text: &str) {
         to_stderr(text);
+    }
+}
+
+/// Stdout for content that comes in pieces: raw for programs, harmless on a terminal.
+pub struct ContentSink {
+    printer: Printer,
+    escaper: Escaper,
+}
+
+impl ContentSink {
+    pub fn new(printer: Printer) -> Self {
+        Self { printer, escaper: Escaper::default() }
+    }
+
+    /// Writes what was held back.
+    pub fn finish(mut self) {
+        to_stdout(&self.escaper.finish());
+    }
+}
+
+impl Write for ContentSink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.printer.for_a_person() {
+            self.printer.bytes(self.escaper.push(bytes).as_bytes())?;
+        } else {
+            self.printer.bytes(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

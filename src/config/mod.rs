@@ -28,6 +28,8 @@ pub struct Environment {
     pub logical_dir: Option<PathBuf>,
     /// `NO_COLOR`
     pub no_color: bool,
+    /// `CHECKPOINT_PAGER`, or else `PAGER`, set to nothing too: that is an answer.
+    pub pager: Option<std::ffi::OsString>,
     /// Where the platform keeps configuration files.
     pub config_dir: Option<PathBuf>,
 }

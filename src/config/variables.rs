@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 14] = [
+pub const VARIABLES: [Variable; 16] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public("CLAUDE_CONFIG_DIR", "the base, if CHECKPOINT_HOME is not set"),
     public("CHECKPOINT_SOURCE", "the source of a checkpoint, unless --source names one"),
@@ -21,6 +21,8 @@ pub const VARIABLES: [Variable; 14] = [
     public("XDG_CONFIG_HOME", "where configuration files are kept, on Linux"),
     public("PWD", "the current directory as the shell names it"),
     public("NO_COLOR", "switches colours off"),
+    public("CHECKPOINT_PAGER", "shows long answers on a terminal; empty or cat is none"),
+    public("PAGER", "the same, if CHECKPOINT_PAGER is not set"),
     public("COLUMNS", "the width of the help, at most 80"),
     public("TZ", "the time zone of times for people"),
     public("COMPLETE", "the shell that asks for completions; set by their script alone"),

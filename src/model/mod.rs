@@ -1,8 +1,10 @@
 //! Data and rules, pure: no file, no clock, no git library is known here.
 
 pub mod adopted;
+pub mod base85;
 pub mod checkpoint;
 pub mod default_rules;
+pub mod difference;
 pub mod entry;
 pub mod git_index;
 pub mod interrupt;
@@ -13,6 +15,7 @@ pub mod meta;
 pub mod meta_text;
 pub mod object_id;
 pub mod obstacle;
+pub mod quoting;
 pub mod rel_path;
 pub mod restore_plan;
 pub mod retention;

@@ -22,6 +22,21 @@ pub fn escape(text: &str) -> String {
     escape_bytes(text.as_bytes())
 }
 
+/// Content of a file for a terminal: as [`escape_bytes`], but tab, line break and backslash stay, so that it reads as
+/// it is written.
+pub fn escape_content(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if matches!(c, '\t' | '\n' | '\\') { shown.push(c) } else { push_escaped(&mut shown, c) }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(shown, "\\x{byte:02x}");
+        }
+    }
+    shown
+}
+
 fn push_escaped(shown: &mut String, c: char) {
     match c {
         '\\' => shown.push_str("\\\\"),
@@ -82,6 +97,13 @@ mod tests {
         assert_eq!(escape("\u{202e}abc\u{200b}"), "\\u{202e}abc\\u{200b}");
         assert_eq!(escape_bytes(b"a\xffb\\"), "a\\xffb\\\\");
         assert_eq!(escape("grün ✓ | x"), "grün ✓ | x");
+    }
+
+    #[test]
+    fn content_keeps_its_lines_and_loses_its_power() {
+        assert_eq!(escape_content(b"\tprintf(\"\\n\");\r\n"), "\tprintf(\"\\n\");\\x0d\n");
+        assert_eq!(escape_content("\x1b[2J\u{9b}x\u{202e}".as_bytes()), "\\x1b[2J\\u{9b}x\\u{202e}");
+        assert_eq!(escape_content(b"\xe2\x82"), "\\xe2\\x82");
     }
 
     #[test]

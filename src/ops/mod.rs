@@ -2,11 +2,15 @@
 
 pub mod capture;
 pub mod carry_out;
+pub mod cat;
 pub mod config;
 pub mod context;
 pub mod create;
 pub mod delete;
 pub mod delete_store;
+pub mod diff;
+pub mod diff_side;
+pub mod file_diff;
 pub mod gate;
 pub mod left_out;
 pub mod list;
@@ -26,6 +30,7 @@ pub mod status;
 pub mod stores;
 pub mod supply;
 pub mod target;
+pub mod text_diff;
 pub mod tidy;
 pub mod verify;
 pub mod warning;

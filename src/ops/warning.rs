@@ -60,6 +60,11 @@ pub enum Warning {
         id: ObjectId,
         why: String,
     },
+    /// The content of one file of a checkpoint cannot be read.
+    DamagedFile {
+        path: RelPath,
+        why: String,
+    },
     RestorePending {
         target: ObjectId,
         safety: ObjectId,
@@ -127,6 +132,7 @@ impl Warning {
             Self::IndexesRebuilt { .. } => "indexes_rebuilt",
             Self::StoreReinitialized { .. } => "store_reinitialized",
             Self::DamagedCheckpoint { .. } => "damaged_checkpoint",
+            Self::DamagedFile { .. } => "damaged_file",
             Self::RestorePending { .. } => "restore_pending",
             Self::JournalUnreadable => "journal_unreadable",
             Self::Bookkeeping { .. } => "bookkeeping",
@@ -146,7 +152,9 @@ impl Warning {
 
     pub fn path(&self) -> Option<&RelPath> {
         match self {
-            Self::NotCaptured { path, .. } | Self::ChangedWhileRead { path } => Some(path),
+            Self::NotCaptured { path, .. } | Self::ChangedWhileRead { path } | Self::DamagedFile { path, .. } => {
+                Some(path)
+            }
             _ => None,
         }
     }
@@ -199,6 +207,7 @@ impl fmt::Display for Warning {
                 kept_as.display()
             ),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
+            Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),
             Self::RestorePending { target, safety } => write!(
                 f,
                 "a restore to {} was interrupted (safety checkpoint {}): \

@@ -47,6 +47,10 @@ impl Paint {
         self.wrap("32", text)
     }
 
+    pub fn cyan(self, text: &str) -> String {
+        self.wrap("36", text)
+    }
+
     pub fn yellow(self, text: &str) -> String {
         self.wrap("33", text)
     }

@@ -1,8 +1,11 @@
 //! Outcomes as text: for people, for programs, for markdown. Pure.
 
+pub mod diffstat;
 pub mod format;
 pub mod human;
 pub mod json;
 pub mod origin;
+pub mod patch;
 pub mod plan;
 pub mod table;
+pub mod terminal;

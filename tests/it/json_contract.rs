@@ -330,6 +330,75 @@ fn names(paths: &[PathOnly]) -> Vec<&str> {
     paths.iter().map(|one| one.path.as_str()).collect()
 }
 
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Diff {
+    from: String,
+    to: Option<String>,
+    files: Vec<DiffFile>,
+    other: DiffOther,
+    not_compared: Vec<Uncaptured>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct DiffFile {
+    path: String,
+    path_hex: Option<String>,
+    change: String,
+    insertions: Option<u64>,
+    deletions: Option<u64>,
+    binary: bool,
+    old_mode: Option<String>,
+    new_mode: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct DiffOther {
+    modes: Vec<DiffMode>,
+    empty_directories_added: Vec<PathOnly>,
+    empty_directories_deleted: Vec<PathOnly>,
+    uncaptured: Vec<DiffUncaptured>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct DiffMode {
+    path: String,
+    path_hex: Option<String>,
+    old_mode: String,
+    new_mode: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct DiffUncaptured {
+    path: String,
+    path_hex: Option<String>,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Cat {
+    id: String,
+    blob: String,
+    path: String,
+    path_hex: Option<String>,
+    size: u64,
+    mode: String,
+    text: Option<String>,
+    hex: Option<String>,
+}
+
 fn rfc3339_utc(time: &str) -> bool {
     time.ends_with('Z') && chrono::DateTime::parse_from_rfc3339(time).is_ok()
 }
@@ -392,6 +461,27 @@ fn prune_and_status_have_exactly_these_fields() {
     assert_eq!((status.checkpoints, status.over_keep), (2, false));
     let prune: Prune = pinned("prune", &sandbox.run(&["prune", "--keep", "1", "--json"]).success());
     assert_eq!((prune.evicted.len(), prune.dry_run), (1, false));
+}
+
+#[test]
+fn diff_and_cat_have_exactly_these_fields() {
+    let (sandbox, id) = full_of_everything();
+    sandbox.write("bin", b"\xff\0").remove("pipe").remove("empty").mkdir("fresh").chmod(".gitignore", 0o600);
+    let diff: Diff = pinned("diff", &sandbox.run(&["diff", "--json"]).success());
+    assert!(diff.from.starts_with(&id) && diff.to.is_none(), "{diff:?}");
+    let told: Vec<_> =
+        diff.files.iter().map(|f| (f.path.as_str(), f.change.as_str(), f.insertions, f.binary)).collect();
+    let expected = [("a", "changed", Some(1), false), ("b", "added", Some(1), false), ("bin", "added", None, true)];
+    assert_eq!(told, expected);
+    assert_eq!((diff.other.modes.len(), diff.other.uncaptured.len()), (1, 1), "{diff:?}");
+    assert_eq!(names(&diff.other.empty_directories_added), ["fresh"]);
+    sandbox.create("second");
+    let diff: Diff = pinned("diff", &sandbox.run(&["diff", &id, "second", "--json"]).success());
+    assert_eq!(diff.to.map(|id| id.len()), Some(40));
+    let cat: Cat = pinned("cat", &sandbox.run(&["cat", "second:a", "--json"]).success());
+    assert_eq!((cat.text.as_deref(), cat.hex, cat.size, cat.mode.as_str()), (Some("2"), None, 1, "100644"));
+    let cat: Cat = pinned("cat", &sandbox.run(&["cat", "second:bin", "--json"]).success());
+    assert_eq!((cat.text, cat.hex.as_deref()), (None, Some("ff00")));
 }
 
 #[test]

@@ -24,7 +24,7 @@ const DOORS: [(&str, &[&str]); 18] = [
     ("clap", &["cli/args"]),
     ("directories", &["config"]),
     ("flate2", &["store/deflate"]),
-    ("git2", &["store/foreign"]),
+    ("git2", &["store/foreign", "ops/text_diff"]),
     ("hex", &["model/object_id", "model/rel_path", "store/layout"]),
     ("libdeflater", &["store/deflate"]),
     ("rustix", &["worktree/sys/unix", "store/lock", "store/durable", "store/guard"]),

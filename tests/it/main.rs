@@ -14,11 +14,16 @@
 mod adoption;
 mod bench;
 
+mod cat;
 mod config;
 mod create;
 mod dedup;
 mod delete;
 mod derived;
+mod diff;
+mod diff_history;
+mod diff_oracle;
+mod diff_random;
 mod eviction;
 mod exit_codes;
 mod help;
@@ -33,6 +38,7 @@ mod list;
 mod max_store_size;
 mod nested_repos;
 mod no_forgotten_files;
+mod pager;
 mod partial;
 mod pin;
 mod place;

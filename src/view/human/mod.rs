@@ -2,6 +2,7 @@
 
 pub mod config;
 pub mod delete;
+pub mod diff;
 pub mod pin;
 pub mod relink;
 pub mod verify;

@@ -13,30 +13,28 @@ use crate::ops::warning::Warning;
 
 /// One document: what every command answers with, whether it worked or not.
 pub fn envelope(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> String {
+    envelope_with(command, exit, data, warnings, None)
+}
+
+/// The same for a command that did what it could and failed in part.
+pub fn envelope_with(command: &str, exit: u8, data: &Value, warnings: &[Warning], failure: Option<&Error>) -> String {
     let warnings: Vec<Value> = warnings.iter().map(warning).collect();
     let schema = format!("checkpoint.{command}/1");
     let ok = matches!(exit, 0 | 5);
-    format!("{}\n", json!({"schema": schema, "ok": ok, "exit": exit, "data": data, "warnings": warnings}))
+    let mut document = json!({"schema": schema, "ok": ok, "exit": exit, "data": data, "warnings": warnings});
+    if let Some(error) = failure {
+        document["error"] = told(error, exit);
+    }
+    format!("{document}\n")
 }
 
 /// The document of a failure.
 pub fn failure(command: &str, exit: u8, error: &Error) -> String {
     let schema = format!("checkpoint.{command}/1");
-    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": told_error(exit, error)}))
+    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)}))
 }
 
-/// The same where there is something to show all the same.
-pub fn failure_with(command: &str, exit: u8, error: &Error, data: &Value, warnings: &[Warning]) -> String {
-    let schema = format!("checkpoint.{command}/1");
-    let warnings: Vec<Value> = warnings.iter().map(warning).collect();
-    let error = told_error(exit, error);
-    let whole = json!({
-        "schema": schema, "ok": false, "exit": exit, "error": error, "data": data, "warnings": warnings,
-    });
-    format!("{whole}\n")
-}
-
-fn told_error(exit: u8, error: &Error) -> Value {
+fn told(error: &Error, exit: u8) -> Value {
     let mut told = json!({"code": error.code(), "exit": exit, "message": error.to_string()});
     if let Some(hint) = error.hint() {
         told["hint"] = hint.into();

@@ -8,6 +8,7 @@ pub mod recipe;
 pub mod run;
 pub mod sandbox;
 pub mod strace;
+pub mod terminal;
 pub mod tree;
 pub mod watch;
 

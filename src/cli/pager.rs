@@ -1,0 +1,112 @@
+//! Long results on a terminal, one screen after the other, by the pager that the user has chosen.
+
+use std::ffi::OsString;
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::cli::printer::Printer;
+use crate::config::Environment;
+use crate::error::{Error, Result};
+
+/// Without `less` there is no pager, and nothing is said about it.
+const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less -FRX";
+/// More than a pipe holds: a pager that took as much has been started.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Stdout, or a pager before it, which is started with the first bytes.
+pub struct Output {
+    printer: Printer,
+    command: Option<OsString>,
+    pager: Option<Pager>,
+}
+
+/// A pager at work, and what it was given as long as it may not have been started at all.
+struct Pager {
+    child: Child,
+    kept: Option<Vec<u8>>,
+}
+
+impl Output {
+    /// A pager is for a person who sits at a terminal and sees the result there.
+    pub fn new(printer: Printer, environment: &Environment) -> Self {
+        let for_a_person = printer.for_a_person() && std::io::stdin().is_terminal() && !printer.json;
+        let chosen = environment.pager.clone().unwrap_or_else(|| DEFAULT_PAGER.into());
+        let is_one = !chosen.is_empty() && chosen != "cat";
+        Self { printer, command: (for_a_person && is_one).then_some(chosen), pager: None }
+    }
+
+    /// Writes on, and tells whether anybody still reads.
+    ///
+    /// # Errors
+    /// It cannot be written, for another cause than that nobody reads it.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<ControlFlow<()>> {
+        if bytes.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if let Some(command) = self.command.take() {
+            self.pager = start(&command);
+        }
+        let Some(pager) = &mut self.pager else { return self.plain(bytes) };
+        if pager.write(bytes) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        match self.pager.take().and_then(Pager::end) {
+            Some(unseen) => self.plain(&[unseen.as_slice(), bytes].concat()),
+            None => Ok(ControlFlow::Break(())),
+        }
+    }
+
+    /// Waits until the person has seen enough.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn finish(mut self) -> Result<()> {
+        match self.pager.take().and_then(Pager::end) {
+            Some(unseen) => self.plain(&unseen).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    fn plain(&self, bytes: &[u8]) -> Result<ControlFlow<()>> {
+        match self.printer.bytes(bytes) {
+            Ok(()) => Ok(ControlFlow::Continue(())),
+            Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+            Err(cause) => Err(Error::io("write to", Path::new("stdout"))(cause)),
+        }
+    }
+}
+
+/// The terminal is the pager's until it ends, also where an error cuts the output short.
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.pager.take().and_then(Pager::end);
+    }
+}
+
+fn start(command: &OsString) -> Option<Pager> {
+    let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn().ok()?;
+    Some(Pager { child, kept: Some(Vec::new()) })
+}
+
+impl Pager {
+    fn write(&mut self, bytes: &[u8]) -> bool {
+        let Some(stdin) = &mut self.child.stdin else { return false };
+        if stdin.write_all(bytes).is_err() {
+            return false;
+        }
+        match &mut self.kept {
+            Some(kept) if kept.len() + bytes.len() <= KEPT_BYTES => kept.extend_from_slice(bytes),
+            kept => *kept = None,
+        }
+        true
+    }
+
+    /// Waits for its end; gives back what it was given if it turns out that the shell could not start it.
+    fn end(mut self) -> Option<Vec<u8>> {
+        drop(self.child.stdin.take());
+        let code = self.child.wait().ok().and_then(|status| status.code());
+        self.kept.filter(|_| matches!(code, Some(126 | 127)))
+    }
+}

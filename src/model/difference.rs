@@ -1,0 +1,260 @@
+//! What two states of a directory hold differently: files for a patch, and what no patch can say. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::model::entry::{Entry, Kind, WhyNot};
+use crate::model::rel_path::RelPath;
+use crate::model::snapshot::Snapshot;
+
+/// How a file differs, by the words of git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Added,
+    Deleted,
+    /// The content, and perhaps the mode too.
+    Changed,
+    /// Nothing but the executable bit.
+    Mode,
+    /// A file became a symlink, or a symlink a file.
+    Type,
+}
+
+/// One path that the two states hold differently, with its entry on each side that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    pub path: RelPath,
+    pub before: Option<Entry>,
+    pub after: Option<Entry>,
+}
+
+/// What differs without being content, kind or executable bit of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsayable {
+    /// Files and directories of both sides: path, permission bits before and after.
+    pub modes: Vec<(RelPath, u32, u32)>,
+    /// Directories without any file that only the second state has.
+    pub empty_dirs_added: Vec<RelPath>,
+    pub empty_dirs_deleted: Vec<RelPath>,
+    /// Present without being captured, on one side or in another way than on the other.
+    pub uncaptured: Vec<(RelPath, Option<WhyNot>, Option<WhyNot>)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    pub files: Vec<Pair>,
+    pub other: Unsayable,
+    /// Held by one side; what the other has there is not known, and why.
+    pub not_compared: Vec<(RelPath, WhyNot)>,
+}
+
+impl Change {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Deleted => "deleted",
+            Self::Changed => "changed",
+            Self::Mode => "mode",
+            Self::Type => "type",
+        }
+    }
+
+    /// The letter of `git diff --name-status`.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Added => 'A',
+            Self::Deleted => 'D',
+            Self::Changed | Self::Mode => 'M',
+            Self::Type => 'T',
+        }
+    }
+}
+
+impl Pair {
+    pub fn change(&self) -> Change {
+        match (&self.before, &self.after) {
+            (None, _) => Change::Added,
+            (_, None) => Change::Deleted,
+            (Some(before), Some(after)) if before.kind != after.kind => Change::Type,
+            (Some(before), Some(after)) if before.id == after.id => Change::Mode,
+            _ => Change::Changed,
+        }
+    }
+
+    /// Whether git would see a difference at all.
+    pub fn differs(&self) -> bool {
+        let seen = |entry: &Entry| (entry.git_mode(), entry.id);
+        self.before.as_ref().map(seen) != self.after.as_ref().map(seen)
+    }
+}
+
+impl Unsayable {
+    /// Whether the two states are the same in this; what was not captured is no difference, as nobody knows it.
+    pub fn is_same(&self) -> bool {
+        self.modes.is_empty() && self.empty_dirs_added.is_empty() && self.empty_dirs_deleted.is_empty()
+    }
+}
+
+/// Compares two states at and below `paths`; none means everywhere.
+pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Difference {
+    let wanted = |path: &RelPath| paths.is_empty() || paths.iter().any(|limit| path.is_at_or_below(limit));
+    let mut found = Difference::default();
+    let names: BTreeSet<&RelPath> = before.files.keys().chain(after.files.keys()).filter(|path| wanted(path)).collect();
+    for path in names {
+        let pair =
+            Pair { path: path.clone(), before: before.files.get(path).copied(), after: after.files.get(path).copied() };
+        if let (Some(one), Some(two)) = (&pair.before, &pair.after)
+            && is_unsayable(one, two)
+        {
+            found.other.modes.push((path.clone(), one.perm, two.perm));
+        }
+        match unknown(&pair, before, after) {
+            _ if !pair.differs() => {}
+            Some(why) => found.not_compared.push((pair.path, why.clone())),
+            None => found.files.push(pair),
+        }
+    }
+    compare_dirs(before, after, &wanted, &mut found.other);
+    compare_uncaptured(before, after, &wanted, &mut found.other);
+    found
+}
+
+/// Permission bits that a git mode does not tell.
+fn is_unsayable(before: &Entry, after: &Entry) -> bool {
+    let differing = before.perm ^ after.perm;
+    let both_files = before.kind == Kind::File && after.kind == Kind::File;
+    let told = if before.git_mode() == after.git_mode() { 0 } else { 0o111 };
+    both_files && differing & !told != 0
+}
+
+/// Why the side that lacks this file may have it all the same.
+fn unknown<'s>(pair: &Pair, before: &'s Snapshot, after: &'s Snapshot) -> Option<&'s WhyNot> {
+    let lacking = match (&pair.before, &pair.after) {
+        (None, Some(_)) => before,
+        (Some(_), None) => after,
+        _ => return None,
+    };
+    let standing = std::iter::once(pair.path.clone()).chain(pair.path.ancestors());
+    let why = standing.filter_map(|path| lacking.uncaptured.get(&path)).map(|standing| &standing.why).next()?;
+    let is_unknown = why.makes_partial() || matches!(why, WhyNot::TooLarge | WhyNot::Secret(_));
+    is_unknown.then_some(why)
+}
+
+fn compare_dirs(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelPath) -> bool, other: &mut Unsayable) {
+    for (path, perm) in before.dirs.iter().filter(|(path, _)| wanted(path)) {
+        if let Some(now) = after.dirs.get(path).filter(|now| *now != perm) {
+            other.modes.push((path.clone(), *perm, *now));
+        }
+    }
+    other.modes.sort();
+    let (empty_before, empty_after) = (without_files(before), without_files(after));
+    let new = |path: &&RelPath| !empty_before.contains(*path) && wanted(path);
+    other.empty_dirs_added = innermost(empty_after.iter().copied().filter(new));
+    let gone = |path: &&RelPath| !after.dirs.contains_key(*path) && wanted(path);
+    other.empty_dirs_deleted = innermost(empty_before.iter().copied().filter(gone));
+}
+
+/// Directories with no file at any depth, but the root.
+fn without_files(state: &Snapshot) -> BTreeSet<&RelPath> {
+    let mut holders: BTreeSet<RelPath> = BTreeSet::from([RelPath::root()]);
+    for path in state.files.keys() {
+        for above in path.ancestors() {
+            if !holders.insert(above) {
+                break;
+            }
+        }
+    }
+    state.dirs.keys().filter(|path| !holders.contains(*path)).collect()
+}
+
+/// Without those that hold another one of them.
+fn innermost<'p>(sorted: impl Iterator<Item = &'p RelPath>) -> Vec<RelPath> {
+    let mut kept: Vec<RelPath> = Vec::new();
+    for path in sorted {
+        kept.retain(|above| !path.is_at_or_below(above));
+        kept.push(path.clone());
+    }
+    kept
+}
+
+fn compare_uncaptured(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelPath) -> bool, other: &mut Unsayable) {
+    let at = |state: &Snapshot, path: &RelPath| {
+        state.uncaptured.get(path).map(|standing| standing.why.clone()).filter(WhyNot::is_recorded)
+    };
+    let names: BTreeSet<&RelPath> = before.uncaptured.keys().chain(after.uncaptured.keys()).collect();
+    for path in names.into_iter().filter(|path| wanted(path)) {
+        let (one, two) = (at(before, path), at(after, path));
+        if one != two {
+            other.uncaptured.push((path.clone(), one, two));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::object_id::ObjectId;
+    use crate::model::snapshot::Standing;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    fn file(content: u8, perm: u32) -> Entry {
+        Entry { kind: Kind::File, perm, id: ObjectId::from_bytes([content; 20]), size_bytes: 1 }
+    }
+
+    fn state(files: &[(&str, Entry)], dirs: &[(&str, u32)]) -> Snapshot {
+        let mut state = Snapshot::default();
+        state.files.extend(files.iter().map(|(name, entry)| (path(name), *entry)));
+        state.dirs.extend(dirs.iter().map(|(name, perm)| (path(name), *perm)));
+        state
+    }
+
+    #[test]
+    fn files_differ_by_what_git_sees() {
+        let link = Entry { kind: Kind::Symlink, ..file(1, 0o777) };
+        let before = state(&[("a", file(1, 0o644)), ("b", file(1, 0o644)), ("c", file(1, 0o644)), ("d", link)], &[]);
+        let after = state(&[("a", file(1, 0o600)), ("b", file(1, 0o755)), ("d", file(1, 0o644)), ("e", link)], &[]);
+        let found = between(&before, &after, &[]);
+        let told: Vec<(String, Change)> =
+            found.files.iter().map(|pair| (pair.path.to_string(), pair.change())).collect();
+        let expected = [("b", Change::Mode), ("c", Change::Deleted), ("d", Change::Type), ("e", Change::Added)];
+        assert_eq!(told, expected.map(|(name, change)| (name.to_owned(), change)));
+        assert_eq!(found.other.modes, [(path("a"), 0o644, 0o600)]);
+    }
+
+    #[test]
+    fn empty_directories_and_their_modes_are_no_files() {
+        let before = state(
+            &[("full/f", file(1, 0o644))],
+            &[("full", 0o755), ("old", 0o755), ("old/in", 0o755), ("same", 0o755)],
+        );
+        let after = state(&[], &[("full", 0o700), ("new", 0o755), ("new/in", 0o755), ("same", 0o755)]);
+        let other = between(&before, &after, &[]).other;
+        assert_eq!(other.empty_dirs_added, [path("full"), path("new/in")]);
+        assert_eq!(other.empty_dirs_deleted, [path("old/in")]);
+        assert_eq!(other.modes, [(path("full"), 0o755, 0o700)]);
+        assert!(!other.is_same());
+    }
+
+    #[test]
+    fn what_a_side_could_not_hold_is_not_taken_for_deleted() {
+        let before = state(&[("locked/f", file(1, 0o644)), ("pipe", file(1, 0o644))], &[]);
+        let mut after = state(&[], &[]);
+        let unreadable = WhyNot::Unreadable("permission denied".into());
+        after.uncaptured.insert(path("locked"), Standing { why: unreadable.clone(), is_dir: true });
+        after.uncaptured.insert(path("pipe"), Standing { why: WhyNot::Fifo, is_dir: false });
+        let found = between(&before, &after, &[]);
+        assert_eq!(found.not_compared, [(path("locked/f"), unreadable.clone())]);
+        assert_eq!(found.files.len(), 1, "a FIFO is there instead of the file, so the file is gone");
+        assert_eq!(found.other.uncaptured.len(), 2);
+    }
+
+    #[test]
+    fn paths_limit_everything() {
+        let before = state(&[("in/f", file(1, 0o644)), ("out", file(1, 0o644))], &[("in", 0o755), ("e", 0o755)]);
+        let found = between(&before, &Snapshot::default(), &[path("in")]);
+        assert_eq!(found.files.len(), 1);
+        assert!(found.other.is_same(), "{:?}", found.other);
+    }
+}

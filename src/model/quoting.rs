@@ -1,0 +1,56 @@
+//! Paths as git writes them into patches: in C's quotes where a byte is not plain ASCII, as they are otherwise.
+
+/// `prefix` and `path` as one word of a patch, by the rules of git's `core.quotePath`.
+pub fn quoted(prefix: &str, path: &[u8]) -> String {
+    let mut word = String::with_capacity(prefix.len() + path.len());
+    let mut has_escapes = false;
+    for byte in prefix.bytes().chain(path.iter().copied()) {
+        has_escapes |= push(&mut word, byte);
+    }
+    if has_escapes { format!("\"{word}\"") } else { word }
+}
+
+/// Tells whether the byte had to be escaped.
+fn push(word: &mut String, byte: u8) -> bool {
+    let letter = match byte {
+        0x07 => 'a',
+        0x08 => 'b',
+        b'\t' => 't',
+        b'\n' => 'n',
+        0x0b => 'v',
+        0x0c => 'f',
+        b'\r' => 'r',
+        b'"' | b'\\' => char::from(byte),
+        b' '..=b'~' => {
+            word.push(char::from(byte));
+            return false;
+        }
+        _ => {
+            word.push_str(&format!("\\{byte:03o}"));
+            return true;
+        }
+    };
+    word.push('\\');
+    word.push(letter);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn plain_names_stay_and_others_are_quoted_as_c_does() {
+        for (path, shown) in [
+            (&b"src/a b.rs"[..], "a/src/a b.rs"),
+            (b"tab\there", "\"a/tab\\there\""),
+            (b"new\nline", "\"a/new\\nline\""),
+            (b"quo\"te", "\"a/quo\\\"te\""),
+            (b"back\\slash", "\"a/back\\\\slash\""),
+            (b"caf\xc3\xa9", "\"a/caf\\303\\251\""),
+            (b"\x01\x7f\xff", "\"a/\\001\\177\\377\""),
+        ] {
+            assert_eq!(quoted("a/", path), shown);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The hunks of two texts, as `git diff` prints them. With `store/objects.rs` the door to libgit2, here for its xdiff alone:
+//! no repository is opened, so no configuration, attribute or filter has a say.
+
+use crate::error::{Error, Result};
+
+/// Content is binary if a NUL stands in its first bytes: git's rule.
+const BINARY_PROBE_BYTES: usize = 8000;
+/// A heading is cut after as many bytes.
+const HEADING_BYTES: usize = 80;
+
+/// Hunks from `@@` on, and how many lines they add and delete.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TextDiff {
+    pub hunks: Vec<u8>,
+    pub insertions: usize,
+    pub deletions: usize,
+}
+
+pub fn is_binary(content: &[u8]) -> bool {
+    content[..content.len().min(BINARY_PROBE_BYTES)].contains(&0)
+}
+
+/// Compares two texts line by line, with `context` unchanged lines round each change.
+pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
+    let (old, new) = if context == 0 { without_common_tail(old, new) } else { (old, new) };
+    let mut options = git2::DiffOptions::new();
+    options.context_lines(context).interhunk_lines(0).indent_heuristic(true).force_text(true);
+    let patch = git2::Patch::from_buffers(old, None, new, None, Some(&mut options)).map_err(|cause| failed(&cause))?;
+    let mut found = TextDiff::default();
+    let mut headings = Headings::of(old);
+    for at in 0..patch.num_hunks() {
+        let (hunk, lines) = patch.hunk(at).map_err(|cause| failed(&cause))?;
+        let (old_start, old_lines) = (hunk.old_start(), hunk.old_lines());
+        let ranges = format!("@@ -{} +{} @@", range(old_start, old_lines), range(hunk.new_start(), hunk.new_lines()));
+        found.hunks.extend_from_slice(ranges.as_bytes());
+        let lines_above = if old_lines == 0 { old_start } else { old_start.saturating_sub(1) };
+        if let Some(heading) = headings.above(lines_above as usize) {
+            found.hunks.push(b' ');
+            found.hunks.extend_from_slice(heading);
+        }
+        found.hunks.push(b'\n');
+        for line in 0..lines {
+            let line = patch.line_in_hunk(at, line).map_err(|cause| failed(&cause))?;
+            let sign = line.origin();
+            match sign {
+                '+' => found.insertions += 1,
+                '-' => found.deletions += 1,
+                _ => {}
+            }
+            // The other kinds are the note that the line before has no line break; it comes with its own.
+            if matches!(sign, '+' | '-' | ' ') {
+                found.hunks.push(sign as u8);
+            }
+            found.hunks.extend_from_slice(line.content());
+        }
+    }
+    Ok(found)
+}
+
+fn failed(cause: &git2::Error) -> Error {
+    Error::unexpected(format!("libgit2 cannot compare two texts: {}", cause.message()))
+}
+
+fn range(start: u32, lines: u32) -> String {
+    if lines == 1 { start.to_string() } else { format!("{start},{lines}") }
+}
+
+/// Without context git leaves out what both texts end with before it compares, which may choose other lines.
+fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
+    const BLOCK_BYTES: usize = 1024;
+    let blocks = old.rchunks_exact(BLOCK_BYTES).zip(new.rchunks_exact(BLOCK_BYTES));
+    let trimmed = blocks.take_while(|(one, two)| one == two).count() * BLOCK_BYTES;
+    let tail = &old[old.len() - trimmed..];
+    let kept = tail.iter().position(|byte| *byte == b'\n').map_or(trimmed, |at| at + 1);
+    let cut = trimmed - kept;
+    (&old[..old.len() - cut], &new[..new.len() - cut])
+}
+
+/// The nearest line above a hunk that begins like a definition, searched from hunk to hunk.
+struct Headings<'t> {
+    lines: Vec<&'t [u8]>,
+    searched: usize,
+    found: Option<&'t [u8]>,
+}
+
+impl<'t> Headings<'t> {
+    fn of(text: &'t [u8]) -> Self {
+        Self { lines: text.split_inclusive(|byte| *byte == b'\n').collect(), searched: 0, found: None }
+    }
+
+    fn above(&mut self, end: usize) -> Option<&'t [u8]> {
+        let end = end.min(self.lines.len());
+        let span = self.lines.get(self.searched..end).unwrap_or_default();
+        self.searched = self.searched.max(end);
+        self.found = span.iter().rev().find_map(|line| heading(line)).or(self.found);
+        self.found
+    }
+}
+
+/// git's own words for it: an identifier, or one "from VMS and other esoterico".
+fn heading(line: &[u8]) -> Option<&[u8]> {
+    let first = *line.first()?;
+    if !(first.is_ascii_alphabetic() || first == b'_' || first == b'$') {
+        return None;
+    }
+    let cut = &line[..line.len().min(HEADING_BYTES)];
+    let end = cut.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).map_or(0, |at| at + 1);
+    Some(valid_start(&cut[..end]))
+}
+
+/// The bytes before the first that git takes for no UTF-8.
+fn valid_start(bytes: &[u8]) -> &[u8] {
+    let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let end = valid.find(['\u{fffe}', '\u{ffff}']).unwrap_or(valid.len());
+    &bytes[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hunks(old: &str, new: &str, context: u32) -> String {
+        String::from_utf8(text_diff(old.as_bytes(), new.as_bytes(), context).unwrap().hunks).unwrap()
+    }
+
+    #[test]
+    fn the_end_without_a_line_break_is_told() {
+        let expected = "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n";
+        assert_eq!(hunks("a", "a\n", 3), expected);
+        assert_eq!(hunks("", "a", 3), "@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n");
+    }
+
+    #[test]
+    fn a_heading_is_the_nearest_definition_above_the_hunk() {
+        let old = "fn one() {  \n    1\n    2\n    3\n    4\n    5\n}\n";
+        assert!(
+            hunks(old, &old.replace('5', "x"), 1).starts_with("@@ -5,3 +5,3 @@ fn one() {\n     4\n-    5\n+    x\n")
+        );
+        assert_eq!(heading(&[b"long ".repeat(20).as_slice(), b"\n"].concat()).unwrap().len(), 79);
+        assert_eq!(heading(b"caf\xe9 x\n").unwrap(), b"caf");
+        assert_eq!(heading(b" indented\n"), None);
+    }
+
+    #[test]
+    fn counts_are_those_of_the_lines() {
+        let found = text_diff(b"a\nb\nc\n", b"a\nx\ny\nc\n", 3).unwrap();
+        assert_eq!((found.insertions, found.deletions), (2, 1));
+        assert!(is_binary(b"a\0b") && !is_binary(b"") && !is_binary(&[b'a'; 9000]));
+    }
+
+    #[test]
+    fn equal_tails_are_left_out_in_blocks_and_to_the_next_line() {
+        let tail = "line\n".repeat(1000);
+        let (old, new) = (format!("a\n{tail}"), format!("b\n{tail}"));
+        let (old, new) = without_common_tail(old.as_bytes(), new.as_bytes());
+        assert!(old.len() < 1024 + 16 && old.len() == new.len() && old.ends_with(b"\n"));
+    }
+}

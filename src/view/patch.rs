@@ -1,0 +1,161 @@
+//! A patch as git prints it, headers and all: raw for programs, painted and harmless for a terminal.
+
+use crate::model::object_id::ObjectId;
+use crate::model::quoting::quoted;
+use crate::model::text::escape_content;
+use crate::ops::diff_side::Seen;
+use crate::ops::file_diff::{Body, FileDiff, Piece};
+use crate::view::format::Paint;
+
+/// Digits of an id in a header. A patch that holds binary data has all of them, as git wants it.
+const ID_DIGITS: usize = 10;
+
+#[derive(Clone, Copy, Debug)]
+pub struct PatchStyle {
+    pub paint: Paint,
+    /// Content goes to a person, so that nothing in it may act on the terminal.
+    pub is_for_terminal: bool,
+}
+
+/// The part of a patch for one path.
+pub fn render(file: &FileDiff, style: PatchStyle) -> Vec<u8> {
+    let mut patch = Vec::new();
+    for piece in &file.pieces {
+        for line in header(file, piece).lines() {
+            patch.extend_from_slice(style.paint.bold(line).as_bytes());
+            patch.push(b'\n');
+        }
+        match &piece.body {
+            Body::Same => {}
+            Body::Text(hunks) => push_hunks(&mut patch, hunks, style),
+            Body::Binary(Some(data)) => patch.extend_from_slice(data),
+            Body::Binary(None) => {
+                let [before, after] = labels(file, piece);
+                patch.extend_from_slice(format!("Binary files {before} and {after} differ\n").as_bytes());
+            }
+        }
+    }
+    patch
+}
+
+fn header(file: &FileDiff, piece: &Piece) -> String {
+    let path = file.path.as_bytes();
+    let mut header = format!("diff --git {} {}\n", quoted("a/", path), quoted("b/", path));
+    let mut mode_at_end = String::new();
+    match (piece.before, piece.after) {
+        (None, Some(after)) => header.push_str(&format!("new file mode {:06o}\n", after.mode)),
+        (Some(before), None) => header.push_str(&format!("deleted file mode {:06o}\n", before.mode)),
+        (Some(before), Some(after)) if before.mode != after.mode => {
+            header.push_str(&format!("old mode {:06o}\nnew mode {:06o}\n", before.mode, after.mode));
+        }
+        (Some(before), _) => mode_at_end = format!(" {:06o}", before.mode),
+        (None, None) => {}
+    }
+    if piece.body != Body::Same {
+        let id = |side: Option<Seen>| {
+            let hex = side.map_or(ObjectId::from_bytes([0; 20]), |seen| seen.id).to_hex();
+            if matches!(piece.body, Body::Binary(Some(_))) { hex } else { hex[..ID_DIGITS].to_owned() }
+        };
+        header.push_str(&format!("index {}..{}{mode_at_end}\n", id(piece.before), id(piece.after)));
+    }
+    if matches!(&piece.body, Body::Text(hunks) if !hunks.is_empty()) {
+        let [before, after] = labels(file, piece).map(|label| if label.contains(' ') { label + "\t" } else { label });
+        header.push_str(&format!("--- {before}\n+++ {after}\n"));
+    }
+    header
+}
+
+fn labels(file: &FileDiff, piece: &Piece) -> [String; 2] {
+    let label = |prefix, side: Option<Seen>| match side {
+        Some(_) => quoted(prefix, file.path.as_bytes()),
+        None => "/dev/null".to_owned(),
+    };
+    [label("a/", piece.before), label("b/", piece.after)]
+}
+
+fn push_hunks(patch: &mut Vec<u8>, hunks: &[u8], style: PatchStyle) {
+    if !style.is_for_terminal && !style.paint.enabled {
+        patch.extend_from_slice(hunks);
+        return;
+    }
+    for line in hunks.split_inclusive(|byte| *byte == b'\n') {
+        let shown = escape_content(line);
+        let text = shown.trim_end_matches('\n');
+        let painted = match line.first() {
+            Some(b'@') => paint_hunk_head(text, style.paint),
+            Some(b'-') => style.paint.red(text),
+            Some(b'+') => style.paint.green(text),
+            _ => text.to_owned(),
+        };
+        patch.extend_from_slice(painted.as_bytes());
+        patch.push(b'\n');
+    }
+}
+
+/// The ranges in cyan, the heading behind them plain.
+fn paint_hunk_head(text: &str, paint: Paint) -> String {
+    let end = text[2..].find("@@").map_or(text.len(), |at| at + 4);
+    format!("{}{}", paint.cyan(&text[..end]), &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::rel_path::RelPath;
+    use crate::ops::diff_side::Version;
+    use crate::ops::file_diff::{Detail, Manner, compare};
+
+    const MANNER: Manner = Manner { detail: Detail::Patch, context: 3, binary: false };
+    const RAW: PatchStyle = PatchStyle { paint: Paint { enabled: false }, is_for_terminal: false };
+
+    fn version(mode: u32, id: u8, bytes: &[u8]) -> Option<Version> {
+        let seen = Seen { mode, id: ObjectId::from_bytes([id; 20]), size_bytes: bytes.len() as u64 };
+        Some(Version { seen, bytes: Some(bytes.to_vec()) })
+    }
+
+    fn patch(path: &[u8], before: Option<Version>, after: Option<Version>, style: PatchStyle) -> String {
+        let file = compare(RelPath::new(path).unwrap(), before.as_ref(), after.as_ref(), MANNER).unwrap();
+        String::from_utf8(render(&file, style)).unwrap()
+    }
+
+    #[test]
+    fn a_name_with_a_blank_has_a_tab_behind_it() {
+        let shown = patch(b"a b", version(0o100_644, 1, b"x\n"), version(0o100_755, 2, b"y\n"), RAW);
+        let expected = "diff --git a/a b b/a b\nold mode 100644\nnew mode 100755\nindex 0101010101..0202020202\n\
+                        --- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-x\n+y\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn an_empty_file_has_a_header_alone() {
+        let shown = patch(b"\xff", None, version(0o100_644, 1, b""), RAW);
+        let expected = "diff --git \"a/\\377\" \"b/\\377\"\nnew file mode 100644\nindex 0000000000..0101010101\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_change_of_type_is_a_deletion_and_a_creation() {
+        let shown = patch(b"l", version(0o100_644, 1, b"x\n"), version(0o120_000, 2, b"to"), RAW);
+        let expected = "diff --git a/l b/l\ndeleted file mode 100644\nindex 0101010101..0000000000\n--- a/l\n+++ /dev/null\n\
+                        @@ -1 +0,0 @@\n-x\ndiff --git a/l b/l\nnew file mode 120000\nindex 0000000000..0202020202\n\
+                        --- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+to\n\\ No newline at end of file\n";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn content_cannot_act_on_a_terminal_painted_or_not() {
+        for enabled in [true, false] {
+            let style = PatchStyle { paint: Paint { enabled }, is_for_terminal: true };
+            let shown = patch(b"f", version(0o100_644, 1, b"\x1b]0;x\x07\n"), version(0o100_644, 2, b"a\rb\n"), style);
+            assert!(shown.contains("-\\x1b]0;x\\x07") && shown.contains("+a\\x0db"), "{shown}");
+            assert_eq!(shown.contains("\x1b[31m-"), enabled);
+            assert_eq!(shown.contains("\x1b[36m@@ -1 +1 @@\x1b[0m"), enabled);
+        }
+    }
+
+    #[test]
+    fn binary_contents_are_named_not_shown() {
+        let shown = patch(b"f", None, version(0o100_644, 1, b"\0"), RAW);
+        assert!(shown.ends_with("index 0000000000..0101010101\nBinary files /dev/null and b/f differ\n"), "{shown}");
+    }
+}
