@@ -9,13 +9,14 @@ use crate::model::entry::{Entry, WhyNot, git_mode};
 use crate::model::listing::{ListedFile, Stat};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
-use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::{Snapshot, Standing};
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::hash::ObjectKind;
 use crate::worktree::read::{BlobSink, ReadOutcome, SinkError, read_file};
+use crate::worktree::rules::{RuleSources, Rules, Tracked};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Contents above this are taken as binary and never held in memory: git's `core.bigFileThreshold`.
@@ -72,11 +73,16 @@ impl<'s> Side<'s> {
         let worktree = WorkTree::open(context.root.path())?;
         let mut captured = look(context, store, &worktree, &[])?;
         let mut snapshot = Snapshot::from(&captured.listing);
-        let also = held_but_left_out(held, &snapshot);
+        let no_secrets = secrets_alone(context);
+        let (also, secrets): (Vec<RelPath>, Vec<RelPath>) = held_but_left_out(held, &snapshot)
+            .into_iter()
+            .partition(|path| no_secrets.would_capture(path, false, 0, &|_| None));
         if !also.is_empty() {
             captured = look(context, store, &worktree, &also)?;
             snapshot = Snapshot::from(&captured.listing);
         }
+        let standing = Standing { why: WhyNot::Secret(String::new()), is_dir: false };
+        snapshot.uncaptured.extend(secrets.into_iter().map(|path| (path, standing.clone())));
         let side = Self { snapshot, checkpoint: None, source: Source::WorkTree(worktree) };
         Ok((side, captured.warnings))
     }
@@ -122,6 +128,19 @@ fn look(context: &Context, store: &Store, worktree: &WorkTree, also: &[RelPath])
         CaptureOutcome::Done(captured) => Ok(*captured),
         CaptureOutcome::OverLimit { .. } => Err(Error::unexpected("a limit was met that was not set".to_owned())),
     }
+}
+
+/// The rules for secrets by name and nothing else: where a whole directory is left out, no scan has asked them.
+fn secrets_alone(context: &Context) -> Rules {
+    let (store_list, excludes) = (Vec::new(), Vec::new());
+    let sensitive_allow = context.settings.sensitive_allow.clone();
+    Rules::new(RuleSources {
+        store_list,
+        excludes,
+        sensitive_allow,
+        max_file_size_bytes: None,
+        tracked: Tracked::none(),
+    })
 }
 
 /// Files of a checkpoint that today's rules leave out, or that lie below a directory that they leave out.

@@ -5,6 +5,8 @@ use crate::error::{Error, Result};
 
 /// Content is binary if a NUL stands in its first bytes: git's rule.
 const BINARY_PROBE_BYTES: usize = 8000;
+/// More context than any text has lines that are worth it; libgit2 doubles the number in 32 bits on some systems.
+const MOST_CONTEXT: u32 = 1 << 28;
 /// A heading is cut after as many bytes.
 const HEADING_BYTES: usize = 80;
 
@@ -24,7 +26,7 @@ pub fn is_binary(content: &[u8]) -> bool {
 pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
     let (old, new) = if context == 0 { without_common_tail(old, new) } else { (old, new) };
     let mut options = git2::DiffOptions::new();
-    options.context_lines(context).interhunk_lines(0).indent_heuristic(true).force_text(true);
+    options.context_lines(context.min(MOST_CONTEXT)).interhunk_lines(0).indent_heuristic(true).force_text(true);
     let patch = git2::Patch::from_buffers(old, None, new, None, Some(&mut options)).map_err(|cause| failed(&cause))?;
     let mut found = TextDiff::default();
     let mut headings = Headings::of(old);

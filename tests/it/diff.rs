@@ -162,6 +162,16 @@ fn what_cannot_be_read_is_named_and_the_rest_shown() {
     sandbox.chmod("dir", 0o755);
 }
 
+#[test]
+fn a_secret_in_a_directory_that_is_ignored_by_now_is_not_shown_either() {
+    let sandbox = Sandbox::new();
+    sandbox.write("conf/.env", "K=1\n").write("conf/a", "1\n");
+    sandbox.run(&["create", "--include-sensitive"]).success();
+    sandbox.write("conf/.env", "K=TOPSECRET\n").write("conf/a", "2\n").write(".gitignore", "conf/\n");
+    let run = sandbox.run(&["diff"]).success().stdout_has("+2\n").stderr_has("not compared: conf/.env (a secret)");
+    assert!(!run.stdout.contains("TOPSECRET") && !run.stdout.contains(".env"), "{run}");
+}
+
 /// Breaks the content of one file, which does not compress and so stands in a pack as it is.
 fn break_content(sandbox: &Sandbox, content: &[u8]) {
     let needle = &content[1000..1064];

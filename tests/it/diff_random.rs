@@ -71,10 +71,12 @@ fn edited(text: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 fn content(random: &mut Random) -> Vec<u8> {
-    match random.below(8) {
+    match random.below(9) {
         0 => Vec::new(),
         1 => fixtures::noise(random.below(1000) as u64, random.below(400) + 1),
         2 => [text(random), vec![0], text(random)].concat(),
+        // A NUL behind the first 8000 bytes does not make it binary.
+        3 => [b"a line\n".repeat(1100 + random.below(100)), text(random), vec![0], text(random)].concat(),
         _ => text(random),
     }
 }
