@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::ops::create::{CreateOutcome, Skipped};
+use crate::ops::orphans::OrphansOutcome;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
@@ -48,6 +49,16 @@ pub fn of_error(error: &Error) -> u8 {
 pub fn of_create(outcome: &CreateOutcome) -> u8 {
     let made = outcome.checkpoint.as_ref().filter(|_| outcome.skipped != Some(Skipped::Dedup));
     if made.is_some_and(|checkpoint| !checkpoint.is_complete()) { PARTIAL } else { DONE }
+}
+
+/// Some went and some did not; where none went, the gravest cause counts.
+pub fn of_orphans(outcome: &OrphansOutcome) -> u8 {
+    let causes = outcome.left.iter().map(|(_, why)| of_error(why));
+    match causes.max() {
+        None => DONE,
+        Some(cause) if outcome.removed.is_empty() => cause,
+        Some(_) => PARTIAL,
+    }
 }
 
 #[cfg(test)]

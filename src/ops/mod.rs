@@ -10,6 +10,7 @@ pub mod delete_store;
 pub mod gate;
 pub mod left_out;
 pub mod list;
+pub mod orphans;
 pub mod pin;
 pub mod prune;
 pub mod record;

@@ -3,6 +3,7 @@
 pub mod config;
 pub mod delete;
 pub mod pin;
+pub mod stores;
 
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, Verb};
