@@ -4,6 +4,7 @@ pub mod config;
 pub mod delete;
 pub mod parts;
 pub mod pin;
+pub mod shell;
 pub mod stores;
 
 use serde_json::{Value, json};
