@@ -115,9 +115,7 @@ fn places(words: &[OsString]) -> Vec<(&'static str, OsString)> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let Some(word) = word.to_str() else { continue };
-        // Bash takes `--base=DIR` for three words.
-        let apart = words.get(at + 1).is_some_and(|next| next == "=");
-        let next = || words.get(at + 1 + usize::from(apart)).cloned();
+        let next = || words.get(at + 1).cloned();
         let (flag, value) = match word {
             "-C" | "--dir" => ("--dir", next()),
             "--base" => ("--base", next()),

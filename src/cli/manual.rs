@@ -19,8 +19,11 @@ const DESCRIPTION: [&str; 3] = [
 ];
 
 const FILES: [(&str, &str); 5] = [
-    ("<base>/projects/<key>/checkpoints/<dir-hash>/", "the store of one directory: a bare git repository; \
-      'checkpoint status' names it. The base is ~/.claude unless CHECKPOINT_HOME or CLAUDE_CONFIG_DIR names another"),
+    (
+        "<base>/projects/<key>/checkpoints/<dir-hash>/",
+        "the store of one directory: a bare git repository; \
+      'checkpoint status' names it. The base is ~/.claude unless CHECKPOINT_HOME or CLAUDE_CONFIG_DIR names another",
+    ),
     ("<store>/checkpoint-manifest.md", "the table of checkpoints, for people"),
     ("<store>/.gitignore", "what is left out in this directory beside its own .gitignore files; to be edited"),
     ("<user config>/checkpoint/config.toml", "settings of the user; 'checkpoint config' names the file and shows them"),

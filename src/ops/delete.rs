@@ -62,11 +62,7 @@ pub struct DeleteOutcome {
 }
 
 /// Drops what is named. All selectors are resolved before anything goes.
-pub fn delete(
-    context: &Context,
-    options: &DeleteOptions,
-    consent: &mut DeletionConsent<'_>,
-) -> Result<DeleteOutcome> {
+pub fn delete(context: &Context, options: &DeleteOptions, consent: &mut DeletionConsent<'_>) -> Result<DeleteOutcome> {
     let store = context.require_store()?;
     let inventory = if options.dry_run { store.inventory()? } else { settled(context, &store)? };
     let doomed = resolve_all(&inventory, &options.selectors, context.now_ms)?;

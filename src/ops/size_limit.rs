@@ -16,7 +16,12 @@ use crate::store::{ObjectIds, Store, mark};
 const WORTH_A_SWEEP: u64 = 8;
 
 /// What would go. It reads every tree of what stays.
-pub fn plan(store: &Store, checkpoints: &[Checkpoint], pending: Option<&Pending>, limit_bytes: u64) -> Result<SizePlan> {
+pub fn plan(
+    store: &Store,
+    checkpoints: &[Checkpoint],
+    pending: Option<&Pending>,
+    limit_bytes: u64,
+) -> Result<SizePlan> {
     let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
     let mut scale = Scale::new(store)?;
     let fixed_bytes = scale.fixed(checkpoints)?;
@@ -45,7 +50,7 @@ pub fn sweep_to_fit(session: &Session<'_>, limit_bytes: Option<u64>) -> Result<R
     Ok(RepackOutcome { packs_before: swept.packs_before, ..tight })
 }
 
-/// Said where the limit is not met: all that is left is protected.
+/// Said where the limit is not met.
 pub fn warning(store: &Store, limit_bytes: Option<u64>) -> Option<Warning> {
     let needed_bytes = bytes_below(store.dir());
     let limit_bytes = limit_bytes.filter(|limit| needed_bytes > *limit)?;

@@ -80,8 +80,15 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
     durable::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
 }
 
+/// On a full disk it is written over in place: it is derived, and has the same length as before.
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
-    durable::replace_through(&layout.own(), &main_path(layout), format!("{commit}\n").as_bytes())
+    let text = format!("{commit}\n");
+    match durable::replace_through(&layout.own(), &main_path(layout), text.as_bytes()) {
+        Err(Error::Io { source, .. }) if durable::is_full(&source) => {
+            durable::shrink(&main_path(layout), text.as_bytes())
+        }
+        written => written,
+    }
 }
 
 /// Leaves `main` unborn, as in a store without a checkpoint.

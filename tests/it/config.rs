@@ -27,7 +27,10 @@ fn each_value_is_shown_with_its_origin() {
     assert_eq!(origins(&data, "max_store_size"), ["user_file"]);
     assert_eq!(setting(&data, "exclude")["value"], json!(["a", "b"]));
     assert_eq!(origins(&data, "exclude"), ["user_file", "project_file"]);
-    assert_eq!((origins(&data, "max_files"), origins(&data, "source")), (vec!["default".into()], vec!["environment".into()]));
+    assert_eq!(
+        (origins(&data, "max_files"), origins(&data, "source")),
+        (vec!["default".into()], vec!["environment".into()])
+    );
     assert_eq!(origins(&data, "lock_timeout"), ["flag"]);
     assert_eq!((&data["base"], &data["base_origin"]["place"]), (&json!(base), &json!("--base")));
     assert!(data["store"].as_str().is_some_and(|store| store.starts_with(&base)), "{data}");
@@ -56,7 +59,10 @@ fn a_bad_value_is_named_and_the_others_are_shown() {
     assert!(run.stdout.lines().any(|line| line.contains("max_files") && line.contains('7')), "{run}");
     let run = sandbox.run(&["config", "--json"]).code(1);
     assert_eq!(run.error_code(), "bad_config");
-    assert_eq!((&setting(&run.data(), "max_files")["value"], run.data()["problems"].as_array().map(Vec::len)), (&json!(7), Some(1)));
+    assert_eq!(
+        (&setting(&run.data(), "max_files")["value"], run.data()["problems"].as_array().map(Vec::len)),
+        (&json!(7), Some(1))
+    );
     sandbox.user_config("keep = [\n");
     sandbox.write(".checkpoint.toml", "keep = 60\n");
     let run = sandbox.run(&["config", "--json"]).code(1);
@@ -99,7 +105,8 @@ fn a_session_id_is_not_shown() {
 fn every_variable_that_the_source_reads_is_listed() {
     let sandbox = Sandbox::new();
     let data = sandbox.run(&["config", "--json"]).success().data();
-    let listed: Vec<String> = data["environment"].as_array().expect("a list").iter().map(|one| one["name"].to_string()).collect();
+    let listed: Vec<String> =
+        data["environment"].as_array().expect("a list").iter().map(|one| one["name"].to_string()).collect();
     let mut read = 0;
     for file in source::files().iter().filter(|file| file.name.starts_with("cli/")) {
         for head in ["path(\"", "text(\"", "var(\"", "var_os(\""] {

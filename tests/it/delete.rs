@@ -109,7 +109,10 @@ fn deleting_the_last_one_leaves_an_empty_store_in_which_everything_works() {
         let git = git.with("GIT_DIR", sandbox.store());
         let fsck = git.run(&["fsck", "--full", "--strict"]).success();
         assert!(!fsck.stderr.contains("error"), "{fsck}");
-        assert_eq!(git.output(&["count-objects", "-v"]).lines().find(|line| line.starts_with("in-pack")), Some("in-pack: 0"));
+        assert_eq!(
+            git.output(&["count-objects", "-v"]).lines().find(|line| line.starts_with("in-pack")),
+            Some("in-pack: 0")
+        );
     }
     sandbox.run(&["prune"]).success();
     sandbox.run(&["status"]).success().stdout_has("checkpoints  0");
@@ -222,13 +225,19 @@ fn a_damaged_checkpoint_is_deleted_by_its_id() {
     let git = git.with("GIT_DIR", sandbox.store());
     // All objects but that commit are put into a new pack.
     let listed = git.output(&["rev-list", "--all", "--objects"]);
-    let kept: String = listed.lines().map(|line| &line[..40]).filter(|id| *id != lost).map(|id| format!("{id}\n")).collect();
-    git.filter(&["pack-objects", "-q", &sandbox.store().join("objects/pack/pack").display().to_string()], kept.as_bytes());
+    let kept: String =
+        listed.lines().map(|line| &line[..40]).filter(|id| *id != lost).map(|id| format!("{id}\n")).collect();
+    git.filter(
+        &["pack-objects", "-q", &sandbox.store().join("objects/pack/pack").display().to_string()],
+        kept.as_bytes(),
+    );
     let new = fixtures::files_below(&sandbox.store().join("objects/pack"));
     let packs: Vec<_> = new.iter().filter(|path| path.extension().is_some_and(|e| e == "pack")).collect();
     let largest = packs.iter().max_by_key(|path| std::fs::read(path.with_extension("idx")).expect("an index").len());
     let largest = largest.expect("a pack").with_extension("");
-    new.iter().filter(|path| path.with_extension("") != largest).for_each(|path| std::fs::remove_file(path).expect("it can go"));
+    new.iter()
+        .filter(|path| path.with_extension("") != largest)
+        .for_each(|path| std::fs::remove_file(path).expect("it can go"));
     assert!(sandbox.run(&["list", "--json"]).success().warning_codes().contains(&"damaged_checkpoint".to_owned()));
     sandbox.run(&["delete", &ids[1], "--yes"]).success();
     let after = sandbox.run(&["list", "--json"]).success();
@@ -337,10 +346,9 @@ fn a_busy_store_is_not_deleted() {
 #[test]
 fn what_a_killed_deletion_left_goes_with_the_next_one_or_a_prune() {
     let (sandbox, _) = with(1);
-    let leftover = sandbox.store().with_file_name(format!(
-        "{}.deleted-0123456789abcdef",
-        sandbox.store().file_name().expect("a name").display()
-    ));
+    let leftover = sandbox
+        .store()
+        .with_file_name(format!("{}.deleted-0123456789abcdef", sandbox.store().file_name().expect("a name").display()));
     let foreign = sandbox.store().with_file_name("ffffffffffffffff.deleted-0123456789abcdef");
     for args in [&["prune"][..], &["delete", "--all", "--yes"], &["delete", "--all", "--yes"]] {
         std::fs::create_dir_all(leftover.join("objects")).expect("a directory can be made");

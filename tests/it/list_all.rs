@@ -63,8 +63,10 @@ fn an_empty_place_where_a_disk_was_mounted_is_no_deletion() {
     let root = project(&sandbox, "disk/project");
     let description = store_of(&sandbox, &root).join("checkpoint/description");
     let text = std::fs::read_to_string(&description).expect("a description");
-    let other_device: String =
-        text.lines().map(|line| if line.starts_with("identity") { "identity 4242 7\n".into() } else { format!("{line}\n") }).collect();
+    let other_device: String = text
+        .lines()
+        .map(|line| if line.starts_with("identity") { "identity 4242 7\n".into() } else { format!("{line}\n") })
+        .collect();
     std::fs::write(&description, other_device).expect("a file can be written");
     assert_eq!(state(&sandbox, &root), "present");
     fixtures::remove(&root);

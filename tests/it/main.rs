@@ -13,6 +13,7 @@
 
 mod bench;
 
+mod completions;
 mod config;
 mod create;
 mod dedup;
@@ -30,6 +31,7 @@ mod json_contract;
 mod layers;
 mod list;
 mod list_all;
+mod man;
 mod max_store_size;
 mod nested_repos;
 mod no_forgotten_files;

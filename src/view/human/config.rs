@@ -17,10 +17,14 @@ pub fn config(outcome: &ConfigOutcome, paint: Paint) -> Said {
         ("file".to_owned(), escape(&file.path.display().to_string()), found.to_owned())
     });
     let files: Vec<Row> = files.collect();
-    let variables: Vec<Row> = outcome.variables.iter().map(|(variable, value)| {
-        let shown = value.as_ref().map_or("not set".to_owned(), |value| escape(value));
-        (variable.name.to_owned(), shown, variable.purpose.to_owned())
-    }).collect();
+    let variables: Vec<Row> = outcome
+        .variables
+        .iter()
+        .map(|(variable, value)| {
+            let shown = value.as_ref().map_or("not set".to_owned(), |value| escape(value));
+            (variable.name.to_owned(), shown, variable.purpose.to_owned())
+        })
+        .collect();
     let parts = [("Settings", settings), ("Places", places), ("Files", files), ("Environment", variables)];
     let text: Vec<String> = parts.iter().map(|(title, rows)| table(title, rows, paint)).collect();
     Said { result: text.join("\n"), talk: String::new() }
