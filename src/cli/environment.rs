@@ -1,9 +1,11 @@
 //! The one place that reads the clock, the environment and the current directory.
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::cli::args::COMPLETE_VARIABLE;
 use crate::config::variables::{VARIABLES, Variable};
 use crate::config::{self, Environment};
 use crate::error::{Error, Result};
@@ -75,4 +77,18 @@ pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<Path
 /// What others are told about this process while it holds a lock.
 pub fn holder(command: &str) -> String {
     format!("process {} (checkpoint {command})", std::process::id())
+}
+
+/// The shell that asks for completions by calling us with `--` and the words of a line.
+#[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+pub fn completing_shell(args: &[OsString]) -> Option<String> {
+    let asks = args.len() > 2 && args[1] == "--";
+    env::var(COMPLETE_VARIABLE).ok().filter(|shell| asks && !shell.is_empty())
+}
+
+/// How to call this program from a script: by its name if it was called by that, else by its absolute path.
+pub fn program(args: &[OsString]) -> String {
+    let called = Path::new(args.first().map_or(OsStr::new("checkpoint"), |name| name));
+    let called = if called.components().count() > 1 { absolute(called).ok() } else { Some(called.to_path_buf()) };
+    called.unwrap_or_default().to_string_lossy().into_owned()
 }

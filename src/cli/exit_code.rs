@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::diff::DiffOutcome;
+use crate::ops::orphans::OrphansOutcome;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
@@ -17,6 +18,20 @@ pub const DAMAGED: u8 = 6;
 pub const BUSY: u8 = 7;
 /// Added to the number of the signal that ended the work.
 const SIGNALLED: i32 = 128;
+
+/// The codes in words.
+pub const MEANINGS: [(&str, &str); 10] = [
+    ("0", "done, also when nothing was to be done by design"),
+    ("1", "failed"),
+    ("2", "wrong usage"),
+    ("3", "no such checkpoint, store or path, or an ambiguous one"),
+    ("4", "a decision is needed or was refused"),
+    ("5", "done in part; the rest is listed"),
+    ("6", "what was asked for is damaged, or the store is newer than this program"),
+    ("7", "busy: another process held the store for too long"),
+    ("130", "interrupted by SIGINT"),
+    ("143", "ended by SIGTERM"),
+];
 
 pub fn of_error(error: &Error) -> u8 {
     match error {
@@ -64,6 +79,16 @@ pub fn of_diff(outcome: &DiffOutcome, asked: bool) -> u8 {
         _ if asked && outcome.is_different() => DIFFERENT,
         _ if outcome.is_partial() => PARTIAL,
         _ => DONE,
+    }
+}
+
+/// Some went and some did not; where none went, the gravest cause counts.
+pub fn of_orphans(outcome: &OrphansOutcome) -> u8 {
+    let causes = outcome.left.iter().map(|(_, why)| of_error(why));
+    match causes.max() {
+        None => DONE,
+        Some(cause) if outcome.removed.is_empty() => cause,
+        Some(_) => PARTIAL,
     }
 }
 

@@ -12,8 +12,10 @@ use crate::view::{human, json};
 
 pub mod args;
 pub mod commands;
+pub mod completion;
 pub mod environment;
 pub mod exit_code;
+pub mod manual;
 pub mod pager;
 pub mod printer;
 pub mod prompt;
@@ -28,6 +30,10 @@ use rim::Rim;
 /// Runs one command line and answers with its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(shell) = environment::completing_shell(&args) {
+        printer::to_stdout(&completion::answer(&shell, args[2..].to_vec()).unwrap_or_default());
+        return ExitCode::from(exit_code::DONE);
+    }
     let cli = match args::parse(args.iter().cloned()) {
         Ok(cli) => cli,
         Err(refusal) => return ExitCode::from(refuse(&args, &refusal)),
@@ -50,7 +56,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let rim = Rim { printer, prompt, global: &global, started: Instant::now() };
     let code = match command {
         Command::Config(_) => commands::config::config(environment, &rim),
-        Command::Completions(args) => commands::shell::completions(&rim, &args),
+        Command::Completions(shell) => commands::shell::completions(&rim, &shell, &environment::program(&args)),
         Command::Man(args) => commands::shell::man(&rim, &args),
         command => context(&global, environment, name).and_then(|context| {
             signals::install(&context.interrupt);
@@ -79,9 +85,8 @@ fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
         Command::Verify(args) => commands::verify::verify(context, rim, &args),
         Command::Relink(args) => commands::relink::relink(context, rim, &args),
         Command::Status(args) => commands::status::status(context, rim, args),
-        Command::Config(_) => commands::config::config(context.environment.clone(), rim),
-        Command::Completions(args) => commands::shell::completions(rim, &args),
-        Command::Man(args) => commands::shell::man(rim, &args),
+        // These three need no context, and are carried out where there is none.
+        Command::Config(_) | Command::Completions(_) | Command::Man(_) => Ok(exit_code::DONE),
     }
 }
 

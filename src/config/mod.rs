@@ -163,11 +163,11 @@ pub fn look(root: &Path, environment: &Environment) -> Loaded {
     if let Some(dir) = &environment.config_dir {
         let path = dir.join("config.toml");
         let origin = Origin::UserFile(path.clone());
-        loaded.read(&path, &USER_KEYS, origin, Settings::take_user);
+        loaded.read(&path, &USER_KEYS, &origin, Settings::take_user);
     }
     let path = root.join(".checkpoint.toml");
     let origin = Origin::ProjectFile(path.clone());
-    loaded.read(&path, &PROJECT_KEYS, origin, Settings::take_project);
+    loaded.read(&path, &PROJECT_KEYS, &origin, Settings::take_project);
     loaded
 }
 
@@ -176,7 +176,7 @@ impl Loaded {
         &mut self,
         path: &Path,
         known: &[&str],
-        origin: Origin,
+        origin: &Origin,
         take: fn(&mut Settings, &mut ConfigFile, &mut Note<'_>),
     ) {
         let read = file::read(path, known, &USER_KEYS, &mut self.settings.remarks);
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
         assert!(loaded.problems[0].to_string().contains("max_files"), "{:?}", loaded.problems);
         let (user, project) = (Origin::UserFile(user), Origin::ProjectFile(project));
-        assert_eq!(loaded.origins["keep"], [user.clone()], "the project did not raise it");
+        assert_eq!(loaded.origins["keep"], vec![user.clone()], "the project did not raise it");
         assert_eq!(loaded.origins["exclude"], [user.clone(), project]);
         assert_eq!(loaded.settings.max_store_size_bytes, Some(1 << 30));
         assert_eq!(loaded.origins.get("max_files"), None);

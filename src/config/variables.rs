@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 16] = [
+pub const VARIABLES: [Variable; 20] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public("CLAUDE_CONFIG_DIR", "the base, if CHECKPOINT_HOME is not set"),
     public("CHECKPOINT_SOURCE", "the source of a checkpoint, unless --source names one"),
@@ -25,7 +25,11 @@ pub const VARIABLES: [Variable; 16] = [
     public("PAGER", "the same, if CHECKPOINT_PAGER is not set"),
     public("COLUMNS", "the width of the help, at most 80"),
     public("TZ", "the time zone of times for people"),
-    public("COMPLETE", "the shell that asks for completions; set by their script alone"),
+    public("CHECKPOINT_COMPLETE", "the shell that asks for candidates; set by completion scripts alone"),
+    public("_CLAP_COMPLETE_INDEX", "which word is completed; set by completion scripts alone"),
+    public("_CLAP_COMPLETE_COMP_TYPE", "how it is completed; set by completion scripts alone"),
+    public("_CLAP_COMPLETE_SPACE", "whether a blank follows; set by completion scripts alone"),
+    public("_CLAP_IFS", "what separates candidates; set by completion scripts alone"),
 ];
 
 const fn public(name: &'static str, purpose: &'static str) -> Variable {

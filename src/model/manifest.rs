@@ -42,7 +42,7 @@ pub fn is_readable(bytes: &[u8]) -> bool {
 }
 
 /// Free text as one cell: it can neither end the cell or the line, nor act as markup.
-fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let escaped = escape(text);
     let mut before = ' ';

@@ -87,7 +87,7 @@ impl RelPath {
 
     /// The bytes in hex: the lossless form for documents that hold text only.
     pub fn to_hex(&self) -> String {
-        hex::encode(&self.0)
+        hex_of(self.as_bytes())
     }
 
     /// The text, if the bytes are UTF-8; JSON carries the bytes beside it otherwise.
@@ -130,6 +130,11 @@ fn check_name(name: &[u8]) -> Result<(), PathProblem> {
         _ if name.contains(&0) => Err(PathProblem::Nul),
         _ => Ok(()),
     }
+}
+
+/// The hex digits of any path, for one that no text can hold.
+pub fn hex_of(bytes: &[u8]) -> String {
+    hex::encode(bytes)
 }
 
 /// Whether git refuses a tree entry of this name because some file system takes it for `.git`:

@@ -15,6 +15,7 @@ pub mod gate;
 pub mod left_out;
 pub mod list;
 pub mod moved;
+pub mod orphans;
 pub mod pin;
 pub mod prune;
 pub mod record;

@@ -50,7 +50,7 @@ pub fn sweep_to_fit(session: &Session<'_>, limit_bytes: Option<u64>) -> Result<R
     Ok(RepackOutcome { packs_before: swept.packs_before, ..tight })
 }
 
-/// Said where the limit is not met: all that is left is protected.
+/// Said where the limit is not met.
 pub fn warning(store: &Store, limit_bytes: Option<u64>) -> Option<Warning> {
     let needed_bytes = bytes_below(store.dir());
     let limit_bytes = limit_bytes.filter(|limit| needed_bytes > *limit)?;

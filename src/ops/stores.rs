@@ -128,7 +128,7 @@ fn is_store_name(name: &str) -> bool {
 }
 
 fn is_copy_name(name: &str) -> bool {
-    name.split_once(KEPT_MARK).is_some_and(|(store, time)| is_store_name(store) && !time.contains('.'))
+    name.split_once(KEPT_MARK).is_some_and(|(store, _)| is_store_name(store))
 }
 
 fn state_of(root: &Path, recorded: Option<(u64, u64)>) -> RootState {

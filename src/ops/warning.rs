@@ -93,7 +93,7 @@ pub enum Warning {
         keep: usize,
         kept: usize,
     },
-    /// What is protected takes more room than the store may.
+    /// The store takes more room than it may.
     OverMaxStoreSize {
         limit_bytes: u64,
         needed_bytes: u64,
@@ -237,7 +237,7 @@ impl fmt::Display for Warning {
             }
             Self::OverMaxStoreSize { limit_bytes, needed_bytes } => write!(
                 f,
-                "the store takes {} bytes although max_store_size is {}: what is left is protected",
+                "the store takes {} bytes although max_store_size is {}: a prune drops what is not protected, the rest stays",
                 thousands(*needed_bytes),
                 thousands(*limit_bytes)
             ),

@@ -114,8 +114,13 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
     durable::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
 }
 
+/// On a full disk it is written over in place: it is derived, and has the same length as before.
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
-    durable::replace_through(&layout.own(), &layout.main(), format!("{commit}\n").as_bytes())
+    let text = format!("{commit}\n");
+    match durable::replace_through(&layout.own(), &layout.main(), text.as_bytes()) {
+        Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&layout.main(), text.as_bytes()),
+        written => written,
+    }
 }
 
 /// Writes a ref that is none of ours, by its full name, which is below `refs/` and has only plain components.

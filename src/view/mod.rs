@@ -1,5 +1,6 @@
 //! Outcomes as text: for people, for programs, for markdown. Pure.
 
+pub mod columns;
 pub mod diffstat;
 pub mod format;
 pub mod human;

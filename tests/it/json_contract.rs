@@ -286,6 +286,122 @@ struct Evicted {
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Pin {
+    id: String,
+    short: String,
+    reason: String,
+    pinned: bool,
+    changed: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Delete {
+    deleted: Vec<Deleted>,
+    whole_store: bool,
+    dry_run: bool,
+    store: String,
+    bytes_before: u64,
+    bytes_after: u64,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Deleted {
+    id: String,
+    short: String,
+    reason: Option<String>,
+    time: Option<String>,
+    damaged: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct ListAll {
+    stores: Vec<StoreRow>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct Orphaned {
+    removed: Vec<StoreRow>,
+    left: Vec<StoreRow>,
+    dry_run: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct StoreRow {
+    root: Option<String>,
+    root_hex: Option<String>,
+    root_state: String,
+    store: String,
+    store_hex: Option<String>,
+    kept_copy: bool,
+    checkpoints: Option<u64>,
+    damaged: u64,
+    pinned: u64,
+    bytes: u64,
+    newest: Option<String>,
+    problem: Option<String>,
+    why: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Config {
+    settings: Vec<Setting>,
+    root: String,
+    base: Option<String>,
+    base_origin: Option<Origin>,
+    store: Option<String>,
+    files: Vec<LookedFor>,
+    environment: Vec<Variable>,
+    problems: Vec<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Setting {
+    name: String,
+    value: serde_json::Value,
+    unit: Option<String>,
+    origins: Vec<Origin>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Origin {
+    from: String,
+    place: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct LookedFor {
+    path: String,
+    found: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Variable {
+    name: String,
+    value: Option<String>,
+    set: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct Status {
     root: String,
     store: String,
@@ -482,6 +598,37 @@ fn diff_and_cat_have_exactly_these_fields() {
     assert_eq!((cat.text.as_deref(), cat.hex, cat.size, cat.mode.as_str()), (Some("2"), None, 1, "100644"));
     let cat: Cat = pinned("cat", &sandbox.run(&["cat", "second:bin", "--json"]).success());
     assert_eq!((cat.text, cat.hex.as_deref()), (None, Some("ff00")));
+}
+
+#[test]
+fn pin_and_delete_have_exactly_these_fields() {
+    let (sandbox, id) = full_of_everything();
+    let pinned_one: Pin = pinned("pin", &sandbox.run(&["pin", &id, "--json"]).success());
+    assert!(pinned_one.pinned && pinned_one.changed);
+    let _: Pin = pinned("unpin", &sandbox.run(&["unpin", &id, "--json"]).success());
+    let one: Delete = pinned("delete", &sandbox.run(&["delete", &id, "--yes", "--json"]).success());
+    assert_eq!((one.deleted.len(), one.whole_store), (1, false));
+    let all: Delete = pinned("delete", &sandbox.run(&["delete", "--all", "--yes", "--json"]).success());
+    assert_eq!((all.deleted.len(), all.whole_store, all.bytes_after), (0, true, 0));
+}
+
+#[test]
+fn list_all_and_prune_orphaned_have_exactly_these_fields() {
+    let (sandbox, _) = full_of_everything();
+    let all: ListAll = pinned("list", &sandbox.run(&["list", "--all", "--json"]).success());
+    assert_eq!(all.stores.len(), 1);
+    let base = sandbox.base().display().to_string();
+    sandbox.remove("");
+    let args = ["prune", "--orphaned", "--base", &base, "--yes", "--json"];
+    let orphaned: Orphaned = pinned("prune", &sandbox.run(&args).success());
+    assert_eq!((orphaned.removed.len(), orphaned.left.len(), orphaned.dry_run), (1, 0, false));
+}
+
+#[test]
+fn config_has_exactly_these_fields() {
+    let sandbox = Sandbox::new();
+    let config: Config = pinned("config", &sandbox.run(&["config", "--json"]).success());
+    assert!(config.settings.len() > 8 && config.files.len() == 2);
 }
 
 #[test]

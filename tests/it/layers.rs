@@ -18,10 +18,12 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Each outside crate, and the beginnings of the paths of the files that may name it.
-const DOORS: [(&str, &[&str]); 18] = [
+const DOORS: [(&str, &[&str]); 20] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["model/time", "view/"]),
-    ("clap", &["cli/args"]),
+    ("clap", &["cli/args", "cli/completion", "cli/manual"]),
+    ("clap_complete", &["cli/args/shell", "cli/completion"]),
+    ("clap_mangen", &["cli/manual"]),
     ("directories", &["config"]),
     ("flate2", &["store/deflate"]),
     ("git2", &["store/foreign", "ops/text_diff"]),

@@ -27,6 +27,9 @@ pub struct ListArgs {
     /// Only those of one kind
     #[arg(long)]
     pub kind: Option<Kind>,
+    /// List the stores of all directories, with what has become of them
+    #[arg(long, conflicts_with_all = ["limit", "reason", "source", "since", "kind"])]
+    pub all: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

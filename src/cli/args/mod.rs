@@ -153,6 +153,14 @@ pub fn command_name(word: &str) -> Option<&'static str> {
     NAMES.into_iter().find(|name| *name == word)
 }
 
+/// Set by completion scripts alone, with the name of the shell: the words after `--` are to be completed.
+pub const COMPLETE_VARIABLE: &str = "CHECKPOINT_COMPLETE";
+
+/// The whole command line as clap sees it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 /// Reads the command line.
 ///
 /// # Errors
@@ -175,5 +183,5 @@ pub struct Refusal {
 
 /// The short help, for a call without a command.
 pub fn short_help() -> String {
-    tidy(&<Cli as clap::CommandFactory>::command().render_help().to_string())
+    tidy(&command().render_help().to_string())
 }

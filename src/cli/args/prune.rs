@@ -1,5 +1,6 @@
 //! `checkpoint prune`.
 
+use crate::ops::orphans::OrphanOptions;
 use crate::ops::prune::PruneOptions;
 
 /// Drop what is over the number to keep, and give its room back
@@ -11,6 +12,15 @@ pub struct PruneArgs {
     /// Checkpoints to keep, for this call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
+    /// Remove the stores of directories that are gone, and damaged copies
+    #[arg(long, conflicts_with = "keep")]
+    pub orphaned: bool,
+}
+
+impl PruneArgs {
+    pub fn resolve_orphaned(self, yes: bool) -> OrphanOptions {
+        OrphanOptions { yes, dry_run: self.dry_run }
+    }
 }
 
 impl From<PruneArgs> for PruneOptions {

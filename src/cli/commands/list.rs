@@ -6,9 +6,15 @@ use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::list as list_op;
+use crate::ops::stores;
+use crate::ops::warning::Warning;
+use crate::view::human::Said;
 use crate::view::{human, json};
 
 pub fn list(context: &Context, rim: &Rim<'_>, args: ListArgs) -> Result<u8> {
+    if args.all {
+        return list_all(context, rim);
+    }
     let outcome = list_op::list(context, &args.resolve(context.now_ms)?)?;
     if rim.printer.json {
         rim.printer.result(&json::list(&outcome, &context.store_dir()?));
@@ -23,5 +29,21 @@ pub fn list(context: &Context, rim: &Rim<'_>, args: ListArgs) -> Result<u8> {
         human::list_markdown(&outcome)
     };
     rim.say(&said, &outcome.warnings);
+    Ok(exit_code::DONE)
+}
+
+fn list_all(context: &Context, rim: &Rim<'_>) -> Result<u8> {
+    let stores = stores::all(context)?;
+    let warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
+    if rim.printer.json {
+        rim.printer.result(&json::stores::list_all(&stores, &warnings));
+        return Ok(exit_code::DONE);
+    }
+    let result = if rim.printer.for_a_person() {
+        human::stores::table(&stores, context.now_ms, rim.printer.out_paint())
+    } else {
+        human::stores::markdown(&stores)
+    };
+    rim.say(&Said { result, talk: String::new() }, &warnings);
     Ok(exit_code::DONE)
 }

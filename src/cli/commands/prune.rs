@@ -5,10 +5,16 @@ use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::orphans;
 use crate::ops::prune as prune_op;
+use crate::ops::stores::KnownStore;
+use crate::view::human::Said;
 use crate::view::{human, json};
 
 pub fn prune(context: &Context, rim: &Rim<'_>, args: PruneArgs) -> Result<u8> {
+    if args.orphaned {
+        return prune_orphaned(context, rim, args);
+    }
     let outcome = prune_op::prune(context, args.into())?;
     if rim.printer.json {
         rim.printer.result(&json::prune(&outcome));
@@ -19,4 +25,23 @@ pub fn prune(context: &Context, rim: &Rim<'_>, args: PruneArgs) -> Result<u8> {
     }
     rim.say(&human::prune(&outcome), &outcome.warnings);
     Ok(exit_code::DONE)
+}
+
+fn prune_orphaned(context: &Context, rim: &Rim<'_>, args: PruneArgs) -> Result<u8> {
+    let mut ask = |stores: &[KnownStore]| {
+        let question = human::stores::question(stores, context.now_ms, rim.printer.err_paint());
+        rim.prompt.ask(human::stores::stake(stores), &question)
+    };
+    let outcome = orphans::prune_orphaned(context, args.resolve_orphaned(rim.global.yes), &mut ask)?;
+    let code = exit_code::of_orphans(&outcome);
+    if rim.printer.json {
+        rim.printer.result(&json::stores::orphans(&outcome, code));
+        return Ok(code);
+    }
+    let said = human::stores::orphans(&outcome, context.now_ms, rim.printer.out_paint());
+    if code != exit_code::DONE {
+        rim.printer.failure(&said.talk);
+    }
+    rim.say(&Said { talk: String::new(), ..said }, &outcome.warnings);
+    Ok(code)
 }

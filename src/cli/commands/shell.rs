@@ -1,13 +1,32 @@
 //! `completions` and `man`: what a shell and a reader of manuals need. Neither looks at a store.
 
 use crate::cli::args::shell::{CompletionsArgs, ManArgs};
+use crate::cli::completion;
+use crate::cli::exit_code;
+use crate::cli::manual;
 use crate::cli::rim::Rim;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::view::json;
 
-pub fn completions(_rim: &Rim<'_>, _args: &CompletionsArgs) -> Result<u8> {
-    Err(Error::unexpected("completions is not there yet".to_owned()))
+pub fn completions(rim: &Rim<'_>, args: &CompletionsArgs, program: &str) -> Result<u8> {
+    let script = if args.is_static {
+        completion::static_script(args.shell)
+    } else {
+        completion::dynamic_script(&args.shell.to_string(), program)?
+    };
+    print(rim, "completions", "script", &script);
+    Ok(exit_code::DONE)
 }
 
-pub fn man(_rim: &Rim<'_>, _args: &ManArgs) -> Result<u8> {
-    Err(Error::unexpected("man is not there yet".to_owned()))
+pub fn man(rim: &Rim<'_>, _args: &ManArgs) -> Result<u8> {
+    print(rim, "man", "page", &manual::page()?);
+    Ok(exit_code::DONE)
+}
+
+fn print(rim: &Rim<'_>, command: &str, field: &str, text: &str) {
+    if rim.printer.json {
+        rim.printer.result(&json::shell::text(command, field, text));
+    } else {
+        rim.printer.result(text);
+    }
 }

@@ -5,6 +5,7 @@ pub mod delete;
 pub mod diff;
 pub mod pin;
 pub mod relink;
+pub mod stores;
 pub mod verify;
 
 use crate::error::Error;

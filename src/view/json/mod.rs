@@ -6,6 +6,8 @@ pub mod diff;
 pub mod parts;
 pub mod pin;
 pub mod relink;
+pub mod shell;
+pub mod stores;
 pub mod verify;
 
 use serde_json::{Value, json};

@@ -1,0 +1,131 @@
+//! Completion: the scripts for shells, and the answers that they ask for while a line is typed. One door to `clap_complete`.
+//!
+//! An answer is quiet whatever is wrong: it writes nothing, waits for nothing, and says nothing but candidates.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{Arg, Command, ValueHint};
+use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::Shells;
+
+use crate::cli::args::{self, COMPLETE_VARIABLE};
+use crate::cli::environment;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::text::escape;
+use crate::model::time::age;
+use crate::ops::list::{self, ListOptions};
+
+/// The name under which shells know the program.
+const NAME: &str = "checkpoint";
+
+/// Commands and options as they are, in the shell's own words.
+pub fn static_script(shell: Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut args::command(), NAME, &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// The few lines by which a shell asks `program` for candidates.
+///
+/// # Errors
+/// The shell cannot ask.
+pub fn dynamic_script(shell: &str, program: &str) -> Result<String> {
+    let shells = Shells::builtins();
+    let found = shells.completer(shell);
+    let asking = found.ok_or_else(|| Error::unexpected(format!("{shell} cannot ask for candidates; give --static")))?;
+    let mut script = Vec::new();
+    let written = asking.write_registration(COMPLETE_VARIABLE, NAME, NAME, program, &mut script);
+    written.map_err(|e| Error::unexpected(format!("no script for {shell}: {e}")))?;
+    Ok(String::from_utf8_lossy(&script).into_owned())
+}
+
+/// What a shell is answered that asks about these words of a line; nothing where there is nothing to say.
+pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
+    let shells = Shells::builtins();
+    let asking = shells.completer(shell)?;
+    let mut command = with_candidates(&words);
+    let here = environment::absolute(std::path::Path::new(".")).ok();
+    let mut told = Vec::new();
+    asking.write_complete(&mut command, words, here.as_deref(), &mut told).ok()?;
+    String::from_utf8(told).ok()
+}
+
+/// The command line, in which selectors and paths know their candidates.
+fn with_candidates(words: &[OsString]) -> Command {
+    let words = words.to_vec();
+    let candidates = ArgValueCompleter::new(move |typed: &OsStr| selectors(&words, typed));
+    args::command().mut_subcommands(|command| {
+        command.mut_args(|arg| match value_name(&arg).as_deref() {
+            Some("SEL") => arg.add(candidates.clone()),
+            Some("PATH") => arg.value_hint(ValueHint::AnyPath),
+            _ => arg,
+        })
+    })
+}
+
+fn value_name(arg: &Arg) -> Option<String> {
+    Some(arg.get_value_names()?.first()?.to_string())
+}
+
+/// Ids with their reasons, newest first; and reasons, once the first letters of one were typed.
+fn selectors(words: &[OsString], typed: &OsStr) -> Vec<CompletionCandidate> {
+    let (Some(typed), Some((checkpoints, now_ms))) = (typed.to_str(), checkpoints(words)) else { return Vec::new() };
+    let latest = "latest".starts_with(typed).then(|| CompletionCandidate::new("latest"));
+    let latest = latest.map(|latest| latest.help(Some("the newest checkpoint".into())));
+    let by_id = checkpoints.iter().filter(|c| c.id.short().starts_with(&typed.to_ascii_lowercase()));
+    let by_id = by_id.map(|c| CompletionCandidate::new(c.id.short()).help(Some(described(c, now_ms).into())));
+    // Other reasons would have to be quoted, each shell in its way.
+    let is_plain = |reason: &str| reason.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.+/".contains(&b));
+    let mut reasons: Vec<&str> = checkpoints.iter().map(|c| c.record.reason.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    reasons.retain(|reason| !typed.is_empty() && reason.starts_with(typed) && is_plain(reason));
+    let by_reason = reasons.into_iter().map(CompletionCandidate::new);
+    by_id.chain(latest).chain(by_reason).enumerate().map(|(at, c)| c.display_order(Some(at))).collect()
+}
+
+fn described(checkpoint: &Checkpoint, now_ms: i64) -> String {
+    let record = &checkpoint.record;
+    let pinned = if checkpoint.pinned { ", pinned" } else { "" };
+    format!("{} ({} ago{pinned})", escape(&record.reason), age(record.time_ms, now_ms))
+}
+
+/// The checkpoints of the directory that the words of the line mean.
+fn checkpoints(words: &[OsString]) -> Option<(Vec<Checkpoint>, i64)> {
+    let environment = environment::read();
+    let home = environment.home.clone();
+    let mut line: Vec<OsString> = vec![NAME.into(), "status".into()];
+    for (flag, value) in places(words) {
+        // The shell has not put the home directory in yet.
+        let below_home = value.to_str().and_then(|value| value.strip_prefix("~/")).map(str::to_owned);
+        let value = below_home.zip(home.as_ref()).map_or(PathBuf::from(value), |(rest, home)| home.join(rest));
+        line.extend([flag.into(), value.into()]);
+    }
+    let global = args::parse(line).ok()?.global;
+    let context = super::context(&global, environment, "completion").ok()?;
+    let outcome = list::list(&context, &ListOptions::default()).ok()?;
+    Some((outcome.checkpoints, context.now_ms))
+}
+
+/// Where the line says that root and base are.
+fn places(words: &[OsString]) -> Vec<(&'static str, OsString)> {
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let Some(word) = word.to_str() else { continue };
+        let next = || words.get(at + 1).cloned();
+        let (flag, value) = match word {
+            "-C" | "--dir" => ("--dir", next()),
+            "--base" => ("--base", next()),
+            _ => match (word.strip_prefix("--dir="), word.strip_prefix("--base="), word.strip_prefix("-C")) {
+                (Some(dir), _, _) | (_, _, Some(dir)) => ("--dir", Some(dir.into())),
+                (_, Some(base), _) => ("--base", Some(base.into())),
+                _ => continue,
+            },
+        };
+        found.extend(value.filter(|value| !value.is_empty()).map(|value| (flag, value)));
+    }
+    found
+}

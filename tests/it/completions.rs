@@ -1,0 +1,206 @@
+//! `completions`, in the shells themselves: commands, options and ids complete, and nothing else is ever said.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::bench::{Run, Sandbox, skipped};
+
+fn shell(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|program| program.is_file());
+    if found.is_none() {
+        skipped(&format!("no {name}"));
+    }
+    found
+}
+
+/// Runs a script in a shell that finds the program by its name.
+fn run(sandbox: &Sandbox, shell: &Path, args: &[&str]) -> Run {
+    let mut command = Command::new(shell);
+    let dir = Sandbox::binary().parent().expect("a folder").display().to_string();
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.args(args).env_clear().env("HOME", sandbox.home()).env("PATH", format!("{dir}:{path}"));
+    command.env("TERM", "dumb").current_dir(sandbox.root());
+    Run::of(command)
+}
+
+/// Asks as the scripts do. The last word is the one that is completed.
+fn candidates(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
+    let mut command = sandbox.command(&[], &[&["--", "checkpoint"], words].concat());
+    command.env("CHECKPOINT_COMPLETE", "fish");
+    let run = Run::of(command).success();
+    assert_eq!(run.stderr, "", "completion talks\n{run}");
+    run.stdout.lines().map(str::to_owned).collect()
+}
+
+fn with_two() -> (Sandbox, [String; 2]) {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock();
+    let ids = ["pre-wave-1", "it's: a \"$(strange)\" `one` \\ \u{1b}[31m"].map(|reason| {
+        sandbox.write("a", reason);
+        sandbox.create(reason)
+    });
+    (sandbox, ids)
+}
+
+#[test]
+fn bash_completes_commands_options_and_ids() {
+    let (sandbox, ids) = with_two();
+    let Some(bash) = shell("bash") else { return };
+    let script = r#"
+        source <(checkpoint completions bash)
+        ask() {
+            COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); COMP_TYPE=9; COMPREPLY=()
+            _clap_complete_checkpoint checkpoint "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            echo "${COMPREPLY[@]}"
+        }
+        complete -p checkpoint > /dev/null || exit 9
+        ask checkpoint restore ""
+        ask checkpoint unp
+        ask checkpoint prune --orph
+        ask checkpoint show pre-w
+    "#;
+    let run = run(&sandbox, &bash, &["--norc", "--noprofile", "-c", script]).success();
+    assert_eq!(run.stderr, "", "{run}");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(lines[0].starts_with(&format!("{} {} latest", ids[1], ids[0])), "{run}");
+    assert_eq!(lines[1..], ["unpin", "--orphaned", "pre-wave-1"], "{run}");
+}
+
+#[test]
+fn zsh_completes_ids_with_their_reasons() {
+    let (sandbox, ids) = with_two();
+    let Some(zsh) = shell("zsh") else { return };
+    let script = r#"
+        zmodload zsh/zpty || exit 0
+        zpty -b z "zsh -f -i"
+        zpty -w z 'PS1=; autoload -Uz compinit; compinit -u -D; source <(checkpoint completions zsh); print REA''DY'
+        wait_for() {
+            local out= chunk
+            local -i n=0
+            while (( n++ < 400 )); do
+                if zpty -r -t z chunk; then out+=$chunk; [[ $out == *$1* ]] && break; else sleep 0.05; fi
+            done
+            print -r -- "$out"
+        }
+        wait_for READY > /dev/null
+        zpty -n -w z $'checkpoint restore \t'
+        wait_for newest
+        zpty -d z
+    "#;
+    let run = run(&sandbox, &zsh, &["-f", "-c", script]).success();
+    let line = |id: &str| run.stdout.lines().find(|line| line.starts_with(id)).unwrap_or_else(|| panic!("{run}"));
+    assert!(line(&ids[0]).contains("pre-wave-1"), "{run}");
+    assert!(line(&ids[1]).contains("it's: a \"$(strange)\" `one`"), "{run}");
+    assert!(run.stdout.contains("latest"), "{run}");
+}
+
+#[test]
+fn fish_completes_ids_with_their_reasons() {
+    let (sandbox, ids) = with_two();
+    let Some(fish) = shell("fish") else { return };
+    let script = "checkpoint completions fish | source
+        complete -C 'checkpoint restore '
+        complete -C 'checkpoint unp'
+        complete -C 'checkpoint prune --orph'";
+    let run = run(&sandbox, &fish, &["--no-config", "-c", script]).success();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(lines[0].starts_with(&format!("{}\tit's: a \"$(strange)\" `one`", ids[1])), "{run}");
+    assert!(lines[1].starts_with(&format!("{}\tpre-wave-1 (", ids[0])), "{run}");
+    assert!(lines.iter().any(|line| line.starts_with("unpin\t")), "{run}");
+    assert!(lines.iter().any(|line| line.starts_with("--orphaned\t")), "{run}");
+}
+
+#[test]
+fn static_scripts_are_good_scripts_and_ask_nothing() {
+    let sandbox = Sandbox::new();
+    for (name, check) in [("bash", &["-n"][..]), ("zsh", &["-f", "-n"]), ("fish", &["--no-execute"])] {
+        let script = sandbox.run(&["completions", name, "--static"]).success().stdout_has("unpin").stdout;
+        assert!(!script.contains("CHECKPOINT_COMPLETE"), "{name}: the static script asks");
+        let Some(shell) = shell(name) else { continue };
+        let file = sandbox.top().join(format!("script.{name}"));
+        std::fs::write(&file, script).expect("a file can be written");
+        run(&sandbox, &shell, &[check, &[&file.display().to_string()]].concat()).success();
+    }
+    for name in ["elvish", "powershell"] {
+        sandbox.run(&["completions", name]).success().stdout_has("CHECKPOINT_COMPLETE");
+    }
+    sandbox.run(&["completions", "cmd.exe"]).code(2);
+    sandbox.run(&["completions"]).code(2);
+    assert!(!sandbox.base().exists(), "a script made a store");
+}
+
+#[test]
+fn a_script_is_printed_without_home_and_with_a_bad_configuration() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("keep = [").unset_env("HOME");
+    for args in [&["completions", "bash"][..], &["man"]] {
+        let run = sandbox.run(args).success();
+        assert!(!run.stdout.is_empty() && run.stderr.is_empty(), "{run}");
+        let field = if args[0] == "man" { "page" } else { "script" };
+        assert_eq!(sandbox.run(&[args, &["--json"]].concat()).success().data()[field], run.stdout);
+    }
+}
+
+#[test]
+fn the_line_itself_says_which_directory_is_meant() {
+    let (sandbox, ids) = with_two();
+    let root = sandbox.root().display().to_string();
+    let base = sandbox.base().display().to_string();
+    let elsewhere = Sandbox::new();
+    for place in [
+        &["-C", root.as_str(), "--base", &base, "show"][..],
+        &["show", &format!("--dir={root}"), &format!("--base={base}")],
+    ] {
+        let told = candidates(&elsewhere, &[place, &[&ids[0][..4]]].concat());
+        assert!(told.iter().any(|line| line.starts_with(&ids[0])), "{place:?}: {told:?}");
+    }
+    assert!(candidates(&elsewhere, &["show", &ids[0][..4]]).is_empty());
+}
+
+#[test]
+fn completion_is_quiet_whatever_is_wrong() {
+    let (sandbox, ids) = with_two();
+    let healthy = candidates(&sandbox, &["show", ""]);
+    assert!(healthy[0].starts_with(&ids[1]), "{healthy:?}");
+    let lock = std::fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock file");
+    lock.lock().expect("the lock is free");
+    let begun = std::time::Instant::now();
+    assert_eq!(candidates(&sandbox, &["show", ""]).len(), healthy.len());
+    assert!(begun.elapsed().as_secs() < 5, "completion waits for a lock");
+    std::fs::write(sandbox.store().join("checkpoint-manifest.md"), "\0").expect("a file can be written");
+    std::fs::write(sandbox.store().join("checkpoint/journal"), "garbage").expect("a file can be written");
+    sandbox.watch(&sandbox.base()).watch(sandbox.root());
+    assert_eq!(candidates(&sandbox, &["show", ""]).len(), healthy.len());
+    for words in [
+        &["-C", "/no/such/place", "show", ""][..],
+        &["--base", "/dev/null", "show", ""],
+        &["frobnicate", ""],
+        &["show", "\u{1b}[31m"],
+        &[""],
+    ] {
+        let _ = candidates(&sandbox, words);
+    }
+    let objects: Vec<_> = crate::bench::fixtures::files_below(&sandbox.store().join("objects/pack"));
+    sandbox.user_config("keep = [");
+    assert!(candidates(&sandbox, &["unp"]).iter().any(|line| line.starts_with("unpin")));
+    let broken = Sandbox::new();
+    broken.create("first");
+    for path in crate::bench::fixtures::files_below(&broken.store()) {
+        std::fs::write(path, "garbage").expect("a file can be written");
+    }
+    let _ = candidates(&broken, &["show", ""]);
+    assert!(!objects.is_empty());
+}
+
+#[test]
+fn the_variable_alone_turns_no_command_into_a_completion() {
+    let sandbox = Sandbox::new();
+    sandbox.env("CHECKPOINT_COMPLETE", "bash").env("COMPLETE", "bash");
+    sandbox.create("first");
+    assert_eq!(sandbox.listed().len(), 1);
+    let mut unknown = sandbox.command(&[], &["--", "checkpoint", ""]);
+    unknown.env("CHECKPOINT_COMPLETE", "tcsh");
+    let run = Run::of(unknown).success();
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
+}

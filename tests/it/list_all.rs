@@ -1,0 +1,131 @@
+//! `list --all`: every store under the base, whatever state it or its root is in.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::bench::{Sandbox, fixtures, place};
+
+/// Makes another project beside the root and one checkpoint of it.
+pub fn project(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let dir = sandbox.top().join(name);
+    std::fs::create_dir_all(&dir).expect("a directory can be made");
+    std::fs::write(dir.join("file"), name).expect("a file can be written");
+    sandbox.run(&["-C", &dir.display().to_string(), "create"]).success();
+    dir
+}
+
+pub fn store_of(sandbox: &Sandbox, root: &Path) -> PathBuf {
+    place::store(&sandbox.base(), root)
+}
+
+fn stores(sandbox: &Sandbox) -> Vec<Value> {
+    let data = sandbox.run(&["list", "--all", "--json"]).success().data();
+    data["stores"].as_array().expect("a list").clone()
+}
+
+fn state(sandbox: &Sandbox, root: &Path) -> String {
+    let found = stores(sandbox);
+    let one = found.iter().find(|one| one["root"] == root.display().to_string());
+    one.expect("it is listed")["root_state"].as_str().expect("a word").to_owned()
+}
+
+#[test]
+fn every_store_is_listed_from_any_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.create("first");
+    sandbox.create("second");
+    let other = project(&sandbox, "other");
+    let run = sandbox.run_in(sandbox.home(), &["list", "--all"]).success();
+    assert_eq!(run.stdout.lines().count(), 4, "{run}");
+    let listed = stores(&sandbox);
+    let mine = listed.iter().find(|one| one["root"] == sandbox.root().display().to_string()).expect("it is listed");
+    assert_eq!((&mine["checkpoints"], &mine["root_state"]), (&2.into(), &"present".into()));
+    assert_eq!((mine["newest"].as_str(), &mine["problem"]), (Some("2026-03-24T12:00:01.000Z"), &Value::Null));
+    assert!(mine["bytes"].as_u64() > Some(100), "{mine}");
+    assert_eq!(state(&sandbox, &other), "present");
+}
+
+#[test]
+fn a_root_that_is_gone_is_told_from_one_that_cannot_be_reached() {
+    let sandbox = Sandbox::new();
+    let gone = project(&sandbox, "gone");
+    let unmounted = project(&sandbox, "disk/unmounted");
+    fixtures::remove(&gone);
+    fixtures::remove(unmounted.parent().expect("a disk"));
+    assert_eq!((state(&sandbox, &gone), state(&sandbox, &unmounted)), ("gone".into(), "unreachable".into()));
+    sandbox.run(&["list", "--all"]).success().stdout_has("root is gone").stdout_has("not mounted");
+}
+
+#[test]
+fn an_empty_place_where_a_disk_was_mounted_is_no_deletion() {
+    let sandbox = Sandbox::new();
+    let root = project(&sandbox, "disk/project");
+    let description = store_of(&sandbox, &root).join("checkpoint/description");
+    let text = std::fs::read_to_string(&description).expect("a description");
+    let other_device: String = text
+        .lines()
+        .map(|line| if line.starts_with("identity") { "identity 4242 7\n".into() } else { format!("{line}\n") })
+        .collect();
+    std::fs::write(&description, other_device).expect("a file can be written");
+    assert_eq!(state(&sandbox, &root), "present");
+    fixtures::remove(&root);
+    assert_eq!(state(&sandbox, &root), "unreachable");
+}
+
+#[test]
+fn one_bad_store_hides_no_other() {
+    let sandbox = Sandbox::new();
+    sandbox.create("first");
+    let planted = store_of(&sandbox, &project(&sandbox, "planted"));
+    std::fs::write(planted.join("commondir"), "/").expect("a file can be written");
+    let nameless = store_of(&sandbox, &project(&sandbox, "nameless"));
+    std::fs::write(nameless.join("checkpoint/description"), "\0").expect("a file can be written");
+    let odd = store_of(&sandbox, &project(&sandbox, "odd"));
+    std::fs::remove_file(odd.join("checkpoint/description")).expect("a file can go");
+    std::fs::create_dir(odd.join("checkpoint/description")).expect("a directory can be made");
+    let linked = store_of(&sandbox, &project(&sandbox, "linked"));
+    let aside = sandbox.top().join("aside");
+    std::fs::rename(&linked, &aside).expect("it can be moved");
+    std::os::unix::fs::symlink(&aside, &linked).expect("a link can be made");
+    let copy = sandbox.store().with_extension("corrupt-20260324");
+    fixtures::copy_tree(&sandbox.store(), &copy);
+    let listed = stores(&sandbox);
+    let of = |dir: &Path| listed.iter().find(|one| one["store"] == dir.display().to_string()).expect("it is listed");
+    assert_eq!(listed.len(), 6, "{listed:?}");
+    assert!(of(&planted)["problem"].as_str().is_some_and(|problem| problem.contains("commondir")));
+    assert_eq!((&of(&nameless)["root_state"], &of(&nameless)["checkpoints"]), (&"unknown".into(), &1.into()));
+    assert!(!of(&odd)["problem"].is_null() && !of(&linked)["problem"].is_null());
+    assert_eq!((&of(&copy)["kept_copy"], &of(&sandbox.store())["kept_copy"]), (&true.into(), &false.into()));
+    assert_eq!(of(&sandbox.store())["checkpoints"], 1);
+    sandbox.run(&["list", "--all"]).success().stdout_has("damaged copy").stdout_has("root is not known");
+    assert_eq!(sandbox.status()["kept_copies"][0], copy.display().to_string());
+    sandbox.run(&["status"]).success().stdout_has("corrupt-20260324");
+}
+
+#[test]
+fn without_any_store_the_list_is_empty() {
+    let sandbox = Sandbox::new();
+    assert!(stores(&sandbox).is_empty());
+    assert_eq!(sandbox.run(&["list", "--all"]).success().stdout.lines().count(), 2);
+    sandbox.run(&["list", "--all", "--kind", "safety"]).code(2);
+    assert!(!sandbox.base().exists(), "list made something");
+}
+
+#[test]
+fn a_name_cannot_break_its_row() {
+    let sandbox = Sandbox::new();
+    project(&sandbox, "a|b\nc\u{1b}[31m");
+    let run = sandbox.run(&["list", "--all"]).success();
+    assert_eq!(run.stdout.lines().count(), 3, "{run}");
+    assert!(!run.stdout.contains('\u{1b}'), "{run}");
+}
+
+#[test]
+fn listing_all_writes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.create("first");
+    sandbox.watch(&sandbox.base());
+    sandbox.run(&["list", "--all"]).success();
+    sandbox.run(&["prune", "--orphaned", "--dry-run"]).success();
+}

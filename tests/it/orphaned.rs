@@ -1,0 +1,83 @@
+//! `prune --orphaned`: removes what belongs to nobody any more, and never more than that.
+
+use crate::bench::{Sandbox, fixtures};
+use crate::list_all::{project, store_of};
+
+#[test]
+fn stores_of_roots_that_are_gone_go_and_all_others_stay() {
+    let sandbox = Sandbox::new();
+    sandbox.create("first");
+    let gone = project(&sandbox, "gone");
+    let unmounted = project(&sandbox, "disk/unmounted");
+    let nameless = project(&sandbox, "nameless");
+    std::fs::remove_file(store_of(&sandbox, &nameless).join("checkpoint/description")).expect("a file can go");
+    for dir in [&gone, &nameless, &unmounted.parent().expect("a disk").to_path_buf()] {
+        fixtures::remove(dir);
+    }
+    for kept in [sandbox.store(), store_of(&sandbox, &unmounted), store_of(&sandbox, &nameless)] {
+        sandbox.watch(&kept);
+    }
+    sandbox.run(&["prune", "--orphaned", "--dry-run"]).success().stdout_has("gone").stdout_has("Would remove 1 store");
+    assert!(store_of(&sandbox, &gone).exists());
+    sandbox.run(&["prune", "--orphaned"]).code(4).stderr_has("--yes");
+    assert!(store_of(&sandbox, &gone).exists());
+    sandbox.run(&["prune", "--orphaned", "--yes"]).success().stdout_has("Removed 1 store");
+    assert!(!store_of(&sandbox, &gone).exists());
+    sandbox.run(&["prune", "--orphaned"]).success().stdout_is("No orphaned stores.\n");
+}
+
+#[test]
+fn kept_damaged_copies_go_too() {
+    let sandbox = Sandbox::new();
+    sandbox.create("first");
+    let copy = sandbox.store().with_extension("corrupt-20260324");
+    fixtures::copy_tree(&sandbox.store(), &copy);
+    sandbox.watch(&sandbox.store());
+    let data = sandbox.run(&["prune", "--orphaned", "--yes", "--json"]).success().data();
+    assert_eq!((&data["removed"][0]["kept_copy"], data["left"].as_array().map(Vec::len)), (&true.into(), Some(0)));
+    assert!(!copy.exists());
+}
+
+#[test]
+fn a_busy_store_is_left_and_named() {
+    let sandbox = Sandbox::new();
+    let (one, two) = (project(&sandbox, "one"), project(&sandbox, "two"));
+    fixtures::remove(&one);
+    let lock = std::fs::File::open(store_of(&sandbox, &one).join("checkpoint/lock")).expect("the lock file");
+    lock.lock().expect("the lock is free");
+    let args = ["prune", "--orphaned", "--yes", "--lock-timeout", "0"];
+    sandbox.run(&args).code(7).stderr_has("one");
+    let run = sandbox.run(&[&args[..], &["--json"]].concat()).code(7);
+    assert_eq!(run.error_code(), "busy");
+    fixtures::remove(&two);
+    let data = sandbox.run(&[&args[..], &["--json"]].concat()).code(5).data();
+    assert_eq!(data["left"][0]["root"], one.display().to_string());
+    assert!(store_of(&sandbox, &one).exists() && !store_of(&sandbox, &two).exists());
+}
+
+#[test]
+fn damaged_stores_of_gone_roots_go_and_newer_ones_stay() {
+    let sandbox = Sandbox::new();
+    let (broken, newer) = (project(&sandbox, "broken"), project(&sandbox, "newer"));
+    let store = store_of(&sandbox, &broken);
+    std::fs::remove_dir_all(store.join("objects")).expect("a directory can go");
+    std::fs::write(store.join("checkpoint-manifest.md"), "\0").expect("a file can be written");
+    let description = store_of(&sandbox, &newer).join("checkpoint/description");
+    let text = std::fs::read_to_string(&description).expect("a description").replace("format 1", "format 9");
+    std::fs::write(&description, text).expect("a file can be written");
+    fixtures::remove(&broken);
+    fixtures::remove(&newer);
+    sandbox.run(&["prune", "--orphaned", "--yes"]).code(5).stderr_has("newer");
+    assert!(!store.exists() && store_of(&sandbox, &newer).exists());
+    sandbox.run(&["prune", "--orphaned", "--yes"]).code(6);
+}
+
+#[test]
+fn what_killed_deletions_left_goes_with_it() {
+    let sandbox = Sandbox::new();
+    sandbox.create("first");
+    let leftover = sandbox.store().with_file_name("ffffffffffffffff.deleted-0123456789abcdef");
+    std::fs::create_dir_all(leftover.join("objects")).expect("a directory can be made");
+    sandbox.run(&["prune", "--orphaned"]).success();
+    assert!(!leftover.exists());
+}
