@@ -1,7 +1,9 @@
 //! Data and rules, pure: no file, no clock, no git library is known here.
 
+pub mod bisection;
 pub mod checkpoint;
 pub mod default_rules;
+pub mod ended;
 pub mod entry;
 pub mod interrupt;
 pub mod listing;

@@ -1,21 +1,29 @@
 //! One verb a file: options in, outcome out. Here store and worktree meet; nothing is printed.
 
+pub mod bisect;
 pub mod capture;
 pub mod carry_out;
 pub mod context;
 pub mod create;
+pub mod find;
+pub mod find_text;
 pub mod gate;
+pub mod history;
 pub mod left_out;
 pub mod list;
+pub mod path_pattern;
 pub mod prune;
 pub mod record;
 pub mod restore;
 pub mod restore_paths;
 pub mod restore_run;
 pub mod restore_terms;
+pub mod restore_to;
 pub mod session;
 pub mod status;
 pub mod stores;
 pub mod target;
+pub mod text_search;
 pub mod tidy;
 pub mod warning;
+pub mod write_out;

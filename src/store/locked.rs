@@ -21,6 +21,7 @@ use crate::store::recover::{self, Recovery};
 use crate::store::refs::{self, Family};
 use crate::store::repack::{self, RepackOutcome};
 use crate::store::repack_plan::{self, RepackPlan};
+use crate::store::scratch::Scratch;
 use crate::store::stat_cache::{self, StatCache};
 use crate::store::survey::{self, Survey};
 use crate::store::{ObjectIds, Store, skeleton};
@@ -59,6 +60,11 @@ impl<'s> LockedStore<'s> {
     /// What taking the lock had to mend.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
+    }
+
+    /// A directory for this process alone; it outlives the lock.
+    pub fn begin_scratch(&self) -> Result<Scratch> {
+        Scratch::create(&self.store.layout().own())
     }
 
     pub fn begin_pack(&self) -> Result<PackWriter<'s>> {

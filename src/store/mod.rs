@@ -37,12 +37,14 @@ pub mod recover;
 pub mod refs;
 pub mod repack;
 pub mod repack_plan;
+pub mod scratch;
 pub mod size_gate;
 pub mod skeleton;
 pub mod stat_cache;
 pub mod survey;
 pub mod sweep;
 pub mod tree_codec;
+pub mod tree_memo;
 pub mod trees;
 pub mod usage;
 

@@ -7,6 +7,7 @@ use crate::store::Store;
 use crate::store::durable;
 use crate::store::inventory::{Inventory, read_checkpoint};
 use crate::store::refs::{self, Family, Value};
+use crate::store::scratch;
 use crate::store::sweep;
 use crate::store::trees;
 
@@ -49,6 +50,7 @@ pub fn run(store: &Store, inventory: &mut Inventory) -> Result<Recovery> {
 /// Temporary files that a killed run left beside the lock.
 fn sweep_own(store: &Store) -> Result<()> {
     let dir = store.layout().own();
+    scratch::sweep(&dir)?;
     for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
         let entry = entry.map_err(Error::io("read", &dir))?;
         if entry.file_name().as_encoded_bytes().starts_with(durable::TEMPORARY_PREFIX.as_bytes()) {

@@ -4,4 +4,5 @@ pub mod format;
 pub mod human;
 pub mod json;
 pub mod plan;
+pub mod shell_word;
 pub mod table;

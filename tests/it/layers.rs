@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Each outside crate, and the beginnings of the paths of the files that may name it.
-const DOORS: [(&str, &[&str]); 18] = [
+const DOORS: [(&str, &[&str]); 19] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["model/time", "view/"]),
     ("clap", &["cli/args"]),
@@ -27,7 +27,8 @@ const DOORS: [(&str, &[&str]); 18] = [
     ("git2", &["store/objects"]),
     ("hex", &["model/object_id", "model/rel_path", "store/layout"]),
     ("libdeflater", &["store/deflate"]),
-    ("rustix", &["worktree/sys/unix", "store/lock", "store/durable", "store/guard"]),
+    ("memchr", &["ops/text_search"]),
+    ("rustix", &["cli/child", "worktree/sys/unix", "store/lock", "store/durable", "store/guard"]),
     ("serde", &["config", "view/json"]),
     ("serde_json", &["view/json"]),
     ("sha1", &["store/hash"]),

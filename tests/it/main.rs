@@ -13,11 +13,15 @@
 
 mod bench;
 
+mod bisect;
+mod check;
 mod create;
 mod dedup;
 mod derived;
 mod eviction;
 mod exit_codes;
+mod find;
+mod find_text;
 mod help;
 mod hostile_env;
 mod hostile_tree;
@@ -39,6 +43,7 @@ mod real_history;
 mod refused_roots;
 mod regressions;
 mod restore;
+mod restore_to;
 mod roundtrip;
 mod rules;
 mod safety;

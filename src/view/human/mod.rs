@@ -1,5 +1,10 @@
 //! Outcomes in sentences: what goes to stdout as the result, and what is said beside it.
 
+pub mod bisect;
+pub mod check;
+pub mod find;
+pub mod restore_to;
+
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, Verb};
 use crate::model::manifest;
