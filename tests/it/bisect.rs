@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use crate::bench::{Run, Sandbox, fixtures, place};
 
+const PAGES: usize = 5;
+
 /// A small project with its own test, broken at one of its checkpoints and edited in all of them.
 fn project(checkpoints: usize, first_bad: usize) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
@@ -17,7 +19,7 @@ fn project(checkpoints: usize, first_bad: usize) -> (Sandbox, Vec<String>) {
     for at in 0..checkpoints {
         let sign = if at < first_bad { '+' } else { '-' };
         sandbox.write("lib/add.sh", format!("# version {at}\nadd() {{ echo $(($1 {sign} $2)); }}\n"));
-        sandbox.write(format!("doc/page{}.md", at % 5), format!("page {at}\n"));
+        sandbox.write(format!("doc/page{}.md", at % PAGES), format!("page {at}\n"));
         ids.push(sandbox.create(&format!("step {at}")));
     }
     (sandbox, ids)
@@ -157,43 +159,64 @@ fn git_in_the_command_finds_no_repository_around_the_copy() {
 }
 
 #[test]
-fn the_store_is_free_while_tests_run_and_an_evicted_checkpoint_is_skipped() {
+fn the_store_is_free_while_tests_run_and_packs_that_go_meanwhile_stay_readable() {
     let (sandbox, ids) = project(5, 4);
     let binary = Sandbox::binary().display().to_string();
     let root = sandbox.root().display().to_string();
-    // The first test drops all but the two ends and the newest.
     let line = format!(
-        "'{binary}' -C '{root}' prune --keep 1 --lock-timeout 0 -y >/dev/null 2>&1; \
-         '{binary}' -C '{root}' create --lock-timeout 0 --reason during >/dev/null 2>&1 || exit 99; exec ./test.sh"
+        "'{binary}' -C '{root}' create --lock-timeout 0 --reason during >&2 || exit 99; \
+         '{binary}' -C '{root}' prune --keep 1 --lock-timeout 0 >&2 || exit 99; exec ./test.sh"
     );
-    let run = bisect(&sandbox, &ids[0], &ids[4], &["--json"], &["sh", "-c", &line]);
-    // The end that was evicted under our feet is said to be so; it is no damage.
-    assert_eq!((run.code, run.error_code()), (3, "evicted_meanwhile".to_owned()), "{run}");
-    assert_eq!(leftovers(&sandbox).len(), 0);
+    let run = bisect(&sandbox, &ids[0], &ids[4], &["--json"], &["sh", "-c", &line]).success();
+    assert_eq!(run.data()["first_bad"]["short"], ids[4].as_str(), "{run}");
+    assert_eq!((sandbox.listed().len(), &sandbox.listed()[0]["reason"]), (1, &"during".into()));
+}
+
+/// Four checkpoints of which the last is bad and the second shares no object with the others.
+fn with_nothing_in_common() -> (Sandbox, Vec<String>) {
+    let sandbox = Sandbox::new();
+    sandbox.env("PATH", "/usr/bin:/bin");
+    let test = "#!/bin/sh\ntest \"$(cat result)\" != bad\n";
+    let make = |result: &str| {
+        sandbox.write("result", result).write("test.sh", test).chmod("test.sh", 0o755);
+        sandbox.create(result)
+    };
+    let ids = ["first", "second", "third", "bad"].map(make).to_vec();
+    (sandbox, ids)
+}
+
+/// A command that spoils the pack of the second checkpoint where it lies, and then tests.
+fn spoiling(sandbox: &Sandbox, first: &str) -> String {
+    let mut packs = fixtures::files_below(&sandbox.store().join("objects/pack"));
+    packs.retain(|path| path.extension().is_some_and(|extension| extension == "pack"));
+    packs.sort_by_key(|path| path.metadata().unwrap().modified().unwrap());
+    let length = packs[1].metadata().unwrap().len() - 12;
+    format!(
+        "{first}; head -c {length} /dev/zero | dd of='{}' bs=1 seek=12 conv=notrunc 2>/dev/null; exec ./test.sh",
+        packs[1].display()
+    )
+}
+
+#[track_caller]
+fn assert_second_is_skipped(sandbox: &Sandbox, ids: &[String], line: &str, word: &str) {
+    let run = bisect(sandbox, &ids[0], &ids[3], &["--json"], &["sh", "-c", line]).success();
+    assert_eq!(run.data()["first_bad"]["short"], ids[3].as_str(), "{run}");
+    assert!(tested(&run).contains(&(ids[1].clone(), "skip".to_owned())), "{run}");
+    assert!(run.warning_codes().contains(&"passed_over".to_owned()) && run.stdout.contains(word), "{run}");
+}
+
+#[test]
+fn a_damaged_checkpoint_between_is_skipped_with_a_warning() {
+    let (sandbox, ids) = with_nothing_in_common();
+    assert_second_is_skipped(&sandbox, &ids, &spoiling(&sandbox, "true"), "damaged");
 }
 
 #[test]
 fn a_checkpoint_between_that_was_evicted_meanwhile_is_skipped_with_a_warning() {
-    let (sandbox, ids) = project(4, 3);
-    let refs = sandbox.store().join("refs/checkpoints");
-    let drop_ref = |id: &str| {
-        let mut names = std::fs::read_dir(&refs).unwrap().map(|entry| entry.unwrap().path());
-        names.find(|path| path.file_name().unwrap().to_string_lossy().starts_with(id)).unwrap()
-    };
-    let manifest = sandbox.store().join("checkpoint-manifest.md");
-    let (one, packs) = (drop_ref(&ids[1]), sandbox.store().join("objects/pack"));
-    // What an eviction with its prune leaves: no row, no ref, no pack.
-    let line = format!(
-        "grep -v {} '{m}' > m.new; cat m.new > '{m}'; rm -f '{}'; rm -f $(ls -rt '{}'/* | sed -n 3,4p); exec ./test.sh",
-        ids[1],
-        one.display(),
-        packs.display(),
-        m = manifest.display(),
-    );
-    let run = bisect(&sandbox, &ids[0], &ids[3], &["--json"], &["sh", "-c", &line]).success();
-    assert_eq!(run.data()["first_bad"]["short"], ids[3].as_str(), "{run}");
-    assert!(tested(&run).contains(&(ids[1].clone(), "skip".to_owned())), "{run}");
-    assert!(run.warning_codes().contains(&"passed_over".to_owned()), "{run}");
+    let (sandbox, ids) = with_nothing_in_common();
+    let refs = sandbox.store().join("refs/checkpoints").display().to_string();
+    let line = spoiling(&sandbox, &format!("rm -f '{refs}'/{}*", ids[1]));
+    assert_second_is_skipped(&sandbox, &ids, &line, "evicted meanwhile");
 }
 
 #[test]
