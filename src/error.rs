@@ -57,6 +57,22 @@ pub enum Error {
         root: PathBuf,
         why: String,
     },
+    /// Nothing may be written into the directory of `--to`.
+    BadDestination {
+        dir: PathBuf,
+        why: String,
+    },
+    /// A search met nothing.
+    NothingFound {
+        what: String,
+        hint: String,
+    },
+    /// A signal ended the check after a restore; the restore itself is done.
+    CheckInterrupted {
+        signal: i32,
+        done: String,
+        hint: Option<String>,
+    },
     /// A question would be asked, but nobody is there to answer.
     ConsentNeeded {
         what: String,
@@ -158,6 +174,8 @@ impl Error {
             Self::RootMissing { .. } => "root_missing",
             Self::AmbiguousStore { .. } => "ambiguous_store",
             Self::UnsafeRoot { .. } => "unsafe_root",
+            Self::BadDestination { .. } => "bad_destination",
+            Self::NothingFound { .. } => "nothing_found",
             Self::ConsentNeeded { .. } => "consent_needed",
             Self::Declined => "declined",
             Self::Conflict { .. } => "conflict",
@@ -175,7 +193,7 @@ impl Error {
             Self::StoreUnusable { .. } => "store_unusable",
             Self::StoreGone { .. } => "store_gone",
             Self::Io { .. } => "io",
-            Self::Interrupted { .. } => "interrupted",
+            Self::Interrupted { .. } | Self::CheckInterrupted { .. } => "interrupted",
             Self::Unexpected(_) => "failed",
         }
     }
@@ -202,6 +220,9 @@ impl Error {
             Self::RootMissing { .. } => "give the directory with -C".into(),
             Self::AmbiguousStore { .. } => "move all but one of them away".into(),
             Self::UnsafeRoot { .. } => "name a project directory with -C, or give --force once if you mean it".into(),
+            Self::BadDestination { .. } => "name a new or empty directory elsewhere".into(),
+            Self::NothingFound { hint, .. } => hint.clone(),
+            Self::CheckInterrupted { hint, .. } => return hint.clone(),
             Self::ConsentNeeded { .. } => "look at it with --dry-run, then give --yes".into(),
             Self::Conflict { .. } => "move these away, or restore other PATHs".into(),
             Self::DotGitPath { .. } => "a repository's own data is never captured and never changed".into(),
@@ -249,7 +270,7 @@ fn io_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage { what } => f.write_str(what),
+            Self::Usage { what } | Self::NothingFound { what, .. } => f.write_str(what),
             Self::NoSuchCheckpoint { query, .. } => write!(f, "no checkpoint '{}'", shown(query)),
             Self::EvictedMeanwhile { id } => write!(f, "checkpoint {} was evicted meanwhile", id.short()),
             Self::AmbiguousCheckpoint { query, candidates } => {
@@ -272,6 +293,10 @@ impl fmt::Display for Error {
                 write!(f, "several stores answer for this directory: {}", listed.join(", "))
             }
             Self::UnsafeRoot { root, why } => write!(f, "refusing {}: {why}", root.display()),
+            Self::BadDestination { dir, why } => write!(f, "cannot write to {}: {why}", dir.display()),
+            Self::CheckInterrupted { signal, done, .. } => {
+                write!(f, "the check was interrupted by signal {signal}; {done}")
+            }
             Self::ConsentNeeded { what } => write!(f, "{what}, and nobody is there to ask"),
             Self::Declined => f.write_str("not confirmed; nothing was changed"),
             Self::Conflict { obstacles } => {

@@ -44,9 +44,11 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::NoStore { .. }
         | Error::StoreGone { .. }
         | Error::NothingToTakeBack { .. }
+        | Error::NothingFound { .. }
         | Error::RootMissing { .. } => NO_SUCH,
         Error::AmbiguousStore { .. }
         | Error::UnsafeRoot { .. }
+        | Error::BadDestination { .. }
         | Error::ConsentNeeded { .. }
         | Error::Declined
         | Error::Conflict { .. }
@@ -62,7 +64,9 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::HostileStore { .. }
         | Error::Io { .. }
         | Error::Unexpected(_) => FAILED,
-        Error::Interrupted { signal } => u8::try_from(SIGNALLED + signal).unwrap_or(FAILED),
+        Error::Interrupted { signal } | Error::CheckInterrupted { signal, .. } => {
+            u8::try_from(SIGNALLED + signal).unwrap_or(FAILED)
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::ops::context::Context;
 use crate::view::{human, json};
 
 pub mod args;
+pub mod child;
 pub mod commands;
 pub mod completion;
 pub mod environment;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::cli::args::GlobalArgs;
+use crate::cli::child::Children;
 use crate::cli::printer::Printer;
 use crate::cli::prompt::Prompt;
 use crate::error::Result;
@@ -57,6 +58,12 @@ impl Rim<'_> {
 
     pub fn consent(&self, proposal: &Proposal<'_>) -> Result<()> {
         self.prompt.consent(proposal)
+    }
+
+    /// How this run starts other programs.
+    pub fn children<'i>(&self, context: &'i Context) -> Children<'i> {
+        let may_read_stdin = !self.global.json && !self.global.no_input;
+        Children { interrupt: &context.interrupt, may_read_stdin }
     }
 
     pub fn tell_no_store(&self, context: &Context) {

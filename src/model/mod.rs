@@ -2,9 +2,11 @@
 
 pub mod adopted;
 pub mod base85;
+pub mod bisection;
 pub mod checkpoint;
 pub mod default_rules;
 pub mod difference;
+pub mod ended;
 pub mod entry;
 pub mod git_index;
 pub mod interrupt;

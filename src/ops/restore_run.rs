@@ -275,6 +275,8 @@ fn outcome(request: &Request, plan: RestorePlan, warnings: Vec<Warning>, dry_run
         dry_run,
         resumed: request.verb == Verb::Resume,
         evicted: Vec::new(),
+        to: None,
+        check: None,
         warnings,
     }
 }

@@ -1,7 +1,10 @@
 //! What a restore is asked for, what it shows before it changes anything, and what it answers.
 
+use std::path::PathBuf;
+
 use crate::error::Result;
 use crate::model::checkpoint::{Checkpoint, Verb};
+use crate::model::ended::Ended;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::{Reach, RestorePlan};
@@ -43,7 +46,25 @@ pub struct RestoreOutcome {
     /// Directories that could not go after all, because something uncaptured appeared in them.
     pub left_alone: Vec<RelPath>,
     pub evicted: Vec<Evicted>,
+    /// The other directory that was written, if one was.
+    pub to: Option<PathBuf>,
+    /// The user's own check afterwards, if one was asked for.
+    pub check: Option<Check>,
     pub warnings: Vec<Warning>,
+}
+
+/// A check that was run after a restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    pub command: String,
+    /// `None` if it could not be started.
+    pub ended: Option<Ended>,
+}
+
+impl Check {
+    pub fn is_ok(&self) -> bool {
+        self.ended.is_some_and(Ended::is_success)
+    }
 }
 
 /// One restore as it is wanted.

@@ -114,6 +114,13 @@ pub enum Warning {
     StoreTooNew {
         found: u32,
     },
+    /// A copy was written into the working directory.
+    CopyInsideRoot,
+    /// One of several checkpoints could not be looked at.
+    PassedOver {
+        id: ObjectId,
+        why: String,
+    },
 }
 
 impl Warning {
@@ -147,6 +154,8 @@ impl Warning {
             Self::LateWrites { .. } => "late_writes",
             Self::IsPartial { .. } => "partial",
             Self::StoreTooNew { .. } => "store_too_new",
+            Self::CopyInsideRoot => "copy_inside_root",
+            Self::PassedOver { .. } => "passed_over",
         }
     }
 
@@ -261,6 +270,10 @@ impl fmt::Display for Warning {
             Self::StoreTooNew { found } => {
                 write!(f, "the store has the newer format {found}: it is read as far as possible, nothing is written")
             }
+            Self::CopyInsideRoot => {
+                f.write_str("the copy lies in the working directory: the next create captures it too")
+            }
+            Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
         }
     }
 }

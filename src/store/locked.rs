@@ -28,6 +28,7 @@ use crate::store::refs::{self, Family};
 use crate::store::repack::{self, RepackOutcome};
 use crate::store::repack_plan::{self, RepackPlan};
 use crate::store::rescue;
+use crate::store::scratch::Scratch;
 use crate::store::stat_cache::{self, StatCache};
 use crate::store::survey::{self, Survey};
 use crate::store::swap;
@@ -81,6 +82,11 @@ impl<'s> LockedStore<'s> {
     /// The lock alone, for what goes on with the directory and not with what is in it.
     pub fn into_lock(self) -> LockGuard {
         self.lock
+    }
+
+    /// A directory for this process alone; it outlives the lock.
+    pub fn begin_scratch(&self) -> Result<Scratch> {
+        Scratch::create(&self.store.layout().own())
     }
 
     pub fn begin_pack(&self) -> Result<PackWriter<'s>> {

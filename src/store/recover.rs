@@ -11,6 +11,7 @@ use crate::store::durable;
 use crate::store::inventory::Inventory;
 use crate::store::refs::{self, Family, Value};
 use crate::store::rescue;
+use crate::store::scratch;
 use crate::store::sweep;
 use crate::store::trees;
 
@@ -68,6 +69,7 @@ fn mend_indexes(store: &Store) -> Result<usize> {
 /// Temporary files that a killed run left beside the lock.
 fn sweep_own(store: &Store) -> Result<()> {
     let dir = store.layout().own();
+    scratch::sweep(&dir)?;
     for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
         let entry = entry.map_err(Error::io("read", &dir))?;
         if entry.file_name().as_encoded_bytes().starts_with(durable::TEMPORARY_PREFIX.as_bytes()) {

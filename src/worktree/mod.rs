@@ -3,8 +3,10 @@
 pub mod apply;
 pub mod apply_plan;
 mod apply_run;
+pub mod destination;
 pub mod extend;
 pub mod git_index;
+pub mod materialize;
 mod reach;
 pub mod read;
 mod rollback;

@@ -126,7 +126,7 @@ fn set_perm(_path: &Path, _perm: u32) -> Result<()> {
     Ok(())
 }
 
-fn is_store(dir: &Path) -> bool {
+pub(super) fn is_store(dir: &Path) -> bool {
     dir.join("checkpoint").join("description").is_file() && dir.join("objects").is_dir()
 }
 

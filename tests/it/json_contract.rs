@@ -235,6 +235,98 @@ struct Restore {
     resumed: bool,
     evicted: Vec<Evicted>,
     plan: Option<Plan>,
+    to: Option<String>,
+    check: Option<Check>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Check {
+    command: String,
+    exit: Option<i32>,
+    ok: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Find {
+    pattern: Option<String>,
+    text: Option<String>,
+    paths: Vec<FoundPath>,
+    matches: Vec<TextMatch>,
+    more: u64,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct FoundPath {
+    path: String,
+    path_hex: Option<String>,
+    last_in: Named,
+    deleted_by: Option<Named>,
+    in_directory: bool,
+    events: Vec<Event>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Event {
+    change: String,
+    id: String,
+    short: String,
+    time: String,
+    reason: String,
+    kind: String,
+    size: Option<u64>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct TextMatch {
+    path: String,
+    path_hex: Option<String>,
+    blob: String,
+    first_in: Named,
+    last_in: Named,
+    binary: bool,
+    lines: Vec<Line>,
+    more_lines: u64,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Line {
+    number: u64,
+    text: String,
+    cut: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Bisect {
+    first_bad: Option<Row>,
+    last_good: Row,
+    candidates: Vec<Row>,
+    tested: Vec<Tested>,
+    skipped: Vec<Tested>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Tested {
+    id: String,
+    short: String,
+    reason: String,
+    verdict: String,
+    exit: Option<i32>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -567,6 +659,40 @@ fn restore_undo_and_redo_have_exactly_these_fields() {
     assert_eq!(names(&one.paths), ["a"]);
     let shown: Show = pinned("show", &sandbox.run(&["show", &sandbox.listed_ids()[0], "--json"]).success());
     assert!(shown.checkpoint.operation.is_some_and(|operation| names(&operation.paths) == ["a"]));
+}
+
+#[test]
+fn restore_to_and_check_have_exactly_these_fields() {
+    let (sandbox, id) = full_of_everything();
+    let other = sandbox.top().join("other").display().to_string();
+    let run = sandbox.run(&["restore", &id, "--to", &other, "--check", "exit 3", "--json"]).code(5);
+    let done: Restore = pinned("restore", &run);
+    assert_eq!(done.to.as_deref(), Some(other.as_str()));
+    assert!(done.safety.is_none() && done.check.is_some_and(|check| check.exit == Some(3) && !check.ok));
+    let run = sandbox.run(&["restore", &id, "--yes", "--check", "true", "--json"]).success();
+    let done: Restore = pinned("restore", &run);
+    assert!(done.to.is_none() && done.check.is_some_and(|check| check.exit == Some(0) && check.ok));
+}
+
+#[test]
+fn find_has_exactly_these_fields() {
+    let (sandbox, _) = full_of_everything();
+    sandbox.create("second");
+    let find: Find = pinned("find", &sandbox.run(&["find", "a", "--json"]).success());
+    assert_eq!((find.paths.len(), find.paths[0].events.len()), (1, 2));
+    assert!(find.paths[0].events.iter().all(|event| rfc3339_utc(&event.time)));
+    let find: Find = pinned("find", &sandbox.run(&["find", "--text", "2", "--json"]).success());
+    assert_eq!((find.matches.len(), find.matches[0].lines.len()), (1, 1));
+}
+
+#[test]
+fn bisect_has_exactly_these_fields() {
+    let (sandbox, first) = full_of_everything();
+    let second = sandbox.create("second");
+    let run = sandbox.run(&["bisect", &first, &second, "--json", "--", "grep", "-q", "1", "a"]).success();
+    let bisect: Bisect = pinned("bisect", &run);
+    assert_eq!((bisect.tested.len(), bisect.candidates.len(), bisect.skipped.len()), (2, 1, 0));
+    assert!(bisect.first_bad.is_some_and(|bad| bad.short == second));
 }
 
 #[test]

@@ -14,7 +14,9 @@
 mod adoption;
 mod bench;
 
+mod bisect;
 mod cat;
+mod check;
 mod completions;
 mod config;
 mod create;
@@ -27,6 +29,8 @@ mod diff_oracle;
 mod diff_random;
 mod eviction;
 mod exit_codes;
+mod find;
+mod find_text;
 mod help;
 mod hostile_env;
 mod hostile_tree;
@@ -55,6 +59,7 @@ mod refused_roots;
 mod regressions;
 mod relink;
 mod restore;
+mod restore_to;
 mod roundtrip;
 mod rules;
 mod safety;

@@ -1,5 +1,40 @@
 //! `checkpoint find`.
 
+use std::ffi::OsString;
+
+use crate::ops::find::FindOptions;
+use crate::ops::find_text::FindTextOptions;
+
 /// Find the checkpoints that hold or changed a path, or hold a text
+///
+/// PATTERN is a path, a directory, or a pattern with * ? [ as in an ignore
+/// file: without a slash it means the name in any directory.
 #[derive(Clone, Debug, clap::Args)]
-pub struct FindArgs {}
+pub struct FindArgs {
+    /// Which paths; with --text only these are searched
+    #[arg(value_name = "PATTERN", required_unless_present = "text")]
+    pub pattern: Option<OsString>,
+    /// Look for this text in the files of all checkpoints
+    #[arg(long, value_name = "STRING")]
+    pub text: Option<OsString>,
+    /// Tell at most so many
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+/// The two searches.
+pub enum Wanted {
+    Path(FindOptions),
+    Text(FindTextOptions),
+}
+
+impl From<&FindArgs> for Wanted {
+    fn from(args: &FindArgs) -> Self {
+        let bytes = |text: &OsString| text.as_encoded_bytes().to_vec();
+        let (pattern, limit) = (args.pattern.as_ref().map(bytes), args.limit);
+        match &args.text {
+            Some(text) => Self::Text(FindTextOptions { text: bytes(text), pattern, limit }),
+            None => Self::Path(FindOptions { pattern: pattern.unwrap_or_default(), limit }),
+        }
+    }
+}

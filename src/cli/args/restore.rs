@@ -1,9 +1,11 @@
 //! `checkpoint restore`, `undo` and `redo`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::ops::restore::RestoreOptions;
 use crate::ops::restore_terms::CommonOptions;
+use crate::ops::restore_to::RestoreToOptions;
 
 /// Make the directory what it was at a checkpoint
 ///
@@ -24,8 +26,14 @@ pub struct RestoreArgs {
     /// Put set-uid, set-gid and sticky bits back too
     #[arg(long)]
     pub restore_suid: bool,
+    /// Write into this new or empty directory, and leave this one as it is
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "keep"])]
+    pub to: Option<PathBuf>,
+    /// Run this shell command afterwards, and exit with 5 if it fails
+    #[arg(long, value_name = "CMD", conflicts_with = "dry_run", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub check: Option<String>,
     /// Finish a restore that was interrupted
-    #[arg(long, conflicts_with_all = ["selector", "paths", "overlay", "restore_suid", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["selector", "paths", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
     #[command(flatten)]
     pub common: CommonArgs,
@@ -70,5 +78,11 @@ impl RestoreArgs {
             special_bits: self.restore_suid,
             common: self.common.resolve(yes),
         }
+    }
+
+    /// The same for another directory, by its absolute path.
+    pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
+        let RestoreOptions { selector, paths, special_bits, common, .. } = self.resolve(true);
+        RestoreToOptions { selector, paths, to, special_bits, dry_run: common.dry_run }
     }
 }

@@ -1,10 +1,30 @@
-//! `bisect`.
+//! `bisect`: the first checkpoint for which a command fails.
 
 use crate::cli::args::bisect::BisectArgs;
+use crate::cli::exit_code;
 use crate::cli::rim::Rim;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::ops::bisect as bisect_op;
 use crate::ops::context::Context;
+use crate::view::human::bisect as human;
+use crate::view::json::bisect as json;
 
-pub fn bisect(_context: &Context, _rim: &Rim<'_>, _args: &BisectArgs) -> Result<u8> {
-    Err(Error::unexpected("bisect is not there yet".to_owned()))
+pub fn bisect(context: &Context, rim: &Rim<'_>, args: &BisectArgs) -> Result<u8> {
+    let children = rim.children(context);
+    let outcome = bisect_op::bisect(
+        context,
+        &args.into(),
+        &mut |dir, scratch| children.program(&args.command, dir, scratch),
+        &mut |tested| rim.printer.talk(&human::tested(tested)),
+    )?;
+    let code = if outcome.first_bad().is_some() { exit_code::DONE } else { exit_code::PARTIAL };
+    if rim.printer.json {
+        rim.printer.result(&json::bisect(&outcome, code));
+    } else {
+        rim.say(&human::bisect(&outcome), &outcome.warnings);
+    }
+    if code != exit_code::DONE {
+        rim.printer.failure(&human::undecided(&outcome, rim.printer.err_paint()));
+    }
+    Ok(code)
 }

@@ -1,21 +1,58 @@
 //! `restore`, `undo` and `redo`.
 
 use crate::cli::args::restore::{RedoArgs, RestoreArgs, UndoArgs};
+use crate::cli::environment;
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::restore as restore_op;
-use crate::ops::restore_terms::RestoreOutcome;
+use crate::ops::restore_terms::{Check, RestoreOutcome};
+use crate::ops::restore_to::restore_to;
+use crate::view::human::{check as check_view, restore_to as restore_to_view};
 use crate::view::{human, json};
 
-pub fn restore(context: &Context, rim: &Rim<'_>, args: RestoreArgs) -> Result<u8> {
+pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Result<u8> {
+    let (to, check) = (args.to.take(), args.check.take());
     let outcome = if args.resume {
         restore_op::resume(context, &args.common.resolve(true))?
+    } else if let Some(to) = to {
+        restore_to(context, &args.resolve_to(environment::absolute(&to)?))?
     } else {
         restore_op::restore(context, &args.resolve(rim.global.yes), &mut |proposal| rim.consent(proposal))?
     };
-    Ok(say_restored(rim, "restore", &outcome))
+    match check {
+        Some(command) => say_checked(context, rim, outcome, command),
+        None => Ok(say_restored(rim, "restore", &outcome)),
+    }
+}
+
+/// Runs the check after the restore was told; a document has both.
+fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, command: String) -> Result<u8> {
+    if !rim.printer.json {
+        say_restored(rim, "restore", &outcome);
+    }
+    let dir = outcome.to.as_deref().unwrap_or(context.root.path());
+    let ended = match rim.children(context).shell(&command, dir) {
+        Ok(ended) => Some(ended),
+        Err(Error::Interrupted { signal }) => {
+            let (done, hint) = (check_view::done(&outcome), check_view::way_back(&outcome));
+            return Err(Error::CheckInterrupted { signal, done, hint });
+        }
+        Err(_) => None,
+    };
+    let check = Check { command, ended };
+    let code = if check.is_ok() { exit_code::DONE } else { exit_code::PARTIAL };
+    if check.is_ok() {
+        rim.printer.talk(&check_view::passed(&check));
+    } else {
+        rim.printer.failure(&check_view::failed(&check, &outcome, rim.printer.err_paint()));
+    }
+    outcome.check = Some(check);
+    if rim.printer.json {
+        rim.printer.result(&json::restore("restore", &outcome, code));
+    }
+    Ok(code)
 }
 
 pub fn undo(context: &Context, rim: &Rim<'_>, args: &UndoArgs) -> Result<u8> {
@@ -34,7 +71,9 @@ fn say_restored(rim: &Rim<'_>, command: &str, outcome: &RestoreOutcome) -> u8 {
     if rim.printer.json {
         rim.printer.result(&json::restore(command, outcome, exit_code::DONE));
     } else {
-        rim.say(&human::restore(outcome, rim.printer.out_paint()), &outcome.warnings);
+        let paint = rim.printer.out_paint();
+        let said = outcome.to.as_ref().map(|to| restore_to_view::restore_to(outcome, to, paint));
+        rim.say(&said.unwrap_or_else(|| human::restore(outcome, paint)), &outcome.warnings);
     }
     exit_code::DONE
 }

@@ -1,10 +1,14 @@
 //! Outcomes in sentences: what goes to stdout as the result, and what is said beside it.
 
+pub mod bisect;
+pub mod check;
 pub mod config;
 pub mod delete;
 pub mod diff;
+pub mod find;
 pub mod pin;
 pub mod relink;
+pub mod restore_to;
 pub mod stores;
 pub mod verify;
 

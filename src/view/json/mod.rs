@@ -1,8 +1,10 @@
 //! The data of each command for programs. Inside one schema number fields are only added.
 
+pub mod bisect;
 pub mod config;
 pub mod delete;
 pub mod diff;
+pub mod find;
 pub mod parts;
 pub mod pin;
 pub mod relink;
@@ -14,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
+use crate::model::ended::Ended;
 use crate::model::entry::WhyNot;
 use crate::model::meta::Meta;
 use crate::model::restore_plan::RestorePlan;
@@ -148,6 +151,13 @@ pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8) -> String {
     });
     if outcome.dry_run {
         data["plan"] = plan_value(plan);
+    }
+    if let Some(to) = &outcome.to {
+        data["to"] = to.display().to_string().into();
+    }
+    if let Some(check) = &outcome.check {
+        let exit = check.ended.map(Ended::code);
+        data["check"] = json!({"command": check.command, "exit": exit, "ok": check.is_ok()});
     }
     parts::envelope(command, exit, &data, &outcome.warnings)
 }

@@ -27,7 +27,9 @@ pub fn orphans(outcome: &OrphansOutcome, exit: u8) -> String {
         "dry_run": outcome.dry_run,
     });
     match outcome.left.first() {
-        Some((_, why)) if outcome.removed.is_empty() => envelope_with("prune", exit, &data, &outcome.warnings, Some(why)),
+        Some((_, why)) if outcome.removed.is_empty() => {
+            envelope_with("prune", exit, &data, &outcome.warnings, Some(why))
+        }
         _ => envelope("prune", exit, &data, &outcome.warnings),
     }
 }

@@ -52,3 +52,17 @@ pub fn failing_from(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, arg
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}:when={nth}+"));
     sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
 }
+
+/// Runs the program and lets only the `nth` of these system calls fail with an error.
+pub fn failing_nth(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args: &[&str]) -> Run {
+    let log_name = log_file(sandbox).display().to_string();
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}:when={nth}"));
+    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+}
+
+/// Runs the program and sends it a signal when it enters the `nth` of these system calls.
+pub fn signal_at(sandbox: &Sandbox, calls: &str, signal: &str, nth: usize, args: &[&str]) -> Run {
+    let log_name = log_file(sandbox).display().to_string();
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal={signal}:when={nth}"));
+    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+}

@@ -1,0 +1,128 @@
+//! The only file that starts other programs: the check after a restore, and the command of a bisect.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::model::ended::Ended;
+use crate::model::interrupt::Interrupt;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// A terminal sends its signal to the child too; it gets this long to end before the signal is passed on.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How children are started in this run.
+#[derive(Clone, Copy, Debug)]
+pub struct Children<'i> {
+    pub interrupt: &'i Interrupt,
+    /// Whether a person may be asked something by the child.
+    pub may_read_stdin: bool,
+}
+
+impl Children<'_> {
+    /// Runs a command line of the user's in the system's shell.
+    ///
+    /// # Errors
+    /// It cannot be started, or a signal came; the child has ended then too.
+    pub fn shell(&self, line: &str, dir: &Path) -> Result<Ended> {
+        let mut command = shell_command(line);
+        self.run(command.current_dir(dir), Path::new(line))
+    }
+
+    /// Runs a program with its arguments. `ceiling`: git, when called by it, looks for no repository at or above that
+    /// directory.
+    ///
+    /// # Errors
+    /// As [`Self::shell`].
+    pub fn program(&self, words: &[OsString], dir: &Path, ceiling: &Path) -> Result<Ended> {
+        let (program, arguments) = words.split_first().ok_or_else(|| Error::Usage { what: "no command".into() })?;
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(dir).env("GIT_CEILING_DIRECTORIES", ceiling);
+        self.run(&mut command, Path::new(program))
+    }
+
+    /// Our own stdout is for results alone, so the child writes to our stderr.
+    fn run(&self, command: &mut Command, shown: &Path) -> Result<Ended> {
+        let _shield = self.interrupt.shield();
+        let stdin = if self.may_read_stdin { Stdio::inherit() } else { Stdio::null() };
+        command.stdin(stdin).stdout(Stdio::from(std::io::stderr()));
+        let mut child = command.spawn().map_err(Error::io("start", shown))?;
+        let status = self.wait(&mut child).map_err(Error::io("wait for", shown))?;
+        self.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+        Ok(ended(status))
+    }
+
+    /// Waits for the end; a signal to us is passed on once the child has not ended by itself, and a second one kills.
+    fn wait(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
+        let mut pause = FIRST_PAUSE;
+        let mut asked: Option<(i32, Instant)> = None;
+        let mut passed_on = false;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                if let Some((signal, _)) = asked {
+                    self.interrupt.set(usize::try_from(signal).unwrap_or_default());
+                }
+                return Ok(status);
+            }
+            match (self.interrupt.check(), asked) {
+                (Err(signal), None) => {
+                    // Taken down, so that a second one is seen; it is put back at the end.
+                    self.interrupt.set(0);
+                    asked = Some((signal, Instant::now()));
+                }
+                (Err(_), Some(_)) => child.kill()?,
+                (Ok(()), Some((signal, since))) if !passed_on && since.elapsed() >= GRACE => {
+                    pass_on(child, signal)?;
+                    passed_on = true;
+                }
+                _ => {}
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}
+
+#[cfg(not(windows))]
+fn shell_command(line: &str) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(line);
+    command
+}
+
+#[cfg(windows)]
+fn shell_command(line: &str) -> Command {
+    use std::os::windows::process::CommandExt;
+    let mut command = Command::new("cmd");
+    // cmd has rules of its own for quotes; the line goes to it as it was typed.
+    command.arg("/C").raw_arg(line);
+    command
+}
+
+#[cfg(unix)]
+fn pass_on(child: &mut Child, signal: i32) -> std::io::Result<()> {
+    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    match (pid, rustix::process::Signal::from_named_raw(signal)) {
+        (Some(pid), Some(signal)) => Ok(rustix::process::kill_process(pid, signal)?),
+        _ => child.kill(),
+    }
+}
+
+#[cfg(not(unix))]
+fn pass_on(child: &mut Child, _signal: i32) -> std::io::Result<()> {
+    child.kill()
+}
+
+#[cfg(unix)]
+fn ended(status: ExitStatus) -> Ended {
+    use std::os::unix::process::ExitStatusExt;
+    status.signal().map_or_else(|| Ended::Exit(status.code().unwrap_or(1)), Ended::Signal)
+}
+
+#[cfg(not(unix))]
+fn ended(status: ExitStatus) -> Ended {
+    Ended::Exit(status.code().unwrap_or(1))
+}

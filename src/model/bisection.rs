@@ -1,0 +1,103 @@
+//! The search by halves for the first bad one in a row, pure: some cannot be told, none needs to be asked twice.
+
+use std::collections::BTreeSet;
+
+/// What is known of a row whose first is good and whose last is bad.
+#[derive(Clone, Debug)]
+pub struct Bisection {
+    good: usize,
+    bad: usize,
+    skipped: BTreeSet<usize>,
+}
+
+/// What one of the row turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Good,
+    Bad,
+    /// It cannot be told.
+    Skip,
+}
+
+impl Verdict {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+impl Bisection {
+    /// `count` is at least 2.
+    pub fn new(count: usize) -> Self {
+        Self { good: 0, bad: count.saturating_sub(1), skipped: BTreeSet::new() }
+    }
+
+    /// Which one to ask next: the one nearest to the middle that was not skipped. `None` at the end.
+    pub fn next(&self) -> Option<usize> {
+        let middle = usize::midpoint(self.good, self.bad);
+        let open = (self.good + 1..self.bad).filter(|at| !self.skipped.contains(at));
+        open.min_by_key(|at| (at.abs_diff(middle), *at))
+    }
+
+    pub fn tell(&mut self, at: usize, verdict: Verdict) {
+        match verdict {
+            Verdict::Good => self.good = self.good.max(at),
+            Verdict::Bad => self.bad = self.bad.min(at),
+            Verdict::Skip => drop(self.skipped.insert(at)),
+        }
+    }
+
+    /// The last one known to be good.
+    pub fn last_good(&self) -> usize {
+        self.good
+    }
+
+    /// Those of which one is the first bad one: one, or several where some could not be told.
+    pub fn candidates(&self) -> std::ops::RangeInclusive<usize> {
+        self.good + 1..=self.bad
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs to the end and tells the candidates and how many were asked.
+    fn run(count: usize, first_bad: usize, skips: &[usize]) -> (Vec<usize>, usize) {
+        let mut bisection = Bisection::new(count);
+        let mut asked = 0;
+        while let Some(at) = bisection.next() {
+            asked += 1;
+            let seen = if at < first_bad { Verdict::Good } else { Verdict::Bad };
+            bisection.tell(at, if skips.contains(&at) { Verdict::Skip } else { seen });
+        }
+        (bisection.candidates().collect(), asked)
+    }
+
+    #[test]
+    fn the_first_bad_one_is_found_in_as_many_questions_as_halves() {
+        for count in 2..70_usize {
+            for first_bad in 1..count {
+                let (found, asked) = run(count, first_bad, &[]);
+                assert_eq!(found, [first_bad]);
+                assert!(asked <= count.ilog2() as usize + 1, "{count} {first_bad}: {asked}");
+            }
+        }
+    }
+
+    #[test]
+    fn skipped_ones_next_to_the_border_are_candidates_and_others_do_not_matter() {
+        assert_eq!(run(10, 5, &[4, 5]).0, [4, 5, 6]);
+        assert_eq!(run(10, 5, &[1, 8]).0, [5]);
+        assert_eq!(run(4, 2, &[1, 2]).0, [1, 2, 3]);
+        for count in 2..20 {
+            for first_bad in 1..count {
+                let skips: Vec<usize> = (1..count - 1).filter(|at| at % 3 == 1).collect();
+                assert!(run(count, first_bad, &skips).0.contains(&first_bad), "{count} {first_bad}");
+            }
+        }
+    }
+}

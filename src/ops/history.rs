@@ -1,0 +1,71 @@
+//! What happened to files from checkpoint to checkpoint.
+
+use std::collections::BTreeMap;
+
+use crate::model::checkpoint::Checkpoint;
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::ops::path_pattern::PathPattern;
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::store::tree_memo::TreeMemo;
+
+/// Git mode and blob of a file; `None` where it is not there.
+pub type Version = Option<(u32, ObjectId)>;
+
+/// One difference of a path between two checkpoints that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which of the checkpoints has it first.
+    pub at: usize,
+    pub before: Version,
+    pub after: Version,
+}
+
+/// All steps of the paths that a pattern means.
+#[derive(Debug, Default)]
+pub struct History {
+    /// Those that could be read, oldest first.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Oldest step first.
+    pub steps: BTreeMap<RelPath, Vec<Step>>,
+    /// One for each checkpoint that could not be read.
+    pub warnings: Vec<Warning>,
+}
+
+impl History {
+    /// Compares each checkpoint with the one before it, safety checkpoints too.
+    pub fn read(store: &Store, checkpoints: &[Checkpoint], pattern: &PathPattern) -> Self {
+        let mut memo = TreeMemo::new(store.objects());
+        let mut history = Self::default();
+        for checkpoint in checkpoints {
+            let before = history.checkpoints.last().map(|last| last.tree);
+            // All trees of the one before were read, so it is this one that cannot be.
+            match memo.diff(before, Some(checkpoint.tree), &|dir| pattern.enters(dir)) {
+                Err(why) => {
+                    let why = store.damage(checkpoint.id, why).to_string();
+                    history.warnings.push(Warning::PassedOver { id: checkpoint.id, why });
+                }
+                Ok(changes) => {
+                    let at = history.checkpoints.len();
+                    for change in changes.into_iter().filter(|change| pattern.matches(&change.path)) {
+                        let step = Step { at, before: change.before, after: change.after };
+                        history.steps.entry(change.path).or_default().push(step);
+                    }
+                    history.checkpoints.push(checkpoint.clone());
+                }
+            }
+        }
+        history
+    }
+
+    /// The last checkpoint that holds a path with these steps, and the one that deleted it, if one did.
+    pub fn end_of(&self, steps: &[Step]) -> Option<(&Checkpoint, Option<&Checkpoint>)> {
+        let last = steps.last()?;
+        if last.after.is_some() {
+            return Some((self.checkpoints.last()?, None));
+        }
+        let holder = self.checkpoints.get(last.at.checked_sub(1)?)?;
+        Some((holder, self.checkpoints.get(last.at)))
+    }
+}

@@ -1,0 +1,83 @@
+//! `restore --to`: a checkpoint, or some PATHs of it, written into another directory. The store is only read.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::Verb;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::ops::context::Context;
+use crate::ops::list::reader_warnings;
+use crate::ops::restore::find;
+use crate::ops::restore_paths;
+use crate::ops::restore_terms::RestoreOutcome;
+use crate::ops::target::Target;
+use crate::ops::warning::Warning;
+use crate::ops::write_out;
+use crate::store::Store;
+use crate::worktree::destination::Destination;
+
+#[derive(Clone, Debug, Default)]
+pub struct RestoreToOptions {
+    pub selector: String,
+    /// PATHs as typed.
+    pub paths: Vec<Vec<u8>>,
+    /// Absolute; a directory that is empty or not there yet.
+    pub to: PathBuf,
+    pub special_bits: bool,
+    pub dry_run: bool,
+}
+
+pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<RestoreOutcome> {
+    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
+    let target = Target::load(&store, &checkpoint)?;
+    restore_paths::check_held(&target, &paths)?;
+    let destination = Destination::resolve(&options.to)?;
+    let is_inside = destination.check_apart(&context.root, &context.base)?;
+    let reach = Reach { paths: restore_paths::limits(paths), overlay: false, special_bits: options.special_bits };
+    let plan = write_out::plan(&target.snapshot, &reach);
+    if !options.dry_run {
+        carry_out(context, &store, &target, &plan, &reach, &destination)?;
+    }
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    if is_inside {
+        warnings.push(Warning::CopyInsideRoot);
+    }
+    if !checkpoint.is_complete() {
+        warnings.push(Warning::IsPartial { id: checkpoint.id });
+    }
+    Ok(RestoreOutcome {
+        verb: Verb::Restore,
+        target: checkpoint,
+        safety: None,
+        plan,
+        paths: reach.paths,
+        dry_run: options.dry_run,
+        resumed: false,
+        left_alone: Vec::new(),
+        evicted: Vec::new(),
+        to: Some(destination.path().to_path_buf()),
+        check: None,
+        warnings,
+    })
+}
+
+fn carry_out(
+    context: &Context,
+    store: &Store,
+    target: &Target,
+    plan: &RestorePlan,
+    reach: &Reach,
+    destination: &Destination,
+) -> Result<()> {
+    let _shield = context.interrupt.shield();
+    let claimed = destination.claim()?;
+    let written = write_out::write_out(context, store, &target.checkpoint, plan, reach.special_bits, &claimed.work)
+        .and_then(|()| claimed.finish(write_out::root_perm(&target.snapshot), reach.special_bits));
+    written.map_err(|error| match claimed.give_up() {
+        Ok(()) => error,
+        Err(left) => Error::unexpected(format!("{error}; and then: {left}")),
+    })
+}

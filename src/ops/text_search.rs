@@ -1,0 +1,200 @@
+//! A search for literal bytes in content that comes in pieces: which lines have them. The door to memchr.
+
+use std::io::{self, Write};
+
+use memchr::memmem::Finder;
+
+/// Lines of one file that are kept; the others are counted.
+const LINES_KEPT: usize = 1000;
+/// Bytes of a line that are kept, some of them before the match.
+const LINE_BYTES: usize = 240;
+const BYTES_BEFORE: usize = 80;
+/// As in git: a NUL in so many first bytes makes a file binary.
+const BINARY_WITHIN_BYTES: usize = 8000;
+/// Content is looked at when so much of it has come, or at the end.
+const CHUNK_BYTES: usize = 1 << 20;
+/// A longer line is not waited for.
+const LONGEST_LINE_BYTES: usize = 64 << 10;
+
+/// A line with the text in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Counted from 1.
+    pub number: u64,
+    /// The line without its end, cut around the match.
+    pub text: Vec<u8>,
+    pub is_cut: bool,
+}
+
+/// What was found in one content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub lines: Vec<Line>,
+    /// Lines beyond those that are kept.
+    pub more: usize,
+    pub is_binary: bool,
+}
+
+impl Found {
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+}
+
+/// What is looked for, made ready once.
+pub struct Needle(Finder<'static>);
+
+impl Needle {
+    pub fn new(text: &[u8]) -> Self {
+        Self(Finder::new(text).into_owned())
+    }
+}
+
+/// Takes content and remembers the lines that have the needle.
+pub struct Search<'n> {
+    finder: &'n Finder<'static>,
+    /// What has come and is still needed.
+    buffer: Vec<u8>,
+    /// The number of the line with which the buffer begins, counted from 0.
+    line: u64,
+    /// Up to here in the buffer no new match begins.
+    searched: usize,
+    is_first: bool,
+    found: Found,
+}
+
+impl<'n> Search<'n> {
+    pub fn new(needle: &'n Needle) -> Self {
+        Self { finder: &needle.0, buffer: Vec::new(), line: 0, searched: 0, is_first: true, found: Found::default() }
+    }
+
+    pub fn finish(mut self) -> Found {
+        self.look(true);
+        self.found
+    }
+
+    fn look(&mut self, is_end: bool) {
+        if std::mem::take(&mut self.is_first) {
+            let head = &self.buffer[..self.buffer.len().min(BINARY_WITHIN_BYTES)];
+            self.found.is_binary = memchr::memchr(0, head).is_some();
+        }
+        let mut counted_to = 0;
+        while let Some(at) = self.finder.find(&self.buffer[self.searched..]).map(|at| at + self.searched) {
+            let rest = &self.buffer[at..];
+            let Some(end) = end_of_line(rest, self.finder.needle().len(), is_end) else {
+                // The end of this line is still to come.
+                self.searched = at;
+                return self.forget(counted_to);
+            };
+            self.line += memchr::memchr_iter(b'\n', &self.buffer[counted_to..at]).count() as u64;
+            counted_to = at;
+            self.note(at, at + end);
+            self.searched = at + end;
+        }
+        let unsure = self.finder.needle().len().saturating_sub(1);
+        self.searched = self.searched.max(self.buffer.len().saturating_sub(unsure));
+        self.forget(counted_to);
+    }
+
+    fn note(&mut self, at: usize, end: usize) {
+        if self.found.lines.len() == LINES_KEPT {
+            self.found.more += 1;
+            return;
+        }
+        let begin = memchr::memrchr(b'\n', &self.buffer[..at]).map_or(0, |newline| newline + 1);
+        let from = begin.max(at.saturating_sub(BYTES_BEFORE));
+        let to = end.min(from + LINE_BYTES);
+        let text = self.buffer[from..to].strip_suffix(b"\r").unwrap_or(&self.buffer[from..to]).to_vec();
+        self.found.lines.push(Line { number: self.line + 1, text, is_cut: from > begin || to < end });
+    }
+
+    /// Drops what will not be looked at again, but for the beginning of the line that is still open.
+    fn forget(&mut self, counted_to: usize) {
+        let newline = memchr::memrchr(b'\n', &self.buffer[..self.searched]);
+        let begin = newline.map_or(0, |newline| newline + 1);
+        let drop = begin.max(self.searched.saturating_sub(LONGEST_LINE_BYTES)).max(counted_to.min(self.searched));
+        self.line += memchr::memchr_iter(b'\n', &self.buffer[counted_to.min(drop)..drop]).count() as u64;
+        self.buffer.drain(..drop);
+        self.searched -= drop;
+    }
+}
+
+/// Where the line of a match ends; `None` while that is not known yet.
+fn end_of_line(rest: &[u8], needle_len: usize, is_end: bool) -> Option<usize> {
+    // The needle may have line breaks of its own, or be one.
+    let after = needle_len.max(1) - 1;
+    match memchr::memchr(b'\n', rest.get(after..).unwrap_or_default()) {
+        Some(newline) => Some((newline + after).max(1)),
+        None if is_end || rest.len() > LONGEST_LINE_BYTES => Some(rest.len()),
+        None => None,
+    }
+}
+
+impl Write for Search<'_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let taken = &piece[..piece.len().min(CHUNK_BYTES)];
+        self.buffer.extend_from_slice(taken);
+        if self.buffer.len() - self.searched >= CHUNK_BYTES {
+            self.look(false);
+        }
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(needle: &str, content: &[u8], piece: usize) -> Found {
+        let needle = Needle::new(needle.as_bytes());
+        let mut search = Search::new(&needle);
+        for piece in content.chunks(piece) {
+            search.write_all(piece).unwrap();
+            search.look(false);
+        }
+        search.finish()
+    }
+
+    /// What a plain look at each line finds.
+    fn expected(needle: &str, content: &str) -> Vec<(u64, String)> {
+        let numbered = content.split('\n').zip(1_u64..);
+        let hits = numbered.filter(|(line, _)| line.contains(needle));
+        hits.map(|(line, number)| (number, line.to_owned())).collect()
+    }
+
+    #[test]
+    fn every_line_with_the_text_is_found_once_however_the_pieces_fall() {
+        let content = "needle\n\nno\nxneedle needle\nneedl\ne\nnneedle\nneeneedle\n\nlast needle";
+        for piece in 1..=content.len() + 1 {
+            let found = search("needle", content.as_bytes(), piece);
+            let lines: Vec<(u64, String)> =
+                found.lines.iter().map(|line| (line.number, String::from_utf8(line.text.clone()).unwrap())).collect();
+            assert_eq!(lines, expected("needle", content), "pieces of {piece}");
+            assert!(!found.is_binary);
+        }
+    }
+
+    #[test]
+    fn long_lines_are_cut_and_many_are_counted() {
+        let long = format!("{}needle{}", "x".repeat(200_000), "y".repeat(200_000));
+        for piece in [1000, 70_000, 1_000_000] {
+            let found = search("needle", long.as_bytes(), piece);
+            assert_eq!(found.lines.len(), 1, "{piece}");
+            assert!(found.lines[0].is_cut && found.lines[0].text.len() <= LINE_BYTES);
+        }
+        let found = search("n", "n\n".repeat(LINES_KEPT + 5).as_bytes(), 4096);
+        assert_eq!((found.lines.len(), found.more), (LINES_KEPT, 5));
+    }
+
+    #[test]
+    fn a_nul_early_on_makes_it_binary_and_a_text_over_several_lines_is_found() {
+        assert!(search("needle", b"\0needle", 100).is_binary);
+        let found = search("a\nb", b"x\na\nb\n", 100);
+        assert_eq!(found.lines[0].number, 2);
+        assert!(search("\n", b"\n\n", 100).lines.len() == 2);
+    }
+}

@@ -1,0 +1,93 @@
+//! The history of paths, and where a text is, for people.
+
+use crate::model::text::{escape, escape_bytes};
+use crate::model::time::local_minutes;
+use crate::ops::find::{Event, FindOutcome, FoundPath};
+use crate::ops::find_text::{FindTextOutcome, TextMatch};
+use crate::view::format::{Paint, count, size};
+use crate::view::human::Said;
+use crate::view::shell_word::shell_word;
+
+/// Lines of one file that are shown.
+const LINES_SHOWN: usize = 10;
+
+pub fn paths(outcome: &FindOutcome, paint: Paint) -> Said {
+    let blocks: Vec<String> = outcome.paths.iter().map(|found| block(found, paint)).collect();
+    Said { result: blocks.join("\n"), talk: more(outcome.more, "path", "paths") }
+}
+
+fn block(found: &FoundPath, paint: Paint) -> String {
+    let last = found.last_in.id.short();
+    let state = match &found.deleted_by {
+        Some(by) => format!("last in {last}, deleted by {}", by.id.short()),
+        None => format!("in {last}"),
+    };
+    let here = if found.in_directory { "" } else { ", not in the directory" };
+    // Who deleted it tells already that it is gone; what came back since is worth a word.
+    let here = match &found.deleted_by {
+        Some(_) if found.in_directory => ", in the directory again",
+        Some(_) => "",
+        None => here,
+    };
+    let mut text = format!("{}: {state}{here}\n", paint.bold(&found.path.to_string()));
+    for event in &found.events {
+        text.push_str(&line(event, paint));
+    }
+    if !found.in_directory {
+        text.push_str(&format!("  checkpoint restore {last} {}\n", shell_word(found.path.as_bytes())));
+    }
+    text
+}
+
+fn line(event: &Event, paint: Paint) -> String {
+    use crate::ops::find::Change;
+    let word = format!("{:<7}", event.change.word());
+    let word = match event.change {
+        Change::Added => paint.green(&word),
+        Change::Deleted => paint.red(&word),
+        Change::Changed | Change::Mode => paint.yellow(&word),
+    };
+    let checkpoint = &event.checkpoint;
+    let bytes = event.size_bytes.map(|bytes| format!("  {}", size(bytes))).unwrap_or_default();
+    let safety = if checkpoint.is_safety() { " [safety]" } else { "" };
+    let (time, reason) = (local_minutes(checkpoint.record.time_ms), escape(&checkpoint.record.reason));
+    format!("  {}  {word}  {time}  {reason}{safety}{bytes}\n", checkpoint.id.short())
+}
+
+pub fn matches(outcome: &FindTextOutcome, paint: Paint) -> Said {
+    let blocks: Vec<String> = outcome.matches.iter().map(|found| match_block(found, paint)).collect();
+    Said { result: blocks.join("\n"), talk: more(outcome.more, "match", "matches") }
+}
+
+fn match_block(found: &TextMatch, paint: Paint) -> String {
+    let (first, last) = (found.first.id.short(), found.last.id.short());
+    let span = if first == last { format!("in {last}") } else { format!("in {first}..{last}") };
+    let reason = escape(&found.last.record.reason);
+    let mut text = format!("{}: {span} ({reason})\n", paint.bold(&found.path.to_string()));
+    if found.found.is_binary {
+        text.push_str("  a binary file\n");
+        return text;
+    }
+    for line in found.found.lines.iter().take(LINES_SHOWN) {
+        let cut = if line.is_cut { " …" } else { "" };
+        text.push_str(&format!("  {}: {}{cut}\n", line.number, shown(&line.text)));
+    }
+    let rest = found.found.lines.len().saturating_sub(LINES_SHOWN) + found.found.more;
+    if rest > 0 {
+        text.push_str(&format!("  … and {}\n", count(rest, "more line", "more lines")));
+    }
+    text
+}
+
+/// A line of a file: harmless to a terminal, and otherwise as it stands.
+fn shown(line: &[u8]) -> String {
+    let pieces: Vec<String> = line.split(|byte| *byte == b'\t').map(escape_bytes).collect();
+    pieces.join("\t").replace("\\\\", "\\")
+}
+
+fn more(number: usize, one: &str, many: &str) -> String {
+    if number == 0 {
+        return String::new();
+    }
+    format!("and {} more beyond -n\n", count(number, one, many))
+}

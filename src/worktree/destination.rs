@@ -1,0 +1,142 @@
+//! The directory of `restore --to`: whether a state may be written there, and making or opening it.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::entry::{RWX_BITS, SPECIAL_BITS};
+use crate::model::rel_path::{RelPath, is_dot_git};
+use crate::worktree::root::{self, Root};
+use crate::worktree::sys::Dir;
+use crate::worktree::tree_handle::WorkTree;
+
+/// A directory that is empty or not there yet, by its canonical path.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    path: PathBuf,
+    exists: bool,
+}
+
+impl Destination {
+    /// Follows symlinks in what is there, the last one too. Of a new directory the parent must be there.
+    ///
+    /// # Errors
+    /// [`Error::BadDestination`] for what is no directory, not empty, or cannot be made.
+    pub fn resolve(typed: &Path) -> Result<Self> {
+        let refuse = |why: &str| Error::BadDestination { dir: typed.to_path_buf(), why: why.to_owned() };
+        match typed.symlink_metadata() {
+            Ok(_) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => return Self::new_one(typed),
+            Err(e) if e.kind() == ErrorKind::NotADirectory => return Err(refuse("its parent is no directory")),
+            Err(e) => return Err(Error::io("look at", typed)(e)),
+        }
+        let path = match typed.canonicalize() {
+            Ok(path) => path,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Err(refuse("it is a symlink that leads nowhere")),
+            Err(e) => return Err(Error::io("find", typed)(e)),
+        };
+        if !path.is_dir() {
+            return Err(refuse("it is no directory"));
+        }
+        if path.read_dir().map_err(Error::io("read", &path))?.next().is_some() {
+            return Err(refuse("it is not empty"));
+        }
+        Ok(Self { path, exists: true })
+    }
+
+    fn new_one(typed: &Path) -> Result<Self> {
+        let missing = || Error::BadDestination { dir: typed.to_path_buf(), why: "its parent is missing".into() };
+        let name = typed.file_name().ok_or_else(missing)?;
+        let above = typed.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+        let above = above.and_then(|above| above.canonicalize().ok()).ok_or_else(missing)?;
+        Ok(Self { path: above.join(name), exists: false })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Tells whether it lies inside the root, where the next checkpoint would capture it.
+    ///
+    /// # Errors
+    /// [`Error::BadDestination`] for the root itself, for what stands in it already, and for any place in a `.git`,
+    /// under the base or in a store.
+    pub fn check_apart(&self, root: &Root, base: &Path) -> Result<bool> {
+        let refuse = |why: &str| Error::BadDestination { dir: self.path.clone(), why: why.to_owned() };
+        let is = |place: &Path, other: &Path| {
+            place == other || root::identity(place).is_some_and(|found| root::identity(other) == Some(found))
+        };
+        if is(&self.path, root.path()) {
+            return Err(refuse("it is the working directory itself"));
+        }
+        if self.path.components().any(|name| is_dot_git(name.as_os_str().as_encoded_bytes())) {
+            return Err(refuse("it is at or below a .git"));
+        }
+        let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
+        if self.path.ancestors().any(|above| is(above, &base) || root::is_store(above)) {
+            return Err(refuse("all checkpoints are kept there"));
+        }
+        let is_inside = self.path.ancestors().skip(1).any(|above| is(above, root.path()));
+        if is_inside && self.exists {
+            return Err(refuse("it is a part of the working directory already"));
+        }
+        Ok(is_inside)
+    }
+
+    /// Opens the directory, and makes it first where it is new.
+    ///
+    /// # Errors
+    /// It cannot be made or opened, or something came to stand in it.
+    pub fn claim(&self) -> Result<Claimed> {
+        if self.exists {
+            let work = WorkTree::open(&self.path)?;
+            let items = work.root().list().map_err(Error::io("read", &self.path))?;
+            if !items.is_empty() {
+                return Err(Error::BadDestination { dir: self.path.clone(), why: "it is not empty".into() });
+            }
+            return Ok(Claimed { work, made: None });
+        }
+        let above = self.path.parent().unwrap_or(&self.path);
+        let name = self.path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+        let parent = Dir::open_root(above).map_err(Error::io("open", above))?;
+        parent.make_dir(&name).map_err(Error::io("make", &self.path))?;
+        match WorkTree::open(&self.path) {
+            Ok(work) => Ok(Claimed { work, made: Some((parent, name)) }),
+            Err(error) => Err(parent.rmdir(&name).err().map_or(error, Error::io("remove", &self.path))),
+        }
+    }
+}
+
+/// A directory that is open and was empty when it was opened.
+#[derive(Debug)]
+pub struct Claimed {
+    pub work: WorkTree,
+    /// Where it was made and under which name, if it was.
+    made: Option<(Dir, Vec<u8>)>,
+}
+
+impl Claimed {
+    /// Gives a directory that was made the permission bits of the state; one that was there keeps its own.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn finish(&self, perm: u32, special_bits: bool) -> Result<()> {
+        if self.made.is_none() {
+            return Ok(());
+        }
+        let kept = if special_bits { RWX_BITS | SPECIAL_BITS } else { RWX_BITS };
+        let changed = self.work.root().chmod(perm & kept);
+        changed.map_err(|error| self.work.io("set the mode of", &RelPath::root(), error))
+    }
+
+    /// Removes the directory again if it was made.
+    ///
+    /// # Errors
+    /// Something stands in it.
+    pub fn give_up(self) -> Result<()> {
+        match &self.made {
+            Some((parent, name)) => parent.rmdir(name).map_err(|error| self.work.io("remove", &RelPath::root(), error)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! `find PATTERN`: what happened to a path, newest first, and the command that brings it back.
+
+use std::os::unix::ffi::OsStrExt as _;
+
+use serde_json::Value;
+
+use crate::bench::{Run, Sandbox, fixtures};
+
+/// A file that is made, changed, made executable, deleted, and the checkpoints of each.
+fn story() -> (Sandbox, Vec<String>) {
+    let sandbox = Sandbox::new();
+    sandbox.write("kept", "k").write("src/deep/other.rs", "o");
+    let mut ids = vec![sandbox.create("empty")];
+    sandbox.write("src/lost.rs", "1");
+    ids.push(sandbox.create("added"));
+    sandbox.write("src/lost.rs", "22").write("kept", "kk");
+    ids.push(sandbox.create("changed"));
+    sandbox.chmod("src/lost.rs", 0o755);
+    ids.push(sandbox.create("mode"));
+    sandbox.remove("src/lost.rs");
+    ids.push(sandbox.create("deleted"));
+    sandbox.write("kept", "kkk");
+    ids.push(sandbox.create("later"));
+    (sandbox, ids)
+}
+
+#[track_caller]
+fn found(sandbox: &Sandbox, args: &[&str]) -> Vec<Value> {
+    let run = sandbox.run(&[&["find", "--json"], args].concat()).success();
+    run.data()["paths"].as_array().expect("a list").clone()
+}
+
+fn names(paths: &[Value]) -> Vec<&str> {
+    paths.iter().map(|one| one["path"].as_str().unwrap()).collect()
+}
+
+fn events(path: &Value) -> Vec<(String, String)> {
+    let text = |event: &Value, field: &str| event[field].as_str().unwrap().to_owned();
+    let events = path["events"].as_array().unwrap().iter();
+    events.map(|event| (text(event, "change"), text(event, "short"))).collect()
+}
+
+#[test]
+fn a_lost_file_is_told_with_the_command_that_brings_it_back() {
+    let (sandbox, ids) = story();
+    let run = sandbox.run(&["find", "src/lost.rs"]).success();
+    let head = format!("src/lost.rs: last in {}, deleted by {}\n", ids[3], ids[4]);
+    assert!(run.stdout.starts_with(&head), "{run}");
+    let hint = run.stdout.lines().last().unwrap().trim().to_owned();
+    assert_eq!(hint, format!("checkpoint restore {} src/lost.rs", ids[3]));
+    let mut words: Vec<&str> = hint.split(' ').skip(1).collect();
+    words.push("--yes");
+    sandbox.run(&words).success();
+    assert_eq!(sandbox.read("src/lost.rs"), "22");
+    assert_eq!(found(&sandbox, &["src/lost.rs"])[0]["in_directory"], true);
+}
+
+#[test]
+fn every_step_is_told_newest_first_with_size_and_reason() {
+    let (sandbox, ids) = story();
+    let path = &found(&sandbox, &["src/lost.rs"])[0];
+    let expected = [("deleted", 4), ("mode", 3), ("changed", 2), ("added", 1)];
+    assert_eq!(events(path), expected.map(|(change, at)| (change.to_owned(), ids[at].clone())));
+    assert_eq!(path["events"][2]["size"], 2);
+    assert!(path["events"][0]["size"].is_null());
+    assert_eq!(path["events"][0]["reason"], "deleted");
+    assert_eq!(
+        (&path["last_in"]["short"], &path["deleted_by"]["short"]),
+        (&ids[3].as_str().into(), &ids[4].as_str().into())
+    );
+    assert_eq!(path["in_directory"], false);
+}
+
+#[test]
+fn a_path_that_is_still_there_is_last_in_the_newest() {
+    let (sandbox, ids) = story();
+    let path = &found(&sandbox, &["kept"])[0];
+    assert_eq!((&path["last_in"]["short"], &path["deleted_by"]), (&ids[5].as_str().into(), &Value::Null));
+    assert_eq!((path["in_directory"].as_bool(), events(path).len()), (Some(true), 3));
+    let run = sandbox.run(&["find", "kept"]).success();
+    assert!(!run.stdout.contains("checkpoint restore"), "{run}");
+}
+
+#[test]
+fn a_file_that_came_back_has_both_stories() {
+    let (sandbox, _) = story();
+    sandbox.write("src/lost.rs", "back");
+    let back = sandbox.create("back");
+    let path = &found(&sandbox, &["src/lost.rs"])[0];
+    assert_eq!(events(path)[0], ("added".to_owned(), back.clone()));
+    assert_eq!((path["last_in"]["short"].as_str(), events(path).len()), (Some(back.as_str()), 5));
+}
+
+#[test]
+fn a_directory_and_patterns_mean_what_they_mean_in_an_ignore_file() {
+    let (sandbox, _) = story();
+    for (pattern, expected) in [
+        ("src", &["src/lost.rs", "src/deep/other.rs"][..]),
+        ("src/", &["src/lost.rs", "src/deep/other.rs"]),
+        ("*.rs", &["src/lost.rs", "src/deep/other.rs"]),
+        ("src/*.rs", &["src/lost.rs"]),
+        ("/src/*.rs", &["src/lost.rs"]),
+        ("**/other.rs", &["src/deep/other.rs"]),
+        ("d??p", &["src/deep/other.rs"]),
+        ("src/d*", &["src/deep/other.rs"]),
+        ("[kl]*t*", &["kept", "src/lost.rs"]),
+    ] {
+        assert_eq!(names(&found(&sandbox, &[pattern])), expected, "{pattern}");
+    }
+    let absolute = sandbox.path("kept").display().to_string();
+    assert_eq!(names(&found(&sandbox, &[&absolute])), ["kept"]);
+}
+
+#[test]
+fn a_name_with_the_marks_of_a_pattern_is_found_to_the_letter() {
+    let sandbox = Sandbox::new();
+    sandbox.write("app/[id].tsx", "1");
+    sandbox.create("first");
+    assert_eq!(names(&found(&sandbox, &["app/[id].tsx"])), ["app/[id].tsx"]);
+}
+
+#[test]
+fn nothing_found_is_3_with_a_way_on() {
+    let (sandbox, _) = story();
+    let run = sandbox.run(&["find", "other.rs", "--json"]).code(3);
+    assert_eq!(run.error_code(), "nothing_found");
+    run.stderr_has("*other.rs*");
+    assert_eq!(names(&found(&sandbox, &["*other.rs*"])), ["src/deep/other.rs"]);
+    sandbox.run(&["find", ""]).code(2);
+    sandbox.run(&["find"]).code(2);
+    sandbox.run(&["find", "../x"]).code(2);
+    sandbox.run(&["find", ".git/config"]).code(4);
+    let fresh = Sandbox::new();
+    assert_eq!(fresh.run(&["find", "a", "--json"]).code(3).error_code(), "no_store");
+}
+
+#[test]
+fn a_limit_says_how_many_more_there_are() {
+    let (sandbox, _) = story();
+    let run = sandbox.run(&["find", "*", "-n", "1", "--json"]).success();
+    assert_eq!((run.data()["paths"].as_array().unwrap().len(), &run.data()["more"]), (1, &2.into()));
+    sandbox.run(&["find", "*", "-n", "1"]).success().stderr_has("2 paths more");
+}
+
+#[test]
+fn safety_checkpoints_are_looked_at_and_marked() {
+    let (sandbox, ids) = story();
+    sandbox.write("only-here", "1");
+    sandbox.restore(&ids[5]).success();
+    let path = &found(&sandbox, &["only-here"])[0];
+    assert_eq!((events(path).len(), &path["events"][0]["kind"]), (1, &"safety".into()));
+    sandbox.run(&["find", "only-here"]).success().stdout_has("[safety]").stdout_has("checkpoint restore");
+}
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
+    let (sandbox, ids) = story();
+    let tree = sandbox.shown(&ids[2])["tree"].as_str().unwrap().to_owned();
+    damage(&sandbox, &ids[2], &tree);
+    let run = sandbox.run(&["find", "src/lost.rs", "--json"]).success();
+    assert!(run.warning_codes().contains(&"passed_over".to_owned()), "{run}");
+    let path = run.data()["paths"][0].clone();
+    let expected = [("deleted", 4), ("changed", 3), ("added", 1)];
+    assert_eq!(events(&path), expected.map(|(change, at)| (change.to_owned(), ids[at].clone())));
+}
+
+/// Overwrites the pack that holds a tree with nothing sensible from its middle on, as long as the commit stays.
+fn damage(sandbox: &Sandbox, id: &str, tree: &str) {
+    for pack in fixtures::files_below(&sandbox.store().join("objects/pack")) {
+        if pack.extension().is_none_or(|extension| extension != "pack") {
+            continue;
+        }
+        let whole = std::fs::read(&pack).unwrap();
+        std::fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        for at in 12..whole.len() - 20 {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x55;
+            std::fs::write(&pack, &bytes).unwrap();
+            let shown = sandbox.run(&["show", id, "--json"]);
+            if shown.code == 6 && shown.stdout.contains(&tree[..8]) && sandbox.listed_ids().contains(&id.to_owned()) {
+                return;
+            }
+        }
+        std::fs::write(&pack, &whole).unwrap();
+    }
+    panic!("no byte of any pack damages the tree alone");
+}
+
+#[test]
+fn the_hint_can_be_run_by_a_shell_whatever_the_name() {
+    let sandbox = Sandbox::new();
+    let odd = [&b"it's a 'file'"[..], b"-rf", b"$(touch hacked)", b"new\nline", b"caf\xe9"];
+    for name in odd {
+        sandbox.write(std::ffi::OsStr::from_bytes(name), "x");
+    }
+    sandbox.create("first");
+    for name in odd {
+        sandbox.remove(std::ffi::OsStr::from_bytes(name));
+    }
+    sandbox.create("second");
+    sandbox.env("PATH", format!("{}:/usr/bin:/bin", Sandbox::binary().parent().unwrap().display()));
+    let run = sandbox.run(&["find", "*"]).success();
+    for line in run.stdout.lines().filter(|line| line.starts_with("  checkpoint restore")) {
+        let mut shell = std::process::Command::new("bash");
+        let before = sandbox.command(&[], &[]);
+        shell.arg("-c").arg(format!("{line} --yes")).current_dir(sandbox.root()).env_clear();
+        shell.envs(before.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Run::of(shell).success();
+    }
+    for name in odd {
+        assert!(sandbox.exists(std::ffi::OsStr::from_bytes(name)), "{}", name.escape_ascii());
+    }
+    assert!(!sandbox.exists("hacked"));
+}
+
+#[test]
+fn it_works_when_the_root_is_gone() {
+    let sandbox = Sandbox::bare();
+    sandbox.write("a", "1");
+    sandbox.create("first");
+    fixtures::remove(sandbox.root());
+    let root = sandbox.root().display().to_string();
+    sandbox.run(&["-C", &root, "find", "a"]).success().stdout_has("not in the directory");
+}
