@@ -64,7 +64,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             dispatch(command, &context, &rim)
         }),
     };
-    ExitCode::from(code.unwrap_or_else(|error| report(printer, name, failed, &error)))
+    let code = code.unwrap_or_else(|error| report(printer, name, failed, &error));
+    ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
 }
 
 fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
@@ -119,6 +120,13 @@ fn report(printer: Printer, command: &str, failed: u8, error: &Error) -> u8 {
     }
     printer.failure(&human::error(error, printer.err_paint()));
     code
+}
+
+/// The command is done, but its answer went nowhere.
+fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
+    let error = Error::unexpected(format!("the answer could not be written to stdout: {why}"));
+    printer.failure(&human::error(&error, printer.err_paint()));
+    if matches!(code, exit_code::DONE | exit_code::PARTIAL) { failed } else { code }
 }
 
 /// Help and version are answers; anything else that clap says is wrong usage.

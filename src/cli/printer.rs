@@ -1,6 +1,7 @@
 //! The only file that prints. Results go to stdout, talk to stderr; a reader that went away is no failure.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use crate::cli::args::{Color, GlobalArgs};
 use crate::view::format::Paint;
@@ -104,11 +105,22 @@ impl Write for ContentSink {
     }
 }
 
-/// Writes to stdout. What was done is done, so nothing depends on whether anybody reads it.
+/// Writes to stdout. What was done is done, so nothing depends on whether anybody reads it; see [`lost`].
 pub fn to_stdout(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(cause) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        && cause.kind() != ErrorKind::BrokenPipe
+    {
+        let _ = LOST.set(cause.to_string());
+    }
 }
+
+/// Why a result did not reach whoever was to get it, such as a full disk. A reader that went away is no reason.
+pub fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}
+
+static LOST: OnceLock<String> = OnceLock::new();
 
 pub fn to_stderr(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());

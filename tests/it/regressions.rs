@@ -200,3 +200,16 @@ fn what_is_written_to_a_replaced_file_while_a_restore_is_pending_is_kept() {
     let holds = |file: &std::path::PathBuf| std::fs::read(file).is_ok_and(|bytes| bytes.ends_with(b"LATE"));
     assert!(kept.iter().any(holds), "{kept:?}");
 }
+
+#[test]
+fn an_answer_that_could_not_be_written_is_a_failure() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    for args in ["list", "status", "show latest", "cat latest:a", "config"] {
+        let script = format!("exec \"$0\" {args} > /dev/full");
+        sandbox.run_under(&["/bin/sh", "-c", &script], &[]).code(1).stderr_has("No space left");
+    }
+    let closed = sandbox.run_under(&["/bin/sh", "-c", "exec \"$0\" create -r two >&-"], &[]);
+    closed.success();
+    assert_eq!(sandbox.listed().len(), 2);
+}
