@@ -302,6 +302,10 @@ fn delete_all_works_for_a_store_that_cannot_be_read() {
             std::fs::write(store.join("checkpoint"), "a file").unwrap();
         },
         |store| std::fs::remove_dir_all(store.join("refs")).unwrap(),
+        |store| {
+            std::fs::remove_file(store.join("checkpoint/lock")).unwrap();
+            std::fs::create_dir(store.join("checkpoint/lock")).unwrap();
+        },
     ] {
         let (sandbox, _) = with(1);
         break_it(&sandbox.store());
