@@ -136,4 +136,26 @@ mod tests {
         let all = [safety(1, Verb::Restore, 90), safety(2, Verb::Resume, 90)];
         assert_eq!(stacks(&all), (vec![1], vec![]));
     }
+
+    #[test]
+    fn whichever_checkpoints_were_deleted_each_step_has_its_own() {
+        let mut called_off = safety(6, Verb::Undo, 5);
+        called_off.record.during_pending = true;
+        let all = [
+            safety(1, Verb::Restore, 90),
+            safety(2, Verb::Restore, 91),
+            safety(3, Verb::Undo, 2),
+            safety(4, Verb::Redo, 3),
+            safety(5, Verb::Undo, 4),
+            called_off,
+            safety(7, Verb::Undo, 1),
+        ];
+        for kept in 0_usize..1 << all.len() {
+            let left: Vec<_> = (0..all.len()).filter(|at| kept & (1 << at) != 0).map(|at| all[at].clone()).collect();
+            let steps = Steps::of(&left);
+            let safeties: Vec<_> = steps.done.iter().chain(&steps.taken_back).map(|step| step.safety).collect();
+            assert!(safeties.iter().all(|id| left.iter().any(|c| c.id == *id)), "{left:?}");
+            assert!(safeties.iter().all(|id| safeties.iter().filter(|other| *other == id).count() == 1), "{left:?}");
+        }
+    }
 }

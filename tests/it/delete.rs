@@ -1,6 +1,6 @@
 //! `delete`: what the user drops is gone with its room, and nothing else is.
 
-use crate::bench::{Git, Sandbox, fixtures, strace};
+use crate::bench::{Git, Run, Sandbox, fixtures, skipped, strace};
 
 const MIB: usize = 1024 * 1024;
 
@@ -302,6 +302,10 @@ fn delete_all_works_for_a_store_that_cannot_be_read() {
             std::fs::write(store.join("checkpoint"), "a file").unwrap();
         },
         |store| std::fs::remove_dir_all(store.join("refs")).unwrap(),
+        |store| {
+            std::fs::remove_file(store.join("checkpoint/lock")).unwrap();
+            std::fs::create_dir(store.join("checkpoint/lock")).unwrap();
+        },
     ] {
         let (sandbox, _) = with(1);
         break_it(&sandbox.store());
@@ -374,4 +378,57 @@ fn a_deletion_of_all_that_is_killed_leaves_the_store_or_none() {
         let folder = sandbox.store().parent().expect("a folder").to_path_buf();
         assert_eq!(folder.read_dir().expect("it can be listed").count(), 0);
     }
+}
+
+#[test]
+fn a_deletion_that_is_killed_leaves_whole_checkpoints_and_a_sound_store() {
+    if !strace::available() {
+        return;
+    }
+    for calls in ["renameat2,renameat,rename", "unlinkat,unlink", "fsync,fdatasync"] {
+        for at in 1..60 {
+            let (sandbox, ids) = with(3);
+            let run = strace::kill_at(&sandbox, calls, at, &["delete", &ids[1], &ids[2], "--yes"]);
+            let left = sandbox.listed_ids();
+            assert!(left.contains(&ids[0]), "{calls} {at}: the one that was not named is gone");
+            for id in &left {
+                sandbox.run(&["show", id]).success();
+            }
+            sandbox.run(&["prune"]).success();
+            assert_eq!(sandbox.listed_ids(), left, "{calls} {at}: a deleted one came back");
+            if let Some(git) = Git::find(sandbox.root()) {
+                git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+            }
+            sandbox.write("a", "more");
+            sandbox.create("more");
+            sandbox.restore(&ids[0]).success();
+            if run.code == 0 {
+                assert_eq!(left, [ids[0].clone()]);
+                break;
+            }
+        }
+    }
+}
+
+/// Runs the program on a terminal with one answer typed.
+fn on_a_terminal(sandbox: &Sandbox, args: &str, answer: &str) -> Option<Run> {
+    if !std::path::Path::new("/usr/bin/script").is_file() {
+        skipped("no script");
+        return None;
+    }
+    let line = format!("echo {answer} | /usr/bin/script -qec '{} {args}' /dev/null", Sandbox::binary().display());
+    Some(Run::of(sandbox.command(&["/bin/sh", "-c", &line], &[])))
+}
+
+#[test]
+fn on_a_terminal_the_list_is_shown_and_the_answer_decides() {
+    let (sandbox, ids) = with(2);
+    let Some(run) = on_a_terminal(&sandbox, "delete latest", "n") else { return };
+    run.code(4).stdout_has(&ids[1]).stdout_has("[y/N]");
+    assert_eq!(sandbox.listed().len(), 2);
+    on_a_terminal(&sandbox, "delete latest", "y").expect("a terminal").success().stdout_has("Deleted 1 checkpoint");
+    assert_eq!(sandbox.listed_ids(), [ids[0].clone()]);
+    on_a_terminal(&sandbox, "delete --all --no-input", "y").expect("a terminal").code(4);
+    on_a_terminal(&sandbox, "delete --all", "y").expect("a terminal").success();
+    assert!(!sandbox.store().exists());
 }

@@ -107,7 +107,8 @@ fn one_bad_store_hides_no_other() {
 fn without_any_store_the_list_is_empty() {
     let sandbox = Sandbox::new();
     assert!(stores(&sandbox).is_empty());
-    assert_eq!(sandbox.run(&["list", "--all"]).success().stdout.lines().count(), 2);
+    let run = sandbox.run(&["list", "--all"]).success().stderr_has("no stores");
+    assert_eq!(run.stdout.lines().count(), 2);
     sandbox.run(&["list", "--all", "--kind", "safety"]).code(2);
     assert!(!sandbox.base().exists(), "list made something");
 }

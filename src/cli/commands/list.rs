@@ -39,6 +39,9 @@ fn list_all(context: &Context, rim: &Rim<'_>) -> Result<u8> {
         rim.printer.result(&json::stores::list_all(&stores, &warnings));
         return Ok(exit_code::DONE);
     }
+    if stores.is_empty() {
+        rim.printer.talk(&human::stores::none(&context.base));
+    }
     let result = if rim.printer.for_a_person() {
         human::stores::table(&stores, context.now_ms, rim.printer.out_paint())
     } else {

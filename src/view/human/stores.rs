@@ -37,6 +37,11 @@ fn checkpoints(store: &KnownStore) -> String {
     store.checkpoints.map_or("?".to_owned(), |number| number.to_string())
 }
 
+/// Said where there is no store at all.
+pub fn none(base: &std::path::Path) -> String {
+    format!("no stores under {} yet: 'checkpoint create' makes one\n", base.display())
+}
+
 /// For a terminal.
 pub fn table(stores: &[KnownStore], now_ms: i64, paint: Paint) -> String {
     if stores.is_empty() {
