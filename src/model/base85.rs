@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn the_empty_stream_looks_as_git_writes_it() {
         // The zlib stream of nothing, which stands in every binary patch that adds a file.
-        assert_eq!(lines(&[0x78, 0x9c, 0x03, 0, 0, 0, 0, 0x01]), "HcmV?d00001\n");
+        assert_eq!(lines(&[0x78, 0x01, 0x03, 0, 0, 0, 0, 0x01]), "HcmV?d00001\n");
     }
 
     #[test]

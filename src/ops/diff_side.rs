@@ -203,7 +203,8 @@ impl BlobSink for Keeper {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::entry::Kind;
