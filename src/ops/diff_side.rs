@@ -158,7 +158,7 @@ fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
 fn load_file(worktree: &WorkTree, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<Loaded> {
     let stat = Stat::default();
     let listed = ListedFile { name: path.name().into(), kind: entry.kind, stat, id: None, unsteady: false };
-    let mut keeper = Keeper { bytes: None };
+    let mut keeper = Keeper { limit_bytes: LARGEST_TEXT_BYTES, bytes: None };
     let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut keeper)?;
     Ok(match read {
         ReadOutcome::Captured { id, stat, kind, unsteady } => {
@@ -176,6 +176,7 @@ fn load_file(worktree: &WorkTree, path: &RelPath, entry: &Entry, warnings: &mut 
 
 /// Keeps what is read, up to the limit, besides hashing it.
 struct Keeper {
+    limit_bytes: u64,
     bytes: Option<Vec<u8>>,
 }
 
@@ -187,7 +188,7 @@ impl BlobSink for Keeper {
 
     fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
         self.bytes = None;
-        if len > LARGEST_TEXT_BYTES {
+        if len > self.limit_bytes {
             return Sink::HashOnly.blob_stream(len, reader);
         }
         let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
@@ -199,5 +200,57 @@ impl BlobSink for Keeper {
         let id = Sink::HashOnly.blob(&bytes)?;
         self.bytes = Some(bytes);
         Ok(id)
+    }
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::entry::Kind;
+
+    /// What is read at a path of which the capture knew something else.
+    fn read(dir: &std::path::Path, path: &str) -> Loaded {
+        let work = WorkTree::open(dir).unwrap();
+        let stale = Entry { kind: Kind::File, perm: 0o644, id: ObjectId::from_bytes([7; 20]), size_bytes: 9 };
+        load_file(&work, &RelPath::new(path.as_bytes()).unwrap(), &stale, &mut Vec::new()).unwrap()
+    }
+
+    #[test]
+    fn what_changed_since_the_capture_is_taken_as_it_is_read() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("f"), "hello\n").unwrap();
+        let Loaded::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
+        assert_eq!(version.seen.id.to_hex(), "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!((version.bytes.as_deref(), version.seen.mode), (Some(&b"hello\n"[..]), 0o100_644));
+        std::fs::remove_file(temp.path().join("f")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", temp.path().join("f")).unwrap();
+        let Loaded::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
+        assert_eq!((version.bytes.as_deref(), version.seen.mode), (Some(&b"elsewhere"[..]), 0o120_000));
+        std::fs::remove_file(temp.path().join("f")).unwrap();
+        std::fs::create_dir(temp.path().join("f")).unwrap();
+        assert!(matches!(read(temp.path(), "f"), Loaded::Gone));
+        assert!(matches!(read(temp.path(), "none"), Loaded::Gone));
+    }
+
+    #[test]
+    fn no_link_on_the_way_is_followed() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("real")).unwrap();
+        std::fs::write(temp.path().join("real/f"), "x").unwrap();
+        std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
+        assert!(matches!(read(temp.path(), "real/f"), Loaded::Version(_)));
+        assert!(!matches!(read(temp.path(), "link/f"), Loaded::Version(_)));
+    }
+
+    #[test]
+    fn what_is_too_large_is_hashed_and_not_held() {
+        let mut keeper = Keeper { limit_bytes: 6, bytes: None };
+        let id = keeper.blob_stream(6, &mut &b"hello\n"[..]).unwrap().to_hex();
+        assert_eq!(id, "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!(keeper.bytes.as_deref(), Some(&b"hello\n"[..]));
+        assert!(keeper.blob_stream(5 + 1, &mut &b"short"[..]).is_err(), "it ended too early");
+        keeper.blob_stream(7, &mut &b"hello!\n"[..]).unwrap();
+        assert_eq!(keeper.bytes, None);
     }
 }

@@ -108,19 +108,19 @@ mod tests {
     const MANNER: Manner = Manner { detail: Detail::Patch, context: 3, binary: false };
     const RAW: PatchStyle = PatchStyle { paint: Paint { enabled: false }, is_for_terminal: false };
 
-    fn version(mode: u32, id: u8, bytes: &[u8]) -> Option<Version> {
+    fn version(mode: u32, id: u8, bytes: &[u8]) -> Version {
         let seen = Seen { mode, id: ObjectId::from_bytes([id; 20]), size_bytes: bytes.len() as u64 };
-        Some(Version { seen, bytes: Some(bytes.to_vec()) })
+        Version { seen, bytes: Some(bytes.to_vec()) }
     }
 
-    fn patch(path: &[u8], before: Option<Version>, after: Option<Version>, style: PatchStyle) -> String {
-        let file = compare(RelPath::new(path).unwrap(), before.as_ref(), after.as_ref(), MANNER).unwrap();
+    fn patch(path: &[u8], before: Option<&Version>, after: Option<&Version>, style: PatchStyle) -> String {
+        let file = compare(RelPath::new(path).unwrap(), before, after, MANNER).unwrap();
         String::from_utf8(render(&file, style)).unwrap()
     }
 
     #[test]
     fn a_name_with_a_blank_has_a_tab_behind_it() {
-        let shown = patch(b"a b", version(0o100_644, 1, b"x\n"), version(0o100_755, 2, b"y\n"), RAW);
+        let shown = patch(b"a b", Some(&version(0o100_644, 1, b"x\n")), Some(&version(0o100_755, 2, b"y\n")), RAW);
         let expected = "diff --git a/a b b/a b\nold mode 100644\nnew mode 100755\nindex 0101010101..0202020202\n\
                         --- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-x\n+y\n";
         assert_eq!(shown, expected);
@@ -128,14 +128,14 @@ mod tests {
 
     #[test]
     fn an_empty_file_has_a_header_alone() {
-        let shown = patch(b"\xff", None, version(0o100_644, 1, b""), RAW);
+        let shown = patch(b"\xff", None, Some(&version(0o100_644, 1, b"")), RAW);
         let expected = "diff --git \"a/\\377\" \"b/\\377\"\nnew file mode 100644\nindex 0000000000..0101010101\n";
         assert_eq!(shown, expected);
     }
 
     #[test]
     fn a_change_of_type_is_a_deletion_and_a_creation() {
-        let shown = patch(b"l", version(0o100_644, 1, b"x\n"), version(0o120_000, 2, b"to"), RAW);
+        let shown = patch(b"l", Some(&version(0o100_644, 1, b"x\n")), Some(&version(0o120_000, 2, b"to")), RAW);
         let expected = "diff --git a/l b/l\ndeleted file mode 100644\nindex 0101010101..0000000000\n--- a/l\n+++ /dev/null\n\
                         @@ -1 +0,0 @@\n-x\ndiff --git a/l b/l\nnew file mode 120000\nindex 0000000000..0202020202\n\
                         --- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+to\n\\ No newline at end of file\n";
@@ -146,7 +146,12 @@ mod tests {
     fn content_cannot_act_on_a_terminal_painted_or_not() {
         for enabled in [true, false] {
             let style = PatchStyle { paint: Paint { enabled }, is_for_terminal: true };
-            let shown = patch(b"f", version(0o100_644, 1, b"\x1b]0;x\x07\n"), version(0o100_644, 2, b"a\rb\n"), style);
+            let shown = patch(
+                b"f",
+                Some(&version(0o100_644, 1, b"\x1b]0;x\x07\n")),
+                Some(&version(0o100_644, 2, b"a\rb\n")),
+                style,
+            );
             assert!(shown.contains("-\\x1b]0;x\\x07") && shown.contains("+a\\x0db"), "{shown}");
             assert_eq!(shown.contains("\x1b[31m-"), enabled);
             assert_eq!(shown.contains("\x1b[36m@@ -1 +1 @@\x1b[0m"), enabled);
@@ -155,7 +160,7 @@ mod tests {
 
     #[test]
     fn binary_contents_are_named_not_shown() {
-        let shown = patch(b"f", None, version(0o100_644, 1, b"\0"), RAW);
+        let shown = patch(b"f", None, Some(&version(0o100_644, 1, b"\0")), RAW);
         assert!(shown.ends_with("index 0000000000..0101010101\nBinary files /dev/null and b/f differ\n"), "{shown}");
     }
 }
