@@ -198,7 +198,12 @@ impl fmt::Display for Warning {
             Self::ManifestRebuilt => f.write_str("the manifest was damaged or gone and was written anew"),
             Self::Adopted { count } => write!(f, "took over {count} {} that plain git made", commits(*count)),
             Self::Unadopted { count } => {
-                write!(f, "plain git made {count} {} here; the next create or prune takes over", commits(*count))
+                let them = if *count == 1 { "it" } else { "them" };
+                write!(
+                    f,
+                    "plain git made {count} {} here; the next command that writes takes {them} over",
+                    commits(*count)
+                )
             }
             Self::IndexesRebuilt { count } => {
                 write!(f, "the index of {count} packs was damaged or gone and was made anew")

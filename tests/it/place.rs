@@ -154,3 +154,26 @@ fn nothing_is_written_outside_root_and_base() {
     beside.sort();
     assert_eq!(beside, [".claude", "home", "work"]);
 }
+
+#[test]
+fn a_bind_mount_of_a_root_is_a_root_of_its_own_and_no_moved_project() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().write("a", "1").create("first");
+    let other = sandbox.top().join("bound");
+    std::fs::create_dir(&other).expect("a directory");
+    let script = format!(
+        "mount --bind {} {} || exit 99; cd {2} && \"$0\" list && \"$0\" create -q -r bound && \"$0\" list",
+        sandbox.root().display(),
+        other.display(),
+        other.display()
+    );
+    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-c", &script], &[]);
+    if run.code == 99 || run.stderr.contains("unshare failed") {
+        return crate::bench::skipped("needs the right to mount");
+    }
+    let run = run.success();
+    assert!(!run.stderr.contains("relink"), "{run}");
+    assert_eq!(run.stdout.lines().filter(|line| line.ends_with("| cli |")).count(), 1, "{run}");
+    assert_eq!(sandbox.listed().len(), 1, "the first root has its own");
+    assert!(place::store(&sandbox.base(), &other).is_dir());
+}
