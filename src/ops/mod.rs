@@ -42,4 +42,5 @@ pub mod text_search;
 pub mod tidy;
 pub mod verify;
 pub mod warning;
+pub mod warning_words;
 pub mod write_out;

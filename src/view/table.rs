@@ -3,7 +3,7 @@
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
 use crate::model::text::escape;
 use crate::model::time::{age, local_minutes};
-use crate::ops::warning::thousands;
+use crate::ops::warning_words::thousands;
 use crate::view::format::Paint;
 
 /// Widest reason that is shown whole, in characters.

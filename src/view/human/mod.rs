@@ -26,7 +26,8 @@ use crate::ops::prune::PruneOutcome;
 use crate::ops::record::Evicted;
 use crate::ops::restore_terms::RestoreOutcome;
 use crate::ops::status::StatusOutcome;
-use crate::ops::warning::{Warning, thousands};
+use crate::ops::warning::Warning;
+use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};
 use crate::view::{plan, table};
 

@@ -3,7 +3,7 @@
 use crate::model::text::escape;
 use crate::ops::repair::Mended;
 use crate::ops::verify::{DamagedState, Fault, FileFinding, Report, VerifyOutcome};
-use crate::ops::warning::thousands;
+use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;
 

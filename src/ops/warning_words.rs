@@ -1,0 +1,150 @@
+//! The sentence of each warning, for people; the words for programs stand in `warning.rs`.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::model::entry::WhyNot;
+use crate::model::rel_path::RelPath;
+use crate::model::shell::quote;
+use crate::model::text::escape;
+use crate::ops::warning::Warning;
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dedup { standing, reason } => {
+                write!(f, "nothing changed since {} ({}) a moment ago", standing.short(), escape(reason))
+            }
+            Self::TooManyFiles { limit, .. } => {
+                write!(f, "Directory has >{} files — checkpoints disabled for performance.", thousands(*limit))
+            }
+            Self::Disabled => f.write_str("checkpoints are switched off by CHECKPOINT_DISABLE"),
+            Self::NotCaptured { path, why: WhyNot::Unreadable(text) } => write!(f, "not captured: {path} ({text})"),
+            Self::NotCaptured { path, why } => write!(f, "not captured: {path} ({})", why.in_words()),
+            Self::ChangedWhileRead { path } => write!(f, "{path} changed while it was read; captured as last seen"),
+            Self::RefLost { id } => {
+                write!(f, "checkpoint {} has lost its ref; the next create or prune gives it back", id.short())
+            }
+            Self::RefRestored { id } => write!(f, "checkpoint {} had lost its ref and has it back", id.short()),
+            Self::ManifestRebuilt => f.write_str("the manifest was damaged or gone and was written anew"),
+            Self::Adopted { count } => write!(f, "took over {count} {} that plain git made", commits(*count)),
+            Self::Unadopted { count } => f.write_str(&unadopted(*count)),
+            Self::IndexesRebuilt { count } => {
+                write!(f, "the index of {count} packs was damaged or gone and was made anew")
+            }
+            Self::StoreReinitialized { whole, known, kept_as } => f.write_str(&reinitialized(*whole, *known, kept_as)),
+            Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
+            Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),
+            Self::RestorePending { target, safety } => write!(
+                f,
+                "a restore to {} was interrupted (safety checkpoint {}): \
+                 'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back",
+                target.short(),
+                safety.short()
+            ),
+            Self::JournalUnreadable => f.write_str(
+                "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it",
+            ),
+            Self::Bookkeeping { step, why } => write!(f, "all is done and safe, but {step} failed: {why}"),
+            Self::Config { file, text } => write!(f, "{}: {text}", file.display()),
+            Self::GitIndexUnreadable { why } => {
+                write!(f, "the project's git index cannot be read, so ignored files that it names are left out: {why}")
+            }
+            Self::RootWasRecreated => f.write_str("the directory was gone and was made again"),
+            Self::ProjectMoved { old_root, checkpoints } => f.write_str(&moved(old_root, *checkpoints)),
+            Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, and the one before it had files"),
+            Self::OverKeep { keep, kept } => {
+                write!(f, "{kept} checkpoints stay although {keep} are to be kept: the others are protected")
+            }
+            Self::OverMaxStoreSize { limit_bytes, needed_bytes } => write!(
+                f,
+                "the store takes {} bytes although max_store_size is {}: a prune drops what is not protected, the rest stays",
+                thousands(*needed_bytes),
+                thousands(*limit_bytes)
+            ),
+            Self::EvictedForSize { ids } => {
+                let ids: Vec<String> = ids.iter().map(|id| id.short()).collect();
+                write!(f, "evicted by max_store_size: {}", ids.join(" "))
+            }
+            Self::LateWrites { paths, staging } => f.write_str(&late_writes(paths, staging)),
+            Self::IsPartial { id } => {
+                let short = id.short();
+                write!(f, "checkpoint {short} is partial: 'checkpoint show {short}' names what it could not hold")
+            }
+            Self::StoreTooNew { found } => {
+                write!(f, "the store has the newer format {found}: it is read as far as possible, nothing is written")
+            }
+            Self::CopyInsideRoot => {
+                f.write_str("the copy lies in the working directory: the next create captures it too")
+            }
+            Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
+        }
+    }
+}
+
+fn unadopted(count: usize) -> String {
+    let them = if count == 1 { "it" } else { "them" };
+    format!("plain git made {count} {} here; the next command that writes takes {them} over", commits(count))
+}
+
+fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
+    let kept_as = kept_as.display();
+    if whole == 0 {
+        return format!(
+            "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost. The damaged one is kept as {kept_as}"
+        );
+    }
+    format!(
+        "the store was damaged and was made anew: {whole} of {known} checkpoints kept; \
+         the damaged one is kept as {kept_as}"
+    )
+}
+
+fn moved(old_root: &Path, checkpoints: usize) -> String {
+    let number = if checkpoints == 1 { "1 checkpoint".to_owned() } else { format!("{checkpoints} checkpoints") };
+    let word = quote(old_root.as_os_str().as_encoded_bytes());
+    let old_root = old_root.display();
+    format!(
+        "this directory looks like {old_root}, which has moved and has {number}: 'checkpoint relink {word}' takes them over"
+    )
+}
+
+fn late_writes(paths: &[RelPath], staging: &str) -> String {
+    let named: Vec<String> = paths.iter().map(RelPath::to_string).collect();
+    let named = if named.is_empty() { "a replaced file".to_owned() } else { named.join(", ") };
+    format!(
+        "a program still wrote to {named} after it was replaced; \
+         these bytes are in no checkpoint, so .checkpoint-stage-{staging}/ is kept: look at it, then remove it"
+    )
+}
+
+fn commits(count: usize) -> &'static str {
+    if count == 1 { "commit" } else { "commits" }
+}
+
+/// `50,000`: digits in groups of three.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_gate_speaks_the_agreed_sentence() {
+        let warning = Warning::TooManyFiles { limit: 50_000, largest: vec![] };
+        let sentence = "Directory has >50,000 files — checkpoints disabled for performance.";
+        assert_eq!(warning.to_string(), sentence);
+        assert_eq!(thousands(7), "7");
+        assert_eq!(thousands(1_234_567), "1,234,567");
+    }
+}
