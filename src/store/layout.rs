@@ -12,7 +12,8 @@
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal
-//!     └── stat-cache  left-out  size-gate           derived, may be lost
+//!     ├── stat-cache  left-out  size-gate           derived, may be lost
+//!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
 
 use std::path::{Path, PathBuf};
