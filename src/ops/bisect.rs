@@ -67,7 +67,6 @@ pub fn bisect(
     progress: &mut Progress<'_>,
 ) -> Result<BisectOutcome> {
     let store = context.require_store()?;
-    let _shield = context.interrupt.shield();
     // The lock is held while the scratch directory is made, and by nobody while tests run.
     let (scratch, row, warnings) = {
         let session = session::begin(context, &store)?;
@@ -77,6 +76,7 @@ pub fn bisect(
         let row = row(&inventory.checkpoints, &good, &bad)?;
         (session.locked.begin_scratch()?, row, session.warnings)
     };
+    let _shield = context.interrupt.shield();
     let mut run =
         Run { context, store: &store, scratch: &scratch, known: HashMap::new(), tested: Vec::new(), warnings };
     let found = run.search(&row, command, progress);
@@ -177,7 +177,15 @@ impl Run<'_> {
         let plan = write_out::plan(&snapshot, &Reach::default());
         let dir = self.scratch.fresh_tree()?;
         let work = WorkTree::open(&dir)?;
-        write_out::write_out(self.context, self.store, checkpoint, &plan, false, &work)?;
+        write_out::write_out(
+            self.context,
+            self.store,
+            checkpoint,
+            &plan,
+            false,
+            Some(write_out::root_perm(&snapshot)),
+            &work,
+        )?;
         command(&dir, self.scratch.dir())
     }
 }

@@ -1,6 +1,6 @@
 //! `find --text`: which files of which checkpoints have a text in them. Each content is read once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,12 @@ use crate::ops::path_pattern::PathPattern;
 use crate::ops::text_search::{Found, Needle, Search};
 use crate::ops::warning::Warning;
 use crate::store::Store;
+use crate::store::object_error::ObjectError;
 
+/// Lines of one file that are told; the others are counted.
+const LINES_TOLD: usize = 1000;
+/// Matches told where nobody says how many: a text that stands everywhere must not fill the memory.
+const USUAL_LIMIT: usize = 100;
 /// Threads beyond these only wait for each other.
 const MOST_THREADS: usize = 8;
 /// Type bits of a git mode, and those of a regular file: the text of a symlink is no content.
@@ -31,7 +36,7 @@ pub struct FindTextOptions {
     pub text: Vec<u8>,
     /// As typed; without one every file is searched.
     pub pattern: Option<Vec<u8>>,
-    /// Matches told at most.
+    /// Matches told at most, if not the usual 100.
     pub limit: Option<usize>,
 }
 
@@ -75,28 +80,31 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
     let history = History::read(&store, &inventory.checkpoints, &pattern.unwrap_or_else(PathPattern::all));
     let mut stretches = stretches(&history);
     let blobs: BTreeSet<ObjectId> = stretches.iter().map(|stretch| stretch.blob).collect();
-    let (found, damaged) = search(&store, &blobs.into_iter().collect::<Vec<_>>(), &Needle::new(&options.text));
+    let needle = Needle::new(&options.text);
+    let (found, damaged) = search(&store, &blobs.into_iter().collect::<Vec<_>>(), &needle);
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
     warnings.extend(stretches.iter().filter_map(|stretch| {
         let why = format!("{}: {}", stretch.path, damaged.get(&stretch.blob)?);
         Some(Warning::PassedOver { id: history.checkpoints[stretch.last].id, why })
     }));
-    stretches.retain(|stretch| found.contains_key(&stretch.blob));
+    stretches.retain(|stretch| found.contains(&stretch.blob));
     if stretches.is_empty() {
         return Err(nothing(&options.text, inventory.damaged.len() + history.warnings.len() + damaged.len()));
     }
     stretches.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
-    let limit = options.limit.unwrap_or(usize::MAX);
+    let limit = options.limit.unwrap_or(USUAL_LIMIT);
     let more = stretches.len().saturating_sub(limit);
-    let told = stretches.into_iter().take(limit).map(|stretch| TextMatch {
-        path: stretch.path.clone(),
-        blob: stretch.blob,
-        first: history.checkpoints[stretch.first].clone(),
-        last: history.checkpoints[stretch.last].clone(),
-        found: found.get(&stretch.blob).cloned().unwrap_or_default(),
+    let told = stretches.into_iter().take(limit).map(|stretch| {
+        Ok(TextMatch {
+            path: stretch.path.clone(),
+            blob: stretch.blob,
+            first: history.checkpoints[stretch.first].clone(),
+            last: history.checkpoints[stretch.last].clone(),
+            found: search_one(&store, stretch.blob, &needle, LINES_TOLD)?,
+        })
     });
-    let matches = told.collect();
+    let matches = told.collect::<Result<_>>()?;
     Ok(FindTextOutcome { text: options.text.clone(), pattern: options.pattern.clone(), matches, more, warnings })
 }
 
@@ -121,23 +129,19 @@ fn stretches(history: &History) -> Vec<Stretch<'_>> {
     stretches
 }
 
-type Searched = (HashMap<ObjectId, Found>, HashMap<ObjectId, String>);
+type Searched = (HashSet<ObjectId>, HashMap<ObjectId, String>);
 
-/// Where the text is, and which contents could not be read.
+/// Which contents have the text, and which contents could not be read.
 fn search(store: &Store, blobs: &[ObjectId], needle: &Needle) -> Searched {
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Searched::default());
     let work = || {
         let mut ours = Searched::default();
         while let Some(blob) = blobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let mut search = Search::new(needle);
-            if let Err(damage) = store.objects().stream_blob(blob, &mut search) {
-                ours.1.insert(*blob, damage.to_string());
-                continue;
-            }
-            let found = search.finish();
-            if !found.is_empty() {
-                ours.0.insert(*blob, found);
+            match search_one(store, *blob, needle, 1) {
+                Ok(found) if found.is_empty() => {}
+                Ok(_) => drop(ours.0.insert(*blob)),
+                Err(damage) => drop(ours.1.insert(*blob, damage.to_string())),
             }
         }
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -147,6 +151,12 @@ fn search(store: &Store, blobs: &[ObjectId], needle: &Needle) -> Searched {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn search_one(store: &Store, blob: ObjectId, needle: &Needle, keep: usize) -> Result<Found, ObjectError> {
+    let mut search = Search::new(needle, keep);
+    store.objects().stream_blob(&blob, &mut search)?;
+    Ok(search.finish())
 }
 
 fn nothing(text: &[u8], passed_over: usize) -> Error {

@@ -74,8 +74,10 @@ fn carry_out(
 ) -> Result<()> {
     let _shield = context.interrupt.shield();
     let claimed = destination.claim()?;
-    let written = write_out::write_out(context, store, &target.checkpoint, plan, reach.special_bits, &claimed.work)
-        .and_then(|()| claimed.finish(write_out::root_perm(&target.snapshot), reach.special_bits));
+    // A directory that was there keeps the mode that its owner gave it.
+    let top = claimed.is_new().then(|| write_out::root_perm(&target.snapshot));
+    let written =
+        write_out::write_out(context, store, &target.checkpoint, plan, reach.special_bits, top, &claimed.work);
     written.map_err(|error| match claimed.give_up() {
         Ok(()) => error,
         Err(left) => Error::unexpected(format!("{error}; and then: {left}")),

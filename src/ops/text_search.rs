@@ -4,8 +4,6 @@ use std::io::{self, Write};
 
 use memchr::memmem::Finder;
 
-/// Lines of one file that are kept; the others are counted.
-const LINES_KEPT: usize = 1000;
 /// Bytes of a line that are kept, some of them before the match.
 const LINE_BYTES: usize = 240;
 const BYTES_BEFORE: usize = 80;
@@ -53,6 +51,8 @@ impl Needle {
 /// Takes content and remembers the lines that have the needle.
 pub struct Search<'n> {
     finder: &'n Finder<'static>,
+    /// Lines beyond these are only counted.
+    keep: usize,
     /// What has come and is still needed.
     buffer: Vec<u8>,
     /// The number of the line with which the buffer begins, counted from 0.
@@ -64,8 +64,16 @@ pub struct Search<'n> {
 }
 
 impl<'n> Search<'n> {
-    pub fn new(needle: &'n Needle) -> Self {
-        Self { finder: &needle.0, buffer: Vec::new(), line: 0, searched: 0, is_first: true, found: Found::default() }
+    pub fn new(needle: &'n Needle, keep: usize) -> Self {
+        Self {
+            finder: &needle.0,
+            keep,
+            buffer: Vec::new(),
+            line: 0,
+            searched: 0,
+            is_first: true,
+            found: Found::default(),
+        }
     }
 
     pub fn finish(mut self) -> Found {
@@ -97,7 +105,7 @@ impl<'n> Search<'n> {
     }
 
     fn note(&mut self, at: usize, end: usize) {
-        if self.found.lines.len() == LINES_KEPT {
+        if self.found.lines.len() == self.keep {
             self.found.more += 1;
             return;
         }
@@ -149,9 +157,11 @@ impl Write for Search<'_> {
 mod tests {
     use super::*;
 
+    const LINES_KEPT: usize = 50;
+
     fn search(needle: &str, content: &[u8], piece: usize) -> Found {
         let needle = Needle::new(needle.as_bytes());
-        let mut search = Search::new(&needle);
+        let mut search = Search::new(&needle, LINES_KEPT);
         for piece in content.chunks(piece) {
             search.write_all(piece).unwrap();
             search.look(false);

@@ -29,17 +29,19 @@ pub fn root_perm(state: &Snapshot) -> u32 {
     state.dirs.get(&RelPath::root()).copied().unwrap_or(USUAL_DIR)
 }
 
-/// Carries such a plan out; every byte is checked while it is written, and a failure leaves nothing.
+/// Carries such a plan out; every byte is checked while it is written, and a failure leaves nothing. `top`: the
+/// permission bits that the directory itself gets at the end.
 pub fn write_out(
     context: &Context,
     store: &Store,
     checkpoint: &Checkpoint,
     plan: &RestorePlan,
     special_bits: bool,
+    top: Option<u32>,
     work: &WorkTree,
 ) -> Result<()> {
     let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
-    let wanted = Wanted { dirs: &plan.make_dirs, files, special_bits };
+    let wanted = Wanted { top, dirs: &plan.make_dirs, files, special_bits };
     let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
         store.objects().stream_blob(&blob, out).map_err(|error| match error {
             ObjectError::Io(error) => error,

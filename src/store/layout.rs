@@ -13,7 +13,8 @@
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal
 //!     ├── stat-cache  left-out  size-gate           derived, may be lost
-//!     └── salvage                                   only while the store is made from a damaged one
+//!     ├── salvage                                   only while the store is made from a damaged one
+//!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
 
 use std::path::{Path, PathBuf};

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::entry::{RWX_BITS, SPECIAL_BITS};
 use crate::model::rel_path::{RelPath, is_dot_git};
 use crate::worktree::root::{self, Root};
 use crate::worktree::sys::Dir;
@@ -116,17 +115,8 @@ pub struct Claimed {
 }
 
 impl Claimed {
-    /// Gives a directory that was made the permission bits of the state; one that was there keeps its own.
-    ///
-    /// # Errors
-    /// The system refuses.
-    pub fn finish(&self, perm: u32, special_bits: bool) -> Result<()> {
-        if self.made.is_none() {
-            return Ok(());
-        }
-        let kept = if special_bits { RWX_BITS | SPECIAL_BITS } else { RWX_BITS };
-        let changed = self.work.root().chmod(perm & kept);
-        changed.map_err(|error| self.work.io("set the mode of", &RelPath::root(), error))
+    pub fn is_new(&self) -> bool {
+        self.made.is_some()
     }
 
     /// Removes the directory again if it was made.

@@ -18,6 +18,8 @@ const WHILE_FILLED: u32 = 0o700;
 /// What is to be written.
 #[derive(Debug)]
 pub struct Wanted<'w> {
+    /// Permission bits for the top; `None` leaves it as it is.
+    pub top: Option<u32>,
     /// Directories below the top with the permission bits that they get at the end.
     pub dirs: &'w BTreeMap<RelPath, u32>,
     pub files: Vec<(&'w RelPath, Entry)>,
@@ -67,7 +69,8 @@ impl Writer<'_> {
             let bits = perm & self.kept_bits;
             self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), bits))?;
         }
-        Ok(())
+        let top = wanted.top.map_or(Ok(()), |perm| self.work.root().chmod(perm & self.kept_bits));
+        top.map_err(|error| self.work.io("set the mode of", &RelPath::root(), error))
     }
 
     fn make_dir(&mut self, path: &RelPath) -> Result<()> {
@@ -144,7 +147,7 @@ mod tests {
         let dirs = BTreeMap::from([(path("d"), closed_dir), (path("d/e"), 0o755), (path("x"), 0o700)]);
         let paths = [path("a"), path("d/e/f"), path("d/z")];
         let files = paths.iter().map(|path| (path, entry(0o644))).collect();
-        let wanted = Wanted { dirs: &dirs, files, special_bits: false };
+        let wanted = Wanted { top: None, dirs: &dirs, files, special_bits: false };
         let mut content = |path: &RelPath, _: ObjectId, out: &mut dyn Write| {
             out.write_all(b"1").unwrap();
             if path.to_string() == fail_at { Err(Error::unexpected("no such bytes".to_owned())) } else { Ok(1) }
@@ -184,7 +187,7 @@ mod tests {
         let stop = Interrupt::default();
         stop.set(15);
         let dirs = BTreeMap::from([(path("d"), 0o755)]);
-        let wanted = Wanted { dirs: &dirs, files: Vec::new(), special_bits: false };
+        let wanted = Wanted { top: None, dirs: &dirs, files: Vec::new(), special_bits: false };
         let error = materialize(&work, &wanted, &mut |_, _, _| Ok(0), &stop).unwrap_err();
         assert!(matches!(error, Error::Interrupted { signal: 15 }));
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);

@@ -119,6 +119,12 @@ fn nothing_prints_but_the_printer() {
 }
 
 #[test]
+fn other_programs_are_started_at_one_place_only() {
+    let breaches = source::lines_with(&["process::Command", "process::{", "Command::new"], "cli/child.rs");
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
 fn nothing_unwraps_or_ends_the_process() {
     let breaches = source::lines_with(&[".unwrap()", "todo!", "unimplemented!", "process::exit", "unsafe "], "");
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));

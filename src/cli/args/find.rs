@@ -17,7 +17,7 @@ pub struct FindArgs {
     /// Look for this text in the files of all checkpoints
     #[arg(long, value_name = "STRING")]
     pub text: Option<OsString>,
-    /// Tell at most so many
+    /// Tell at most so many; with --text 100 unless this says more
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }

@@ -33,6 +33,7 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
         say_restored(rim, "restore", &outcome);
     }
     let dir = outcome.to.as_deref().unwrap_or(context.root.path());
+    let _shield = context.interrupt.shield();
     let ended = match rim.children(context).shell(&command, dir) {
         Ok(ended) => Some(ended),
         Err(Error::Interrupted { signal }) => {
