@@ -1,7 +1,7 @@
 //! Everything that did not stop the work: each with its word for programs and its sentence for people.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::config::Remark;
 use crate::error::Error;
@@ -149,18 +149,7 @@ impl fmt::Display for Warning {
             Self::IndexesRebuilt { count } => {
                 write!(f, "the index of {count} packs was damaged or gone and was made anew")
             }
-            Self::StoreReinitialized { whole: 0, kept_as, .. } => write!(
-                f,
-                "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost. \
-                 The damaged one is kept as {}",
-                kept_as.display()
-            ),
-            Self::StoreReinitialized { whole, known, kept_as } => write!(
-                f,
-                "the store was damaged and was made anew: {whole} of {known} checkpoints kept; \
-                 the damaged one is kept as {}",
-                kept_as.display()
-            ),
+            Self::StoreReinitialized { whole, known, kept_as } => f.write_str(&reinitialized(*whole, *known, kept_as)),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
             Self::RestorePending { target, safety } => write!(
                 f,
@@ -200,6 +189,19 @@ impl fmt::Display for Warning {
             }
         }
     }
+}
+
+fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
+    let kept = kept_as.display();
+    if whole == 0 {
+        // The first two sentences are agreed word for word.
+        return format!(
+            "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost. The damaged one is kept as {kept}"
+        );
+    }
+    format!(
+        "the store was damaged and was made anew: {whole} of {known} checkpoints kept; the damaged one is kept as {kept}"
+    )
 }
 
 impl From<&Remark> for Warning {

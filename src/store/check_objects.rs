@@ -70,10 +70,9 @@ fn check_pack(
     } else if let Err(cause) = pack.check_frame() {
         report.files.push(finding(layout, &pack.pack_path, cause.to_string()));
         return Ok(());
-    } else if options.full && !trailer_is_right(&pack.pack_path) {
-        report.files.push(finding(layout, &pack.pack_path, "it does not match its checksum".into()));
     }
     let Ok(index) = pack.index() else { return Ok(()) };
+    let found_before = report.files.len();
     for entry in index.entries().filter(|_| options.full) {
         (options.go_on)()?;
         if !pack.can_give(&entry.id) {
@@ -82,6 +81,13 @@ fn check_pack(
             report.objects += 1;
             report.bytes += pack.header(&entry.id).ok().flatten().map_or(0, |header| header.size);
         }
+    }
+    if options.full
+        && report.files.len() == found_before
+        && pack.rescued().is_none()
+        && !trailer_is_right(&pack.pack_path)
+    {
+        report.files.push(finding(layout, &pack.pack_path, "it does not match its checksum".into()));
     }
     Ok(())
 }

@@ -1,0 +1,1 @@
+//! A store that cannot be used at all, and what is brought over into a fresh one.
