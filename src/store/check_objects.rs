@@ -35,7 +35,7 @@ pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, rep
         (options.go_on)()?;
         let path = loose_files::path_of(objects.objects_dir(), &id);
         let looked = if options.full {
-            loose_files::read(objects.objects_dir(), &id).map(|found| found.map_or(0, |(_, content)| content.len()))
+            loose_files::read(objects.objects_dir(), &id).map(|(_, content)| content.len())
         } else {
             path.symlink_metadata().map_err(|e| e.to_string()).and_then(|meta| match meta.is_file() && meta.len() > 0 {
                 true => Ok(0),

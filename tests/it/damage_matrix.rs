@@ -121,7 +121,10 @@ fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
 }
 
 fn is_silent(case: &Case) -> bool {
-    case.weight == Weight::Hint || (case.weight == Weight::Format && matches!(case.harm, Harm::Flipped { .. }))
+    let is_pin = case.file.starts_with("refs/pins");
+    case.weight == Weight::Hint
+        || (is_pin && case.harm == Harm::Missing)
+        || (case.weight == Weight::Format && matches!(case.harm, Harm::Flipped { .. }))
 }
 
 /// What only reads: nothing is written, the damage is named, and nobody is kept from the rest.
@@ -251,7 +254,8 @@ fn no_damage_to_any_file_makes_a_command_panic_hang_or_restore_anything_wrong() 
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
                     if let Err(cause) = catch_unwind(AssertUnwindSafe(|| try_case(case, &specimen))) {
-                        let why = cause.downcast_ref::<String>().cloned().unwrap_or_default();
+                        let short = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
+                        let why = cause.downcast_ref::<String>().cloned().or(short).unwrap_or_default();
                         failed.lock().expect("a list").push(format!("{case:?}: {why}"));
                     }
                 }
