@@ -35,7 +35,7 @@ pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, rep
         (options.go_on)()?;
         let path = loose_files::path_of(objects.objects_dir(), &id);
         let looked = if options.full {
-            loose_files::read(objects.objects_dir(), &id).map(|found| found.map_or(0, |(_, content)| content.len()))
+            loose_files::read(objects.objects_dir(), &id).map(|(_, content)| content.len())
         } else {
             path.symlink_metadata().map_err(|e| e.to_string()).and_then(|meta| match meta.is_file() && meta.len() > 0 {
                 true => Ok(0),
@@ -70,10 +70,9 @@ fn check_pack(
     } else if let Err(cause) = pack.check_frame() {
         report.files.push(finding(layout, &pack.pack_path, cause.to_string()));
         return Ok(());
-    } else if options.full && !trailer_is_right(&pack.pack_path) {
-        report.files.push(finding(layout, &pack.pack_path, "it does not match its checksum".into()));
     }
     let Ok(index) = pack.index() else { return Ok(()) };
+    let found_before = report.files.len();
     for entry in index.entries().filter(|_| options.full) {
         (options.go_on)()?;
         if !pack.can_give(&entry.id) {
@@ -82,6 +81,13 @@ fn check_pack(
             report.objects += 1;
             report.bytes += pack.header(&entry.id).ok().flatten().map_or(0, |header| header.size);
         }
+    }
+    if options.full
+        && report.files.len() == found_before
+        && pack.rescued().is_none()
+        && !trailer_is_right(&pack.pack_path)
+    {
+        report.files.push(finding(layout, &pack.pack_path, "it does not match its checksum".into()));
     }
     Ok(())
 }

@@ -148,7 +148,7 @@ pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
     let mut content = vec![0; size];
     let made = INFLATER
         .with_borrow_mut(|inflater| inflater.zlib_decompress(stream, &mut content))
-        .map_err(|cause| format!("cannot inflate: {cause}"))?;
+        .map_err(|_| "its compressed bytes are damaged".to_owned())?;
     if made != size {
         return Err(format!("inflates to {made} bytes in place of {size}"));
     }

@@ -1,11 +1,11 @@
-//! Loose and deltified objects, which libgit2 reads. The only file that names git2.
+//! Deltified objects, which libgit2 reads. The only file that names git2.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::model::object_id::ObjectId;
 use crate::store::hash::ObjectKind;
-use crate::store::loose_files::{self, names_in};
+use crate::store::loose_files::names_in;
 
 /// The same objects directory, as libgit2 sees it.
 pub struct Foreign {
@@ -31,9 +31,6 @@ impl Foreign {
     /// Reads an object whole: its header alone is not asked for, because of a damaged one the binding makes a panic.
     pub fn read(&self, id: &ObjectId) -> Read {
         let (Some(odb), Ok(oid)) = (self.odb(), git2::Oid::from_bytes(id.as_bytes())) else { return Read::Unable };
-        if !is_plain_or_absent(&loose_files::path_of(&self.dir, id)) {
-            return Read::Corrupt("it is no plain file".into());
-        }
         match odb.read(oid) {
             Ok(object) => Read::Object(known_kind(object.kind()), object.data().to_vec()),
             Err(cause) if cause.code() == git2::ErrorCode::NotFound => Read::Missing,

@@ -50,11 +50,13 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
     Ok(ids)
 }
 
-/// Kind and content of the loose object of that id; `None` for a whole one that is no part of any checkpoint.
+/// Kind and content of the loose object of that id; the kind is `None` for a tag, which is no part of any checkpoint.
+///
+/// libgit2 is not asked: a loose object that is cut short makes it turn round and round for ever.
 ///
 /// # Errors
 /// Says in words why it cannot be had: it is gone, damaged, or is something else than its name says.
-pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<Option<(ObjectKind, Vec<u8>)>, String> {
+pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<ObjectKind>, Vec<u8>), String> {
     let stream = plain_file::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
     let mut bytes = deflate::inflate_unsized(&stream, LARGEST_BYTES)?;
     let nul = bytes.iter().take(HEADER_BYTES).position(|byte| *byte == 0).ok_or("it has no header")?;
@@ -67,7 +69,7 @@ pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<Option<(Ob
     let mut hasher = ObjectHasher::named(kind, content.len() as u64);
     hasher.update(&content);
     match hasher.finish() {
-        Ok(found) if found == *id => Ok(ObjectKind::from_name(kind).map(|kind| (kind, content))),
+        Ok(found) if found == *id => Ok((ObjectKind::from_name(kind), content)),
         Ok(found) => Err(format!("its content hashes to {found}")),
         Err(collision) => Err(collision.to_string()),
     }

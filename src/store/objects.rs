@@ -384,19 +384,23 @@ impl Objects {
         }
     }
 
-    /// What libgit2 reads; where it cannot, each pack resolves its deltas by itself, and a loose file is read directly.
+    /// A loose file is read directly; libgit2 resolves deltas, and where it cannot, each pack does so by itself.
     fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, Vec<u8>)> {
-        let why = match self.foreign.read(id) {
-            Read::Object(kind, content) => return Ok((kind, content)),
-            Read::Missing => None,
-            Read::Unable if self.loose_exists(id) => match loose_files::read(&self.dir, id) {
-                Ok(found) => return found.map(|(k, c)| (Some(k), c)).ok_or_else(|| corrupt(id, "it is a tag")),
-                Err(why) => Some(why),
-            },
-            Read::Unable => None,
-            Read::Corrupt(why) => Some(why),
-        };
-        let mut why = why;
+        let mut why = None;
+        if self.loose_exists(id) {
+            match loose_files::read(&self.dir, id) {
+                Ok(found) => return Ok(found),
+                Err(cause) => why = Some(cause),
+            }
+        }
+        // libgit2 would look at the loose file too.
+        if why.is_none() || !self.loose_exists(id) {
+            match self.foreign.read(id) {
+                Read::Object(kind, content) => return Ok((kind, content)),
+                Read::Corrupt(cause) => why = Some(cause),
+                Read::Missing | Read::Unable => {}
+            }
+        }
         for pack in &self.snapshot().packs {
             match pack.read_resolved(id) {
                 Ok(Some((kind, content))) => return Ok((Some(kind), content)),

@@ -36,6 +36,9 @@ impl Family {
     }
 }
 
+/// What git too passes over at the end of a ref.
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
+
 /// What a ref file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
@@ -258,7 +261,7 @@ fn read_file(path: &Path) -> Result<Option<Value>> {
         Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Some(Value::Torn)),
         Err(e) => return Err(Error::io("read", path)(e)),
     };
-    let id = std::str::from_utf8(&bytes).ok().and_then(|text| ObjectId::from_hex(text.trim_end()));
+    let id = std::str::from_utf8(&bytes).ok().and_then(|text| ObjectId::from_hex(text.trim_end_matches(BLANKS)));
     Ok(Some(id.map_or(Value::Torn, Value::Id)))
 }
 

@@ -43,7 +43,7 @@ pub fn take_over(from: &Path, to: &Objects, go_on: &dyn Fn() -> Result<()>) -> R
     }
     for id in loose_files::list(from).unwrap_or_default() {
         go_on()?;
-        if let Ok(Some((kind, content))) = loose_files::read(from, &id)
+        if let Ok((Some(kind), content)) = loose_files::read(from, &id)
             && !to.holds(&id)
         {
             writer.rewrite(id, kind, &content)?;

@@ -376,7 +376,8 @@ fn damage_to_one_pack_hides_nothing_in_the_others() {
             }
             let lost: Vec<_> = ids.iter().filter(|id| objects.read(id).is_err()).collect();
             assert!(lost.iter().all(|id| !matches!(objects.read(id), Err(ObjectError::Io(_)))));
-            assert!(how == "flip" || lost.len() >= 9, "{ending} {how}: {}", lost.len());
+            assert!(ending != "idx" || lost.is_empty(), "{how}: a lost index costs nothing, not {}", lost.len());
+            assert!(ending == "idx" || how == "flip" || lost.len() >= 9, "{ending} {how}: {}", lost.len());
             assert!(!objects.check_packs().is_empty(), "{ending} {how}");
             assert_eq!(repo.write(&many), ids);
             repo.has_all(&ids.iter().copied().collect());
@@ -395,8 +396,12 @@ fn a_truncated_loose_object_is_written_anew() {
     let id = ObjectId::from_hex(&hex).unwrap();
     let loose = repo.objects_dir().join(&hex[..2]).join(&hex[2..]);
     assert_eq!(repo.objects().read(&id).unwrap().1, b"content\n");
+    let whole = fs::read(&loose).unwrap();
     fs::remove_file(&loose).unwrap();
     fs::write(&loose, b"").unwrap();
+    assert!(matches!(repo.objects().read(&id), Err(ObjectError::Corrupt { .. })));
+    // Cut short in the middle, where libgit2 does not come to an end.
+    fs::write(&loose, &whole[..whole.len() / 2]).unwrap();
     assert!(matches!(repo.objects().read(&id), Err(ObjectError::Corrupt { .. })));
     repo.write(&[b"content\n".to_vec()]);
     assert_eq!(repo.objects().read(&id).unwrap().1, b"content\n");

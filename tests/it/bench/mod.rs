@@ -1,5 +1,6 @@
 //! The bench on which every test of the built program stands: a sandbox, exact pictures of directories, and outside tools.
 
+pub mod damaged;
 pub mod fixtures;
 pub mod git;
 pub mod normalize;

@@ -1,0 +1,267 @@
+//! Every kind of file in a store, damaged in every way, against the commands: nobody panics, hangs or restores anything
+//! wrong, what is whole restores, and `verify --repair` brings back all that is left anywhere.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::bench::damaged::{self, Copy, Specimen};
+use crate::bench::{Git, Run, fixtures};
+
+/// How much hangs on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// Nothing at all, and nobody can tell whether it is right.
+    Hint,
+    /// It is made from others: wrong, but nothing is lost.
+    Derived,
+    /// Its bytes may be nowhere else.
+    Only,
+    /// A newer format may be read out of it.
+    Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Harm {
+    Emptied,
+    Nul,
+    Cut,
+    Flipped { at: usize, mask: u8 },
+    Missing,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    file: PathBuf,
+    weight: Weight,
+    harm: Harm,
+    writer: usize,
+}
+
+const WRITERS: [&str; 3] = ["create", "restore", "prune"];
+
+/// The next of a row of numbers that look like chance.
+fn draw(state: &mut u64) -> usize {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    usize::try_from(*state >> 33).expect("31 bits")
+}
+
+/// Each kind of file, named by an example from below the store.
+fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
+    use Weight::{Derived, Format, Hint, Only};
+    let store = &specimen.store;
+    let known = [
+        ("HEAD", Derived),
+        ("config", Derived),
+        ("info/attributes", Derived),
+        ("objects/info/keep", Derived),
+        (".gitignore", Hint),
+        ("checkpoint-manifest.md", Derived),
+        ("refs/heads/main", Derived),
+        ("checkpoint/description", Format),
+        ("checkpoint/lock", Hint),
+        ("checkpoint/stat-cache", Hint),
+        ("checkpoint/left-out", Hint),
+        ("checkpoint/size-gate", Hint),
+    ];
+    let mut files: Vec<(PathBuf, Weight)> = known.iter().map(|(name, weight)| (PathBuf::from(name), *weight)).collect();
+    let mut add = |found: Vec<PathBuf>, weight, most: usize| {
+        let inside = found.iter().map(|path| path.strip_prefix(store).expect("in the store").to_path_buf());
+        files.extend(inside.take(most).map(|path| (path, weight)));
+    };
+    for family in ["checkpoints", "meta", "pins"] {
+        add(fixtures::files_below(&store.join("refs").join(family)), Derived, 1);
+    }
+    let packs = damaged::packs_of(store);
+    add(packs.iter().map(|pack| pack.with_extension("idx")).collect(), Derived, 9);
+    add(packs, Only, 9);
+    add(damaged::loose_of(store), Only, 2);
+    files
+}
+
+fn harms(len: usize, more: usize, state: &mut u64) -> Vec<Harm> {
+    let mut harms = vec![Harm::Emptied, Harm::Nul, Harm::Cut, Harm::Missing];
+    let places = [0, len / 2, len.saturating_sub(1)].into_iter().chain((0..more).map(|_| draw(state) % len.max(1)));
+    let places: BTreeSet<usize> = places.filter(|at| *at < len).collect();
+    harms.extend(places.into_iter().map(|at| Harm::Flipped { at, mask: 1 << (draw(state) % 8) }));
+    harms
+}
+
+fn inflict(copy: &Copy, case: &Case) {
+    let path = copy.sandbox.store().join(&case.file);
+    let bytes = fs::read(&path).expect("the file is there");
+    match case.harm {
+        Harm::Emptied => damaged::put(&path, b""),
+        Harm::Nul => damaged::put(&path, &vec![0; bytes.len()]),
+        Harm::Cut => damaged::put(&path, &bytes[..bytes.len() / 2]),
+        Harm::Flipped { at, mask } => damaged::flip(&path, at, mask),
+        Harm::Missing => fs::remove_file(&path).expect("the file can be removed"),
+    }
+}
+
+/// No panic, no abort, no signal.
+#[track_caller]
+fn calm(run: Run, codes: &[i32]) -> Run {
+    assert!(codes.contains(&run.code) && !run.stderr.contains("panicked"), "wrong end\n{run}");
+    run
+}
+
+/// The ids of checkpoints that a full check names, and whether it found anything at all.
+fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
+    let run = calm(copy.sandbox.run(&["verify", "--full", "--json"]), &[0, 6]);
+    let document = run.json();
+    let found = if run.code == 0 { &document["data"] } else { &document["error"]["details"] };
+    let lists = ["damaged", "files", "derived"].map(|name| found[name].as_array().cloned().unwrap_or_default());
+    assert_eq!(run.code == 0, lists[0].is_empty() && lists[1].is_empty(), "{run}");
+    let ids = lists[0].iter().filter_map(|one| Some(one["short"].as_str()?.to_owned())).collect();
+    (ids, lists.iter().any(|list| !list.is_empty()))
+}
+
+fn is_silent(case: &Case) -> bool {
+    let is_pin = case.file.starts_with("refs/pins");
+    case.weight == Weight::Hint
+        || (is_pin && case.harm == Harm::Missing)
+        || (case.weight == Weight::Format && matches!(case.harm, Harm::Flipped { .. }))
+}
+
+/// What only reads: nothing is written, the damage is named, and nobody is kept from the rest.
+fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
+    copy.sandbox.watch(&copy.sandbox.store());
+    let (lost, noticed) = damaged_ids(copy);
+    assert!(noticed || is_silent(case), "nothing was noticed");
+    assert!(lost.is_empty() || case.weight == Weight::Only, "lost: {lost:?}");
+    let listed = calm(copy.sandbox.run(&["list", "--json"]), &[0]).data();
+    let named = listed["checkpoints"].as_array().map_or(0, Vec::len) + listed["damaged"].as_array().map_or(0, Vec::len);
+    assert_eq!(named, specimen.ids.len(), "the list is short: {listed}");
+    calm(copy.sandbox.run(&["verify"]), &[0, 6]);
+    let first = specimen.ids.last().expect("a checkpoint");
+    let shown = calm(copy.sandbox.run(&["show", first]), &[0, 6]);
+    assert!(shown.code == 0 || case.weight == Weight::Only, "{shown}");
+    lost
+}
+
+fn writer(copy: &Copy, case: &Case, specimen: &Specimen, lost: &BTreeSet<String>) {
+    let newer = if case.weight == Weight::Format { &[0, 6][..] } else { &[0] };
+    match WRITERS[case.writer % WRITERS.len()] {
+        "create" => {
+            copy.sandbox.write("text", "something else");
+            let run = calm(copy.sandbox.run(&["create", "-r", "after the damage"]), newer);
+            if run.code == 0 {
+                restores(copy, run.stdout.trim(), None);
+            }
+        }
+        "prune" => {
+            let run = calm(copy.sandbox.run(&["prune"]), &[0, 6]);
+            assert!(run.code == 0 || case.weight != Weight::Derived, "{run}");
+            let (now, _) = damaged_ids(copy);
+            assert!(now.is_subset(lost), "pruning lost {now:?}, before it was {lost:?}");
+        }
+        _ => {
+            let (id, state) = specimen.states.iter().nth(case.writer % specimen.states.len()).expect("a state");
+            copy.sandbox.write("text", "present");
+            let before = copy.sandbox.tree();
+            let run = calm(copy.sandbox.restore(id), &[0, 6]);
+            if run.code == 0 {
+                copy.sandbox.tree().assert_is(state, "after the restore");
+            } else {
+                copy.sandbox.tree().assert_is(&before, "after a restore that was refused");
+                assert!(lost.contains(id) || case.weight == Weight::Format, "{id} is whole\n{run}");
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn restores(copy: &Copy, id: &str, state: Option<&crate::bench::Tree>) {
+    copy.sandbox.write("text", "to be replaced");
+    calm(copy.sandbox.restore(id), &[0]);
+    if let Some(state) = state {
+        copy.sandbox.tree().assert_is(state, "after the repair");
+    }
+}
+
+fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
+    let harmed = fs::read(copy.sandbox.store().join(&case.file)).ok();
+    let run = calm(copy.sandbox.run(&["verify", "--repair", "--json"]), &[0, 6]);
+    if case.weight == Weight::Format && run.error_code() == "store_too_new" {
+        return;
+    }
+    let document = run.json();
+    let details = if run.code == 0 { &document["data"] } else { &document["error"]["details"] };
+    let salvaged = &details["repair"]["salvaged"];
+    let lost: BTreeSet<String> = salvaged["lost"]
+        .as_array()
+        .map(|all| all.iter().filter_map(|one| Some(one["short"].as_str()?.to_owned())).collect())
+        .unwrap_or_default();
+    assert_eq!(run.code == 0, lost.is_empty(), "{run}");
+    assert!(lost.is_empty() || case.weight == Weight::Only, "{run}");
+    let (still, _) = damaged_ids(copy);
+    assert!(still.is_empty(), "damaged after the repair: {still:?}\n{run}");
+    let listed = copy.sandbox.listed_ids();
+    let expected: Vec<&String> = specimen.ids.iter().filter(|id| !lost.contains(*id)).collect();
+    assert_eq!(listed.iter().collect::<Vec<_>>(), expected, "{run}");
+    if case.weight == Weight::Only && !salvaged.is_null() && harmed.is_some() {
+        let kept = copy.kept();
+        let bytes = kept.iter().find_map(|kept| fs::read(kept.join(&case.file)).ok());
+        assert_eq!(bytes, harmed, "the damaged file is not in {kept:?}\n{run}");
+    }
+    let whole: Vec<_> = specimen.states.iter().filter(|(id, _)| !lost.contains(*id)).collect();
+    if let Some((id, state)) = whole.get(case.writer % whole.len().max(1)) {
+        restores(copy, id, Some(state));
+    }
+    calm(copy.sandbox.run(&["prune"]), &[0]);
+    if case.writer % 4 == 0
+        && let Some(git) = Git::find(copy.sandbox.root())
+    {
+        git.with("GIT_DIR", copy.sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+    }
+}
+
+fn try_case(case: &Case, specimen: &Specimen) {
+    let copy = specimen.copy();
+    inflict(&copy, case);
+    let lost = readers(&copy, case, specimen);
+    drop(copy);
+    let copy = specimen.copy();
+    inflict(&copy, case);
+    writer(&copy, case, specimen, &lost);
+    drop(copy);
+    let copy = specimen.copy();
+    inflict(&copy, case);
+    repair(&copy, case, specimen);
+}
+
+#[test]
+fn no_damage_to_any_file_makes_a_command_panic_hang_or_restore_anything_wrong() {
+    let specimen = Specimen::new();
+    let seed = std::env::var("CHECKPOINT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121_u64);
+    let more = crate::bench::cases(0);
+    println!("seed {seed} (CHECKPOINT_SEED), {more} more flips a file (CHECKPOINT_CASES)");
+    let mut state = seed;
+    let mut cases = Vec::new();
+    for (file, weight) in files(&specimen) {
+        let len = fs::metadata(specimen.store.join(&file)).expect("a file of the specimen").len();
+        for harm in harms(usize::try_from(len).expect("a size"), more, &mut state) {
+            cases.push(Case { file: file.clone(), weight, harm, writer: draw(&mut state) });
+        }
+    }
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    if let Err(cause) = catch_unwind(AssertUnwindSafe(|| try_case(case, &specimen))) {
+                        let short = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
+                        let why = cause.downcast_ref::<String>().cloned().or(short).unwrap_or_default();
+                        failed.lock().expect("a list").push(format!("{case:?}: {why}"));
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("a list");
+    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), cases.len(), failed.join("\n\n"));
+}

@@ -1,0 +1,281 @@
+//! A store that cannot be used at all, what is brought over into a fresh one, and what becomes of kills and of waiting.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::bench::damaged::{kept_copies, packs_of};
+use crate::bench::{Git, Sandbox, Tree, fixtures, strace};
+
+fn story() -> (Sandbox, String, Tree) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("d/b", "2").mkdir("empty").write("run", "x").chmod("run", 0o711);
+    let first = sandbox.create("first");
+    let tree = sandbox.tree();
+    sandbox.write("a", "3");
+    sandbox.create("second");
+    (sandbox, first, tree)
+}
+
+/// A name for what stands there instead, and how it comes there.
+type Intruder = (&'static str, fn(&Path));
+
+const INTRUDERS: [Intruder; 3] = [
+    ("a FIFO", |path| fixtures::fifo(path)),
+    ("a socket", |path| fixtures::socket(path)),
+    ("a directory", |path| fs::create_dir_all(path.join("x")).unwrap()),
+];
+
+const FILES: [&str; 14] = [
+    "HEAD",
+    "config",
+    "info/attributes",
+    "objects/info/keep",
+    "packed-refs",
+    "refs/heads/main",
+    ".gitignore",
+    "checkpoint-manifest.md",
+    "checkpoint/description",
+    "checkpoint/lock",
+    "checkpoint/journal",
+    "checkpoint/stat-cache",
+    "checkpoint/left-out",
+    "checkpoint/size-gate",
+];
+
+fn put(sandbox: &Sandbox, name: &str, intruder: fn(&Path)) -> PathBuf {
+    let path = sandbox.store().join(name);
+    fixtures::remove(&path);
+    intruder(&path);
+    path
+}
+
+/// `create` goes on, nothing is lost, and the damaged store lies beside.
+fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
+    for args in [&["list"][..], &["show", first], &["verify"], &["status"], &["restore", first, "--yes"], &["prune"]] {
+        let run = sandbox.run(args).code(6);
+        assert!(run.stderr.contains("create"), "{how}: {run}");
+    }
+    sandbox.write("a", "4");
+    let run = sandbox.run(&["create", "--json", "-r", "third"]).success();
+    assert!(run.warning_codes().contains(&"store_reinitialized".to_owned()), "{how}: {run}");
+    assert!(run.stdout.contains("2 of 2 checkpoints kept"), "{how}: {run}");
+    assert_eq!(sandbox.listed_ids().len(), 3, "{how}");
+    assert_eq!(kept_copies(&sandbox.store()).len(), 1, "{how}");
+    sandbox.restore(first).success();
+    sandbox.tree().assert_is(tree, how);
+    sandbox.run(&["verify", "--full"]).success();
+    assert_eq!(fixtures::mode_of(&sandbox.store()), 0o700, "{how}");
+    if let Some(git) = Git::find(sandbox.root()) {
+        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+    }
+}
+
+#[test]
+fn nothing_in_place_of_a_file_blocks_or_stops_a_create() {
+    for (at, name) in FILES.iter().enumerate() {
+        let (what, intruder) = INTRUDERS[at % INTRUDERS.len()];
+        let (sandbox, first, tree) = story();
+        let path = put(&sandbox, name, intruder);
+        create_salvages(&sandbox, &first, &tree, &format!("{what} in place of {name}"));
+        let kept = kept_copies(&sandbox.store()).remove(0).join(path.strip_prefix(sandbox.store()).unwrap());
+        assert!(!kept.symlink_metadata().unwrap().is_file(), "{what} in place of {name} is not kept");
+    }
+}
+
+#[test]
+fn a_fifo_is_never_opened() {
+    for name in FILES {
+        let (sandbox, _, _) = story();
+        put(&sandbox, name, fixtures::fifo);
+        sandbox.run(&["list"]).code(6);
+        sandbox.run(&["verify", "--repair"]).success();
+        sandbox.run(&["verify", "--full"]).success();
+    }
+    // Where only one object or one ref is concerned, the rest goes on.
+    for folder in ["refs/checkpoints", "refs/meta", "objects/pack"] {
+        let (sandbox, _, _) = story();
+        let file = fixtures::files_below(&sandbox.store().join(folder)).remove(0);
+        fixtures::remove(&file);
+        fixtures::fifo(&file);
+        sandbox.run(&["list"]).success();
+        let checked = sandbox.run(&["verify", "--full"]);
+        assert!(matches!(checked.code, 0 | 6), "{folder}: {checked}");
+        sandbox.write("a", "5");
+        sandbox.create("third");
+        let run = sandbox.run(&["verify", "--repair"]);
+        assert!(matches!(run.code, 0 | 6), "{folder}: {run}");
+        sandbox.run(&["verify", "--full"]).success();
+    }
+}
+
+#[test]
+fn something_else_in_place_of_a_directory_costs_only_what_was_in_it() {
+    for name in
+        ["info", "checkpoint", "refs/pins", "refs/meta", "refs/checkpoints", "refs/heads", "refs", "objects/info"]
+    {
+        let (sandbox, first, tree) = story();
+        put(&sandbox, name, |path| fs::write(path, "no directory").unwrap());
+        create_salvages(&sandbox, &first, &tree, name);
+    }
+}
+
+#[test]
+fn where_nothing_can_be_read_the_agreed_sentence_is_said() {
+    for name in ["objects", "objects/pack", ""] {
+        let (sandbox, _, _) = story();
+        put(&sandbox, name, |path| fs::write(path, "no directory").unwrap());
+        let before = sandbox.tree();
+        let run = sandbox.run(&["create", "-r", "again"]).success();
+        let kept = kept_copies(&sandbox.store());
+        assert_eq!(kept.len(), 1, "{run}");
+        let said = "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost.";
+        assert!(run.stderr.contains(said) && run.stderr.contains(kept[0].to_str().unwrap()), "{run}");
+        assert_eq!(sandbox.listed_ids(), [run.stdout.trim()], "{name:?}");
+        sandbox.remove("a");
+        sandbox.restore("again").success();
+        sandbox.tree().assert_is(&before, name);
+    }
+}
+
+#[test]
+fn missing_parts_are_healed_in_place() {
+    for name in ["HEAD", "config", "refs", "checkpoint", "info", "refs/checkpoints", "objects/info"] {
+        let (sandbox, first, tree) = story();
+        fixtures::remove(&sandbox.store().join(name));
+        sandbox.write("a", "4");
+        let run = sandbox.run(&["create", "--json"]).success();
+        assert!(!run.warning_codes().contains(&"store_reinitialized".to_owned()), "{name}: {run}");
+        assert!(kept_copies(&sandbox.store()).is_empty(), "{name}");
+        sandbox.restore(&first).success();
+        sandbox.tree().assert_is(&tree, name);
+    }
+}
+
+#[test]
+fn a_link_in_the_store_is_refused_and_nothing_is_replaced() {
+    for name in ["HEAD", "checkpoint/lock", "objects", "refs/heads", ""] {
+        let (sandbox, _, _) = story();
+        let path = sandbox.store().join(name);
+        let aside = sandbox.top().join("aside");
+        fs::rename(&path, &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, &path).unwrap();
+        sandbox.watch(&aside);
+        for args in [&["create"][..], &["list"], &["verify", "--repair"]] {
+            assert_eq!(sandbox.run(&[args, &["--json"]].concat()).code(1).error_code(), "hostile_store", "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_store_never_affects_another() {
+    let (sandbox, _, _) = story();
+    let other = sandbox.top().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("x"), "1").unwrap();
+    sandbox.run_in(&other, &["create", "-r", "other"]).success();
+    let store = crate::bench::place::store(&sandbox.base(), &other);
+    put(&sandbox, "HEAD", fixtures::fifo);
+    put(&sandbox, "checkpoint/description", fixtures::fifo);
+    sandbox.run_in(&other, &["list"]).success().stdout_has("other");
+    sandbox.run_in(&other, &["create", "-r", "more"]).success();
+    sandbox.watch(&store);
+    sandbox.create("third");
+}
+
+fn beside(sandbox: &Sandbox, ending: &str) -> PathBuf {
+    let store = sandbox.store();
+    let name = store.file_name().unwrap().to_str().unwrap().to_owned();
+    store.with_file_name(format!("{name}{ending}"))
+}
+
+fn names_beside(sandbox: &Sandbox) -> Vec<String> {
+    let entries = fs::read_dir(sandbox.store().parent().unwrap()).unwrap().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
+    let probe = Sandbox::new();
+    if !strace::available() {
+        return;
+    }
+    drop(probe);
+    for (call, most) in [("rename,renameat,renameat2", 12), ("fsync", 12), ("unlink,unlinkat", 6), ("mkdir,mkdirat", 6)]
+    {
+        for nth in 1..=most {
+            let (sandbox, first, tree) = story();
+            let pack =
+                packs_of(&sandbox.store()).into_iter().min_by_key(|path| path.metadata().unwrap().len()).unwrap();
+            crate::bench::damaged::put(&pack, &fs::read(&pack).unwrap()[..60]);
+            let _ = strace::kill_at(&sandbox, call, nth, &["verify", "--repair"]);
+            let how = format!("killed at {call} {nth}");
+            let repaired = sandbox.run(&["verify", "--repair"]);
+            assert!(matches!(repaired.code, 0 | 6), "{how}: {repaired}");
+            sandbox.run(&["verify", "--full"]).success();
+            sandbox.restore(&first).success();
+            sandbox.tree().assert_is(&tree, &how);
+            let names = names_beside(&sandbox);
+            assert!(names.iter().all(|name| !name.contains(".fresh-")), "{how}: {names:?}");
+            assert!(!sandbox.store().join("checkpoint/salvage").exists(), "{how}");
+        }
+    }
+}
+
+#[test]
+fn what_killed_salvages_leave_is_told_apart() {
+    let (sandbox, first, _) = story();
+    let half = beside(&sandbox, ".fresh-0123456789abcdef");
+    fixtures::copy_tree(&sandbox.store(), &half);
+    fs::write(half.join("checkpoint/salvage"), "being made\n").unwrap();
+    let exchanged = beside(&sandbox, ".fresh-fedcba9876543210");
+    fixtures::copy_tree(&sandbox.store(), &exchanged);
+    let hollow = beside(&sandbox, ".fresh-00000000000000ff");
+    fs::create_dir_all(hollow.join("checkpoint")).unwrap();
+    fs::write(sandbox.store().join("checkpoint/salvage"), "whole\n").unwrap();
+    sandbox.run(&["list"]).success();
+    assert!(half.exists() && exchanged.exists(), "a reader changed something");
+    sandbox.write("a", "5");
+    sandbox.create("third");
+    assert!(!half.exists() && !exchanged.exists() && !hollow.exists());
+    assert!(!sandbox.store().join("checkpoint/salvage").exists());
+    let kept = kept_copies(&sandbox.store());
+    assert_eq!(kept.len(), 1);
+    assert!(kept[0].join("refs/checkpoints").is_dir());
+    sandbox.run(&["show", &first]).success();
+}
+
+#[test]
+fn a_whole_store_whose_place_is_empty_is_put_there() {
+    let (sandbox, first, tree) = story();
+    let fresh = beside(&sandbox, ".fresh-0123456789abcdef");
+    fs::rename(sandbox.store(), &fresh).unwrap();
+    fs::write(fresh.join("checkpoint/salvage"), "whole\n").unwrap();
+    sandbox.write("a", "5");
+    sandbox.create("third");
+    assert_eq!(sandbox.listed_ids().len(), 3);
+    sandbox.restore(&first).success();
+    sandbox.tree().assert_is(&tree, "put in place");
+}
+
+#[test]
+fn who_waited_for_a_store_that_is_replaced_or_removed_meanwhile_does_not_write_into_the_old_one() {
+    let (sandbox, _, _) = story();
+    let lock = fs::File::options().write(true).open(sandbox.store().join("checkpoint/lock")).unwrap();
+    lock.lock().unwrap();
+    sandbox.write("a", "9");
+    let waiting = sandbox.command(&[], &["create", "-r", "late"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let pruning = sandbox.command(&[], &["prune", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    let aside = sandbox.top().join("removed");
+    fs::rename(sandbox.store(), &aside).unwrap();
+    let before = fixtures::files_below(&aside);
+    drop(lock);
+    let pruned = pruning.wait_with_output().unwrap();
+    let made = waiting.wait_with_output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(matches!(pruned.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&pruned.stdout));
+    assert_eq!(fixtures::files_below(&aside), before, "the removed store was written to");
+    assert_eq!(sandbox.listed_ids(), [String::from_utf8_lossy(&made.stdout).trim()]);
+}

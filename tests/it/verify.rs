@@ -1,0 +1,250 @@
+//! `verify`: what it finds, what it says, and that it mends without deleting.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::bench::damaged::{flip, kept_copies, loose_of, packs_of, put};
+use crate::bench::{Git, Sandbox, fixtures};
+
+/// Three checkpoints, each with its own pack; the middle of the largest file lies in the first.
+fn story() -> (Sandbox, Vec<String>) {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a.rs", "one").write("big", fixtures::noise(1, 60_000)).mkdir("empty");
+    let mut ids = vec![sandbox.create("first")];
+    sandbox.write("src/a.rs", "two");
+    ids.push(sandbox.create("second"));
+    sandbox.write("src/b.rs", "new");
+    ids.push(sandbox.create("third"));
+    (sandbox, ids)
+}
+
+/// The pack that holds the large file.
+fn largest_pack(sandbox: &Sandbox) -> PathBuf {
+    packs_of(&sandbox.store()).into_iter().max_by_key(|path| path.metadata().unwrap().len()).unwrap()
+}
+
+fn spoil_big(sandbox: &Sandbox) {
+    flip(&largest_pack(sandbox), 30_000, 0xff);
+}
+
+#[test]
+fn nothing_wrong_is_one_line() {
+    let (sandbox, _) = story();
+    let run = sandbox.run(&["verify"]).success();
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("verified: 3 checkpoints, 14 objects, 176.5 KiB\n", ""));
+    sandbox.run(&["verify", "--full"]).success().stdout_has("verified: 3 checkpoints, 14 objects, ");
+    sandbox.run(&["verify", "second"]).success().stdout_has("verified: 1 checkpoint, ");
+    sandbox.run(&["verify", "--repair"]).success().stdout_has("nothing to mend\nverified: ");
+}
+
+#[test]
+fn without_a_store_verify_says_so() {
+    let sandbox = Sandbox::new();
+    let run = sandbox.run(&["verify"]).success().stdout_is("");
+    assert!(!run.stderr.is_empty(), "{run}");
+    sandbox.run(&["verify", "latest"]).code(3);
+    sandbox.run(&["verify", "--repair"]).success();
+    assert!(!sandbox.store().exists());
+}
+
+#[test]
+fn a_flipped_byte_is_named_with_each_checkpoint_and_path_by_a_full_check_only() {
+    let (sandbox, ids) = story();
+    spoil_big(&sandbox);
+    sandbox.run(&["verify"]).success();
+    let run = sandbox.run(&["verify", "--full"]).code(6);
+    for (id, reason) in ids.iter().zip(["first", "second", "third"]) {
+        assert!(run.stdout.contains(&format!("{id} ({reason}): big: ")), "{run}");
+    }
+    assert!(run.stdout.contains("damaged: objects/pack/pack-"), "{run}");
+    assert_eq!(run.stderr.lines().count(), 1, "{run}");
+    assert!(run.stderr.contains("--repair"), "{run}");
+}
+
+#[test]
+fn a_check_of_one_checkpoint_is_not_about_the_others() {
+    let (sandbox, ids) = story();
+    sandbox.write("only-here", fixtures::noise(2, 90_000));
+    let fourth = sandbox.create("fourth");
+    spoil_big(&sandbox);
+    sandbox.run(&["verify", &ids[0], "--full"]).success();
+    sandbox.run(&["verify", &fourth, "--full"]).code(6).stdout_has("(fourth): only-here: ");
+}
+
+#[test]
+fn a_missing_pack_is_noticed_by_a_quick_check() {
+    let (sandbox, ids) = story();
+    let pack = largest_pack(&sandbox);
+    fs::remove_file(&pack).unwrap();
+    fs::remove_file(pack.with_extension("idx")).unwrap();
+    let run = sandbox.run(&["verify"]).code(6);
+    assert!(run.stdout.contains(&ids[0]) && run.stdout.contains("(second): big: object"), "{run}");
+}
+
+#[test]
+fn a_reader_writes_nothing_whatever_it_finds() {
+    let (sandbox, _) = story();
+    spoil_big(&sandbox);
+    fs::write(sandbox.store().join("HEAD"), "").unwrap();
+    fs::remove_file(largest_pack(&sandbox).with_extension("idx")).unwrap();
+    sandbox.watch(&sandbox.store()).watch(sandbox.root());
+    sandbox.run(&["verify"]).success();
+    sandbox.run(&["verify", "--full", "--json"]).code(6);
+}
+
+#[test]
+fn derived_things_alone_are_no_failure() {
+    let (sandbox, _) = story();
+    for name in ["HEAD", "config", "checkpoint-manifest.md", "refs/heads/main", "checkpoint/description"] {
+        put(&sandbox.store().join(name), b"\0\0");
+    }
+    fs::remove_dir_all(sandbox.store().join("refs/meta")).unwrap();
+    let run = sandbox.run(&["verify"]).success();
+    for name in ["HEAD", "config", "checkpoint-manifest.md", "refs/heads/main", "checkpoint/description", "refs/meta/"]
+    {
+        assert!(run.stdout.contains(&format!("will be rebuilt: {name}")), "{name}\n{run}");
+    }
+    sandbox.run(&["verify", "--repair"]).success().stdout_has("made anew: HEAD");
+    let run = sandbox.run(&["verify"]).success();
+    assert!(!run.stdout.contains("rebuilt"), "{run}");
+    assert!(kept_copies(&sandbox.store()).is_empty(), "nothing was damaged");
+}
+
+#[test]
+fn a_lost_index_costs_nothing_and_the_next_writer_makes_it_anew() {
+    for harm in [None, Some(0), Some(500), Some(1100)] {
+        let (sandbox, ids) = story();
+        let before = sandbox.tree();
+        for pack in packs_of(&sandbox.store()) {
+            let index = pack.with_extension("idx");
+            match harm {
+                None => fs::remove_file(&index).unwrap(),
+                Some(len) => put(&index, &fs::read(&index).unwrap()[..len]),
+            }
+        }
+        assert_eq!(sandbox.listed_ids().len(), 3, "{harm:?}");
+        sandbox.run(&["show", &ids[0]]).success();
+        sandbox.restore(&ids[0]).success().stderr_has("the index of 3 packs");
+        sandbox.undo().success();
+        sandbox.tree().assert_is(&before, "after the undo");
+        sandbox.run(&["verify", "--full"]).success();
+        assert!(packs_of(&sandbox.store()).iter().all(|pack| fixtures::mode_of(&pack.with_extension("idx")) == 0o600));
+    }
+}
+
+#[test]
+fn the_index_of_a_pack_with_deltas_is_made_anew_and_git_agrees() {
+    let (sandbox, ids) = story();
+    let Some(git) = Git::find(sandbox.root()) else { return };
+    let git = git.with("GIT_DIR", sandbox.store());
+    git.run(&["gc", "-q", "--prune=now"]).success();
+    let pack = packs_of(&sandbox.store()).remove(0);
+    let index = pack.with_extension("idx");
+    let expected = fs::read(&index).unwrap();
+    fs::remove_file(&index).unwrap();
+    sandbox.restore(&ids[0]).success();
+    assert_eq!(fs::read(&index).unwrap(), expected, "not what git itself writes");
+    git.run(&["fsck", "--full", "--strict"]).success();
+}
+
+#[test]
+fn what_still_stands_in_the_directory_makes_a_checkpoint_whole_again() {
+    let (sandbox, ids) = story();
+    let store = sandbox.store();
+    let pack = largest_pack(&sandbox);
+    spoil_big(&sandbox);
+    let harmed = fs::read(&pack).unwrap();
+    let run = sandbox.run(&["verify", "--repair"]).success().stdout_has("made whole: 3 checkpoints");
+    let kept = kept_copies(&store);
+    assert_eq!(kept.len(), 1, "{run}");
+    assert!(run.stdout.contains(kept[0].to_str().unwrap()), "{run}");
+    assert_eq!(fs::read(kept[0].join(pack.strip_prefix(&store).unwrap())).unwrap(), harmed);
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.remove("big");
+    sandbox.restore(&ids[0]).success();
+    assert_eq!(fs::read(sandbox.path("big")).unwrap(), fixtures::noise(1, 60_000));
+    sandbox.run(&["prune"]).success();
+}
+
+#[test]
+fn a_file_that_was_renamed_since_is_found_by_its_bytes() {
+    let (sandbox, ids) = story();
+    fs::rename(sandbox.path("big"), sandbox.path("elsewhere")).unwrap();
+    spoil_big(&sandbox);
+    sandbox.run(&["verify", "--repair"]).success();
+    sandbox.restore(&ids[2]).success();
+    assert_eq!(fs::read(sandbox.path("big")).unwrap(), fixtures::noise(1, 60_000));
+}
+
+#[test]
+fn trees_come_back_from_the_directory_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/e/f", "1").write("g", "2");
+    let id = sandbox.create("only");
+    let Some(git) = Git::find(sandbox.root()) else { return };
+    let git = git.with("GIT_DIR", sandbox.store());
+    let gone =
+        [format!("{id}:d/e"), format!("{id}:d"), format!("{id}:d/e/f")].map(|name| git.output(&["rev-parse", &name]));
+    let pack = largest_pack(&sandbox);
+    let aside = sandbox.top().join("aside");
+    fs::rename(&pack, &aside).unwrap();
+    fs::remove_file(pack.with_extension("idx")).unwrap();
+    git.filter(&["unpack-objects", "-q"], &fs::read(&aside).unwrap());
+    for path in loose_of(&sandbox.store()) {
+        let name =
+            format!("{}{}", path.parent().unwrap().file_name().unwrap().display(), path.file_name().unwrap().display());
+        if gone.contains(&name) {
+            fs::remove_file(&path).unwrap();
+        }
+    }
+    sandbox.run(&["verify"]).code(6).stdout_has("(only): d: ");
+    sandbox.run(&["verify", "--repair"]).success();
+    git.run(&["fsck", "--full", "--strict"]).success();
+}
+
+#[test]
+fn what_cannot_be_made_whole_is_named_and_kept_beside() {
+    let (sandbox, ids) = story();
+    sandbox.write("text", "last").remove("big");
+    let last = sandbox.create("without big");
+    spoil_big(&sandbox);
+    let run = sandbox.run(&["verify", "--repair"]).code(6);
+    let kept = kept_copies(&sandbox.store());
+    assert!(run.stdout.contains("salvaged: 1 of 4 checkpoints"), "{run}");
+    assert!(run.stdout.contains(&format!("lost: {} (first): big: ", ids[0])), "{run}");
+    assert!(run.stderr.contains(kept[0].to_str().unwrap()), "{run}");
+    assert_eq!(sandbox.listed_ids(), [last.clone()]);
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.run(&["prune"]).success();
+    sandbox.restore(&last).success();
+    // The bytes turn up again: the kept copy has all the rest.
+    let name = kept[0].join("refs/checkpoints");
+    assert_eq!(fs::read_dir(name).unwrap().count(), 4);
+}
+
+#[test]
+fn an_unreadable_journal_is_set_aside_and_undo_still_leads_back() {
+    let (sandbox, ids) = story();
+    let before = sandbox.tree();
+    sandbox.restore(&ids[0]).success();
+    fs::write(sandbox.store().join("checkpoint/journal"), "\0\0\0").unwrap();
+    sandbox.run(&["verify"]).code(6).stdout_has("checkpoint/journal");
+    sandbox.run(&["prune"]).code(6);
+    sandbox.run(&["verify", "--repair"]).success().stdout_has("set aside: ");
+    sandbox.run(&["prune"]).success();
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&before, "after the undo");
+}
+
+#[test]
+fn a_pin_and_a_pending_restore_survive_a_salvage() {
+    let (sandbox, ids) = story();
+    let pinned = sandbox.shown(&ids[1])["id"].as_str().unwrap().to_owned();
+    fs::write(sandbox.store().join("refs/pins").join(&pinned), format!("{pinned}\n")).unwrap();
+    let list = sandbox.store().join(".gitignore");
+    fs::write(&list, "*.mine\n").unwrap();
+    spoil_big(&sandbox);
+    sandbox.run(&["verify", "--repair"]).success().stdout_has("salvaged: 3 of 3");
+    assert_eq!(sandbox.shown(&ids[1])["pinned"], true);
+    assert_eq!(fs::read_to_string(&list).unwrap(), "*.mine\n");
+}
