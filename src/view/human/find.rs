@@ -2,7 +2,7 @@
 
 use crate::model::text::{escape, escape_bytes};
 use crate::model::time::{local_minutes, utc_seconds};
-use crate::ops::find::{Event, FindOutcome, FoundPath};
+use crate::ops::find::{Change, Event, FindOutcome, FoundPath};
 use crate::ops::find_text::{FindTextOutcome, TextMatch};
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;
@@ -20,18 +20,13 @@ pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Said {
 
 fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
     let last = found.last_in.id.short();
-    let state = match &found.deleted_by {
-        Some(by) => format!("last in {last}, deleted by {}", by.id.short()),
-        None => format!("in {last}"),
+    let state = match (&found.deleted_by, found.in_directory) {
+        (Some(by), false) => format!("last in {last}, deleted by {}", by.id.short()),
+        (Some(by), true) => format!("last in {last}, deleted by {}, in the directory again", by.id.short()),
+        (None, true) => format!("in {last}"),
+        (None, false) => format!("in {last}, not in the directory"),
     };
-    let here = if found.in_directory { "" } else { ", not in the directory" };
-    // Who deleted it tells already that it is gone; what came back since is worth a word.
-    let here = match &found.deleted_by {
-        Some(_) if found.in_directory => ", in the directory again",
-        Some(_) => "",
-        None => here,
-    };
-    let mut text = format!("{}: {state}{here}\n", paint.bold(&found.path.to_string()));
+    let mut text = format!("{}: {state}\n", paint.bold(&found.path.to_string()));
     for event in &found.events {
         text.push_str(&line(event, paint, time));
     }
@@ -42,7 +37,6 @@ fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
 }
 
 fn line(event: &Event, paint: Paint, time: fn(i64) -> String) -> String {
-    use crate::ops::find::Change;
     let word = format!("{:<7}", event.change.word());
     let word = match event.change {
         Change::Added => paint.green(&word),
