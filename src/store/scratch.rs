@@ -68,9 +68,12 @@ pub(super) fn sweep(own: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Only a lock that can be had, or one that was never made, tells that nobody is there.
 fn is_alive(dir: &Path) -> bool {
-    let lock = File::open(dir.join(LOCK));
-    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
+    match File::options().write(true).open(dir.join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_err(),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
 }
 
 /// Removes a directory of ours with all that a user's command left in it. No link is followed.

@@ -280,3 +280,28 @@ fn it_works_when_the_root_is_gone() {
     assert_eq!(run.stdout.trim(), ids[2], "{run}");
     assert!(!sandbox.root().exists());
 }
+
+#[test]
+fn a_full_disk_ends_it_with_1_and_the_scratch_directory_goes() {
+    if !crate::bench::strace::available() {
+        return;
+    }
+    let (sandbox, ids) = project(4, 2);
+    // The first symbolic links of a run are those of the copies.
+    sandbox.symlink("link", "x");
+    let last = sandbox.create("with a link");
+    let args = ["bisect", &ids[0], &last, "--", "./test.sh"];
+    let run = crate::bench::strace::failing_nth(&sandbox, "symlinkat,symlink", "ENOSPC", 1, &args);
+    assert_eq!(run.code, 1, "{run}");
+    assert!(run.stderr.contains("link") && leftovers(&sandbox).is_empty(), "{run}");
+}
+
+#[test]
+fn the_command_inherits_no_lock_and_no_pack() {
+    let (sandbox, ids) = project(3, 2);
+    if std::path::Path::new("/proc/self/fd").exists() {
+        let line = "ls -l /proc/self/fd | grep -e /lock -e /objects/ >&2 && exit 130; exec ./test.sh";
+        let run = bisect(&sandbox, &ids[0], &ids[2], &[], &["sh", "-c", line]).success();
+        assert_eq!(run.stdout.trim(), ids[2], "{run}");
+    }
+}

@@ -111,10 +111,10 @@ fn a_restore_that_is_refused_runs_no_check() {
 }
 
 /// Starts a restore with a check that goes on for long, and sends signals to the program alone.
-fn interrupted(json: bool) -> (Sandbox, i32, String, String, Duration) {
+fn interrupted(json: bool, line: &str, signals: usize) -> (Sandbox, i32, String, String, Duration) {
     let (sandbox, id) = with_edit();
     sandbox.env("PATH", "/usr/bin:/bin");
-    let mut args = vec!["restore", &id, "--yes", "--check", "touch began; exec sleep 60"];
+    let mut args = vec!["restore", &id, "--yes", "--check", line];
     if json {
         args.push("--json");
     }
@@ -132,7 +132,10 @@ fn interrupted(json: bool) -> (Sandbox, i32, String, String, Duration) {
     }
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     let began = Instant::now();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    for _ in 0..signals {
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+    }
     let (mut out, mut err) = (String::new(), String::new());
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
@@ -142,12 +145,19 @@ fn interrupted(json: bool) -> (Sandbox, i32, String, String, Duration) {
 
 #[test]
 fn a_signal_ends_the_check_and_says_that_the_restore_is_done() {
-    let (sandbox, code, out, err, took) = interrupted(false);
+    let (sandbox, code, out, err, took) = interrupted(false, "touch began; exec sleep 60", 1);
     assert_eq!(code, 130, "{out}\n{err}");
     assert!(out.contains("Restored to checkpoint") && err.contains("signal 2") && err.contains("is done"), "{err}");
     assert!(err.contains("checkpoint undo") && took < Duration::from_secs(30), "{err}");
     assert_eq!(sandbox.read("a"), "1");
-    let (_, code, out, _, _) = interrupted(true);
+    let (_, code, out, _, _) = interrupted(true, "touch began; exec sleep 60", 1);
     let document: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &document["exit"], &document["error"]["code"]), (130, &130.into(), &"interrupted".into()));
+}
+
+#[test]
+fn a_check_that_ignores_the_signal_is_killed_by_a_second_one() {
+    let (_, code, _, err, took) = interrupted(false, "trap '' INT; touch began; exec sleep 60", 2);
+    assert_eq!(code, 130, "{err}");
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }

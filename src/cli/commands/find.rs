@@ -15,7 +15,7 @@ pub fn find(context: &Context, rim: &Rim<'_>, args: &FindArgs) -> Result<u8> {
     let (document, said, warnings) = match args.into() {
         Wanted::Path(options) => {
             let outcome = find_op::find(context, &options)?;
-            (json::paths(&outcome), human::paths(&outcome, paint), outcome.warnings)
+            (json::paths(&outcome), human::paths(&outcome, paint, rim.printer.for_a_person()), outcome.warnings)
         }
         Wanted::Text(options) => {
             let outcome = text_op::find_text(context, &options)?;

@@ -40,7 +40,10 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
             let (done, hint) = (check_view::done(&outcome), check_view::way_back(&outcome));
             return Err(Error::CheckInterrupted { signal, done, hint });
         }
-        Err(_) => None,
+        Err(error) => {
+            rim.printer.failure(&human::error(&error, rim.printer.err_paint()));
+            None
+        }
     };
     let check = Check { command, ended };
     let code = if check.is_ok() { exit_code::DONE } else { exit_code::PARTIAL };

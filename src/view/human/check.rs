@@ -23,7 +23,7 @@ pub fn done(outcome: &RestoreOutcome) -> String {
     let short = outcome.target.id.short();
     match (&outcome.to, outcome.safety) {
         (Some(to), _) => format!("{short} stays in {}", escape_bytes(to.as_os_str().as_encoded_bytes())),
-        (None, Some(safety)) => format!("the restore to {short} is done (safety checkpoint {})", safety.short()),
+        (None, Some(safety)) => format!("the restore to {short} is done, safety checkpoint {}", safety.short()),
         (None, None) => format!("the restore to {short} is done"),
     }
 }

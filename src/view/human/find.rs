@@ -1,8 +1,8 @@
 //! The history of paths, and where a text is, for people.
 
 use crate::model::text::{escape, escape_bytes};
-use crate::model::time::local_minutes;
-use crate::ops::find::{Event, FindOutcome, FoundPath};
+use crate::model::time::{local_minutes, utc_seconds};
+use crate::ops::find::{Change, Event, FindOutcome, FoundPath};
 use crate::ops::find_text::{FindTextOutcome, TextMatch};
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;
@@ -11,27 +11,24 @@ use crate::view::shell_word::shell_word;
 /// Lines of one file that are shown.
 const LINES_SHOWN: usize = 10;
 
-pub fn paths(outcome: &FindOutcome, paint: Paint) -> Said {
-    let blocks: Vec<String> = outcome.paths.iter().map(|found| block(found, paint)).collect();
+/// Times are local for a person at a terminal, UTC for whoever else reads.
+pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Said {
+    let time = if for_a_person { local_minutes } else { utc_seconds };
+    let blocks: Vec<String> = outcome.paths.iter().map(|found| block(found, paint, time)).collect();
     Said { result: blocks.join("\n"), talk: more(outcome.more, "path", "paths") }
 }
 
-fn block(found: &FoundPath, paint: Paint) -> String {
+fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
     let last = found.last_in.id.short();
-    let state = match &found.deleted_by {
-        Some(by) => format!("last in {last}, deleted by {}", by.id.short()),
-        None => format!("in {last}"),
+    let state = match (&found.deleted_by, found.in_directory) {
+        (Some(by), false) => format!("last in {last}, deleted by {}", by.id.short()),
+        (Some(by), true) => format!("last in {last}, deleted by {}, in the directory again", by.id.short()),
+        (None, true) => format!("in {last}"),
+        (None, false) => format!("in {last}, not in the directory"),
     };
-    let here = if found.in_directory { "" } else { ", not in the directory" };
-    // Who deleted it tells already that it is gone; what came back since is worth a word.
-    let here = match &found.deleted_by {
-        Some(_) if found.in_directory => ", in the directory again",
-        Some(_) => "",
-        None => here,
-    };
-    let mut text = format!("{}: {state}{here}\n", paint.bold(&found.path.to_string()));
+    let mut text = format!("{}: {state}\n", paint.bold(&found.path.to_string()));
     for event in &found.events {
-        text.push_str(&line(event, paint));
+        text.push_str(&line(event, paint, time));
     }
     if !found.in_directory {
         text.push_str(&format!("  checkpoint restore {last} {}\n", shell_word(found.path.as_bytes())));
@@ -39,8 +36,7 @@ fn block(found: &FoundPath, paint: Paint) -> String {
     text
 }
 
-fn line(event: &Event, paint: Paint) -> String {
-    use crate::ops::find::Change;
+fn line(event: &Event, paint: Paint, time: fn(i64) -> String) -> String {
     let word = format!("{:<7}", event.change.word());
     let word = match event.change {
         Change::Added => paint.green(&word),
@@ -50,7 +46,7 @@ fn line(event: &Event, paint: Paint) -> String {
     let checkpoint = &event.checkpoint;
     let bytes = event.size_bytes.map(|bytes| format!("  {}", size(bytes))).unwrap_or_default();
     let safety = if checkpoint.is_safety() { " [safety]" } else { "" };
-    let (time, reason) = (local_minutes(checkpoint.record.time_ms), escape(&checkpoint.record.reason));
+    let (time, reason) = (time(checkpoint.record.time_ms), escape(&checkpoint.record.reason));
     format!("  {}  {word}  {time}  {reason}{safety}{bytes}\n", checkpoint.id.short())
 }
 
