@@ -11,6 +11,7 @@ pub mod file_diff;
 pub mod gate;
 pub mod left_out;
 pub mod list;
+pub mod present;
 pub mod prune;
 pub mod record;
 pub mod restore;
