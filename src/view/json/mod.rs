@@ -1,5 +1,6 @@
 //! The data of each command for programs. Inside one schema number fields are only added.
 
+pub mod cat;
 pub mod diff;
 pub mod parts;
 
