@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::cli::printer::Printer;
-use crate::config::Environment;
 use crate::error::{Error, Result};
+use crate::model::interrupt::{Interrupt, Shield};
+use crate::ops::context::Context;
 
 /// Without `less` there is no pager, and nothing is said about it.
 const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less -FRX";
@@ -18,6 +19,7 @@ const KEPT_BYTES: usize = 1 << 20;
 /// Stdout, or a pager before it, which is started with the first bytes.
 pub struct Output {
     printer: Printer,
+    interrupt: Interrupt,
     command: Option<OsString>,
     pager: Option<Pager>,
 }
@@ -26,15 +28,22 @@ pub struct Output {
 struct Pager {
     child: Child,
     kept: Option<Vec<u8>>,
+    /// What is typed at the pager, Ctrl-C too, is the pager's: it must not be left alone with the terminal.
+    _shield: Shield,
 }
 
 impl Output {
     /// A pager is for a person who sits at a terminal and sees the result there.
-    pub fn new(printer: Printer, environment: &Environment) -> Self {
+    pub fn new(printer: Printer, context: &Context) -> Self {
         let for_a_person = printer.for_a_person() && std::io::stdin().is_terminal() && !printer.json;
-        let chosen = environment.pager.clone().unwrap_or_else(|| DEFAULT_PAGER.into());
+        let chosen = context.environment.pager.clone().unwrap_or_else(|| DEFAULT_PAGER.into());
         let is_one = !chosen.is_empty() && chosen != "cat";
-        Self { printer, command: (for_a_person && is_one).then_some(chosen), pager: None }
+        Self {
+            printer,
+            interrupt: context.interrupt.clone(),
+            command: (for_a_person && is_one).then_some(chosen),
+            pager: None,
+        }
     }
 
     /// Writes on, and tells whether anybody still reads.
@@ -46,7 +55,7 @@ impl Output {
             return Ok(ControlFlow::Continue(()));
         }
         if let Some(command) = self.command.take() {
-            self.pager = start(&command);
+            self.pager = start(&command, &self.interrupt);
         }
         let Some(pager) = &mut self.pager else { return self.plain(bytes) };
         if pager.write(bytes) {
@@ -85,9 +94,10 @@ impl Drop for Output {
     }
 }
 
-fn start(command: &OsString) -> Option<Pager> {
+fn start(command: &OsString, interrupt: &Interrupt) -> Option<Pager> {
+    let shield = interrupt.shield();
     let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn().ok()?;
-    Some(Pager { child, kept: Some(Vec::new()) })
+    Some(Pager { child, kept: Some(Vec::new()), _shield: shield })
 }
 
 impl Pager {
@@ -107,6 +117,6 @@ impl Pager {
     fn end(mut self) -> Option<Vec<u8>> {
         drop(self.child.stdin.take());
         let code = self.child.wait().ok().and_then(|status| status.code());
-        self.kept.filter(|_| matches!(code, Some(126 | 127)))
+        self.kept.take().filter(|_| matches!(code, Some(126 | 127)))
     }
 }

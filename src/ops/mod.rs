@@ -22,6 +22,7 @@ pub mod moved;
 pub mod orphans;
 pub mod path_pattern;
 pub mod pin;
+pub mod present;
 pub mod prune;
 pub mod record;
 pub mod relink;

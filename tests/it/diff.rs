@@ -165,10 +165,12 @@ fn what_cannot_be_read_is_named_and_the_rest_shown() {
 #[test]
 fn a_secret_in_a_directory_that_is_ignored_by_now_is_not_shown_either() {
     let sandbox = Sandbox::new();
-    sandbox.write("conf/.env", "K=1\n").write("conf/a", "1\n");
+    sandbox.write("conf/.env", "K=1\n").write("conf/a", "1\n").write("conf/b.key", "1\n").write("conf/c.key", "1\n");
     sandbox.run(&["create", "--include-sensitive"]).success();
     sandbox.write("conf/.env", "K=TOPSECRET\n").write("conf/a", "2\n").write(".gitignore", "conf/\n");
-    let run = sandbox.run(&["diff"]).success().stdout_has("+2\n").stderr_has("not compared: conf/.env (a secret)");
+    sandbox.write("conf/b.key", "-----BEGIN PRIVATE KEY-----\nTOPSECRET\n").write("conf/c.key", "3\n");
+    let run = sandbox.run(&["diff"]).success().stdout_has("+2\n").stdout_has("+3\n");
+    let run = run.stderr_has("not compared: conf/.env (a secret)").stderr_has("not compared: conf/b.key (a secret)");
     assert!(!run.stdout.contains("TOPSECRET") && !run.stdout.contains(".env"), "{run}");
 }
 

@@ -65,3 +65,12 @@ fn a_terminal_shows_colours_and_no_content_acts_on_it() {
     let run = at_a_terminal(&sandbox, "$checkpoint cat latest:a").expect("a terminal").success();
     run.stdout_has("2\\x1b]0;owned\\x07\n");
 }
+
+#[test]
+fn an_interrupt_at_the_pager_does_not_leave_it_alone_with_the_terminal() {
+    let sandbox = with_one_change();
+    sandbox.env("PAGER", "kill -INT $PPID; sleep 0.3; sed s/^/paged:/; echo end");
+    let Some(run) = at_a_terminal(&sandbox, "$checkpoint diff; echo code $?") else { return };
+    let run = run.success().stdout_has("paged:-1\n");
+    assert!(run.stdout.find("end\n") < run.stdout.find("code 0\n"), "the pager was left alone\n{run}");
+}

@@ -13,7 +13,7 @@ pub fn cat(context: &Context, rim: &Rim<'_>, args: &CatArgs) -> Result<u8> {
     if rim.printer.json {
         let mut bytes = Vec::new();
         let outcome = cat_op::cat(context, &args.resolve(), &mut bytes)?;
-        rim.printer.result(&json::diff::cat(&outcome, &bytes));
+        rim.printer.result(&json::cat::cat(&outcome, &bytes));
         return Ok(exit_code::DONE);
     }
     let mut sink = ContentSink::new(rim.printer);

@@ -1,4 +1,4 @@
-//! The documents of `diff` and `cat`.
+//! The document of `diff`.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,6 @@ use crate::error::Error;
 use crate::model::difference::Unsayable;
 use crate::model::entry::WhyNot;
 use crate::model::rel_path::RelPath;
-use crate::ops::cat::CatOutcome;
 use crate::ops::diff::DiffOutcome;
 use crate::ops::diff_side::Seen;
 use crate::ops::file_diff::FileDiff;
@@ -60,19 +59,4 @@ fn standing(path: &RelPath, why: &WhyNot) -> Value {
         told["detail"] = detail.clone().into();
     }
     with_path(told, path)
-}
-
-/// `content` stands as text if it is UTF-8, in hex otherwise.
-pub fn cat(outcome: &CatOutcome, content: &[u8]) -> String {
-    let mut data = json!({
-        "id": hex(outcome.checkpoint.id),
-        "blob": hex(outcome.id),
-        "size": outcome.size_bytes,
-        "mode": format!("{:06o}", outcome.mode),
-    });
-    match std::str::from_utf8(content) {
-        Ok(text) => data["text"] = text.into(),
-        Err(_) => data["hex"] = content.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into(),
-    }
-    parts::envelope("cat", 0, &with_path(data, &outcome.path), &outcome.warnings)
 }

@@ -1,6 +1,7 @@
 //! The data of each command for programs. Inside one schema number fields are only added.
 
 pub mod bisect;
+pub mod cat;
 pub mod config;
 pub mod delete;
 pub mod diff;

@@ -129,21 +129,29 @@ impl Rules {
         if !is_dir && self.max_file_size_bytes.is_some_and(|limit| size_bytes > limit) {
             return false;
         }
+        !matches!(self.judge_at(path, is_dir, ignore_file_of), Verdict::LeaveOut(_) | Verdict::Secret(_))
+    }
+
+    /// Judges a path from the root down, as a scan would.
+    pub fn judge_at(
+        &self,
+        path: &RelPath,
+        is_dir: bool,
+        ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>,
+    ) -> Verdict {
         let mut above = RelPath::root();
         let mut dir = self.enter_root(ignore_file_of(&above).as_deref());
         let mut names = path.components().peekable();
         while let Some(name) = names.next() {
             let is_last = names.peek().is_none();
             let verdict = self.judge(&dir, name, is_dir || !is_last);
-            if matches!(verdict, Verdict::LeaveOut(_) | Verdict::Secret(_)) {
-                return false;
+            if is_last || matches!(verdict, Verdict::LeaveOut(_) | Verdict::Secret(_)) {
+                return verdict;
             }
-            if !is_last {
-                above = above.join(name);
-                dir = self.enter(&dir, name, ignore_file_of(&above).as_deref());
-            }
+            above = above.join(name);
+            dir = self.enter(&dir, name, ignore_file_of(&above).as_deref());
         }
-        true
+        Verdict::Capture
     }
 
     fn decide(&self, dir: &DirRules, subject: Subject<'_>) -> Decision {
