@@ -106,7 +106,7 @@ pub fn salvage_unusable(context: &Context, place: &Path) -> Result<Option<Salvag
     }
     // Where the lock is one of the parts that are plain files, somebody may hold it.
     let _lock = match layout.lock().symlink_metadata() {
-        Ok(found) if found.is_file() => Some(lock::acquire(&layout.lock(), context.lock_wait, &context.holder)?),
+        Ok(found) if found.is_file() => Some(lock::acquire(&layout.lock(), context.lock_wait, Some(&context.holder))?),
         _ => None,
     };
     match guard::check(&layout) {

@@ -11,6 +11,7 @@ use crate::store::adopt;
 use crate::store::commit_reader::CommitReader;
 use crate::store::layout::Layout;
 use crate::store::objects::Objects;
+use crate::store::plain_file;
 use crate::store::refs::{self, Family};
 
 /// Everything that the refs name.
@@ -55,7 +56,7 @@ impl Inventory {
     pub fn read_with_rows(layout: &Layout, objects: &Objects) -> Result<Self> {
         let mut reader = CommitReader::new(objects);
         let mut inventory = Self::read_by(layout, &mut reader)?;
-        let text = std::fs::read(layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
+        let text = plain_file::read(&layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         for checkpoint in adopt::candidates(layout, &mut reader, &inventory, text.as_deref())? {
             inventory.unadopted.push(checkpoint.id);

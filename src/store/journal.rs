@@ -12,6 +12,7 @@ use crate::model::restore_plan::Reach;
 use crate::model::text::{percent_decode, percent_encode};
 use crate::store::durable;
 use crate::store::layout::Layout;
+use crate::store::plain_file;
 
 const FIRST_LINE: &str = "checkpoint-journal 1";
 
@@ -64,9 +65,10 @@ pub enum JournalState {
 
 pub fn read(layout: &Layout) -> Result<JournalState> {
     let path = layout.journal();
-    match std::fs::read(&path) {
+    match plain_file::read(&path) {
         Ok(bytes) => Ok(parse(&bytes).map_or(JournalState::Unreadable, JournalState::Open)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(JournalState::None),
+        Err(e) if e.kind() == ErrorKind::InvalidData => Ok(JournalState::Unreadable),
         Err(e) => Err(Error::io("read", &path)(e)),
     }
 }

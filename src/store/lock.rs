@@ -11,31 +11,41 @@ use crate::store::durable;
 /// Held until dropped; the death of the process releases it too.
 #[derive(Debug)]
 pub struct LockGuard {
-    _file: File,
+    file: File,
     /// Somebody else had it when it was asked for: what was seen before may have changed.
     pub had_to_wait: bool,
+}
+
+impl LockGuard {
+    /// Says who has it. This is for people only: nothing depends on these words, so a full disk may lose them.
+    pub fn announce(&mut self, holder: &str) {
+        let _ = write_holder(&mut self.file, holder);
+    }
 }
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits at most `wait` for the exclusive lock. `holder` is what others are told while we have it.
+/// Waits at most `wait` for the exclusive lock. `holder` is what others are told while we have it;
+/// `None` leaves the file as it is until [`LockGuard::announce`].
 ///
 /// Whoever had the lock may have put another store in this place, or none: the lock counts only if the path still leads
 /// to the file that was locked.
 ///
 /// # Errors
 /// [`Error::Busy`] with the words of the present holder; `NotFound` if the place is gone; failures of the system.
-pub fn acquire(path: &Path, wait: Duration, holder: &str) -> Result<LockGuard> {
+pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<LockGuard> {
     let started = Instant::now();
     let mut had_to_wait = false;
     loop {
         let mut file = open(path)?;
         had_to_wait |= wait_for(&mut file, path, started, wait)?;
         if is_still_at(&file, path)? {
-            // Who holds it is for people only: nothing depends on these words, so a full disk may lose them.
-            let _ = write_holder(&mut file, holder);
-            return Ok(LockGuard { _file: file, had_to_wait });
+            let mut guard = LockGuard { file, had_to_wait };
+            if let Some(holder) = holder {
+                guard.announce(holder);
+            }
+            return Ok(guard);
         }
     }
 }
@@ -47,7 +57,7 @@ pub fn acquire(path: &Path, wait: Duration, holder: &str) -> Result<LockGuard> {
 pub fn acquire_directory(path: &Path, wait: Duration) -> Result<Option<LockGuard>> {
     let Ok(mut file) = File::open(path) else { return Ok(None) };
     let had_to_wait = wait_for(&mut file, path, Instant::now(), wait)?;
-    Ok(Some(LockGuard { _file: file, had_to_wait }))
+    Ok(Some(LockGuard { file, had_to_wait }))
 }
 
 /// Whether somebody had to be waited for.
@@ -120,8 +130,8 @@ mod tests {
     fn a_second_holder_waits_and_is_told_who_has_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
-        let held = acquire(&path, Duration::ZERO, "process 7 (create)").unwrap();
-        match acquire(&path, Duration::from_millis(20), "other") {
+        let held = acquire(&path, Duration::ZERO, Some("process 7 (create)")).unwrap();
+        match acquire(&path, Duration::from_millis(20), Some("other")) {
             Err(Error::Busy { holder, waited }) => {
                 assert_eq!(holder, "process 7 (create)");
                 assert!(waited >= Duration::from_millis(20));
@@ -129,7 +139,7 @@ mod tests {
             other => panic!("{other:?}"),
         }
         drop(held);
-        acquire(&path, Duration::ZERO, "other").unwrap();
+        acquire(&path, Duration::ZERO, Some("other")).unwrap();
     }
 
     #[cfg(unix)]
@@ -137,12 +147,12 @@ mod tests {
     fn who_waited_for_a_file_that_was_replaced_takes_the_lock_that_counts() {
         let dir = tempfile::tempdir().unwrap();
         let (path, aside) = (dir.path().join("lock"), dir.path().join("aside"));
-        let old = acquire(&path, Duration::ZERO, "old").unwrap();
+        let old = acquire(&path, Duration::ZERO, Some("old")).unwrap();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| acquire(&path, Duration::from_millis(500), "late"));
+            let waiting = scope.spawn(|| acquire(&path, Duration::from_millis(500), Some("late")));
             std::thread::sleep(Duration::from_millis(50));
             durable::rename(&path, &aside).unwrap();
-            let new = acquire(&path, Duration::ZERO, "new").unwrap();
+            let new = acquire(&path, Duration::ZERO, Some("new")).unwrap();
             drop(old);
             match waiting.join().unwrap() {
                 Err(Error::Busy { holder, .. }) => assert_eq!(holder, "new"),
@@ -150,7 +160,7 @@ mod tests {
             }
             drop(new);
         });
-        acquire(&path, Duration::ZERO, "last").unwrap();
+        acquire(&path, Duration::ZERO, Some("last")).unwrap();
     }
 
     #[cfg(unix)]
@@ -160,9 +170,9 @@ mod tests {
         let store = dir.path().join("store");
         std::fs::create_dir(&store).unwrap();
         let path = store.join("lock");
-        let held = acquire(&path, Duration::ZERO, "old").unwrap();
+        let held = acquire(&path, Duration::ZERO, Some("old")).unwrap();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| acquire(&path, Duration::from_secs(5), "late"));
+            let waiting = scope.spawn(|| acquire(&path, Duration::from_secs(5), Some("late")));
             std::thread::sleep(Duration::from_millis(50));
             durable::rename(&store, &dir.path().join("gone")).unwrap();
             drop(held);

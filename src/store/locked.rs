@@ -48,17 +48,18 @@ impl<'s> LockedStore<'s> {
         let layout = store.layout();
         refuse_newer(layout)?;
         directories::create_private_in(layout.dir(), &layout.own()).map_err(|cause| gone(layout, cause))?;
-        let lock = lock::acquire(&layout.lock(), wait, holder).map_err(|cause| gone(layout, cause))?;
+        let mut lock = lock::acquire(&layout.lock(), wait, None).map_err(|cause| gone(layout, cause))?;
         // While we waited the store may have been replaced.
         guard::check(layout)?;
         refuse_newer(layout)?;
         if lock.had_to_wait {
             store.objects().refresh()?;
         }
-        swap::settle(layout.dir())?;
         let mut reader = CommitReader::new(store.objects());
         let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;
+        lock.announce(holder);
+        swap::settle(layout.dir())?;
         adopt::keep_detached_head(layout)?;
         skeleton::heal(layout)?;
         refs::unpack(layout)?;

@@ -7,6 +7,7 @@ use crate::store::commit_codec;
 use crate::store::hash::ObjectKind;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, JournalState};
+use crate::store::plain_file;
 use crate::store::refs;
 use crate::store::tree_codec::{self, MODE_GITLINK};
 use crate::store::{ObjectIds, Store};
@@ -63,7 +64,7 @@ pub fn reach(
 /// Blobs that plain git has staged in this store: between its `add` and its `commit` nothing else names them, and
 /// without them it could not commit.
 fn staged(store: &Store) -> ObjectIds {
-    let index = std::fs::read(store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
+    let index = plain_file::read(&store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
     index.unwrap_or_default().blobs.into_iter().filter(|id| store.objects().contains(id)).collect()
 }
 

@@ -223,6 +223,6 @@ impl Store {
 
     /// What was left out by rule when that was last told, in the words of then.
     pub fn left_out(&self) -> Option<String> {
-        std::fs::read_to_string(self.layout.left_out()).ok()
+        plain_file::read_text(&self.layout.left_out()).ok()
     }
 }

@@ -46,7 +46,8 @@ fn rescued(pack: &Pack) -> Option<Pack> {
     if pack.rescued().is_some() {
         return None;
     }
-    let why = pack.check_frame().err()?.to_string();
+    let broken = pack.check_frame().err()?.to_string();
+    let why = if pack.index_path.symlink_metadata().is_ok() { broken } else { "it is missing".to_owned() };
     let reader = PackReader::open_damaged(&pack.pack_path).ok()?;
     if let Some(index) = good_index(pack) {
         return Some(pack.rescued_with(index, reader, Rescued { why, is_whole: false }));

@@ -69,7 +69,7 @@ impl<'s> Salvage<'s> {
         let layout = Layout::new(swap::fresh_beside(place));
         directories::create_private(&layout.own())?;
         swap::set_mark(&layout, Mark::BeingMade)?;
-        let lock = lock::acquire(&layout.lock(), wait, holder)?;
+        let lock = lock::acquire(&layout.lock(), wait, Some(holder))?;
         skeleton::heal(&layout)?;
         let damaged = Layout::new(place.to_path_buf());
         take_small_files(&damaged, &layout, description)?;

@@ -3,6 +3,7 @@
 use crate::model::text::percent_encode;
 use crate::store::durable;
 use crate::store::layout::Layout;
+use crate::store::plain_file;
 
 /// Sessions remembered; the oldest are forgotten first and count again.
 const REMEMBERED: usize = 64;
@@ -24,14 +25,14 @@ impl GateKey {
 
 /// Whether this session is over the limit, if that was decided before.
 pub fn recall(layout: &Layout, key: &GateKey) -> Option<bool> {
-    let text = std::fs::read_to_string(layout.size_gate()).ok()?;
+    let text = plain_file::read_text(&layout.size_gate()).ok()?;
     let prefix = format!("{} ", key.words());
     text.lines().rev().find_map(|line| line.strip_prefix(&prefix)).map(|verdict| verdict == "over")
 }
 
 /// Remembers a decision. A failure costs one more count and is not reported.
 pub fn remember(layout: &Layout, key: &GateKey, over: bool) {
-    let text = std::fs::read_to_string(layout.size_gate()).unwrap_or_default();
+    let text = plain_file::read_text(&layout.size_gate()).unwrap_or_default();
     let words = key.words();
     let line = format!("{words} {}", if over { "over" } else { "under" });
     if text.lines().next_back() == Some(&line) {

@@ -12,6 +12,7 @@ use crate::model::object_id::ObjectId;
 use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::pack_list::PackStamp;
+use crate::store::plain_file;
 
 const MAGIC: &[u8; 8] = b"CKPTSC01";
 
@@ -26,7 +27,7 @@ pub struct StatCache {
 
 /// Reads the cache; `None` if there is none that adds up.
 pub fn read(layout: &Layout) -> Option<StatCache> {
-    decode(&std::fs::read(layout.stat_cache()).ok()?)
+    decode(&plain_file::read(&layout.stat_cache()).ok()?)
 }
 
 /// Writes the cache in one step. It is not flushed to disk: a lost cache costs time and nothing else.

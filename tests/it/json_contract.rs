@@ -48,6 +48,7 @@ struct Failure {
     hint: Option<String>,
     candidates: Option<Vec<Candidate>>,
     paths: Option<Vec<PathOnly>>,
+    details: Option<Verify>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -363,6 +364,68 @@ struct Prune {
     packs_before: u64,
     packs_after: u64,
     dry_run: bool,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Verify {
+    exists: bool,
+    checkpoints: u64,
+    objects: u64,
+    bytes: u64,
+    damaged: Vec<DamagedState>,
+    files: Vec<FileFinding>,
+    derived: Vec<FileFinding>,
+    repair: Option<Repair>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct DamagedState {
+    id: String,
+    short: String,
+    reason: Option<String>,
+    faults: Vec<Fault>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Fault {
+    path: Option<String>,
+    path_hex: Option<String>,
+    object: Option<String>,
+    why: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct FileFinding {
+    file: String,
+    why: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Repair {
+    derived: Vec<FileFinding>,
+    set_aside: Vec<String>,
+    healed: u64,
+    salvaged: Option<Salvaged>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Salvaged {
+    kept_as: String,
+    whole: u64,
+    lost: Vec<DamagedState>,
+    lost_refs: Vec<String>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -703,6 +766,29 @@ fn prune_and_status_have_exactly_these_fields() {
     assert_eq!((status.checkpoints, status.over_keep), (2, false));
     let prune: Prune = pinned("prune", &sandbox.run(&["prune", "--keep", "1", "--json"]).success());
     assert_eq!((prune.evicted.len(), prune.dry_run), (1, false));
+}
+
+/// Damage is a failure, so `ok` is false; what was found stands as `error.details`, in the form that `data` has otherwise.
+#[test]
+fn verify_has_exactly_these_fields_whether_damage_is_found_or_not() {
+    let (sandbox, _) = full_of_everything();
+    let good: Verify = pinned("verify", &sandbox.run(&["verify", "--json"]).success());
+    assert!(good.exists && good.checkpoints == 1 && good.repair.is_none());
+    std::fs::remove_file(sandbox.store().join("HEAD")).unwrap();
+    let derived: Verify = pinned("verify", &sandbox.run(&["verify", "--json"]).success());
+    assert_eq!(derived.derived[0].file, "HEAD");
+    sandbox.remove("a");
+    let pack = crate::bench::damaged::packs_of(&sandbox.store()).remove(0);
+    crate::bench::damaged::put(&pack, &std::fs::read(&pack).unwrap()[..40]);
+    for args in [&["verify", "--json"][..], &["verify", "--repair", "--json"]] {
+        let run = sandbox.run(args).code(6);
+        let failed: Failed = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
+        assert!(!failed.ok && failed.error.code == "damaged" && failed.error.hint.is_some(), "{run}");
+        let details = failed.error.details.expect("details");
+        assert_eq!(details.repair.is_some_and(|repair| repair.salvaged.is_some()), args.len() == 3, "{run}");
+    }
+    let after: Verify = pinned("verify", &sandbox.run(&["verify", "--repair", "--json"]).success());
+    assert!(after.repair.is_some_and(|repair| repair.salvaged.is_none()));
 }
 
 #[test]

@@ -42,8 +42,13 @@ const FILES: [&str; 14] = [
     "checkpoint/size-gate",
 ];
 
+/// A path in the store; without a name the store itself.
+fn place(sandbox: &Sandbox, name: &str) -> PathBuf {
+    if name.is_empty() { sandbox.store() } else { sandbox.store().join(name) }
+}
+
 fn put(sandbox: &Sandbox, name: &str, intruder: fn(&Path)) -> PathBuf {
-    let path = sandbox.store().join(name);
+    let path = place(sandbox, name);
     fixtures::remove(&path);
     intruder(&path);
     path
@@ -155,7 +160,7 @@ fn missing_parts_are_healed_in_place() {
 fn a_link_in_the_store_is_refused_and_nothing_is_replaced() {
     for name in ["HEAD", "checkpoint/lock", "objects", "refs/heads", ""] {
         let (sandbox, _, _) = story();
-        let path = sandbox.store().join(name);
+        let path = place(&sandbox, name);
         let aside = sandbox.top().join("aside");
         fs::rename(&path, &aside).unwrap();
         std::os::unix::fs::symlink(&aside, &path).unwrap();
