@@ -43,7 +43,7 @@ impl Removal {
         let layout = Layout::new(dir.to_path_buf());
         let place = layout.own().symlink_metadata().is_ok_and(|found| found.is_dir());
         let can_be_locked = place && layout.lock().symlink_metadata().map_or(true, |found| found.is_file());
-        let lock = can_be_locked.then(|| lock::acquire(&layout.lock(), wait, holder)).transpose()?;
+        let lock = can_be_locked.then(|| lock::acquire(&layout.lock(), wait, Some(holder))).transpose()?;
         Ok(Some(Self { dir: dir.to_path_buf(), lock }))
     }
 
