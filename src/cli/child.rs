@@ -1,6 +1,6 @@
-//! The only file that starts other programs: the check after a restore, and the command of a bisect.
+//! The only file that starts other programs: the check after a restore, the command of a bisect, and a pager.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ impl Children<'_> {
     /// # Errors
     /// It cannot be started, or a signal came; the child has ended then too.
     pub fn shell(&self, line: &str, dir: &Path) -> Result<Ended> {
-        let mut command = shell_command(line);
+        let mut command = shell_command(OsStr::new(line));
         self.run(command.current_dir(dir), Path::new(line))
     }
 
@@ -85,15 +85,23 @@ impl Children<'_> {
     }
 }
 
+/// Starts a command line of the user's that reads what it is given and speaks for itself: a pager.
+///
+/// # Errors
+/// There is no shell to start it.
+pub fn reader(line: &OsStr) -> std::io::Result<Child> {
+    shell_command(line).stdin(Stdio::piped()).spawn()
+}
+
 #[cfg(not(windows))]
-fn shell_command(line: &str) -> Command {
+fn shell_command(line: &OsStr) -> Command {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(line);
     command
 }
 
 #[cfg(windows)]
-fn shell_command(line: &str) -> Command {
+fn shell_command(line: &OsStr) -> Command {
     use std::os::windows::process::CommandExt;
     let mut command = Command::new("cmd");
     // cmd has rules of its own for quotes; the line goes to it as it was typed.

@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
+use crate::cli::child;
 use crate::cli::printer::Printer;
 use crate::error::{Error, Result};
 use crate::model::interrupt::{Interrupt, Shield};
@@ -96,7 +97,7 @@ impl Drop for Output {
 
 fn start(command: &OsString, interrupt: &Interrupt) -> Option<Pager> {
     let shield = interrupt.shield();
-    let child = Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn().ok()?;
+    let child = child::reader(command).ok()?;
     Some(Pager { child, kept: Some(Vec::new()), _shield: shield })
 }
 
