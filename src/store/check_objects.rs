@@ -37,10 +37,8 @@ pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, rep
         let looked = if options.full {
             loose_files::read(objects.objects_dir(), &id).map(|(_, content)| content.len())
         } else {
-            path.symlink_metadata().map_err(|e| e.to_string()).and_then(|meta| match meta.is_file() && meta.len() > 0 {
-                true => Ok(0),
-                false => Err("it is empty or no plain file".into()),
-            })
+            let plain = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0);
+            if plain { Ok(0) } else { Err("it is empty or no plain file".into()) }
         };
         match looked {
             Ok(len) if options.full && seen.insert(id) => {
@@ -62,11 +60,11 @@ fn check_pack(
     report: &mut Report,
 ) -> Result<()> {
     if let Some(rescued) = pack.rescued() {
-        let (list, path) = match rescued.is_whole {
-            true => (&mut report.derived, &pack.index_path),
-            false => (&mut report.files, &pack.pack_path),
-        };
-        list.push(finding(layout, path, rescued.why.clone()));
+        if rescued.is_whole {
+            report.derived.push(finding(layout, &pack.index_path, rescued.why.clone()));
+        } else {
+            report.files.push(finding(layout, &pack.pack_path, rescued.why.clone()));
+        }
     } else if let Err(cause) = pack.check_frame() {
         report.files.push(finding(layout, &pack.pack_path, cause.to_string()));
         return Ok(());

@@ -64,6 +64,7 @@ impl Pack {
     }
 
     /// The same pack with an index and a reader that were made in spite of damage.
+    #[must_use]
     pub fn rescued_with(&self, index: PackIndex, reader: PackReader, rescued: Rescued) -> Self {
         Self {
             stamp: self.stamp.clone(),

@@ -27,14 +27,11 @@ pub fn walk(reader: &PackReader) -> Walk {
     let mut found = Found::default();
     let (mut at, mut passed_over) = (HEADER_BYTES, 0);
     while at < end {
-        match read_entry(reader, at, &mut found) {
-            Ok(next) => at = next,
-            Err(_) => {
-                let next = next_start(reader, at + 1).unwrap_or(end);
-                passed_over += next - at;
-                at = next;
-            }
-        }
+        at = read_entry(reader, at, &mut found).unwrap_or_else(|_| {
+            let next = next_start(reader, at + 1).unwrap_or(end);
+            passed_over += next - at;
+            next
+        });
     }
     let expected = u64::from(reader.declared_count());
     let is_complete = passed_over == TRAILER_BYTES && (found.plain.len() + found.deltas.len()) as u64 == expected;

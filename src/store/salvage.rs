@@ -168,7 +168,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     let known = Description::read(from).ok().flatten();
     let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);
     let created_ms = known.map_or(description.created_ms, |known| known.created_ms);
-    Description { forced, created_ms, ..description.clone() }.write(to)?;
+    Description { created_ms, forced, ..description.clone() }.write(to)?;
     match plain_file::read(&from.exclusion_list()) {
         Ok(bytes) if !bytes.contains(&0) => durable::replace(&to.exclusion_list(), &bytes)?,
         _ => skeleton::write_exclusion_list(to)?,

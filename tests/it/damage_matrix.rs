@@ -213,7 +213,7 @@ fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
         restores(copy, id, Some(state));
     }
     calm(copy.sandbox.run(&["prune"]), &[0]);
-    if case.writer % 4 == 0
+    if case.writer.is_multiple_of(4)
         && let Some(git) = Git::find(copy.sandbox.root())
     {
         git.with("GIT_DIR", copy.sandbox.store()).run(&["fsck", "--full", "--strict"]).success();

@@ -218,7 +218,7 @@ fn what_cannot_be_made_whole_is_named_and_kept_beside() {
     assert!(run.stdout.contains("salvaged: 1 of 4 checkpoints"), "{run}");
     assert!(run.stdout.contains(&format!("lost: {} (first): big: ", ids[0])), "{run}");
     assert!(run.stderr.contains(kept[0].to_str().unwrap()), "{run}");
-    assert_eq!(sandbox.listed_ids(), [last.clone()]);
+    assert_eq!(sandbox.listed_ids(), std::slice::from_ref(&last));
     sandbox.run(&["verify", "--full"]).success();
     sandbox.run(&["prune"]).success();
     sandbox.restore(&last).success();

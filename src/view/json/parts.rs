@@ -57,7 +57,7 @@ fn told(error: &Error, exit: u8) -> Value {
 }
 
 /// The document of a check that found damage: a failure that carries what a good answer would have as its data.
-pub fn failure_with_details(command: &str, exit: u8, message: &str, details: Value, warnings: &[Warning]) -> String {
+pub fn failure_with_details(command: &str, exit: u8, message: &str, details: &Value, warnings: &[Warning]) -> String {
     let warnings: Vec<Value> = warnings.iter().map(warning).collect();
     let schema = format!("checkpoint.{command}/1");
     let hint = "'checkpoint verify --repair' mends what can be mended";

@@ -26,7 +26,7 @@ pub fn verify(outcome: &VerifyOutcome, exit: u8) -> String {
         Some(salvaged) if report.is_whole() => format!("{} checkpoints could not be made whole", salvaged.lost.len()),
         _ => damage(report),
     };
-    failure_with_details("verify", exit, &message, data, &outcome.warnings)
+    failure_with_details("verify", exit, &message, &data, &outcome.warnings)
 }
 
 fn state(state: &DamagedState) -> Value {
