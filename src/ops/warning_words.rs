@@ -30,7 +30,8 @@ impl fmt::Display for Warning {
             Self::Adopted { count } => write!(f, "took over {count} {} that plain git made", commits(*count)),
             Self::Unadopted { count } => f.write_str(&unadopted(*count)),
             Self::IndexesRebuilt { count } => {
-                write!(f, "the index of {count} packs was damaged or gone and was made anew")
+                let packs = if *count == 1 { "pack" } else { "packs" };
+                write!(f, "the index of {count} {packs} was damaged or gone and was made anew")
             }
             Self::StoreReinitialized { whole, known, kept_as } => f.write_str(&reinitialized(*whole, *known, kept_as)),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Take over the checkpoints of this project from the place where it was
+/// Bring the checkpoints of a moved project here
 ///
 /// After a project was moved or renamed, its checkpoints are still kept under
 /// the old path. This moves them here: ids, pins and what can be undone stay.
