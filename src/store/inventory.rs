@@ -7,6 +7,7 @@ use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
 use crate::model::manifest;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
+use crate::store::check::Report;
 use crate::store::commit_codec;
 use crate::store::hash::ObjectKind;
 use crate::store::layout::Layout;
@@ -113,6 +114,16 @@ fn read_with_format(objects: &Objects, id: ObjectId) -> std::result::Result<(Che
     let (record, meta) = message::parse(&commit.message)?;
     let checkpoint = Checkpoint { id, tree: commit.tree, meta, record, pinned: false };
     Ok((checkpoint, message::format_of(&commit.message).unwrap_or_default()))
+}
+
+/// What a check found to be damaged may have been evicted since the refs were read.
+pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    if !report.damaged.is_empty() {
+        let still = refs::read_family(layout, Family::Checkpoints)?;
+        let only_a_row = |id: &ObjectId| inventory.without_ref.contains(id);
+        report.damaged.retain(|state| still.contains_key(&state.id) || only_a_row(&state.id));
+    }
+    Ok(())
 }
 
 /// A failure to read an object that a checkpoint needs, told apart from its eviction.
