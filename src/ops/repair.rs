@@ -76,6 +76,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
 fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     let locked = &session.locked;
     locked.mend_indexes()?;
+    locked.drop_bad_caches()?;
     let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;
     set_aside.sort();
     if locked.store().description()?.is_none() {

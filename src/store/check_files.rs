@@ -24,7 +24,7 @@ pub fn check(store: &Store, inventory: &Inventory, report: &mut Report) -> Resul
     check_constants(layout, report);
     check_list(layout, report);
     check_own(layout, report)?;
-    check_refs(layout, inventory, report)?;
+    check_refs(store, inventory, report)?;
     check_manifest(store, inventory, report);
     Ok(())
 }
@@ -73,7 +73,8 @@ fn check_own(layout: &Layout, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn check_refs(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
+fn check_refs(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
     for family in [Family::Checkpoints, Family::Pins] {
         for (id, value) in refs::read_family(layout, family)? {
             if value != Value::Id(id) {
@@ -95,18 +96,20 @@ fn check_refs(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Re
             report.derived.push(finding(layout, &path, "it does not name the meta of its checkpoint".into()));
         }
     }
-    check_main(layout, inventory, report)?;
+    check_main(store, inventory, report)?;
     for path in refs::unreadable(layout)? {
         report.files.push(finding(layout, &path, "it names no object".into()));
     }
     Ok(())
 }
 
-fn check_main(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
+/// A commit that plain git put there is no fault.
+fn check_main(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
     let newest = inventory.newest().map(|newest| newest.id);
     let main = refs::read_main(layout)?;
-    let known = main.is_some_and(|id| inventory.get(id).is_some());
-    if newest.is_some() && main != newest && (main.is_none() || known) {
+    let is_foreign = main.is_some_and(|id| inventory.get(id).is_none() && store.objects().contains(&id));
+    if newest.is_some() && main != newest && !is_foreign {
         report.derived.push(finding(layout, &layout.main(), "it does not name the newest checkpoint".into()));
     }
     Ok(())

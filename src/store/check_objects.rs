@@ -59,6 +59,10 @@ fn check_pack(
     seen: &mut ObjectIds,
     report: &mut Report,
 ) -> Result<()> {
+    if pack.pack_path.symlink_metadata().is_err() {
+        // A prune has put another in its place meanwhile.
+        return Ok(());
+    }
     if let Some(rescued) = pack.rescued() {
         if rescued.is_whole {
             report.derived.push(finding(layout, &pack.index_path, rescued.why.clone()));

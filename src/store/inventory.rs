@@ -8,6 +8,7 @@ use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::store::ObjectIds;
 use crate::store::adopt;
+use crate::store::check::Report;
 use crate::store::commit_reader::CommitReader;
 use crate::store::layout::Layout;
 use crate::store::objects::Objects;
@@ -117,6 +118,16 @@ impl Inventory {
         let prefix = prefix.to_ascii_lowercase();
         self.damaged.iter().find(|damaged| prefix.len() >= 4 && damaged.id.to_hex().starts_with(&prefix))
     }
+}
+
+/// What a check found to be damaged may have been evicted since the refs were read.
+pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    if !report.damaged.is_empty() {
+        let still = refs::read_family(layout, Family::Checkpoints)?;
+        let only_a_row = |id: &ObjectId| inventory.without_ref.contains(id) || inventory.unadopted.contains(id);
+        report.damaged.retain(|state| still.contains_key(&state.id) || only_a_row(&state.id));
+    }
+    Ok(())
 }
 
 /// A failure to read an object that a checkpoint needs, told apart from its eviction.

@@ -59,7 +59,7 @@ impl<'s> LockedStore<'s> {
         let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);
-        swap::settle(layout.dir())?;
+        swap::settle(layout.dir(), Duration::ZERO)?;
         adopt::keep_detached_head(layout)?;
         skeleton::heal(layout)?;
         refs::unpack(layout)?;
@@ -281,6 +281,20 @@ impl<'s> LockedStore<'s> {
         }
         skeleton::write_exclusion_list(layout)?;
         Ok(aside)
+    }
+
+    /// Removes caches that do not add up; the next `create` fills them again.
+    pub fn drop_bad_caches(&self) -> Result<()> {
+        let layout = self.store.layout();
+        if stat_cache::read(layout).is_none() {
+            durable::remove_if_there(&layout.stat_cache())?;
+        }
+        for path in [layout.left_out(), layout.size_gate()] {
+            if !plain_file::read_text(&path).is_ok_and(|text| !text.contains('\0')) {
+                durable::remove_if_there(&path)?;
+            }
+        }
+        Ok(())
     }
 
     pub fn write_description(&self, description: &Description) -> Result<()> {

@@ -79,6 +79,9 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
             return Err(Error::Damaged { what: "the journal of an interrupted restore".into(), why });
         }
     }
+    // `main` is derived: one that names nothing is no reason to stop, unless that is a checkpoint.
+    let lost_main = refs::read_main(layout)?.filter(|id| !store.objects().contains(id) && !refs::exists(layout, *id));
+    roots.retain(|id| Some(*id) != lost_main);
     let known: ObjectIds = roots.iter().copied().collect();
     // Metas are named by trailers too: a lost meta ref must not cost the meta.
     for checkpoint in Inventory::read(layout, store.objects())?.checkpoints {

@@ -74,6 +74,9 @@ use layout::Layout;
 use locked::LockedStore;
 use objects::Objects;
 
+/// A salvage that takes longer than this to put its store into place has been stopped.
+const LONGEST_SALVAGE: Duration = Duration::from_secs(30);
+
 /// Objects that live, or that go.
 pub type ObjectIds = HashSet<ObjectId>;
 
@@ -108,7 +111,8 @@ impl Store {
         if let Some(store) = Self::open(dir.clone())? {
             return Ok(store);
         }
-        swap::settle(&dir)?;
+        // Between two renames of a salvage the place is empty for a moment: nobody may build there then.
+        swap::settle(&dir, LONGEST_SALVAGE)?;
         if let Some(store) = Self::open(dir.clone())? {
             return Ok(store);
         }
@@ -192,6 +196,7 @@ impl Store {
                 states.check(id, &mut report)?;
             }
         }
+        inventory::drop_evicted(&self.layout, &inventory, &mut report)?;
         if only.is_none() {
             check_files::check(self, &inventory, &mut report)?;
             check_objects::check(&self.layout, &self.objects, options, &mut report)?;

@@ -50,6 +50,7 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
         }
     }
     inventory.sort();
+    mend_main(store, inventory)?;
     let expected = manifest::render(&inventory.checkpoints);
     let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
     if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
@@ -106,6 +107,15 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A `main` that names nothing would keep git from being content. One that plain git moved is left to `record`.
+fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
+    let Some(newest) = inventory.newest() else { return Ok(()) };
+    match refs::read_main(store.layout())? {
+        Some(main) if inventory.get(main).is_some() || store.objects().contains(&main) => Ok(()),
+        _ => refs::write_main(store.layout(), newest.id),
+    }
 }
 
 enum ManifestState {

@@ -105,24 +105,25 @@ pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
     durable::sync_directory(parent)
 }
 
-/// Puts right what killed salvages left beside a store. Does nothing while one is under way.
+/// Puts right what killed salvages left beside a store. Waits that long for one that is under way, then leaves it alone.
 ///
 /// # Errors
 /// Something cannot be renamed or removed.
-pub fn settle(place: &Path) -> Result<()> {
+pub fn settle(place: &Path, wait: Duration) -> Result<()> {
     let left = siblings(place, FRESH_MARK);
     let layout = Layout::new(place.to_path_buf());
     if left.is_empty() && mark_of(place).is_none() {
         return Ok(());
     }
     let Some(parent) = place.parent() else { return Ok(()) };
-    let Ok(_nobody_else) = lock::acquire_directory(parent, Duration::ZERO) else { return Ok(()) };
+    let Ok(_nobody_else) = lock::acquire_directory(parent, wait) else { return Ok(()) };
     for path in left.iter().filter(|path| is_fresh_name(path) && path.symlink_metadata().is_ok()) {
         match mark_of(path) {
             Some(Mark::Whole) if place.symlink_metadata().is_err() => durable::rename(path, place)?,
-            Some(_) => remove_store(path)?,
+            Some(Mark::BeingMade) => remove_store(path)?,
             None if is_hollow(path) => remove_store(path)?,
-            None => durable::rename(path, &kept_beside(place, changed_ms(path)))?,
+            // One that is whole may hold what came from a working directory that has changed since: that is kept too.
+            Some(Mark::Whole) | None => durable::rename(path, &kept_beside(place, changed_ms(path)))?,
         }
     }
     if place.is_dir() {

@@ -86,7 +86,9 @@ fn harms(len: usize, more: usize, state: &mut u64) -> Vec<Harm> {
     let mut harms = vec![Harm::Emptied, Harm::Nul, Harm::Cut, Harm::Missing];
     let places = [0, len / 2, len.saturating_sub(1)].into_iter().chain((0..more).map(|_| draw(state) % len.max(1)));
     let places: BTreeSet<usize> = places.filter(|at| *at < len).collect();
-    harms.extend(places.into_iter().map(|at| Harm::Flipped { at, mask: 1 << (draw(state) % 8) }));
+    // Not 32: a capital letter in an id means the same.
+    let masks = [1, 2, 4, 8, 16, 64, 128];
+    harms.extend(places.into_iter().map(|at| Harm::Flipped { at, mask: masks[draw(state) % masks.len()] }));
     harms
 }
 

@@ -67,6 +67,17 @@ fn without_a_store_prune_says_so_and_succeeds() {
 }
 
 #[test]
+fn a_main_that_names_nothing_keeps_nobody_from_pruning() {
+    let (sandbox, _) = with(3);
+    std::fs::write(sandbox.store().join("refs/heads/main"), format!("{}\n", "0123456789".repeat(4))).expect("a ref");
+    sandbox.run(&["prune", "--dry-run"]).success();
+    sandbox.run(&["prune", "--keep", "2"]).success();
+    if let Some(git) = crate::bench::Git::find(sandbox.root()) {
+        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+    }
+}
+
+#[test]
 fn left_over_temporary_files_go() {
     let (sandbox, _) = with(2);
     let litter = sandbox.store().join("objects/pack/tmp_pack_99999_abcdef");

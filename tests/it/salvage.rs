@@ -236,6 +236,9 @@ fn what_killed_salvages_leave_is_told_apart() {
     fs::write(half.join("checkpoint/salvage"), "being made\n").unwrap();
     let exchanged = beside(&sandbox, ".fresh-fedcba9876543210");
     fixtures::copy_tree(&sandbox.store(), &exchanged);
+    let whole = beside(&sandbox, ".fresh-00000000000000aa");
+    fixtures::copy_tree(&sandbox.store(), &whole);
+    fs::write(whole.join("checkpoint/salvage"), "whole\n").unwrap();
     let hollow = beside(&sandbox, ".fresh-00000000000000ff");
     fs::create_dir_all(hollow.join("checkpoint")).unwrap();
     fs::write(sandbox.store().join("checkpoint/salvage"), "whole\n").unwrap();
@@ -243,11 +246,11 @@ fn what_killed_salvages_leave_is_told_apart() {
     assert!(half.exists() && exchanged.exists(), "a reader changed something");
     sandbox.write("a", "5");
     sandbox.create("third");
-    assert!(!half.exists() && !exchanged.exists() && !hollow.exists());
+    assert!(!half.exists() && !exchanged.exists() && !hollow.exists() && !whole.exists());
     assert!(!sandbox.store().join("checkpoint/salvage").exists());
     let kept = kept_copies(&sandbox.store());
-    assert_eq!(kept.len(), 1);
-    assert!(kept[0].join("refs/checkpoints").is_dir());
+    assert_eq!(kept.len(), 2);
+    assert!(kept.iter().all(|kept| kept.join("refs/checkpoints").is_dir()));
     sandbox.run(&["show", &first]).success();
 }
 

@@ -242,7 +242,19 @@ fn an_unreadable_journal_is_set_aside_and_undo_still_leads_back() {
 }
 
 #[test]
-fn a_pin_and_a_pending_restore_survive_a_salvage() {
+fn a_repair_leaves_no_cache_that_does_not_add_up() {
+    let (sandbox, _) = story();
+    for name in ["stat-cache", "left-out", "size-gate"] {
+        fs::write(sandbox.store().join("checkpoint").join(name), "\0\0").unwrap();
+    }
+    sandbox.run(&["verify"]).success().stdout_has("will be rebuilt: checkpoint/stat-cache");
+    sandbox.run(&["verify", "--repair"]).success();
+    let run = sandbox.run(&["verify"]).success();
+    assert!(!run.stdout.contains("rebuilt"), "{run}");
+}
+
+#[test]
+fn a_pin_and_the_exclusion_list_survive_a_salvage() {
     let (sandbox, ids) = story();
     let pinned = sandbox.shown(&ids[1])["id"].as_str().unwrap().to_owned();
     fs::write(sandbox.store().join("refs/pins").join(&pinned), format!("{pinned}\n")).unwrap();
