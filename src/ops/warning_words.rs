@@ -57,12 +57,9 @@ impl fmt::Display for Warning {
             Self::OverKeep { keep, kept } => {
                 write!(f, "{kept} checkpoints stay although {keep} are to be kept: the others are protected")
             }
-            Self::OverMaxStoreSize { limit_bytes, needed_bytes } => write!(
-                f,
-                "the store takes {} bytes although max_store_size is {}: a prune drops what is not protected, the rest stays",
-                thousands(*needed_bytes),
-                thousands(*limit_bytes)
-            ),
+            Self::OverMaxStoreSize { limit_bytes, needed_bytes } => {
+                f.write_str(&too_large(*limit_bytes, *needed_bytes))
+            }
             Self::EvictedForSize { ids } => {
                 let ids: Vec<String> = ids.iter().map(|id| id.short()).collect();
                 write!(f, "evicted by max_store_size: {}", ids.join(" "))
@@ -108,6 +105,11 @@ fn moved(old_root: &Path, checkpoints: usize) -> String {
     format!(
         "this directory looks like {old_root}, which has moved and has {number}: 'checkpoint relink {word}' takes them over"
     )
+}
+
+fn too_large(limit_bytes: u64, needed_bytes: u64) -> String {
+    let (limit, needed) = (thousands(limit_bytes), thousands(needed_bytes));
+    format!("the store takes {needed} bytes although max_store_size is {limit}: all that is left is protected")
 }
 
 fn late_writes(paths: &[RelPath], staging: &str) -> String {

@@ -38,6 +38,19 @@ struct Failed {
     warnings: Vec<Warning>,
 }
 
+/// A failure that has something to show all the same.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct FailedWith<D> {
+    schema: String,
+    ok: bool,
+    exit: i32,
+    data: D,
+    error: Failure,
+    warnings: Vec<Warning>,
+}
+
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
@@ -48,7 +61,6 @@ struct Failure {
     hint: Option<String>,
     candidates: Option<Vec<Candidate>>,
     paths: Option<Vec<PathOnly>>,
-    details: Option<Verify>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -768,7 +780,7 @@ fn prune_and_status_have_exactly_these_fields() {
     assert_eq!((prune.evicted.len(), prune.dry_run), (1, false));
 }
 
-/// Damage is a failure, so `ok` is false; what was found stands as `error.details`, in the form that `data` has otherwise.
+/// Damage is a failure, so `ok` is false; what was found stands in `data` all the same.
 #[test]
 fn verify_has_exactly_these_fields_whether_damage_is_found_or_not() {
     let (sandbox, _) = full_of_everything();
@@ -782,10 +794,10 @@ fn verify_has_exactly_these_fields_whether_damage_is_found_or_not() {
     crate::bench::damaged::put(&pack, &std::fs::read(&pack).unwrap()[..40]);
     for args in [&["verify", "--json"][..], &["verify", "--repair", "--json"]] {
         let run = sandbox.run(args).code(6);
-        let failed: Failed = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
+        let failed: FailedWith<Verify> =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
         assert!(!failed.ok && failed.error.code == "damaged" && failed.error.hint.is_some(), "{run}");
-        let details = failed.error.details.expect("details");
-        assert_eq!(details.repair.is_some_and(|repair| repair.salvaged.is_some()), args.len() == 3, "{run}");
+        assert_eq!(failed.data.repair.is_some_and(|repair| repair.salvaged.is_some()), args.len() == 3, "{run}");
     }
     let after: Verify = pinned("verify", &sandbox.run(&["verify", "--repair", "--json"]).success());
     assert!(after.repair.is_some_and(|repair| repair.salvaged.is_none()));

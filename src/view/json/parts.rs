@@ -56,15 +56,6 @@ fn told(error: &Error, exit: u8) -> Value {
     told
 }
 
-/// The document of a check that found damage: a failure that carries what a good answer would have as its data.
-pub fn failure_with_details(command: &str, exit: u8, message: &str, details: &Value, warnings: &[Warning]) -> String {
-    let warnings: Vec<Value> = warnings.iter().map(warning).collect();
-    let schema = format!("checkpoint.{command}/1");
-    let hint = "'checkpoint verify --repair' mends what can be mended";
-    let error = json!({"code": "damaged", "exit": exit, "message": message, "hint": hint, "details": details});
-    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": error, "warnings": warnings}))
-}
-
 fn warning(warning: &Warning) -> Value {
     let told = json!({"code": warning.code(), "message": warning.to_string()});
     warning.path().map_or(told.clone(), |path| with_path(told, path))

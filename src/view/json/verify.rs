@@ -1,11 +1,12 @@
-//! The data of `verify`. Where damage is found the same data stands as `details` of the error.
+//! The data of `verify`. Where damage is found the document is a failure, and the data stands beside the error.
 
 use serde_json::{Value, json};
 
+use crate::error::Error;
 use crate::ops::repair::Mended;
 use crate::ops::verify::{DamagedState, Fault, FileFinding, VerifyOutcome};
 use crate::view::human::verify::damage;
-use crate::view::json::parts::{envelope, failure_with_details, hex, with_path};
+use crate::view::json::parts::{envelope, envelope_with, hex, with_path};
 
 pub fn verify(outcome: &VerifyOutcome, exit: u8) -> String {
     let report = &outcome.report;
@@ -26,7 +27,8 @@ pub fn verify(outcome: &VerifyOutcome, exit: u8) -> String {
         Some(salvaged) if report.is_whole() => format!("{} checkpoints could not be made whole", salvaged.lost.len()),
         _ => damage(report),
     };
-    failure_with_details("verify", exit, &message, &data, &outcome.warnings)
+    let error = Error::Damaged { what: "the store".into(), why: message };
+    envelope_with("verify", exit, &data, &outcome.warnings, Some(&error))
 }
 
 fn state(state: &DamagedState) -> Value {
