@@ -35,6 +35,7 @@ pub mod loose_files;
 pub mod mark;
 pub mod object_error;
 pub mod objects;
+mod objects_damage;
 pub mod pack_delta;
 pub mod pack_error;
 pub mod pack_index;

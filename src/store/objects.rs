@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
@@ -13,28 +13,27 @@ use crate::store::loose_files;
 pub use crate::store::object_error::ObjectError;
 use crate::store::pack_list::{self, Found, Pack, PackStamp};
 use crate::store::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
-use crate::store::rescue;
 
 /// Blobs above this are inflated in pieces.
 const STREAM_FROM_BYTES: u64 = 16 << 20;
 
 type ObjectResult<T> = std::result::Result<T, ObjectError>;
 
-struct Listing {
-    packs: Vec<Arc<Pack>>,
-    loose_fan_out: [bool; 256],
+pub(super) struct Listing {
+    pub(super) packs: Vec<Arc<Pack>>,
+    pub(super) loose_fan_out: [bool; 256],
 }
 
 /// The objects of one store, to be shared by threads. It never writes.
 pub struct Objects {
-    dir: PathBuf,
-    listing: RwLock<Arc<Listing>>,
+    pub(super) dir: PathBuf,
+    pub(super) listing: RwLock<Arc<Listing>>,
     foreign: Foreign,
-    damaged: Mutex<BTreeMap<PathBuf, String>>,
+    pub(super) damaged: Mutex<BTreeMap<PathBuf, String>>,
     /// Copies that failed once; the next attempt takes another.
-    bad_copies: Mutex<HashSet<(PackStamp, ObjectId)>>,
+    pub(super) bad_copies: Mutex<HashSet<(PackStamp, ObjectId)>>,
     /// Whether damaged packs were looked at a second time: that is done once.
-    looked_again: Mutex<bool>,
+    pub(super) looked_again: Mutex<bool>,
 }
 
 impl Objects {
@@ -69,50 +68,13 @@ impl Objects {
         self.list_again(&self.snapshot().packs)
     }
 
-    fn list_again(&self, known: &[Arc<Pack>]) -> Result<()> {
+    pub(super) fn list_again(&self, known: &[Arc<Pack>]) -> Result<()> {
         self.replace_listing(list(&self.dir, known)?);
         Ok(())
     }
 
-    fn replace_listing(&self, listing: Listing) {
+    pub(super) fn replace_listing(&self, listing: Listing) {
         *self.listing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(listing);
-    }
-
-    /// Makes damaged packs and those without an index as readable as they can be made, in memory and once. Done when
-    /// something could not be found or read. Whether there are such packs.
-    pub fn look_again(&self) -> bool {
-        let mut looked = locked(&self.looked_again);
-        if !*looked && self.refresh().is_ok() {
-            *looked = true;
-            let before = self.snapshot();
-            if let Ok(packs) = rescue::rescue(&self.dir.join("pack"), &before.packs) {
-                let rescued = packs.iter().filter(|pack| pack.rescued().is_some());
-                locked(&self.damaged).extend(rescued.filter_map(|pack| {
-                    let path = if pack.rescued()?.is_whole { &pack.index_path } else { &pack.pack_path };
-                    Some((path.clone(), pack.rescued()?.why.clone()))
-                }));
-                // What was read by way of a damaged index was not there; it may be elsewhere in the same pack.
-                locked(&self.bad_copies).clear();
-                self.replace_listing(Listing { packs, loose_fan_out: before.loose_fan_out });
-            }
-        }
-        drop(looked);
-        self.has_rescued()
-    }
-
-    /// Whether damaged packs were found and made readable.
-    pub fn has_rescued(&self) -> bool {
-        self.snapshot().packs.iter().any(|pack| pack.rescued().is_some())
-    }
-
-    /// Takes the packs as they are on disk again: they were mended there.
-    ///
-    /// # Errors
-    /// They cannot be listed.
-    pub fn forget_rescued(&self) -> Result<()> {
-        *locked(&self.looked_again) = false;
-        locked(&self.damaged).clear();
-        self.list_again(&[])
     }
 
     /// Tries a second time once damaged packs were looked at, if that may help.
@@ -123,7 +85,7 @@ impl Objects {
         }
     }
 
-    fn snapshot(&self) -> Arc<Listing> {
+    pub(super) fn snapshot(&self) -> Arc<Listing> {
         Arc::clone(&self.listing.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -134,21 +96,6 @@ impl Objects {
 
     pub fn packs(&self) -> Vec<PackStamp> {
         self.snapshot().packs.iter().map(|pack| pack.stamp.clone()).collect()
-    }
-
-    /// What was found wrong with packs and indexes until now.
-    pub fn damaged_packs(&self) -> Vec<(PathBuf, String)> {
-        locked(&self.damaged).iter().map(|(path, why)| (path.clone(), why.clone())).collect()
-    }
-
-    /// Looks at frame and checksums of every index, which lookups do not, and remembers what is wrong.
-    pub fn check_packs(&self) -> Vec<(PathBuf, String)> {
-        for pack in self.pack_list() {
-            if let Err(cause) = pack.check_frame() {
-                self.note(&pack, &cause);
-            }
-        }
-        self.damaged_packs()
     }
 
     /// Whether there is an object of that id, whole or not; looks again if it is not found at once.
@@ -339,34 +286,6 @@ impl Objects {
         loose_files::path_of(&self.dir, id).symlink_metadata().is_ok()
     }
 
-    fn is_bad(&self, pack: &Pack, id: &ObjectId) -> bool {
-        let bad = locked(&self.bad_copies);
-        !bad.is_empty() && bad.contains(&(pack.stamp.clone(), *id))
-    }
-
-    fn note(&self, pack: &Pack, cause: &ReadError) {
-        let (path, why) = match cause {
-            ReadError::Damaged(why) if pack.index().is_err() => (&pack.index_path, why.clone()),
-            ReadError::Damaged(why) => (&pack.pack_path, why.clone()),
-            ReadError::Io(cause) if cause.kind() == io::ErrorKind::NotFound => return,
-            ReadError::Io(cause) => (&pack.pack_path, cause.to_string()),
-            ReadError::Sink(_) => return,
-        };
-        locked(&self.damaged).entry(path.clone()).or_insert(why);
-    }
-
-    fn fail(&self, pack: &Pack, id: &ObjectId, cause: ReadError) -> ObjectError {
-        self.note(pack, &cause);
-        match cause {
-            ReadError::Damaged(why) => {
-                locked(&self.bad_copies).insert((pack.stamp.clone(), *id));
-                corrupt(id, why)
-            }
-            ReadError::Io(cause) => ObjectError::Io(Error::io("read", &pack.pack_path)(cause)),
-            ReadError::Sink(cause) => ObjectError::Sink(cause),
-        }
-    }
-
     fn foreign_header(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, u64)> {
         self.foreign(id, failure).map(|(kind, content)| (kind, content.len() as u64))
     }
@@ -441,11 +360,6 @@ fn list(objects_dir: &Path, before: &[Arc<Pack>]) -> Result<Listing> {
     Ok(Listing { packs, loose_fan_out: loose_files::fan_out(objects_dir)? })
 }
 
-fn corrupt(id: &ObjectId, why: impl Into<String>) -> ObjectError {
+pub(super) fn corrupt(id: &ObjectId, why: impl Into<String>) -> ObjectError {
     ObjectError::Corrupt { id: *id, why: why.into() }
-}
-
-/// A thread that panicked while it held the lock left at worst a note out.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

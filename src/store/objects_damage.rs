@@ -1,0 +1,100 @@
+//! What is known of damage among the packs of a store: noted as it is met, and looked at a second time when it matters.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::model::object_id::ObjectId;
+use crate::store::object_error::ObjectError;
+use crate::store::objects::{Listing, Objects, corrupt};
+use crate::store::pack_list::Pack;
+use crate::store::pack_reader::ReadError;
+use crate::store::rescue;
+
+impl Objects {
+    /// Makes damaged packs and those without an index as readable as they can be made, in memory and once. Done when
+    /// something could not be found or read. Whether there are such packs.
+    pub fn look_again(&self) -> bool {
+        let mut looked = locked(&self.looked_again);
+        if !*looked && self.refresh().is_ok() {
+            *looked = true;
+            let before = self.snapshot();
+            if let Ok(packs) = rescue::rescue(&self.dir.join("pack"), &before.packs) {
+                let rescued = packs.iter().filter(|pack| pack.rescued().is_some());
+                locked(&self.damaged).extend(rescued.filter_map(|pack| {
+                    let path = if pack.rescued()?.is_whole { &pack.index_path } else { &pack.pack_path };
+                    Some((path.clone(), pack.rescued()?.why.clone()))
+                }));
+                // What was read by way of a damaged index was not there; it may be elsewhere in the same pack.
+                locked(&self.bad_copies).clear();
+                self.replace_listing(Listing { packs, loose_fan_out: before.loose_fan_out });
+            }
+        }
+        drop(looked);
+        self.has_rescued()
+    }
+
+    /// Whether damaged packs were found and made readable.
+    pub fn has_rescued(&self) -> bool {
+        self.snapshot().packs.iter().any(|pack| pack.rescued().is_some())
+    }
+
+    /// Takes the packs as they are on disk again: they were mended there.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub fn forget_rescued(&self) -> Result<()> {
+        *locked(&self.looked_again) = false;
+        locked(&self.damaged).clear();
+        self.list_again(&[])
+    }
+
+    /// What was found wrong with packs and indexes until now.
+    pub fn damaged_packs(&self) -> Vec<(PathBuf, String)> {
+        locked(&self.damaged).iter().map(|(path, why)| (path.clone(), why.clone())).collect()
+    }
+
+    /// Looks at frame and checksums of every index, which lookups do not, and remembers what is wrong.
+    pub fn check_packs(&self) -> Vec<(PathBuf, String)> {
+        for pack in self.pack_list() {
+            if let Err(cause) = pack.check_frame() {
+                self.note(&pack, &cause);
+            }
+        }
+        self.damaged_packs()
+    }
+
+    pub(super) fn is_bad(&self, pack: &Pack, id: &ObjectId) -> bool {
+        let bad = locked(&self.bad_copies);
+        !bad.is_empty() && bad.contains(&(pack.stamp.clone(), *id))
+    }
+
+    pub(super) fn note(&self, pack: &Pack, cause: &ReadError) {
+        let (path, why) = match cause {
+            ReadError::Damaged(why) if pack.index().is_err() => (&pack.index_path, why.clone()),
+            ReadError::Damaged(why) => (&pack.pack_path, why.clone()),
+            ReadError::Io(cause) if cause.kind() == io::ErrorKind::NotFound => return,
+            ReadError::Io(cause) => (&pack.pack_path, cause.to_string()),
+            ReadError::Sink(_) => return,
+        };
+        locked(&self.damaged).entry(path.clone()).or_insert(why);
+    }
+
+    pub(super) fn fail(&self, pack: &Pack, id: &ObjectId, cause: ReadError) -> ObjectError {
+        self.note(pack, &cause);
+        match cause {
+            ReadError::Damaged(why) => {
+                locked(&self.bad_copies).insert((pack.stamp.clone(), *id));
+                corrupt(id, why)
+            }
+            ReadError::Io(cause) => ObjectError::Io(Error::io("read", &pack.pack_path)(cause)),
+            ReadError::Sink(cause) => ObjectError::Sink(cause),
+        }
+    }
+}
+
+/// A thread that panicked while it held the lock left at worst a note out.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
