@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub struct Interrupt {
     flag: Arc<AtomicUsize>,
     unshielded: Arc<AtomicBool>,
+    shields: Arc<AtomicUsize>,
 }
 
 impl Default for Interrupt {
     fn default() -> Self {
-        Self { flag: Arc::default(), unshielded: Arc::new(AtomicBool::new(true)) }
+        Self { flag: Arc::default(), unshielded: Arc::new(AtomicBool::new(true)), shields: Arc::default() }
     }
 }
 
@@ -27,10 +28,11 @@ impl Interrupt {
         &self.unshielded
     }
 
-    /// Until the guard is dropped, a signal is a request and not the end.
+    /// Until this guard and all others are dropped, a signal is a request and not the end.
     pub fn shield(&self) -> Shield {
+        self.shields.fetch_add(1, Ordering::SeqCst);
         self.unshielded.store(false, Ordering::SeqCst);
-        Shield(Arc::clone(&self.unshielded))
+        Shield(self.clone())
     }
 
     /// Asks to stop, as a signal would.
@@ -50,10 +52,12 @@ impl Interrupt {
 
 /// See [`Interrupt::shield`].
 #[derive(Debug)]
-pub struct Shield(Arc<AtomicBool>);
+pub struct Shield(Interrupt);
 
 impl Drop for Shield {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
+        if self.0.shields.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.unshielded.store(true, Ordering::SeqCst);
+        }
     }
 }

@@ -2,11 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::error::{Error, Result};
 use crate::model::text::{percent_decode, percent_encode};
 use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::plain_file;
+
+/// Begins the last line: XXH3 over all lines above it, in hex.
+const SUM: &str = "sum ";
 
 /// The newest format of a store that this program writes.
 pub const FORMAT: u32 = 1;
@@ -66,19 +71,31 @@ impl Description {
     }
 }
 
-/// The format that a description names, however little else of it is understood.
+/// The format that a description names, however little else of it is understood. One whose sum is wrong is damaged
+/// and names none; every format has that last line, so that a flipped byte is not taken for a newer one.
 pub fn format_of(layout: &Layout) -> Option<u32> {
-    let text = plain_file::read_text(&layout.description()).ok()?;
+    let text = plain_file::read_text(&layout.description()).ok().filter(|text| sum_is_right(text))?;
     text.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
 }
 
 fn render(description: &Description) -> String {
     let Description { format, root, created_ms, identity: (dev, ino), forced } = description;
     let forced = if *forced { "forced\n" } else { "" };
-    format!("format {format}\nroot {}\ncreated {created_ms}\nidentity {dev} {ino}\n{forced}", percent_encode(root))
+    let root = percent_encode(root);
+    let text = format!("format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\n{forced}");
+    format!("{text}{SUM}{:016x}\n", xxh3_64(text.as_bytes()))
+}
+
+/// Whether the last line fits what stands above it.
+fn sum_is_right(text: &str) -> bool {
+    let parts = text.strip_suffix('\n').and_then(|text| text.rsplit_once(SUM));
+    parts.is_some_and(|(body, sum)| sum == format!("{:016x}", xxh3_64(body.as_bytes())))
 }
 
 fn parse(text: &str) -> Option<Description> {
+    if !sum_is_right(text) {
+        return None;
+    }
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
     let (dev, ino) = value("identity")?.split_once(' ')?;
     Some(Description {
@@ -97,7 +114,14 @@ mod tests {
     #[test]
     fn a_description_comes_back_and_garbage_is_none() {
         let made = Description::of_root(Path::new("/a b/\u{fc}"), 5, (1, 2), true);
-        assert_eq!(parse(&render(&made)), Some(made));
+        assert_eq!(parse(&render(&made)), Some(made.clone()));
+        let text = render(&made);
+        for at in 0..text.len() {
+            let mut flipped = text.clone().into_bytes();
+            flipped[at] ^= 1;
+            let parsed = String::from_utf8(flipped).ok().and_then(|flipped| parse(&flipped));
+            assert_eq!(parsed, None, "flipped at {at}");
+        }
         for garbage in ["", "\0\0\0", "format 1\n", "format x\nroot %zz\n"] {
             assert_eq!(parse(garbage), None, "{garbage:?}");
         }

@@ -20,8 +20,6 @@ enum Weight {
     Derived,
     /// Its bytes may be nowhere else.
     Only,
-    /// A newer format may be read out of it.
-    Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +49,7 @@ fn draw(state: &mut u64) -> usize {
 
 /// Each kind of file, named by an example from below the store.
 fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
-    use Weight::{Derived, Format, Hint, Only};
+    use Weight::{Derived, Hint, Only};
     let store = &specimen.store;
     let known = [
         ("HEAD", Derived),
@@ -61,7 +59,7 @@ fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
         (".gitignore", Hint),
         ("checkpoint-manifest.md", Derived),
         ("refs/heads/main", Derived),
-        ("checkpoint/description", Format),
+        ("checkpoint/description", Derived),
         ("checkpoint/lock", Hint),
         ("checkpoint/stat-cache", Hint),
         ("checkpoint/left-out", Hint),
@@ -124,9 +122,7 @@ fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
 
 fn is_silent(case: &Case) -> bool {
     let is_pin = case.file.starts_with("refs/pins");
-    case.weight == Weight::Hint
-        || (is_pin && case.harm == Harm::Missing)
-        || (case.weight == Weight::Format && matches!(case.harm, Harm::Flipped { .. }))
+    case.weight == Weight::Hint || (is_pin && case.harm == Harm::Missing)
 }
 
 /// What only reads: nothing is written, the damage is named, and nobody is kept from the rest.
@@ -146,14 +142,11 @@ fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
 }
 
 fn writer(copy: &Copy, case: &Case, specimen: &Specimen, lost: &BTreeSet<String>) {
-    let newer = if case.weight == Weight::Format { &[0, 6][..] } else { &[0] };
     match WRITERS[case.writer % WRITERS.len()] {
         "create" => {
             copy.sandbox.write("text", "something else");
-            let run = calm(copy.sandbox.run(&["create", "-r", "after the damage"]), newer);
-            if run.code == 0 {
-                restores(copy, run.stdout.trim(), None);
-            }
+            let run = calm(copy.sandbox.run(&["create", "-r", "after the damage"]), &[0]);
+            restores(copy, run.stdout.trim(), None);
         }
         "prune" => {
             let run = calm(copy.sandbox.run(&["prune"]), &[0, 6]);
@@ -170,7 +163,7 @@ fn writer(copy: &Copy, case: &Case, specimen: &Specimen, lost: &BTreeSet<String>
                 copy.sandbox.tree().assert_is(state, "after the restore");
             } else {
                 copy.sandbox.tree().assert_is(&before, "after a restore that was refused");
-                assert!(lost.contains(id) || case.weight == Weight::Format, "{id} is whole\n{run}");
+                assert!(lost.contains(id), "{id} is whole\n{run}");
             }
         }
     }
@@ -188,9 +181,6 @@ fn restores(copy: &Copy, id: &str, state: Option<&crate::bench::Tree>) {
 fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
     let harmed = fs::read(copy.sandbox.store().join(&case.file)).ok();
     let run = calm(copy.sandbox.run(&["verify", "--repair", "--json"]), &[0, 6]);
-    if case.weight == Weight::Format && run.error_code() == "store_too_new" {
-        return;
-    }
     let document = run.json();
     let details = &document["data"];
     let salvaged = &details["repair"]["salvaged"];

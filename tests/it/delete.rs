@@ -327,9 +327,7 @@ fn a_store_that_is_a_link_is_refused() {
 #[test]
 fn a_store_of_a_newer_format_is_not_deleted() {
     let (sandbox, ids) = with(1);
-    let description = sandbox.store().join("checkpoint/description");
-    let text = std::fs::read_to_string(&description).expect("a description").replace("format 1", "format 9");
-    std::fs::write(&description, text).expect("a file can be written");
+    fixtures::make_newer(&sandbox.store(), 9);
     sandbox.watch(&sandbox.store());
     sandbox.run(&["delete", "--all", "--yes"]).code(6);
     sandbox.run(&["delete", &ids[0], "--yes"]).code(6);

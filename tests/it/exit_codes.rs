@@ -79,17 +79,7 @@ fn a_damaged_checkpoint_is_6_and_changes_nothing() {
 #[test]
 fn a_store_of_a_newer_format_is_6_and_stays_as_it_is() {
     let (sandbox, id) = with_one();
-    let folder = sandbox.store().join("checkpoint");
-    let files = crate::bench::fixtures::files_below(&folder);
-    let description = files.iter().find(|file| {
-        std::fs::read_to_string(file).is_ok_and(|text| text.contains(&sandbox.root().display().to_string()))
-    });
-    let description = description.expect("a description that names the root");
-    let text = std::fs::read_to_string(description).expect("the description can be read");
-    let line = text.lines().find(|line| line.contains("format")).expect("a line with the format number").to_owned();
-    let newer = line.replace('1', "999");
-    assert_ne!(line, newer, "the format is not 1");
-    std::fs::write(description, text.replacen(&line, &newer, 1)).expect("the description can be written");
+    crate::bench::fixtures::make_newer(&sandbox.store(), 999);
     sandbox.write("a", "2").watch(&sandbox.store()).watch(sandbox.root());
     let run = sandbox.run(&["create", "--json"]).code(6);
     assert_eq!(run.error_code(), "store_too_new");

@@ -125,9 +125,7 @@ fn a_store_of_a_newer_format_is_not_written() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
     let id = sandbox.create("first");
-    let description = sandbox.store().join("checkpoint").join("description");
-    let text = std::fs::read_to_string(&description).expect("a description");
-    std::fs::write(&description, text.replacen("format 1\n", "format 2\n", 1)).expect("it can be written");
+    crate::bench::fixtures::make_newer(&sandbox.store(), 2);
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
     for args in [&["create"][..], &["restore", &id, "--yes"], &["undo", "--yes"], &["prune"]] {
         assert!(matches!(sandbox.run(args).code, 3 | 6), "{args:?}");

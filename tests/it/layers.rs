@@ -39,7 +39,7 @@ const DOORS: [(&str, &[&str]); 21] = [
     ("signal_hook", &["cli/signals"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/usage"]),
-    ("xxhash_rust", &["store/stat_cache", "store/journal"]),
+    ("xxhash_rust", &["store/stat_cache", "store/journal", "store/description"]),
 ];
 
 fn imports(file: &SourceFile) -> BTreeSet<String> {

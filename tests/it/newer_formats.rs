@@ -1,7 +1,5 @@
 //! A store that a newer program wrote: read as far as possible, never written.
 
-use std::fs;
-
 use crate::bench::{Git, Sandbox};
 
 const WRITERS: [&[&str]; 11] = [
@@ -40,9 +38,8 @@ fn nobody_writes(sandbox: &Sandbox) {
 #[test]
 fn a_store_with_a_larger_format_number_is_read_and_not_written() {
     let sandbox = story();
-    let description = sandbox.store().join("checkpoint/description");
     for rest in ["root /elsewhere\n", "", "something else entirely \0\u{1}\n"] {
-        fs::write(&description, format!("format 2\n{rest}")).unwrap();
+        crate::bench::fixtures::write_description(&sandbox.store(), &format!("format 2\n{rest}"));
         sandbox.renew_watches();
         nobody_writes(&sandbox);
         for args in [&["list"][..], &["show", "first"], &["status"], &["verify"], &["verify", "--full"]] {

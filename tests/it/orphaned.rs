@@ -62,9 +62,7 @@ fn damaged_stores_of_gone_roots_go_and_newer_ones_stay() {
     let store = store_of(&sandbox, &broken);
     std::fs::remove_dir_all(store.join("objects")).expect("a directory can go");
     std::fs::write(store.join("checkpoint-manifest.md"), "\0").expect("a file can be written");
-    let description = store_of(&sandbox, &newer).join("checkpoint/description");
-    let text = std::fs::read_to_string(&description).expect("a description").replace("format 1", "format 9");
-    std::fs::write(&description, text).expect("a file can be written");
+    fixtures::make_newer(&store_of(&sandbox, &newer), 9);
     fixtures::remove(&broken);
     fixtures::remove(&newer);
     sandbox.run(&["prune", "--orphaned", "--yes"]).code(5).stderr_has("newer");

@@ -85,6 +85,8 @@ impl Specimen {
             let text = text.replace(&own(&self.store), &own(&sandbox.store()));
             fs::write(&path, text.replace(&own(&self.root), &own(sandbox.root()))).expect("text");
         }
+        let description = fs::read_to_string(sandbox.store().join("checkpoint/description")).expect("text");
+        fixtures::write_description(&sandbox.store(), &description);
         sandbox.watch(&watched).at("2026-04-01T00:00:00Z");
         Copy { sandbox }
     }

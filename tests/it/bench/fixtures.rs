@@ -120,3 +120,19 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     .take(len)
     .collect()
 }
+
+/// Makes a store one of a newer format, as far as its description tells.
+pub fn make_newer(store: &Path, format: u32) {
+    let description = store.join("checkpoint/description");
+    let text = fs::read_to_string(&description).expect("a description");
+    let (_, rest) = text.split_once('\n').expect("lines");
+    assert!(text.starts_with("format 1\n"), "the format comes first");
+    write_description(store, &format!("format {format}\n{rest}"));
+}
+
+/// Writes lines as the description of a store, with the right sum below them.
+pub fn write_description(store: &Path, lines: &str) {
+    let body: String = lines.lines().filter(|line| !line.starts_with("sum ")).map(|line| format!("{line}\n")).collect();
+    let sum = xxhash_rust::xxh3::xxh3_64(body.as_bytes());
+    fs::write(store.join("checkpoint/description"), format!("{body}sum {sum:016x}\n")).expect("it can be written");
+}
