@@ -22,7 +22,7 @@ pub mod rel_path;
 pub mod restore_plan;
 pub mod retention;
 pub mod selector;
-pub mod shell;
+pub mod shell_word;
 pub mod snapshot;
 pub mod steps;
 pub mod text;

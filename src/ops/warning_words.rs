@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::model::entry::WhyNot;
 use crate::model::rel_path::RelPath;
-use crate::model::shell::quote;
+use crate::model::shell_word::shell_word;
 use crate::model::text::escape;
 use crate::ops::warning::Warning;
 
@@ -100,7 +100,7 @@ fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
 
 fn moved(old_root: &Path, checkpoints: usize) -> String {
     let number = if checkpoints == 1 { "1 checkpoint".to_owned() } else { format!("{checkpoints} checkpoints") };
-    let word = quote(old_root.as_os_str().as_encoded_bytes());
+    let word = shell_word(old_root.as_os_str().as_encoded_bytes());
     let old_root = old_root.display();
     format!(
         "this directory looks like {old_root}, which has moved and has {number}: 'checkpoint relink {word}' takes them over"

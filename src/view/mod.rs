@@ -8,6 +8,5 @@ pub mod json;
 pub mod origin;
 pub mod patch;
 pub mod plan;
-pub mod shell_word;
 pub mod table;
 pub mod terminal;

@@ -1,12 +1,12 @@
 //! The history of paths, and where a text is, for people.
 
+use crate::model::shell_word::shell_word;
 use crate::model::text::{escape, escape_bytes};
 use crate::model::time::{local_minutes, utc_seconds};
 use crate::ops::find::{Change, Event, FindOutcome, FoundPath};
 use crate::ops::find_text::{FindTextOutcome, TextMatch};
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;
-use crate::view::shell_word::shell_word;
 
 /// Lines of one file that are shown.
 const LINES_SHOWN: usize = 10;
