@@ -74,16 +74,15 @@ pub fn run(
     reader: &mut CommitReader<'_>,
     inventory: &mut Inventory,
     manifest: Option<&str>,
-) -> Result<Vec<ObjectId>> {
+) -> Result<Vec<Checkpoint>> {
     let found = candidates(layout, reader, inventory, manifest)?;
     for checkpoint in &found {
         refs::write(layout, Family::Checkpoints, checkpoint.id, checkpoint.id)?;
     }
-    let adopted = found.iter().map(|checkpoint| checkpoint.id).collect();
-    inventory.checkpoints.extend(found);
+    inventory.checkpoints.extend(found.iter().cloned());
     remove_branches(layout, inventory)?;
     move_logs_away(layout)?;
-    Ok(adopted)
+    Ok(found)
 }
 
 /// A branch whose tip has a ref of its own is not needed; `main` is, and follows the newest checkpoint.

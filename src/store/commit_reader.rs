@@ -16,11 +16,13 @@ pub struct CommitReader<'o> {
     /// Sequence numbers of commits met so far. One that cannot be read counts as 0.
     places: HashMap<ObjectId, u64>,
     newest_format: u32,
+    /// Time in milliseconds since 1970 and sequence number of the checkpoints of ours that were read.
+    own: Vec<(i64, u64)>,
 }
 
 impl<'o> CommitReader<'o> {
     pub fn new(objects: &'o Objects) -> Self {
-        Self { objects, places: HashMap::new(), newest_format: 0 }
+        Self { objects, places: HashMap::new(), newest_format: 0, own: Vec::new() }
     }
 
     /// The largest format number among the checkpoints of ours that were read.
@@ -37,14 +39,28 @@ impl<'o> CommitReader<'o> {
     /// # Errors
     /// It is missing, damaged, no commit, or has trailers of ours that make no sense.
     pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, String> {
-        let commit = self.parts(id)?;
-        if message::is_ours(&commit.message) {
-            self.newest_format = self.newest_format.max(message::format_of(&commit.message).unwrap_or_default());
-            let (record, meta) = message::parse(&commit.message)?;
-            return Ok(Checkpoint { id, tree: commit.tree, meta, record, pinned: false, adopted: false });
+        if let Some(own) = self.own(id)? {
+            return Ok(own);
         }
+        let commit = self.parts(id)?;
         let record = adopted::record(&commit.message, commit.seconds, self.place_of(id));
         Ok(Checkpoint { id, tree: commit.tree, meta: None, record, pinned: false, adopted: true })
+    }
+
+    /// The same for a commit of ours; `None` for one of plain git. Those of ours are to be read first: they tell where
+    /// the others stand.
+    ///
+    /// # Errors
+    /// As [`Self::checkpoint`].
+    pub fn own(&mut self, id: ObjectId) -> Result<Option<Checkpoint>, String> {
+        let commit = self.parts(id)?;
+        if !message::is_ours(&commit.message) {
+            return Ok(None);
+        }
+        self.newest_format = self.newest_format.max(message::format_of(&commit.message).unwrap_or_default());
+        let (record, meta) = message::parse(&commit.message)?;
+        self.own.push((record.time_ms, record.sequence));
+        Ok(Some(Checkpoint { id, tree: commit.tree, meta, record, pinned: false, adopted: false }))
     }
 
     /// # Errors
@@ -59,6 +75,7 @@ impl<'o> CommitReader<'o> {
 
     /// The sequence number of a commit: what its trailer says, or one more than the largest among its parents.
     /// So a commit of plain git stands after the checkpoint on which it was made, and before whatever came later.
+    /// One without parents, such as an amended checkpoint, has nothing but its time to tell its place.
     fn place_of(&mut self, id: ObjectId) -> u64 {
         let mut pending = vec![id];
         let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
@@ -69,7 +86,8 @@ impl<'o> CommitReader<'o> {
             }
             if let Some(parents) = parents_of.get(&id) {
                 let place = parents.iter().filter_map(|parent| self.places.get(parent)).max().copied();
-                self.places.insert(id, place.unwrap_or_default().saturating_add(1));
+                let place = place.unwrap_or_else(|| self.last_before(id));
+                self.places.insert(id, place.saturating_add(1));
                 continue;
             }
             match self.parts(id) {
@@ -87,6 +105,17 @@ impl<'o> CommitReader<'o> {
             }
         }
         self.places.get(&id).copied().unwrap_or_default()
+    }
+}
+
+impl CommitReader<'_> {
+    /// The largest sequence number among the checkpoints of ours that are not younger than a commit.
+    fn last_before(&self, id: ObjectId) -> u64 {
+        let Ok(commit) = self.parts(id) else { return 0 };
+        // The commit knows its time to the second only.
+        let until_ms = commit.seconds.saturating_mul(1000).saturating_add(999);
+        let earlier = self.own.iter().filter(|(time_ms, _)| *time_ms <= until_ms);
+        earlier.map(|(_, sequence)| *sequence).max().unwrap_or_default()
     }
 }
 

@@ -38,13 +38,22 @@ impl Inventory {
     pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
         let pins = refs::read_family(layout, Family::Pins)?;
         let mut inventory = Self::default();
+        let mut of_plain_git = Vec::new();
         for id in refs::read_family(layout, Family::Checkpoints)?.into_keys() {
-            match reader.checkpoint(id) {
-                Ok(checkpoint) => {
-                    inventory.checkpoints.push(Checkpoint { pinned: pins.contains_key(&id), ..checkpoint });
-                }
+            match reader.own(id) {
+                Ok(Some(own)) => inventory.checkpoints.push(own),
+                Ok(None) => of_plain_git.push(id),
                 Err(why) => inventory.damaged.push(DamagedCheckpoint { id, why }),
             }
+        }
+        for id in of_plain_git {
+            match reader.checkpoint(id) {
+                Ok(adopted) => inventory.checkpoints.push(adopted),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint { id, why }),
+            }
+        }
+        for checkpoint in &mut inventory.checkpoints {
+            checkpoint.pinned = pins.contains_key(&checkpoint.id);
         }
         inventory.newest_format = reader.newest_format();
         inventory.drop_evicted_meanwhile(layout)?;
@@ -60,19 +69,30 @@ impl Inventory {
         let text = plain_file::read(&layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         for checkpoint in adopt::candidates(layout, &mut reader, &inventory, text.as_deref())? {
-            inventory.unadopted.push(checkpoint.id);
-            inventory.checkpoints.push(checkpoint);
+            inventory.add_without_ref(checkpoint);
         }
-        let rows = inventory.rows_without_checkpoint(&text.unwrap_or_default());
-        for id in rows.iter().flat_map(|row| objects.by_prefix(row)) {
+        let lost: Vec<ObjectId> = match &text {
+            Some(text) => {
+                let rows = inventory.rows_without_checkpoint(text);
+                rows.iter().flat_map(|row| objects.by_prefix(row)).collect()
+            }
+            // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost.
+            None => objects.commits(),
+        };
+        let known = inventory.ids();
+        for id in lost.into_iter().filter(|id| !known.contains(id)) {
             if let Ok(checkpoint) = reader.checkpoint(id) {
-                let list = if checkpoint.adopted { &mut inventory.unadopted } else { &mut inventory.without_ref };
-                list.push(id);
-                inventory.checkpoints.push(checkpoint);
+                inventory.add_without_ref(checkpoint);
             }
         }
         inventory.sort();
         Ok(inventory)
+    }
+
+    fn add_without_ref(&mut self, checkpoint: Checkpoint) {
+        let list = if checkpoint.adopted { &mut self.unadopted } else { &mut self.without_ref };
+        list.push(checkpoint.id);
+        self.checkpoints.push(checkpoint);
     }
 
     /// Every id in it, damaged ones too.

@@ -28,6 +28,13 @@ pub struct Recovery {
     pub indexes_rebuilt: usize,
 }
 
+impl Recovery {
+    fn note(&mut self, checkpoint: &Checkpoint) {
+        let told = if checkpoint.adopted { &mut self.adopted } else { &mut self.refs_restored };
+        told.push(checkpoint.id);
+    }
+}
+
 /// Runs under the lock.
 pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Inventory) -> Result<Recovery> {
     sweep::sweep_temporaries(&store.layout().objects())?;
@@ -36,7 +43,9 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
     mend_refs(store, inventory)?;
     let before = read_manifest(store)?;
     let mut recovery = Recovery { indexes_rebuilt, ..Recovery::default() };
-    recovery.adopted = adopt::run(store.layout(), reader, inventory, before.text())?;
+    for checkpoint in adopt::run(store.layout(), reader, inventory, before.text())? {
+        recovery.note(&checkpoint);
+    }
     let lost = match before.text() {
         Some(text) => ids_of_rows(store, inventory, text),
         // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
@@ -44,8 +53,7 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
     };
     for id in lost {
         if let Some(checkpoint) = restore_ref(store, reader, inventory, id)? {
-            let told = if checkpoint.adopted { &mut recovery.adopted } else { &mut recovery.refs_restored };
-            told.push(id);
+            recovery.note(&checkpoint);
             inventory.checkpoints.push(checkpoint);
         }
     }

@@ -285,3 +285,26 @@ fn show_counts_what_an_adopted_commit_holds() {
     let shown = sandbox.shown(&made.id[..8]);
     assert_eq!((&shown["files"], &shown["bytes"]), (&3.into(), &(13 + 1 + 10).into()));
 }
+
+#[test]
+fn a_commit_without_parents_stands_where_its_time_says_and_is_not_evicted_for_it() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    sandbox.real_clock();
+    for number in 1..=3 {
+        sandbox.write("a", format!("v{number}")).create(&format!("r{number}"));
+    }
+    sandbox.write("a", "by hand");
+    recipe.git().run(&["add", "-A"]).success();
+    recipe.git().run(&["commit", "-q", "--amend", "-m", "hand | 2026-11-21 07:00:00 | me"]).success();
+    let hand = recipe.git().output(&["rev-parse", "HEAD"]);
+    assert_eq!(sandbox.listed()[0]["id"], hand.as_str(), "it is the newest");
+    sandbox.write("a", "v5").run(&["create", "-r", "r5", "--keep", "3"]).success();
+    let mut kept: Vec<String> = sandbox.listed().iter().map(|c| c["reason"].as_str().expect("text").into()).collect();
+    // A commit knows its time to the second only, so which of the two newest is the later one cannot be told here.
+    kept.sort();
+    assert_eq!(kept, ["hand", "r3", "r5"]);
+    sandbox.run(&["prune", "--keep", "2"]).success();
+    sandbox.restore("hand").success();
+    assert_eq!(sandbox.read("a"), "by hand");
+}

@@ -158,3 +158,25 @@ fn nobodys_edit_of_the_manifest_loses_a_checkpoint() {
         story.put_back();
     }
 }
+
+#[test]
+fn readers_find_every_checkpoint_when_refs_and_manifest_are_gone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.write("a", "2").create("two");
+    for kept in [&["refs/heads"][..], &[]] {
+        let whole = sandbox.top().join("whole");
+        crate::bench::fixtures::copy_tree(&sandbox.store(), &whole);
+        let _ = std::fs::remove_file(sandbox.store().join("checkpoint-manifest.md"));
+        std::fs::remove_dir_all(sandbox.store().join("refs/checkpoints")).expect("refs can go");
+        if kept.is_empty() {
+            std::fs::remove_dir_all(sandbox.store().join("refs")).expect("refs can go");
+        }
+        sandbox.run(&["list"]).success().stdout_has("one").stdout_has("two").stderr_has("has lost its ref");
+        sandbox.run(&["show", "one"]).success();
+        sandbox.run(&["verify", "--json"]).success().stdout_has("\"checkpoints\":2");
+        assert_eq!(sandbox.status()["checkpoints"], 2);
+        crate::bench::fixtures::remove(&sandbox.store());
+        std::fs::rename(&whole, sandbox.store()).expect("a rename");
+    }
+}
