@@ -14,7 +14,7 @@ use crate::store::description::{self, Description};
 use crate::store::guard;
 use crate::store::layout::Layout;
 use crate::store::lock;
-use crate::store::salvage::{Salvage, Salvaged};
+use crate::store::salvage::{Salvage, Salvaged, lacks_only_bytes};
 
 /// What a repair did.
 #[derive(Debug, Default)]
@@ -62,7 +62,9 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
     let report = supply(context, &store, &|| store.check(None, &options))?;
     mended.healed = before.damaged.iter().filter(|was| report.damaged.iter().all(|is| is.id != was.id)).count();
     let warnings = std::mem::take(&mut session.warnings);
-    if report.is_whole() {
+    // Where nothing but bytes of files is gone for good, a fresh store would lack them too.
+    let beyond = |id| !lacks_only_bytes(&store, id);
+    if report.files.is_empty() && !report.damaged.iter().any(|state| beyond(state.id)) {
         session.locked.write_derived()?;
         let report = store.check(None, &options)?;
         return Ok(Some((mended, report, warnings)));

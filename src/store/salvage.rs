@@ -33,6 +33,8 @@ pub struct Salvaged {
     /// Where the damaged store lies now.
     pub kept_as: PathBuf,
     pub whole: usize,
+    /// Checkpoints that lack the bytes of some files and stay all the same: the others can be restored one by one.
+    pub in_part: usize,
     /// Checkpoints that stay in the kept copy alone.
     pub lost: Vec<DamagedState>,
     /// Refs that were none of ours and led to nothing whole.
@@ -102,7 +104,7 @@ impl<'s> Salvage<'s> {
         Ok(report)
     }
 
-    /// Gives every checkpoint that is whole its ref, and puts the fresh store into place.
+    /// Gives every checkpoint that is whole, or lacks no more than bytes of files, its ref, and puts the fresh store into place.
     ///
     /// # Errors
     /// Something cannot be written or renamed. The damaged store is there still, here or beside.
@@ -110,7 +112,10 @@ impl<'s> Salvage<'s> {
         let report = self.check()?;
         let lost: BTreeSet<ObjectId> = report.damaged.iter().map(|state| state.id).collect();
         let whole: Vec<ObjectId> = self.remembered.checkpoints.difference(&lost).copied().collect();
-        let lost_refs = self.write_refs(&whole)?;
+        let (in_part, lost): (Vec<DamagedState>, Vec<DamagedState>) =
+            report.damaged.into_iter().partition(|state| lacks_only_bytes(&self.fresh, state.id));
+        let kept: Vec<ObjectId> = whole.iter().copied().chain(in_part.iter().map(|state| state.id)).collect();
+        let lost_refs = self.write_refs(&kept)?;
         let layout = self.fresh.layout().clone();
         let inventory = Inventory::read(&layout, self.fresh.objects())?;
         durable::replace(&layout.manifest(), manifest::render(&inventory.checkpoints).as_bytes())?;
@@ -126,12 +131,12 @@ impl<'s> Salvage<'s> {
         swap::remove_mark(&placed)?;
         // The config names the store's own path.
         skeleton::heal(&placed)?;
-        Ok(Salvaged { kept_as, whole: whole.len(), lost: report.damaged, lost_refs })
+        Ok(Salvaged { kept_as, whole: whole.len(), in_part: in_part.len(), lost, lost_refs })
     }
 
-    fn write_refs(&self, whole: &[ObjectId]) -> Result<Vec<String>> {
+    fn write_refs(&self, kept: &[ObjectId]) -> Result<Vec<String>> {
         let layout = self.fresh.layout();
-        for id in whole {
+        for id in kept {
             if let Some(meta) = read_checkpoint(self.fresh.objects(), *id).ok().and_then(|checkpoint| checkpoint.meta) {
                 refs::write(layout, Family::Meta, *id, meta)?;
             }
@@ -152,6 +157,11 @@ impl<'s> Salvage<'s> {
         }
         Ok(lost)
     }
+}
+
+/// Whether commit, meta and all trees of a checkpoint can be read: what it lacks is the bytes of some files.
+pub fn lacks_only_bytes(store: &Store, id: ObjectId) -> bool {
+    read_checkpoint(store.objects(), id).is_ok_and(|checkpoint| store.snapshot(&checkpoint).is_ok())
 }
 
 impl Drop for Salvage<'_> {

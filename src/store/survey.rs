@@ -24,7 +24,7 @@ pub struct SurveyedPack {
 /// All packs and loose objects of a store, against what lives.
 pub struct Survey {
     pub packs: Vec<SurveyedPack>,
-    /// Live objects that no readable pack has: loose, or missing.
+    /// Live objects that are there and that no readable pack has whole.
     pub unclaimed: Vec<ObjectId>,
     /// All loose objects, live or dead.
     pub loose: Vec<ObjectId>,
@@ -58,7 +58,8 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<Survey> {
     for found in &mut packs {
         claim(found, &copies, &mut taken);
     }
-    let mut unclaimed: Vec<ObjectId> = live.difference(&taken).copied().collect();
+    // What is nowhere is no worse off whatever goes; only a blob can be missing here, so nothing else hangs on it.
+    let mut unclaimed: Vec<ObjectId> = live.difference(&taken).filter(|id| objects.holds(id)).copied().collect();
     unclaimed.sort_unstable();
     Ok(Survey { packs, unclaimed, loose })
 }

@@ -436,6 +436,7 @@ struct Repair {
 struct Salvaged {
     kept_as: String,
     whole: u64,
+    in_part: u64,
     lost: Vec<DamagedState>,
     lost_refs: Vec<String>,
 }

@@ -32,6 +32,11 @@ pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
             count(salvaged.lost.len(), "checkpoint", "checkpoints"),
             salvaged.kept_as.display()
         ),
+        _ if outcome.mended.is_some() => format!(
+            "{who} {} and cannot be made whole ('checkpoint restore ID PATH' brings back what is left, \
+             'checkpoint delete ID' drops it)\n",
+            damage(report)
+        ),
         _ => format!("{who} {} ('checkpoint verify --repair' mends what can be mended)\n", damage(report)),
     }
 }
@@ -87,10 +92,11 @@ fn mended(mended: &Mended) -> String {
         text.push_str(&format!("made whole: {}\n", count(mended.healed, "checkpoint", "checkpoints")));
     }
     if let Some(salvaged) = &mended.salvaged {
-        let known = salvaged.whole + salvaged.lost.len();
+        let known = salvaged.whole + salvaged.in_part + salvaged.lost.len();
+        let in_part = if salvaged.in_part > 0 { format!(", {} more in part", salvaged.in_part) } else { String::new() };
         let kept = salvaged.kept_as.display();
         text.push_str(&format!(
-            "salvaged: {} of {known} checkpoints; the damaged store is kept as {kept}\n",
+            "salvaged: {} of {known} checkpoints{in_part}; the damaged store is kept as {kept}\n",
             salvaged.whole
         ));
         text.push_str(&salvaged.lost.iter().map(|lost| format!("lost: {}", state(lost))).collect::<String>());

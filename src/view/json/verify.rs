@@ -54,6 +54,7 @@ fn mended(mended: &Mended) -> Value {
         json!({
             "kept_as": salvaged.kept_as.display().to_string(),
             "whole": salvaged.whole,
+            "in_part": salvaged.in_part,
             "lost": salvaged.lost.iter().map(state).collect::<Vec<_>>(),
             "lost_refs": salvaged.lost_refs,
         })
