@@ -54,6 +54,7 @@ pub fn delete_store(
     }
     if let Some(removal) = Removal::of_store(&dir, context.lock_wait, &context.holder)? {
         refuse(&layout, options, &checkpoints)?;
+        removal::clear_unfinished(&dir, context.lock_wait)?;
         let removed = removal.detach()?.remove();
         warnings.extend(removed.err().map(Warning::bookkeeping("removing what is left of the store")));
     }

@@ -1,5 +1,6 @@
 //! `relink`: a moved project takes over the checkpoints of the place where it was.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -14,7 +15,7 @@ use crate::store::description::Description;
 use crate::store::inventory::Inventory;
 use crate::store::layout::{Layout, store_dir};
 use crate::store::relocate;
-use crate::store::removal::Removal;
+use crate::store::removal::{Detached, Removal};
 use crate::worktree::root::{Root, identity};
 
 #[derive(Clone, Debug, Default)]
@@ -47,20 +48,38 @@ pub struct RelinkOutcome {
     pub warnings: Vec<Warning>,
 }
 
+/// Attempts, where another process makes a store in the new place in the very moment.
+const TRIES: usize = 3;
+
 pub fn relink(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
+    let mut tries = 1;
+    loop {
+        match attempt(context, options, consent) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::DirectoryNotEmpty && tries < TRIES => {
+                tries += 1;
+            }
+            done => return done,
+        }
+    }
+}
+
+fn attempt(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
     let root = context.root.path();
     let Some(my_identity) = context.root.identity() else {
         return Err(Error::RootMissing { root: root.to_path_buf() });
     };
-    let moved = find(context, &options.old_root)?;
     let here = context.find_store()?;
+    let moved = find(context, &options.old_root, here.as_ref().map(Store::dir))?;
     let present = here.as_ref().map(Store::inventory).transpose()?.unwrap_or_default().checkpoints;
     if let Some(store) = here.as_ref().filter(|store| store.dir() == moved.store && moved.old_root != root) {
         return finish(context, store, moved, options.dry_run);
     }
+    if let Some(store) = here.as_ref().filter(|_| moved.old_root == root && !named_here(context, &options.old_root)) {
+        return finish_trade(context, store, moved, options.dry_run);
+    }
     refuse_place(&moved, my_identity)?;
     refuse_mixing(&moved, &present)?;
-    let place = store_dir(&context.base, root);
+    let place = here.as_ref().map_or_else(|| store_dir(&context.base, root), |here| here.dir().to_path_buf());
     let mut outcome = RelinkOutcome {
         moved,
         root: root.to_path_buf(),
@@ -86,6 +105,31 @@ fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Resu
     Ok(RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings })
 }
 
+/// Whether the old path is this very root: there is nothing to take over then.
+fn named_here(context: &Context, old_root: &Path) -> bool {
+    identity(old_root).is_some_and(|found| context.root.identity() == Some(found))
+}
+
+/// Two stores have traded places already, and the one that is no longer needed lies in the old place: what it holds
+/// came over before that, and is brought once more to be sure.
+fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
+    let (root, place) = (context.root.path().to_path_buf(), here.dir().to_path_buf());
+    let mut outcome = RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings: Vec::new() };
+    if dry_run {
+        return Ok(outcome);
+    }
+    let mut session = session::begin(context, here)?;
+    if let Some(left) = Store::open(outcome.moved.store.clone())? {
+        let left = left.lock(context.lock_wait, &context.holder)?;
+        relocate::take_over(&session.locked, &left)?;
+        Removal::of_locked(left).detach()?.remove()?;
+    }
+    outcome.warnings = std::mem::take(&mut session.warnings);
+    drop(session);
+    session::begin(context, here)?.locked.write_derived()?;
+    Ok(outcome)
+}
+
 /// Both locks are taken, the older history's first.
 fn carry_out(
     context: &Context,
@@ -109,10 +153,11 @@ fn carry_out(
             return Err(Error::RestorePending { target: pending.target(), safety: pending.safety() });
         }
         relocate::take_over(&locked, &session.locked)?;
-        leftover = Some(Removal::of_locked(session.locked).detach()?);
+        leftover = Some(relocate::trade(locked, session.locked, &description)?);
+    } else {
+        relocate::move_to(locked, &outcome.store, &description)?;
     }
-    relocate::move_to(locked, &outcome.store, &description)?;
-    if let Some(Err(e)) = leftover.map(crate::store::removal::Detached::remove) {
+    if let Some(Err(e)) = leftover.map(Detached::remove) {
         warnings.push(Warning::bookkeeping("removing the store that was taken over")(e));
     }
     // The manifest and `main` are told of what came from the other store.
@@ -121,8 +166,9 @@ fn carry_out(
     Ok(warnings)
 }
 
-/// The store of the old place: by the path's own formula, or by what a description says.
-fn find(context: &Context, old_root: &Path) -> Result<Moved> {
+/// The store of the old place: by the path's own formula, or by what a description says. `here` is meant only if no
+/// other is.
+fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved> {
     let resolved =
         Root::resolve(old_root, None).map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
     let paths = [old_root, &resolved];
@@ -130,10 +176,14 @@ fn find(context: &Context, old_root: &Path) -> Result<Moved> {
     let described = |place: &Path| Description::read(&Layout::new(place.to_path_buf())).ok()??.root_path();
     let named =
         |place: &PathBuf| described(place).is_some_and(|root| paths.contains(&&*root)) || places.contains(place);
-    let mut found = stores::places(context)?.into_iter().filter(named);
-    let (Some(store), None) = (found.next(), found.next()) else {
-        return Err(Error::NoStore { root: old_root.to_path_buf(), ancestor: None });
+    let mut found: Vec<PathBuf> = stores::places(context)?.into_iter().filter(named).collect();
+    if found.len() > 1 {
+        found.retain(|place| here != Some(place));
+    }
+    let [store] = found.as_slice() else {
+        return Err(Error::NoStore { root: resolved, ancestor: None });
     };
+    let store = store.clone();
     if let Some(moved) = moved::look_without_capture(context)?.into_iter().find(|moved| moved.store == store) {
         return Ok(moved);
     }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ops::context::{Context, projects, subdirectories};
 use crate::store::Store;
 use crate::store::description::{Description, FORMAT, format_of};
-use crate::store::layout::Layout;
+use crate::store::layout::{Layout, dir_hash};
 pub use crate::store::swap::KEPT_MARK;
 use crate::store::usage::bytes_below;
 
@@ -80,7 +80,12 @@ pub fn look(dir: PathBuf) -> Option<KnownStore> {
     let description = Description::read(&Layout::new(dir.clone()));
     let root = description.as_ref().ok().and_then(|found| found.as_ref()?.root_path());
     let recorded = description.as_ref().ok().and_then(|found| Some(found.as_ref()?.identity));
-    let root_state = root.as_deref().map_or(RootState::Unknown, |root| state_of(root, recorded));
+    // A name that is not made from this root says that the description may be wrong: nothing is concluded from it.
+    let fits = |root: &Path| {
+        dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(dir_hash(root).as_bytes()))
+    };
+    let root_state =
+        root.as_deref().filter(|root| fits(root)).map_or(RootState::Unknown, |root| state_of(root, recorded));
     let mut known = KnownStore {
         root,
         root_state,

@@ -236,6 +236,10 @@ pub fn replace_through(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = TemporaryFile::create(aside, TEMPORARY_PREFIX, "-")?;
     temporary.file().write_all(bytes).map_err(Error::io("write", temporary.path()))?;
     temporary.sync()?;
+    if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        // Nothing of ours is a directory here: whatever it is, it is kept out of the way.
+        rename(path, &aside.join(format!("in-the-way-{}", random_hex())))?;
+    }
     temporary.publish(path)?;
     sync_directory(directory)
 }

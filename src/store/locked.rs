@@ -62,6 +62,7 @@ impl<'s> LockedStore<'s> {
         swap::settle(layout.dir(), Duration::ZERO)?;
         adopt::keep_detached_head(layout)?;
         skeleton::heal(layout)?;
+        skeleton::write_exclusion_list(layout)?;
         refs::unpack(layout)?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
         Ok(Self { store, lock, inventory, recovery })

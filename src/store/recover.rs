@@ -58,13 +58,13 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
         }
     }
     inventory.sort();
-    mend_main(store, inventory)?;
     let expected = manifest::render(&inventory.checkpoints);
     let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
     if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
         recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
         durable::replace(&store.layout().manifest(), expected.as_bytes())?;
     }
+    mend_main(store, inventory)?;
     Ok(recovery)
 }
 
@@ -73,6 +73,17 @@ fn mend_indexes(store: &Store) -> Result<usize> {
     let objects = store.objects();
     let noticed = objects.has_rescued() || !rescue::without_index(&store.layout().packs())?.is_empty();
     Ok(if noticed && objects.look_again() { rescue::write_indexes(objects)?.len() } else { 0 })
+}
+
+/// `main` follows the newest checkpoint, so that plain git finds its history and what it adds stands on it.
+fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
+    let Some(newest) = inventory.newest() else { return Ok(()) };
+    match refs::read_main(store.layout())? {
+        Some(main) if main == newest.id => Ok(()),
+        // Something that could not be taken over, because it is damaged, is left to whoever records next.
+        Some(main) if !inventory.ids().contains(&main) && store.objects().contains(&main) => Ok(()),
+        _ => refs::write_main(store.layout(), newest.id),
+    }
 }
 
 /// Temporary files that a killed run left beside the lock.
@@ -115,15 +126,6 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A `main` that names nothing would keep git from being content. One that plain git moved is left to `record`.
-fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
-    let Some(newest) = inventory.newest() else { return Ok(()) };
-    match refs::read_main(store.layout())? {
-        Some(main) if inventory.get(main).is_some() || store.objects().contains(&main) => Ok(()),
-        _ => refs::write_main(store.layout(), newest.id),
-    }
 }
 
 enum ManifestState {

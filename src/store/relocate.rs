@@ -14,6 +14,7 @@ use crate::store::layout::Layout;
 use crate::store::locked::LockedStore;
 use crate::store::loose_files::{self, names_in};
 use crate::store::refs::{self, Family};
+use crate::store::removal::{Detached, Removal};
 
 /// What belongs to one pack, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
@@ -62,6 +63,24 @@ fn bring(from: &Path, to: &Path) -> Result<()> {
     }
     let bytes = std::fs::read(from).map_err(Error::io("read", from))?;
     durable::replace(to, &bytes)
+}
+
+/// Gives a store the name of another one, in one step where the system can do that, so that nobody finds the place
+/// empty. The other one, which is no longer needed, comes out of its name.
+///
+/// # Errors
+/// A rename failed. Both are there; a second attempt goes on.
+pub fn trade(store: LockedStore<'_>, other: LockedStore<'_>, description: &Description) -> Result<Detached> {
+    let (old, place) = (store.store().dir().to_path_buf(), other.store().dir().to_path_buf());
+    if !durable::exchange(&old, &place)? {
+        let detached = Removal::of_locked(other).detach()?;
+        return move_to(store, &place, description).map(|()| detached);
+    }
+    for folder in [place.parent(), old.parent()].into_iter().flatten() {
+        durable::sync_directory(folder)?;
+    }
+    description.write(&Layout::new(place))?;
+    Removal::of_locked_at(other, old).detach()
 }
 
 /// Gives a store the name `place`, which must be free, and describes it as the store of another root.

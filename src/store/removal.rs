@@ -10,6 +10,7 @@ use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::locked::LockedStore;
 use crate::store::loose_files::names_in;
+use crate::store::swap;
 
 /// What stands between the name of a store and a random part in the name of one that is being removed.
 const DELETED_MARK: &str = ".deleted-";
@@ -49,7 +50,13 @@ impl Removal {
 
     /// The same for a store whose lock is held.
     pub fn of_locked(store: LockedStore<'_>) -> Self {
-        Self { dir: store.store().dir().to_path_buf(), lock: Some(store.into_lock()) }
+        let dir = store.store().dir().to_path_buf();
+        Self::of_locked_at(store, dir)
+    }
+
+    /// The same for one that has got another name meanwhile.
+    pub fn of_locked_at(store: LockedStore<'_>, dir: PathBuf) -> Self {
+        Self { dir, lock: Some(store.into_lock()) }
     }
 
     /// The same for a damaged copy that a repair kept.
@@ -97,6 +104,17 @@ pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Removes what salvages of a store left that were cut off: it would take the place of the store that goes.
+///
+/// # Errors
+/// A salvage is under way for longer than `wait`, or something cannot be removed.
+pub fn clear_unfinished(place: &Path, wait: Duration) -> Result<()> {
+    let left = swap::unfinished(place);
+    let (Some(folder), false) = (place.parent(), left.is_empty()) else { return Ok(()) };
+    let _nobody_else = lock::acquire_directory(folder, wait)?;
+    left.iter().try_for_each(|path| if guard::is_own_directory(path)? { remove_tree(path) } else { Ok(()) })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the directory was a store, and nothing in it is the user's")]

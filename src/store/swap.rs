@@ -77,6 +77,11 @@ pub fn kept_copies(place: &Path) -> Vec<PathBuf> {
     siblings(place, KEPT_MARK)
 }
 
+/// What salvages of this store left that were cut off.
+pub fn unfinished(place: &Path) -> Vec<PathBuf> {
+    siblings(place, FRESH_MARK)
+}
+
 fn siblings(place: &Path, mark: &str) -> Vec<PathBuf> {
     let (Some(parent), Some(name)) = (place.parent(), place.file_name().and_then(|name| name.to_str())) else {
         return Vec::new();

@@ -6,7 +6,8 @@ use walkdir::{DirEntry, WalkDir};
 
 /// Sum of the sizes of all files below a directory, in bytes. What cannot be read counts as nothing.
 pub fn bytes_below(dir: &Path) -> u64 {
-    let files = WalkDir::new(dir).follow_links(false).into_iter().filter_map(std::result::Result::ok);
+    let files =
+        WalkDir::new(dir).follow_links(false).follow_root_links(false).into_iter().filter_map(std::result::Result::ok);
     files
         .filter(|entry: &DirEntry| entry.file_type().is_file())
         .filter_map(|entry| entry.metadata().ok())

@@ -430,3 +430,17 @@ fn on_a_terminal_the_list_is_shown_and_the_answer_decides() {
     on_a_terminal(&sandbox, "delete --all", "y").expect("a terminal").success();
     assert!(!sandbox.store().exists());
 }
+
+#[test]
+fn delete_all_takes_what_a_killed_salvage_left_with_it() {
+    let (sandbox, _) = with(2);
+    let fresh = sandbox
+        .store()
+        .with_file_name(format!("{}.fresh-0123456789abcdef", sandbox.store().file_name().expect("a name").display()));
+    fixtures::copy_tree(&sandbox.store(), &fresh);
+    std::fs::write(fresh.join("checkpoint/salvage"), "whole\n").expect("a mark");
+    sandbox.run(&["delete", "--all", "--yes"]).success();
+    assert!(!fresh.exists());
+    sandbox.write("a", "new").create("new");
+    assert_eq!(sandbox.listed_ids().len(), 1);
+}

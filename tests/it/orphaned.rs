@@ -79,3 +79,14 @@ fn what_killed_deletions_left_goes_with_it() {
     sandbox.run(&["prune", "--orphaned"]).success();
     assert!(!leftover.exists());
 }
+
+#[test]
+fn a_description_that_names_another_root_makes_no_store_an_orphan() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let lines = std::fs::read_to_string(sandbox.store().join("checkpoint/description")).expect("a description");
+    let lines = lines.replace(&sandbox.root().display().to_string(), &sandbox.top().join("gone").display().to_string());
+    fixtures::write_description(&sandbox.store(), &lines);
+    sandbox.run(&["prune", "--orphaned", "--yes"]).success().stdout_has("No orphaned stores");
+    assert_eq!(sandbox.listed_ids().len(), 1);
+}

@@ -214,3 +214,46 @@ fn a_relink_killed_at_any_call_loses_nothing() {
     }
     panic!("the relink made more calls than were tried");
 }
+
+#[test]
+fn a_create_in_the_moment_of_a_relink_loses_nothing() {
+    if !crate::bench::strace::available() {
+        return;
+    }
+    for nth in 1..8 {
+        let sandbox = project();
+        let moved = move_away(&sandbox);
+        let old = sandbox.root().display().to_string();
+        let (here, text) = (moved.display().to_string(), moved.join("notes"));
+        let first = in_dir(&sandbox, &moved, &["create", "-q", "-r", "here"]).success().stdout;
+        let home = sandbox.home().to_path_buf();
+        std::thread::scope(|scope| {
+            let (home, here, old) = (&home, &here, &old);
+            let relink = scope.spawn(move || {
+                let inject = format!("inject=/^rename:delay_enter=300000:when={nth}");
+                let wrapper =
+                    ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=/^rename", "-e", &inject];
+                let mut command = std::process::Command::new(wrapper[0]);
+                command.args(&wrapper[1..]).arg(Sandbox::binary()).args(["-C", here, "relink", old, "--yes"]);
+                Run::of({
+                    command.env_clear().env("HOME", home);
+                    command
+                })
+            });
+            std::thread::sleep(std::time::Duration::from_millis(150));
+            std::fs::write(&text, "changed").expect("a file");
+            let mut create = std::process::Command::new(Sandbox::binary());
+            create.args(["-C", here, "create", "-q", "-r", "during"]).env_clear().env("HOME", home);
+            let during = Run::of(create).success().stdout;
+            relink.join().expect("no panic").success();
+            let listed = ids(&in_dir(&sandbox, &moved, &["list", "--json"]).success());
+            for id in [&first, &during] {
+                assert!(
+                    listed.iter().any(|known| known.starts_with(id.trim())),
+                    "{id} is gone at call {nth}: {listed:?}"
+                );
+            }
+            assert_eq!(listed.len(), 6, "call {nth}");
+        });
+    }
+}
