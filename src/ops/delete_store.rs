@@ -55,8 +55,7 @@ pub fn delete_store(
     if let Some(removal) = Removal::of_store(&dir, context.lock_wait, &context.holder)? {
         refuse(&layout, options, &checkpoints)?;
         removal::clear_unfinished(&dir, context.lock_wait)?;
-        let removed = removal.detach()?.remove();
-        warnings.extend(removed.err().map(Warning::bookkeeping("removing what is left of the store")));
+        removal.detach()?.remove()?;
     }
     warnings.extend(clear_leftovers(&dir).err().map(Warning::bookkeeping("removing what an earlier deletion left")));
     Ok(Some(DeleteOutcome { bytes_after: 0, warnings, ..outcome }))
