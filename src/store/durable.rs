@@ -269,12 +269,23 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_replacement_keeps_the_old_and_removes_the_new() {
+    fn a_directory_in_the_way_is_kept_aside() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("x");
         std::fs::create_dir_all(path.join("y")).unwrap();
-        assert!(replace(&path, b"one").is_err());
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1);
+        replace(&path, b"one").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one");
+        let kept = std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path());
+        assert_eq!(kept.filter(|kept| kept.join("y").is_dir()).count(), 1);
+    }
+
+    #[test]
+    fn a_failed_replacement_keeps_the_old_and_removes_the_new() {
+        let place = tempfile::tempdir().unwrap();
+        let aside = place.path().join("aside");
+        std::fs::create_dir(&aside).unwrap();
+        assert!(replace_through(&aside, &place.path().join("missing").join("x"), b"one").is_err());
+        assert_eq!(std::fs::read_dir(&aside).unwrap().count(), 0);
     }
 
     #[test]
