@@ -111,8 +111,7 @@ pub(super) fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
         Err(e) => return Err(Error::io("read", dir)(e)),
     };
     let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-    let is_dir = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    Ok(paths.map_err(Error::io("read", dir))?.into_iter().filter(is_dir).collect())
+    Ok(paths.map_err(Error::io("read", dir))?.into_iter().filter(|path| path.is_dir()).collect())
 }
 
 /// Finds the root that the user means; see [`Root::resolve`].

@@ -67,7 +67,7 @@ fn an_empty_place_where_a_disk_was_mounted_is_no_deletion() {
         .lines()
         .map(|line| if line.starts_with("identity") { "identity 4242 7\n".into() } else { format!("{line}\n") })
         .collect();
-    std::fs::write(&description, other_device).expect("a file can be written");
+    fixtures::write_description(&store_of(&sandbox, &root), &other_device);
     assert_eq!(state(&sandbox, &root), "present");
     fixtures::remove(&root);
     assert_eq!(state(&sandbox, &root), "unreachable");

@@ -275,7 +275,7 @@ fn who_waited_for_a_store_that_is_replaced_or_removed_meanwhile_does_not_write_i
     sandbox.write("a", "9");
     let waiting = sandbox.command(&[], &["create", "-r", "late"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let pruning = sandbox.command(&[], &["prune", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    std::thread::sleep(std::time::Duration::from_millis(1500));
     let aside = sandbox.top().join("removed");
     fs::rename(sandbox.store(), &aside).unwrap();
     let before = fixtures::files_below(&aside);

@@ -328,13 +328,20 @@ fn nothing_goes_while_a_live_object_cannot_be_read() {
     let ids = repo.write(&blobs(2, 3, 5000));
     let mut live: HashSet<ObjectId> = ids.iter().copied().collect();
     let before = repo.files("pack");
-    live.insert(ObjectId::from_bytes([7; 20]));
+    let torn = ObjectId::from_bytes([7; 20]);
+    live.insert(torn);
+    let loose = repo.objects_dir().join("07");
+    fs::create_dir_all(&loose).unwrap();
+    fs::write(loose.join(&torn.to_hex()[2..]), b"torn").unwrap();
     let objects = repo.objects();
     let found = survey(&objects, &live).unwrap();
     assert_eq!(found.unclaimed.len(), 1);
     assert!(repack(&repo.objects_dir(), &found, &plan(&found.facts()), &live, &objects, &|| false).is_err());
     assert_eq!(repo.files("pack"), before);
     assert!(repo.objects().contains(&dead[0]));
+    fs::remove_dir_all(&loose).unwrap();
+    objects.refresh().unwrap();
+    assert!(survey(&objects, &live).unwrap().unclaimed.is_empty(), "what is nowhere is no worse off");
 
     let stopped = survey(&objects, &ids.iter().copied().collect()).unwrap();
     let cheap =
