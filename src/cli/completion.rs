@@ -55,11 +55,15 @@ pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
 
 /// The command line, in which selectors and paths know their candidates.
 fn with_candidates(words: &[OsString]) -> Command {
-    let words = words.to_vec();
-    let candidates = ArgValueCompleter::new(move |typed: &OsStr| selectors(&words, typed));
+    let asking = |end: &'static str| {
+        let words = words.to_vec();
+        ArgValueCompleter::new(move |typed: &OsStr| selectors(&words, typed, end))
+    };
+    let (whole, before_path) = (asking(""), asking(":"));
     args::command().mut_subcommands(|command| {
         command.mut_args(|arg| match value_name(&arg).as_deref() {
-            Some("SEL") => arg.add(candidates.clone()),
+            Some("SEL" | "GOOD" | "BAD") => arg.add(whole.clone()),
+            Some("SEL:PATH") => arg.add(before_path.clone()),
             Some("PATH") => arg.value_hint(ValueHint::AnyPath),
             _ => arg,
         })
@@ -70,20 +74,21 @@ fn value_name(arg: &Arg) -> Option<String> {
     Some(arg.get_value_names()?.first()?.to_string())
 }
 
-/// Ids with their reasons, newest first; and reasons, once the first letters of one were typed.
-fn selectors(words: &[OsString], typed: &OsStr) -> Vec<CompletionCandidate> {
+/// Ids with their reasons, newest first; and reasons, once the first letters of one were typed. Each ends with `end`.
+fn selectors(words: &[OsString], typed: &OsStr, end: &str) -> Vec<CompletionCandidate> {
     let (Some(typed), Some((checkpoints, now_ms))) = (typed.to_str(), checkpoints(words)) else { return Vec::new() };
-    let latest = "latest".starts_with(typed).then(|| CompletionCandidate::new("latest"));
+    let latest = "latest".starts_with(typed).then(|| CompletionCandidate::new(format!("latest{end}")));
     let latest = latest.map(|latest| latest.help(Some("the newest checkpoint".into())));
     let by_id = checkpoints.iter().filter(|c| c.id.short().starts_with(&typed.to_ascii_lowercase()));
-    let by_id = by_id.map(|c| CompletionCandidate::new(c.id.short()).help(Some(described(c, now_ms).into())));
+    let by_id = by_id
+        .map(|c| CompletionCandidate::new(format!("{}{end}", c.id.short())).help(Some(described(c, now_ms).into())));
     // Other reasons would have to be quoted, each shell in its way.
     let is_plain = |reason: &str| reason.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.+/".contains(&b));
     let mut reasons: Vec<&str> = checkpoints.iter().map(|c| c.record.reason.as_str()).collect();
     reasons.sort_unstable();
     reasons.dedup();
     reasons.retain(|reason| !typed.is_empty() && reason.starts_with(typed) && is_plain(reason));
-    let by_reason = reasons.into_iter().map(CompletionCandidate::new);
+    let by_reason = reasons.into_iter().map(|reason| CompletionCandidate::new(format!("{reason}{end}")));
     by_id.chain(latest).chain(by_reason).enumerate().map(|(at, c)| c.display_order(Some(at))).collect()
 }
 

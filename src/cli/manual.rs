@@ -14,7 +14,7 @@ const DESCRIPTION: [&str; 3] = [
      It never touches the project's own .git.",
     "A checkpoint is named by a selector (SEL): a unique prefix of its id of at least four digits; latest, latest~N, @, \
      @~N; an exact reason, which means the newest with it; or a time such as '10m ago' or 2026-03-24T12:45, which means \
-     the newest at or before it.",
+     the newest made by then: in this zone, by the end of that minute.",
     "Results go to standard output, everything else to standard error. With --json the result is one object.",
 ];
 

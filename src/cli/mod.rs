@@ -42,14 +42,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let environment = environment::read();
     let printer = Printer::new(&cli.global, environment.no_color);
     let Cli { global, command } = cli;
-    let Some(command) = command else {
-        if printer.json {
-            let what = "no command was given".to_owned();
-            printer.result(&json::failure("usage", exit_code::USAGE, &Error::Usage { what }));
-        }
-        printer::to_stderr(&args::short_help());
-        return ExitCode::from(exit_code::USAGE);
-    };
+    let Some(command) = command else { return ExitCode::from(refuse_nothing(printer)) };
     let name = command.name();
     let asks_for_code = matches!(&command, Command::Diff(args) if args.exit_code);
     let failed = if asks_for_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED };
@@ -135,12 +128,24 @@ fn refuse(args: &[OsString], refusal: &Refusal) -> u8 {
         printer::to_stdout(&refusal.text);
         return exit_code::DONE;
     }
+    let mut words = args.iter().filter_map(|arg| arg.to_str());
+    let command = words.find_map(args::command_name);
+    let what = refusal.text.clone();
     if args.iter().any(|arg| arg == "--json") {
-        let what = refusal.text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        let mut words = args.iter().filter_map(|arg| arg.to_str());
-        let command = words.find_map(args::command_name).unwrap_or("usage");
-        printer::to_stdout(&json::failure(command, exit_code::USAGE, &Error::Usage { what }));
+        let error = Error::Usage { what: what.clone() };
+        printer::to_stdout(&json::failure(command.unwrap_or("usage"), exit_code::USAGE, &error));
     }
-    printer::to_stderr(&refusal.text);
+    let more = command.map_or("checkpoint --help".to_owned(), |command| format!("checkpoint {command} --help"));
+    printer::to_stderr(&human::wrong_usage(&what, &more));
+    exit_code::USAGE
+}
+
+/// A call without a command: the short help for a person, a failure for a program.
+fn refuse_nothing(printer: Printer) -> u8 {
+    if printer.json {
+        let error = Error::Usage { what: "no command was given".to_owned() };
+        return report(printer, "usage", exit_code::USAGE, &error);
+    }
+    printer::to_stderr(&args::short_help());
     exit_code::USAGE
 }

@@ -135,8 +135,7 @@ fn unknown<'s>(pair: &Pair, before: &'s Snapshot, after: &'s Snapshot) -> Option
     };
     let standing = std::iter::once(pair.path.clone()).chain(pair.path.ancestors());
     let why = standing.filter_map(|path| lacking.uncaptured.get(&path)).map(|standing| &standing.why).next()?;
-    let is_unknown = why.makes_partial() || matches!(why, WhyNot::TooLarge | WhyNot::Secret(_));
-    is_unknown.then_some(why)
+    why.may_hide_files().then_some(why)
 }
 
 fn compare_dirs(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelPath) -> bool, other: &mut Unsayable) {

@@ -90,6 +90,11 @@ impl WhyNot {
         !matches!(self, Self::LeftOut(_) | Self::Secret(_) | Self::DotGit)
     }
 
+    /// Whether the files that were last seen at or below this path may stand there still.
+    pub fn may_hide_files(&self) -> bool {
+        self.makes_partial() || matches!(self, Self::TooLarge | Self::Secret(_))
+    }
+
     /// The same for a person.
     pub fn in_words(&self) -> &'static str {
         match self {

@@ -66,6 +66,13 @@ impl Meta {
         meta
     }
 
+    /// Whether a file that this state lacks may have stood there all the same: it, or a directory above it, was present
+    /// and not captured.
+    pub fn hides(&self, path: &RelPath) -> bool {
+        let mut standing = std::iter::once(path.clone()).chain(path.ancestors());
+        standing.any(|path| self.uncaptured.get(&path).is_some_and(|standing| standing.why.may_hide_files()))
+    }
+
     fn note_perm(&mut self, path: &RelPath, perm: u32, usual: u32) {
         if perm != usual {
             self.unusual.insert(path.clone(), perm);

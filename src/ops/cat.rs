@@ -104,7 +104,10 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
         let tree = read_tree(store.objects(), id);
         tree.map_err(|why| store.damage(checkpoint.id, format!("the way to {path}: {why}")))
     };
-    let missing = || Error::NoSuchPath { checkpoint: checkpoint.id, path: path.to_string() };
+    // With a slash at its end a path means a directory.
+    let must_be_dir = typed.ends_with(b"/");
+    let slash = if must_be_dir && !path.is_root() { "/" } else { "" };
+    let missing = || Error::NoSuchPath { checkpoint: checkpoint.id, path: format!("{path}{slash}") };
     let mut names = path.components().peekable();
     let mut tree = read(checkpoint.tree)?;
     while let Some(name) = names.next() {
@@ -113,7 +116,7 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
         };
         if entry.is_directory() {
             tree = read(entry.id)?;
-        } else if names.peek().is_none() && entry.mode != MODE_GITLINK {
+        } else if names.peek().is_none() && entry.mode != MODE_GITLINK && !must_be_dir {
             return Ok(Hit { path: path.clone(), checkpoint, entry });
         } else {
             return Err(missing());

@@ -79,6 +79,9 @@ impl Context {
     pub fn no_store(&self) -> Error {
         let has_store = |above: &&Path| store_dir(&self.base, above).is_dir();
         let ancestor = self.root.path().ancestors().skip(1).find(has_store).map(Path::to_path_buf);
+        if ancestor.is_none() && !self.root.exists() {
+            return Error::RootMissing { root: self.root.path().to_path_buf() };
+        }
         Error::NoStore { root: self.root.path().to_path_buf(), ancestor }
     }
 

@@ -278,7 +278,7 @@ fn finish<'s>(
         warnings.push(Warning::EmptyAfterFiles);
     }
     let mut counts = counts(&captured);
-    match diff_counts(session.locked.store(), before.as_ref(), &checkpoint, &mut counts) {
+    match diff_counts(session.locked.store(), before.as_ref(), &checkpoint, &captured.meta, &mut counts) {
         Ok(()) => {}
         Err(why) => warnings.push(Warning::Bookkeeping { step: "comparing it with the one before", why }),
     }
@@ -305,6 +305,7 @@ fn diff_counts(
     store: &Store,
     before: Option<&Checkpoint>,
     after: &Checkpoint,
+    meta: &Meta,
     counts: &mut Counts,
 ) -> std::result::Result<(), String> {
     let Some(before) = before else {
@@ -314,6 +315,7 @@ fn diff_counts(
     for change in trees::diff(store.objects(), Some(before.tree), Some(after.tree))? {
         match (change.before, change.after) {
             (None, _) => counts.added += 1,
+            (_, None) if meta.hides(&change.path) => {}
             (_, None) => counts.deleted += 1,
             _ => counts.changed += 1,
         }

@@ -35,6 +35,8 @@ pub struct FoundPath {
     pub path: RelPath,
     pub last_in: Checkpoint,
     pub deleted_by: Option<Checkpoint>,
+    /// Instead of a deletion: the one that could not capture what stood there.
+    pub not_captured_by: Option<Checkpoint>,
     /// Whether something stands at that path at this moment.
     pub in_directory: bool,
     /// Newest first.
@@ -46,7 +48,7 @@ pub struct Event {
     pub change: Change,
     /// The first checkpoint that has it so.
     pub checkpoint: Checkpoint,
-    /// `None` for a deletion, and where the blob cannot be read.
+    /// `None` for what the checkpoint does not hold, and where the blob cannot be read.
     pub size_bytes: Option<u64>,
 }
 
@@ -57,6 +59,8 @@ pub enum Change {
     /// The content is the same.
     Mode,
     Deleted,
+    /// It may have stood there unchanged.
+    NotCaptured,
 }
 
 impl Change {
@@ -66,11 +70,13 @@ impl Change {
             Self::Changed => "changed",
             Self::Mode => "mode",
             Self::Deleted => "deleted",
+            Self::NotCaptured => "not captured",
         }
     }
 
     fn of(step: &Step) -> Self {
         match (step.before, step.after) {
+            (_, None) if step.not_captured => Self::NotCaptured,
             (_, None) => Self::Deleted,
             (None, _) => Self::Added,
             (Some((_, before)), Some((_, after))) if before == after => Self::Mode,
@@ -95,11 +101,15 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     let more = found.len().saturating_sub(limit);
     let work = context.root.exists().then(|| WorkTree::open(context.root.path())).transpose()?;
     let told = found.into_iter().take(limit).filter_map(|(path, steps)| {
-        let (last_in, deleted_by) = history.end_of(steps)?;
+        let (last_in, ended_by) = history.end_of(steps)?;
+        let ended_by = ended_by.cloned();
+        let (not_captured_by, deleted_by) =
+            if steps.last()?.not_captured { (ended_by, None) } else { (None, ended_by) };
         Some(FoundPath {
             path: path.clone(),
             last_in: last_in.clone(),
-            deleted_by: deleted_by.cloned(),
+            deleted_by,
+            not_captured_by,
             in_directory: work.as_ref().is_some_and(|work| matches!(work.stat(path), Ok(Some(_)))),
             events: steps.iter().rev().map(|step| event(&store, &history, step)).collect(),
         })

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::checkpoint::Checkpoint;
+use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::ops::path_pattern::PathPattern;
@@ -20,6 +21,8 @@ pub struct Step {
     pub at: usize,
     pub before: Version,
     pub after: Version,
+    /// The checkpoint does not hold it, and tells that it could not: it may have stood there unchanged.
+    pub not_captured: bool,
 }
 
 /// All steps of the paths that a pattern means.
@@ -48,8 +51,16 @@ impl History {
                 }
                 Ok(changes) => {
                     let at = history.checkpoints.len();
-                    for change in changes.into_iter().filter(|change| pattern.matches(&change.path)) {
-                        let step = Step { at, before: change.before, after: change.after };
+                    let changes: Vec<_> = changes.into_iter().filter(|change| pattern.matches(&change.path)).collect();
+                    let meta = if changes.iter().any(|change| change.after.is_none()) {
+                        // `verify` is for metas; without one all that is known is that the tree lacks the file.
+                        store.meta(checkpoint).unwrap_or_default()
+                    } else {
+                        Meta::default()
+                    };
+                    for change in changes {
+                        let not_captured = change.after.is_none() && meta.hides(&change.path);
+                        let step = Step { at, before: change.before, after: change.after, not_captured };
                         history.steps.entry(change.path).or_default().push(step);
                     }
                     history.checkpoints.push(checkpoint.clone());
@@ -59,7 +70,7 @@ impl History {
         history
     }
 
-    /// The last checkpoint that holds a path with these steps, and the one that deleted it, if one did.
+    /// The last checkpoint that holds a path with these steps, and the first one that does not, if there is one.
     pub fn end_of(&self, steps: &[Step]) -> Option<(&Checkpoint, Option<&Checkpoint>)> {
         let last = steps.last()?;
         if last.after.is_some() {

@@ -104,12 +104,14 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let earlier = |c: &&Checkpoint| c.record.sequence < checkpoint.record.sequence;
     let before = inventory.checkpoints.iter().rev().find(earlier).cloned();
     let changes = trees::diff(store.objects(), before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
-    let changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
+    let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let (checkpoint, meta) =
         if checkpoint.adopted { measured(&store, checkpoint)? } else { (checkpoint.clone(), store.meta(&checkpoint)?) };
+    // What could not be captured is told as that.
+    changes.retain(|change| change.after.is_some() || !meta.hides(&change.path));
     if !checkpoint.is_complete() {
-        warnings.push(Warning::IsPartial { id: checkpoint.id });
+        warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
     }
     Ok(ShowOutcome { checkpoint, meta, before, changes, warnings })
 }

@@ -44,6 +44,9 @@ pub fn run(
 ) -> Result<RestoreOutcome> {
     let first = look(context, store, request, Sink::HashOnly)?;
     let mut shown = checked(first.plan)?;
+    if common.dry_run || !common.yes {
+        request.target.check_contents(store, &shown, &context.interrupt)?;
+    }
     if common.dry_run {
         return Ok(outcome(request, shown, first.captured.warnings, true));
     }

@@ -38,7 +38,9 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     let is_inside = destination.check_apart(&context.root, &context.base)?;
     let reach = Reach { paths: restore_paths::limits(paths), overlay: false, special_bits: options.special_bits };
     let plan = write_out::plan(&target.snapshot, &reach);
-    if !options.dry_run {
+    if options.dry_run {
+        target.check_contents(&store, &plan, &context.interrupt)?;
+    } else {
         carry_out(context, &store, &target, &plan, &reach, &destination)?;
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;

@@ -1,15 +1,17 @@
 //! The checkpoint that a restore leads to, read whole, with all that it knows about paths that it does not hold.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::default_rules::{DEFAULT_STORE_LIST, RECIPE_LIST};
 use crate::model::entry::Entry;
+use crate::model::interrupt::Interrupt;
 use crate::model::meta::RuleRecord;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::{Snapshot, below};
 use crate::store::Store;
 use crate::worktree::rules::{RuleSources, Rules, Tracked};
@@ -77,6 +79,18 @@ impl Target {
     /// The same for directories; a file that stands in the place of one is looked at too.
     pub fn dirs_to_look_at(&self) -> Vec<RelPath> {
         self.snapshot.dirs.keys().chain(self.successor.dirs.keys()).cloned().collect()
+    }
+
+    /// Whether all that a plan would write is there and whole: what cannot be done is not to be shown.
+    pub fn check_contents(&self, store: &Store, plan: &RestorePlan, interrupt: &Interrupt) -> Result<()> {
+        let mut seen = HashSet::new();
+        for (path, write) in plan.write.iter().filter(|(_, write)| seen.insert(write.after.id)) {
+            interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+            if !store.has_whole(write.after.id) {
+                return Err(store.damage(self.id(), format!("{path}: its content is missing or damaged")));
+            }
+        }
+        Ok(())
     }
 
     /// Whether this state has something at a path, or below it.

@@ -108,6 +108,10 @@ pub enum Warning {
     IsPartial {
         id: ObjectId,
     },
+    /// The same beside its details, which name what it lacks.
+    ShownIsPartial {
+        id: ObjectId,
+    },
     StoreTooNew {
         found: u32,
     },
@@ -149,7 +153,7 @@ impl Warning {
             Self::OverMaxStoreSize { .. } => "over_max_store_size",
             Self::EvictedForSize { .. } => "evicted_for_size",
             Self::LateWrites { .. } => "late_writes",
-            Self::IsPartial { .. } => "partial",
+            Self::IsPartial { .. } | Self::ShownIsPartial { .. } => "partial",
             Self::StoreTooNew { .. } => "store_too_new",
             Self::CopyInsideRoot => "copy_inside_root",
             Self::PassedOver { .. } => "passed_over",

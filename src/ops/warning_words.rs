@@ -69,6 +69,7 @@ impl fmt::Display for Warning {
                 let short = id.short();
                 write!(f, "checkpoint {short} is partial: 'checkpoint show {short}' names what it could not hold")
             }
+            Self::ShownIsPartial { id } => write!(f, "checkpoint {} is partial", id.short()),
             Self::StoreTooNew { found } => {
                 write!(f, "the store has the newer format {found}: it is read as far as possible, nothing is written")
             }

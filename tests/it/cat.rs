@@ -124,3 +124,13 @@ fn a_root_that_is_gone_still_gives_its_files() {
     sandbox.remove("");
     sandbox.run(&["-C", &sandbox.root().display().to_string(), "cat", "one:a"]).success().stdout_is("1");
 }
+
+#[test]
+fn a_slash_behind_the_name_of_a_file_is_exit_3() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("d/b", "2");
+    sandbox.create("one");
+    sandbox.run(&["cat", "one:a/"]).code(3).stdout_is("").stderr_has("does not hold 'a/'");
+    let run = sandbox.run(&["cat", "one:d/", "--json"]).code(3);
+    assert_eq!(run.error_code(), "is_a_directory");
+}

@@ -159,6 +159,18 @@ fn the_line_itself_says_which_directory_is_meant() {
 }
 
 #[test]
+fn every_command_that_takes_a_checkpoint_completes_it() {
+    let (sandbox, ids) = with_two();
+    for words in [&["bisect"][..], &["bisect", &ids[0]], &["verify"], &["pin"], &["diff", &ids[0]]] {
+        let told = candidates(&sandbox, &[words, &[&ids[1][..4]]].concat());
+        assert!(told.iter().any(|line| line.starts_with(&format!("{}\t", ids[1]))), "{words:?}: {told:?}");
+    }
+    let told = candidates(&sandbox, &["cat", &ids[0][..4]]);
+    assert!(told[0].starts_with(&format!("{}:\t", ids[0])), "{told:?}");
+    assert_eq!(candidates(&sandbox, &["cat", "pre-w"]), ["pre-wave-1:"]);
+}
+
+#[test]
 fn completion_is_quiet_whatever_is_wrong() {
     let (sandbox, ids) = with_two();
     let healthy = candidates(&sandbox, &["show", ""]);

@@ -27,15 +27,53 @@ fn wrong_usage_is_2_and_makes_nothing() {
     ] {
         let run = sandbox.run(args);
         assert_eq!(run.code, 2, "{run}");
-        assert!(!run.stderr.is_empty() && run.stdout.is_empty(), "{run}");
+        assert!(run.stderr.starts_with("checkpoint: ") && run.stdout.is_empty(), "{run}");
+        assert!(run.stderr.lines().count() == 1 && run.stderr.contains("--help')"), "{run}");
     }
     assert!(!sandbox.base().exists(), "wrong usage wrote something");
+}
+
+#[test]
+fn wrong_usage_says_in_one_line_what_and_what_next() {
+    let sandbox = Sandbox::new();
+    for (args, line) in [
+        (&["show"][..], "the following required arguments were not provided: <SEL> (try 'checkpoint show --help')"),
+        (
+            &["list", "--color", "sometimes"],
+            "invalid value 'sometimes' for '--color <WHEN>' [possible values: auto, always, never] \
+             (try 'checkpoint list --help')",
+        ),
+        (
+            &["creat"],
+            "unrecognized subcommand 'creat'; a similar subcommand exists: 'create' (try 'checkpoint --help')",
+        ),
+    ] {
+        let run = sandbox.run(args).code(2);
+        assert_eq!(run.stderr, format!("checkpoint: {line}\n"));
+        let with_json = sandbox.run(&[args, &["--json"]].concat()).code(2);
+        assert_eq!((with_json.error_code().as_str(), with_json.stderr), ("usage", run.stderr));
+    }
+}
+
+#[test]
+fn of_an_option_given_twice_the_last_one_counts() {
+    let (sandbox, id) = with_one();
+    sandbox.run(&["-y", "-y", "list", "-y"]).success().stdout_has(&id);
+    let run = sandbox.run(&["list", "--color", "never", "--color", "always", "-n", "5", "-n", "1"]).success();
+    assert!(run.stdout.contains(&id), "{run}");
+    sandbox.write("a", "2");
+    let diff = ["diff", &id, "--color", "never", "--color", "always"];
+    sandbox.run(&diff).success().stdout_has("\u{1b}[");
+    let diff = ["--color", "always", "diff", &id, "--color", "never"];
+    assert!(!sandbox.run(&diff).success().stdout.contains('\u{1b}'));
 }
 
 #[test]
 fn without_a_command_the_help_is_on_stderr_and_the_code_is_2() {
     let sandbox = Sandbox::new();
     sandbox.run(&[]).code(2).stdout_is("").stderr_has("create").stderr_has("restore");
+    let run = sandbox.run(&["--json"]).code(2);
+    assert_eq!((run.error_code().as_str(), run.stderr.lines().count()), ("usage", 1), "{run}");
 }
 
 #[test]
@@ -129,6 +167,11 @@ fn a_root_that_is_no_directory_is_named() {
     let run = sandbox.run(&["-C", "a", "create"]).stderr_has("/a");
     assert!([2, 3].contains(&run.code), "{run}");
     sandbox.run(&["-C", "/no/such/place", "create"]).code(3).stderr_has("/no/such/place");
+    let missing = sandbox.top().join("missing").display().to_string();
+    for args in [&["create"][..], &["list"], &["status"], &["show", "latest"]] {
+        let run = sandbox.run(&[&["-C", &missing], args].concat()).stderr_has(&missing).stderr_has("with -C");
+        assert!(!run.stderr.contains("checkpoint create"), "{run}");
+    }
 }
 
 #[test]

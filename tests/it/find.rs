@@ -304,3 +304,11 @@ fn find_text_tells_what_git_grep_tells_of_each_checkpoint() {
     assert!(told.len() > 40, "too little was found: {told:?}");
     assert_eq!(told, expected);
 }
+
+#[test]
+fn a_search_for_nothing_at_all_is_wrong_usage() {
+    let (sandbox, _) = story();
+    for args in [&["find", "kept", "-n", "0"][..], &["find", "--text", "k", "-n", "0"]] {
+        sandbox.run(args).code(2).stdout_is("").stderr_has("'0'");
+    }
+}

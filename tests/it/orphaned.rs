@@ -21,7 +21,8 @@ fn stores_of_roots_that_are_gone_go_and_all_others_stay() {
     assert!(store_of(&sandbox, &gone).exists());
     sandbox.run(&["prune", "--orphaned"]).code(4).stderr_has("--yes");
     assert!(store_of(&sandbox, &gone).exists());
-    sandbox.run(&["prune", "--orphaned", "--yes"]).success().stdout_has("Removed 1 store");
+    let named = format!("removed: {}\n", gone.display());
+    sandbox.run(&["prune", "--orphaned", "--yes"]).success().stdout_has("Removed 1 store").stderr_has(&named);
     assert!(!store_of(&sandbox, &gone).exists());
     sandbox.run(&["prune", "--orphaned"]).success().stdout_is("No orphaned stores.\n");
 }

@@ -85,3 +85,37 @@ fn the_newest_complete_checkpoint_survives_a_partial_one() {
     sandbox.run_under(wrapper, &["create", "--reason", "partial", "--keep", "1"]).code(5);
     assert!(sandbox.listed_ids().contains(&complete));
 }
+
+#[test]
+fn what_could_not_be_read_is_no_deletion() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = wrapper(&sandbox) else { return };
+    sandbox.write("u", "1").write("d/inside", "2").write("gone", "3");
+    let first = sandbox.create("all of it");
+    sandbox.chmod("u", 0).chmod("d", 0).remove("gone");
+    let run = sandbox.run_under(wrapper, &["create", "--json"]).code(5);
+    assert_eq!(run.data()["counts"]["deleted"], 1, "{run}");
+    let second = run.data()["short"].as_str().expect("an id").to_owned();
+    let run = sandbox.run(&["show", &second]).success().stdout_has("  - gone").stdout_has("not captured: u");
+    assert!(!run.stdout.contains("- u") && !run.stdout.contains("- d"), "{run}");
+    for path in ["u", "d/inside"] {
+        let head = format!("{path}: last in {first}, not captured by {second}");
+        let run = sandbox.run_under(wrapper, &["find", path]).success().stdout_has(&head);
+        assert!(!run.stdout.contains("deleted"), "{run}");
+        let found = sandbox.run(&["find", path, "--json"]).success().data()["paths"][0].clone();
+        assert!(found["deleted_by"].is_null(), "{found}");
+        assert_eq!(found["events"][0]["change"], "not_captured", "{found}");
+    }
+    let by = format!("deleted by {second}");
+    drop(sandbox.run(&["find", "gone"]).success().stdout_has(&by));
+    sandbox.chmod("u", 0o644).chmod("d", 0o755);
+}
+
+#[test]
+fn show_gives_no_advice_to_call_show() {
+    let Some((sandbox, wrapper)) = with_closed_things() else { return };
+    sandbox.run_under(wrapper, &["create"]).code(5).stderr_has("'checkpoint show");
+    let run = sandbox.run(&["show", "latest"]).success().stdout_has("closed-file").stderr_has("is partial");
+    assert!(!run.stderr.contains("'checkpoint show"), "{run}");
+    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+}

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::bench::{Sandbox, tree::Tree};
+use crate::bench::{Sandbox, damaged, fixtures, tree::Tree};
 
 /// One checkpoint of a directory with everything in it that a checkpoint can hold, and its picture.
 fn with_everything() -> (Sandbox, String, Tree) {
@@ -247,4 +247,23 @@ fn the_mode_of_the_root_itself_comes_back() {
     assert_eq!(std::fs::metadata(sandbox.root()).expect("the root").permissions().mode() & 0o777, 0o700);
     sandbox.undo().success();
     assert_eq!(std::fs::metadata(sandbox.root()).expect("the root").permissions().mode() & 0o777, 0o755);
+}
+
+#[test]
+fn a_plan_that_could_not_be_carried_out_is_not_shown() {
+    let sandbox = Sandbox::new();
+    sandbox.write("noise", fixtures::noise(1, 100_000)).write("a", "1");
+    let id = sandbox.create("noise");
+    let packs = damaged::packs_of(&sandbox.store());
+    let middle = std::fs::metadata(&packs[0]).expect("a pack").len() / 2;
+    damaged::flip(&packs[0], middle.try_into().expect("a small pack"), 1);
+    sandbox.write("a", "2");
+    sandbox.run(&["restore", &id, "--dry-run"]).success().stdout_has("write  a");
+    sandbox.remove("noise");
+    let elsewhere = sandbox.top().join("elsewhere").display().to_string();
+    for args in [&["--dry-run"][..], &[], &["--dry-run", "--to", &elsewhere]] {
+        let run = sandbox.run(&[&["restore", &id], args].concat()).code(6).stdout_is("").stderr_has("noise");
+        assert!(!run.stderr.contains("write"), "{run}");
+    }
+    sandbox.run(&["restore", &id, "a", "--dry-run"]).success();
 }

@@ -7,8 +7,8 @@ use crate::ops::bisect::BisectOptions;
 /// Find the first checkpoint for which a command fails
 ///
 /// The command is run in copies of the checkpoints between GOOD and BAD; this
-/// directory is not touched. Exit 0 means good, 125 cannot tell, any other
-/// below 128 bad.
+/// directory is not touched. Exit 0 means good, 125 cannot tell, 1 to 124 bad;
+/// anything else, and a signal, ends the search.
 #[derive(Clone, Debug, clap::Args)]
 pub struct BisectArgs {
     /// A checkpoint for which the command succeeds

@@ -1,14 +1,16 @@
 //! `checkpoint find`.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 
 use crate::ops::find::FindOptions;
 use crate::ops::find_text::FindTextOptions;
 
 /// Find the checkpoints that hold or changed a path, or hold a text
 ///
-/// PATTERN is a path, a directory, or a pattern with * ? [ as in an ignore
-/// file: without a slash it means the name in any directory.
+/// PATTERN is a path from the root, a directory, or a pattern with * ? [ as in
+/// an ignore file: such a pattern without a slash means the name in any
+/// directory.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FindArgs {
     /// Which paths; with --text only these are searched
@@ -19,7 +21,7 @@ pub struct FindArgs {
     pub text: Option<OsString>,
     /// Tell at most so many; with --text 100 unless this says more
     #[arg(short = 'n', long, value_name = "N")]
-    pub limit: Option<usize>,
+    pub limit: Option<NonZeroUsize>,
 }
 
 /// The two searches.
@@ -31,7 +33,7 @@ pub enum Wanted {
 impl From<&FindArgs> for Wanted {
     fn from(args: &FindArgs) -> Self {
         let bytes = |text: &OsString| text.as_encoded_bytes().to_vec();
-        let (pattern, limit) = (args.pattern.as_ref().map(bytes), args.limit);
+        let (pattern, limit) = (args.pattern.as_ref().map(bytes), args.limit.map(NonZeroUsize::get));
         match &args.text {
             Some(text) => Self::Text(FindTextOptions { text: bytes(text), pattern, limit }),
             None => Self::Path(FindOptions { pattern: pattern.unwrap_or_default(), limit }),

@@ -25,7 +25,8 @@ pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
 
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
-#[command(name = "checkpoint", version, max_term_width = 80, disable_help_subcommand = true)]
+#[command(name = "checkpoint", version, max_term_width = 80)]
+#[command(disable_help_subcommand = true, args_override_self = true)]
 pub struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
@@ -166,8 +167,21 @@ pub fn command() -> clap::Command {
 /// # Errors
 /// What is to be said instead: help, the version, or what was wrong.
 pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, Refusal> {
-    Cli::try_parse_from(args)
-        .map_err(|error| Refusal { text: tidy(&error.render().to_string()), is_failure: error.use_stderr() })
+    Cli::try_parse_from(args).map_err(|error| {
+        let said = error.render().to_string();
+        let is_failure = error.use_stderr();
+        Refusal { text: if is_failure { in_one_line(&said) } else { tidy(&said) }, is_failure }
+    })
+}
+
+/// What was wrong, and the tip if clap has one: `what; a similar subcommand exists: 'list'`.
+fn in_one_line(said: &str) -> String {
+    let mut paragraphs = said.split("\n\n");
+    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let what = joined(paragraphs.next().unwrap_or_default().trim_start_matches("error: "));
+    let tips = paragraphs.flat_map(str::lines).filter_map(|line| line.trim_start().strip_prefix("tip: "));
+    let parts: Vec<String> = std::iter::once(what).chain(tips.map(joined)).collect();
+    parts.join("; ")
 }
 
 /// Without the blanks that clap leaves on lines that say nothing.
@@ -175,7 +189,7 @@ fn tidy(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// What clap says instead of a command line: help and version go to stdout and are no failure.
+/// What clap says instead of a command line: help and version go to stdout as they are; a failure is one line.
 pub struct Refusal {
     pub text: String,
     pub is_failure: bool,

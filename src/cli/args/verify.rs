@@ -6,7 +6,7 @@ use crate::ops::verify::VerifyOptions;
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyArgs {
     /// Only this checkpoint
-    #[arg(value_name = "CHECKPOINT", conflicts_with = "repair")]
+    #[arg(value_name = "SEL", conflicts_with = "repair")]
     pub selector: Option<String>,
     /// Read and hash every object
     #[arg(long)]

@@ -39,9 +39,11 @@ fn prune_orphaned(context: &Context, rim: &Rim<'_>, args: PruneArgs) -> Result<u
         return Ok(code);
     }
     let said = human::stores::orphans(&outcome, context.now_ms, rim.printer.out_paint());
-    if code != exit_code::DONE {
+    if code == exit_code::DONE {
+        rim.say(&said, &outcome.warnings);
+    } else {
         rim.printer.failure(&said.talk);
+        rim.say(&Said { talk: String::new(), ..said }, &outcome.warnings);
     }
-    rim.say(&Said { talk: String::new(), ..said }, &outcome.warnings);
     Ok(code)
 }

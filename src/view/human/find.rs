@@ -10,6 +10,8 @@ use crate::view::human::Said;
 
 /// Lines of one file that are shown.
 const LINES_SHOWN: usize = 10;
+/// Columns for the word of an event, unless one is longer.
+const WORD_WIDTH: usize = 7;
 
 /// Times are local for a person at a terminal, UTC for whoever else reads.
 pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Said {
@@ -20,15 +22,18 @@ pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Said {
 
 fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
     let last = found.last_in.id.short();
-    let state = match (&found.deleted_by, found.in_directory) {
-        (Some(by), false) => format!("last in {last}, deleted by {}", by.id.short()),
-        (Some(by), true) => format!("last in {last}, deleted by {}, in the directory again", by.id.short()),
-        (None, true) => format!("in {last}"),
-        (None, false) => format!("in {last}, not in the directory"),
+    let state = match (&found.not_captured_by, &found.deleted_by, found.in_directory) {
+        (Some(by), _, true) => format!("last in {last}, not captured by {}", by.id.short()),
+        (Some(by), _, false) => format!("last in {last}, not captured by {}, not in the directory", by.id.short()),
+        (_, Some(by), false) => format!("last in {last}, deleted by {}", by.id.short()),
+        (_, Some(by), true) => format!("last in {last}, deleted by {}, in the directory again", by.id.short()),
+        (_, None, true) => format!("in {last}"),
+        (_, None, false) => format!("in {last}, not in the directory"),
     };
     let mut text = format!("{}: {state}\n", paint.bold(&found.path.to_string()));
+    let width = found.events.iter().map(|event| event.change.word().len()).max().unwrap_or_default().max(WORD_WIDTH);
     for event in &found.events {
-        text.push_str(&line(event, paint, time));
+        text.push_str(&line(event, width, paint, time));
     }
     if !found.in_directory {
         text.push_str(&format!("  checkpoint restore {last} {}\n", shell_word(found.path.as_bytes())));
@@ -36,12 +41,12 @@ fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
     text
 }
 
-fn line(event: &Event, paint: Paint, time: fn(i64) -> String) -> String {
-    let word = format!("{:<7}", event.change.word());
+fn line(event: &Event, width: usize, paint: Paint, time: fn(i64) -> String) -> String {
+    let word = format!("{:<width$}", event.change.word());
     let word = match event.change {
         Change::Added => paint.green(&word),
         Change::Deleted => paint.red(&word),
-        Change::Changed | Change::Mode => paint.yellow(&word),
+        Change::Changed | Change::Mode | Change::NotCaptured => paint.yellow(&word),
     };
     let checkpoint = &event.checkpoint;
     let bytes = event.size_bytes.map(|bytes| format!("  {}", size(bytes))).unwrap_or_default();

@@ -278,6 +278,11 @@ pub fn error(error: &Error, paint: Paint) -> String {
     format!("{} {error}{hint}\n", paint.red("checkpoint:"))
 }
 
+/// What is wrong with a command line, in the same form; `help` is the command that tells what would be right.
+pub fn wrong_usage(what: &str, help: &str) -> String {
+    format!("checkpoint: {} (try '{help}')\n", escape(what))
+}
+
 pub fn warning(warning: &Warning, paint: Paint) -> String {
     // The sentence of the size gate is agreed word for word, so nothing stands before it.
     let Warning::TooManyFiles { largest, .. } = warning else {

@@ -97,8 +97,10 @@ pub fn question(stores: &[KnownStore], now_ms: i64, paint: Paint) -> String {
 }
 
 pub fn orphans(outcome: &OrphansOutcome, now_ms: i64, paint: Paint) -> Said {
+    let gone = outcome.removed.iter().filter(|_| !outcome.dry_run);
+    let gone = gone.map(|store| format!("removed: {}\n", root(store)));
     let left = outcome.left.iter().map(|(store, why)| format!("left: {}: {why}\n", root(store)));
-    let talk: String = left.collect();
+    let talk = gone.chain(left).collect();
     let result = match (outcome.removed.is_empty(), outcome.left.is_empty(), outcome.dry_run) {
         (true, true, _) => "No orphaned stores.\n".to_owned(),
         (true, false, _) => String::new(),

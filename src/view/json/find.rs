@@ -47,7 +47,7 @@ fn named(checkpoint: &Checkpoint) -> Value {
 fn event(event: &Event) -> Value {
     let checkpoint = &event.checkpoint;
     json!({
-        "change": event.change.word(),
+        "change": event.change.word().replace(' ', "_"),
         "id": hex(checkpoint.id),
         "short": checkpoint.id.short(),
         "time": rfc3339(checkpoint.record.time_ms),
