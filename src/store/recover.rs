@@ -119,10 +119,14 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
 
 /// A `main` that names nothing would keep git from being content. One that plain git moved is left to `record`.
 fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
-    let Some(newest) = inventory.newest() else { return Ok(()) };
-    match refs::read_main(store.layout())? {
-        Some(main) if inventory.get(main).is_some() || store.objects().contains(&main) => Ok(()),
-        _ => refs::write_main(store.layout(), newest.id),
+    let main = refs::read_main(store.layout())?;
+    if main.is_some_and(|main| inventory.get(main).is_some() || store.objects().contains(&main)) {
+        return Ok(());
+    }
+    match inventory.newest() {
+        Some(newest) => refs::write_main(store.layout(), newest.id),
+        None if main.is_some() && inventory.damaged.is_empty() => refs::remove_main(store.layout()),
+        None => Ok(()),
     }
 }
 
