@@ -273,7 +273,7 @@ impl Objects {
                 }
                 match ask(pack) {
                     Ok(Copy::Whole(found)) => return Ok(Some(found)),
-                    // Another pack may have it whole; libgit2 would stop at this one.
+                    // Another pack may have it whole, which is cheaper to read.
                     Ok(Copy::Foreign) => foreign = true,
                     Ok(Copy::None) => {}
                     // A pack that went away meanwhile was replaced by another, which the second round finds.

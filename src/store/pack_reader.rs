@@ -27,7 +27,7 @@ const ENTRY_HEADER_BYTES: usize = 16;
 pub enum EntryKind {
     Object(ObjectKind),
     Tag,
-    /// Made from another object, which libgit2 finds.
+    /// Made from another object; see `pack_delta`.
     Delta,
 }
 

@@ -1,7 +1,7 @@
 //! An index of a pack with any bit wrong: no command is ended by a signal, and everything is still found.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::bench::damaged::{flip, packs_of};
 use crate::bench::{Git, Run, Sandbox, fixtures};
@@ -34,17 +34,17 @@ fn with_one_pack(deltas: bool) -> Option<(Sandbox, PathBuf)> {
     Some((sandbox, index))
 }
 
-fn entries(index: &PathBuf) -> usize {
+fn entries(index: &Path) -> usize {
     (usize::try_from(index.metadata().expect("an index").len()).expect("a size") - 1072) / 28
 }
 
 #[track_caller]
-fn calm(run: Run) {
+fn calm(run: &Run) {
     assert!([0, 5, 6].contains(&run.code) && !run.stderr.contains("panicked"), "wrong end\n{run}");
 }
 
 /// Every command on a fresh copy of the damaged store, then all of them in a row.
-fn try_all(sandbox: &Sandbox, whole: &[u8], harm: &dyn Fn(&PathBuf), index: &PathBuf, what: &str) {
+fn try_all(sandbox: &Sandbox, whole: &[u8], harm: &dyn Fn(&Path), index: &Path, what: &str) {
     let aside = sandbox.top().join("aside");
     fixtures::copy_tree(&sandbox.store(), &aside);
     for args in COMMANDS {
@@ -54,7 +54,7 @@ fn try_all(sandbox: &Sandbox, whole: &[u8], harm: &dyn Fn(&PathBuf), index: &Pat
         }
         let run = sandbox.run(args);
         assert!(run.code < 128, "{what}\n{run}");
-        calm(run);
+        calm(&run);
     }
     fixtures::remove(&sandbox.store());
     fixtures::copy_tree(&aside, &sandbox.store());
@@ -67,7 +67,7 @@ fn an_offset_beyond_the_pack_ends_no_command_by_a_signal() {
         let Some((sandbox, index)) = with_one_pack(deltas) else { return };
         let (whole, count) = (fs::read(&index).expect("an index"), entries(&index));
         for byte in [0x01, 0x7f, 0x80, 0xff] {
-            let harm = |index: &PathBuf| {
+            let harm = |index: &Path| {
                 let mut bytes = whole.clone();
                 (0..count).for_each(|entry| bytes[NAMES_AT + 24 * count + 4 * entry] = byte);
                 crate::bench::damaged::put(index, &bytes);
@@ -91,7 +91,7 @@ fn no_flipped_bit_in_any_region_of_an_index_ends_a_command_by_a_signal() {
         for (at, mask) in
             flips.into_iter().enumerate().filter(|(n, _)| all || n % 3 == usize::from(deltas)).map(|x| x.1)
         {
-            let harm = |index: &PathBuf| flip(index, at, mask);
+            let harm = |index: &Path| flip(index, at, mask);
             try_all(&sandbox, &whole, &harm, &index, &format!("flip {mask:#x} at {at} of {count}, deltas {deltas}"));
         }
     }
