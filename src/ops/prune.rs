@@ -54,6 +54,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let rows_before = rows(&store);
     let bytes_before = bytes_below(store.dir());
     let mut session = session::begin(context, &store)?;
+    mend(&mut session)?;
     refuse_damage(&session)?;
     // Everything that stays must be readable before anything goes.
     mark::live(&store, &ObjectIds::new())?;
@@ -82,6 +83,13 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
         dry_run: false,
         warnings,
     })
+}
+
+/// What `verify` says will be rebuilt, and would cost every `create` too much to look at.
+fn mend(session: &mut Session<'_>) -> Result<()> {
+    let count = session.locked.mend_indexes()?.len();
+    session.warnings.extend((count > 0).then_some(Warning::IndexesRebuilt { count }));
+    session.locked.drop_lost_pins()
 }
 
 /// What a prune would drop. Room is told as far as whole packs go; merging may give back more.

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::supply::supply;
+use crate::ops::verify::check_calmly;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::check::{CheckOptions, FileFinding, Report};
@@ -43,7 +44,7 @@ impl Mended {
 pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)>> {
     let place = context.store_dir()?;
     let _shield = context.interrupt.shield();
-    let store = match Store::open(place.clone()) {
+    let mut store = match Store::open(place.clone()) {
         Ok(Some(store)) => store,
         Ok(None) => return Ok(None),
         Err(Error::StoreUnusable { .. }) => {
@@ -55,8 +56,9 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
     };
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
     let options = CheckOptions { full: true, go_on: &go_on };
-    let before = store.check(None, &options)?;
-    let mut session = session::begin(context, &store)?;
+    let before = check_calmly(context, &mut store, None, true)?;
+    let Some(store) = Store::open(place.clone())? else { return Ok(None) };
+    let mut session = begin_afresh(context, &store)?;
     let mut mended = Mended { derived: before.derived, ..Mended::default() };
     mended.set_aside = heal(context, &session)?;
     let report = supply(context, &store, &|| store.check(None, &options))?;
@@ -74,11 +76,19 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
     Ok(Some((mended, check_again(context, place)?, warnings)))
 }
 
+/// Only what is seen under the lock is acted on: packs that vanished until then were replaced, not lost.
+fn begin_afresh<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
+    let session = session::begin(context, store)?;
+    store.objects().forget_rescued()?;
+    Ok(session)
+}
+
 /// What taking the lock does not mend by itself.
 fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     let locked = &session.locked;
     locked.mend_indexes()?;
     locked.drop_bad_caches()?;
+    locked.drop_lost_pins()?;
     let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;
     set_aside.sort();
     if locked.store().description()?.is_none() {
@@ -89,9 +99,11 @@ fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
 
 fn check_again(context: &Context, place: PathBuf) -> Result<Report> {
     let Some(store) = Store::open(place)? else { return Ok(Report::default()) };
-    // The lock heals what only the place itself can tell.
-    drop(session::begin(context, &store)?);
-    store.check(None, &CheckOptions { full: true, go_on: &|| Ok(()) })
+    // The lock heals what only the place itself can tell, and is held while we look.
+    let session = begin_afresh(context, &store)?;
+    let report = store.check(None, &CheckOptions { full: true, go_on: &|| Ok(()) });
+    drop(session);
+    report
 }
 
 /// A description for a store that cannot be asked for its own.

@@ -1,14 +1,19 @@
 //! `verify`: checks the store and every checkpoint in it, and mends on request.
 
 use crate::error::{Error, Result};
+use crate::model::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::list::reader_warnings;
 use crate::ops::repair::{Mended, repair};
 use crate::ops::restore::find;
 use crate::ops::warning::Warning;
+use crate::store::Store;
 use crate::store::check::CheckOptions;
 pub use crate::store::check::{DamagedState, Fault, FileFinding, Report};
 use crate::store::inventory::Inventory;
+
+/// So many times is damage looked at before it is believed.
+const PASSES: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
@@ -40,7 +45,7 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
     if options.repair {
         return repaired(context);
     }
-    let Some(store) = context.find_store()? else {
+    let Some(mut store) = context.find_store()? else {
         return match options.selector {
             Some(_) => Err(context.no_store()),
             None => Ok(VerifyOutcome::default()),
@@ -48,16 +53,33 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
     };
     let inventory = store.inventory()?;
     let only = options.selector.as_ref().map(|query| which(&inventory, query, context.now_ms)).transpose()?;
-    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
-    let report = store.check(only, &CheckOptions { full: options.full, go_on: &go_on })?;
+    let report = check_calmly(context, &mut store, only, options.full)?;
+    let inventory = store.inventory()?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     // These are findings here.
     warnings.retain(|warning| !matches!(warning, Warning::DamagedCheckpoint { .. } | Warning::RefLost { .. }));
     Ok(VerifyOutcome { exists: true, report, mended: None, warnings })
 }
 
+/// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
+/// The last report, and in `store` the store that it is about.
+pub(super) fn check_calmly(context: &Context, store: &mut Store, only: Option<ObjectId>, full: bool) -> Result<Report> {
+    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let options = CheckOptions { full, go_on: &go_on };
+    let mut report = store.check(only, &options)?;
+    for _ in 1..PASSES {
+        if report.is_whole() {
+            break;
+        }
+        let Some(anew) = Store::open(store.dir().to_path_buf())? else { break };
+        *store = anew;
+        report = store.check(only, &options)?;
+    }
+    Ok(report)
+}
+
 /// A damaged one may be named by its id.
-fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<crate::model::object_id::ObjectId> {
+fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<ObjectId> {
     match find(inventory, query, now_ms) {
         Ok(found) => Ok(found.id),
         Err(cause) => inventory.damaged_by_prefix(query).map(|damaged| damaged.id).ok_or(cause),

@@ -11,6 +11,7 @@ use crate::store::description::Description;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, JournalState};
 use crate::store::layout::Layout;
+use crate::store::mark;
 use crate::store::plain_file;
 use crate::store::refs::{self, Family, Value};
 use crate::store::{Store, skeleton, stat_cache};
@@ -96,6 +97,10 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut Report) -> Resu
             report.derived.push(finding(layout, &path, "it does not name the meta of its checkpoint".into()));
         }
     }
+    for id in mark::lost_pins(store)? {
+        let path = refs::path(layout, Family::Pins, id);
+        report.derived.push(finding(layout, &path, "it pins what is nowhere".into()));
+    }
     check_main(store, inventory, report)?;
     for path in refs::unreadable(layout)? {
         report.files.push(finding(layout, &path, "it names no object".into()));
@@ -111,6 +116,9 @@ fn check_main(store: &Store, inventory: &Inventory, report: &mut Report) -> Resu
     let is_foreign = main.is_some_and(|id| inventory.get(id).is_none() && store.objects().contains(&id));
     if newest.is_some() && main != newest && !is_foreign {
         report.derived.push(finding(layout, &layout.main(), "it does not name the newest checkpoint".into()));
+    }
+    if newest.is_none() && main.is_some_and(|id| !store.objects().contains(&id)) {
+        report.derived.push(finding(layout, &layout.main(), "it names nothing".into()));
     }
     Ok(())
 }

@@ -67,6 +67,12 @@ fn time_of(person: &[u8]) -> Result<i64, String> {
         .ok_or_else(|| "the commit has no readable time".into())
 }
 
+/// What a tag names, by its first line.
+pub fn tagged(tag: &[u8]) -> Option<ObjectId> {
+    let line = tag.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?;
+    ObjectId::from_hex(std::str::from_utf8(line).ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

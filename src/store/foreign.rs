@@ -1,62 +1,85 @@
-//! Deltified objects, which libgit2 reads. The only file that names git2.
+//! The last resort for deltified objects: libgit2, and only over packs that are proven sane. The only file that names
+//! git2.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use crate::model::object_id::ObjectId;
 use crate::store::hash::ObjectKind;
 use crate::store::loose_files::names_in;
+use crate::store::pack_list::{AnyObject, Pack};
 
 /// The same objects directory, as libgit2 sees it.
 pub struct Foreign {
     dir: PathBuf,
-    odb: OnceLock<Option<git2::Odb<'static>>>,
+    proven: Mutex<Option<Proven>>,
 }
 
-/// What libgit2 has under an id.
-pub enum Read {
-    /// The kind is `None` for a tag.
-    Object(Option<ObjectKind>, Vec<u8>),
-    Missing,
-    /// libgit2 cannot be asked.
-    Unable,
-    Corrupt(String),
+/// What libgit2 may be asked, as long as the packs are as they were when they were looked at.
+struct Proven {
+    files: Vec<Stamp>,
+    /// `None` where it may not be asked.
+    odb: Option<git2::Odb<'static>>,
 }
+
+/// Name, bytes and time of one file among the packs.
+type Stamp = (String, u64, Option<SystemTime>);
 
 impl Foreign {
     pub fn new(objects_dir: &Path) -> Self {
-        Self { dir: objects_dir.to_path_buf(), odb: OnceLock::new() }
+        Self { dir: objects_dir.to_path_buf(), proven: Mutex::default() }
     }
 
     /// Reads an object whole: its header alone is not asked for, because of a damaged one the binding makes a panic.
-    pub fn read(&self, id: &ObjectId) -> Read {
-        let (Some(odb), Ok(oid)) = (self.odb(), git2::Oid::from_bytes(id.as_bytes())) else { return Read::Unable };
-        match odb.read(oid) {
-            Ok(object) => Read::Object(known_kind(object.kind()), object.data().to_vec()),
-            Err(cause) if cause.code() == git2::ErrorCode::NotFound => Read::Missing,
-            Err(cause) => Read::Corrupt(cause.message().to_owned()),
+    /// `None` where it has none, or may not be asked.
+    pub fn read(&self, id: &ObjectId) -> Option<AnyObject> {
+        let oid = git2::Oid::from_bytes(id.as_bytes()).ok()?;
+        let files = stamps(&self.dir.join("pack"))?;
+        let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        if proven.as_ref().is_none_or(|known| known.files != files) {
+            let odb = if self.is_sane(&files) { self.open() } else { None };
+            *proven = Some(Proven { files, odb });
         }
+        let object = proven.as_ref()?.odb.as_ref()?.read(oid).ok()?;
+        Some((known_kind(object.kind()), object.data().to_vec()))
     }
 
-    /// No repository, so that no config, ref or HEAD is read. libgit2 opens whatever it finds among the packs, and a
-    /// FIFO there would block it for ever; a path that is not UTF-8 it cannot be given.
-    fn odb(&self) -> Option<&git2::Odb<'static>> {
-        self.odb
-            .get_or_init(|| {
-                let folders = [self.dir.join("pack"), self.dir.join("info")];
-                let plain = |folder: &PathBuf| {
-                    let names = names_in(folder).unwrap_or_default();
-                    names.iter().all(|name| is_plain_or_absent(&folder.join(name)) || folder.join(name).is_dir())
-                };
-                if !folders.iter().all(plain) {
-                    return None;
-                }
-                let odb = git2::Odb::new().ok()?;
-                odb.add_disk_alternate(self.dir.to_str()?).ok()?;
-                Some(odb)
+    /// libgit2 believes what an index says and maps beyond the end of the pack, which ends the process; it opens
+    /// whatever lies here, and a FIFO would block it for ever.
+    fn is_sane(&self, files: &[Stamp]) -> bool {
+        let (packs, info) = (self.dir.join("pack"), self.dir.join("info"));
+        let plain = |folder: &Path, name: &str| {
+            let path = folder.join(name);
+            is_plain_or_absent(&path) || path.is_dir()
+        };
+        let sane = |name: &str| Pack::stat(&packs, name).is_some_and(|pack| pack.check_places().is_ok());
+        names_in(&info).is_ok_and(|names| names.iter().all(|name| plain(&info, name)))
+            && files.iter().all(|(name, _, _)| {
+                plain(&packs, name)
+                    && !name.starts_with("multi-pack-index")
+                    && name.strip_suffix(".idx").is_none_or(sane)
             })
-            .as_ref()
     }
+
+    /// No repository, so that no config, ref or HEAD is read. A path that is not UTF-8 it cannot be given.
+    fn open(&self) -> Option<git2::Odb<'static>> {
+        let odb = git2::Odb::new().ok()?;
+        odb.add_disk_alternate(self.dir.to_str()?).ok()?;
+        Some(odb)
+    }
+}
+
+/// What lies in a directory, sorted; `None` where that cannot be told, or a name is no text.
+fn stamps(folder: &Path) -> Option<Vec<Stamp>> {
+    let mut stamps = Vec::new();
+    for entry in std::fs::read_dir(folder).ok()? {
+        let entry = entry.ok()?;
+        let meta = entry.metadata().ok()?;
+        stamps.push((entry.file_name().into_string().ok()?, meta.len(), meta.modified().ok()));
+    }
+    stamps.sort();
+    Some(stamps)
 }
 
 fn is_plain_or_absent(path: &Path) -> bool {

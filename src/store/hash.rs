@@ -93,6 +93,16 @@ pub fn hash_object(kind: ObjectKind, content: &[u8]) -> Result<ObjectId, Collisi
     hasher.finish()
 }
 
+/// The same for what no checkpoint is made of too: no kind is a tag.
+///
+/// # Errors
+/// [`Collision`], as [`ObjectHasher::finish`].
+pub fn hash_any(kind: Option<ObjectKind>, content: &[u8]) -> Result<ObjectId, Collision> {
+    let mut hasher = ObjectHasher::named(kind.map_or("tag", ObjectKind::name), content.len() as u64);
+    hasher.update(content);
+    hasher.finish()
+}
+
 /// The checksum at the end of a pack or an index. It guards against accidents only, so the fast SHA-1 is enough.
 #[derive(Default)]
 pub struct TrailerHasher {

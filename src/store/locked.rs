@@ -21,6 +21,7 @@ use crate::store::inventory::Inventory;
 use crate::store::journal::{self, Journal, JournalState};
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
+use crate::store::mark;
 use crate::store::pack_writer::PackWriter;
 use crate::store::plain_file;
 use crate::store::recover::{self, Recovery};
@@ -224,6 +225,14 @@ impl<'s> LockedStore<'s> {
     pub fn sweep_cheaply(&self, live: &ObjectIds, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
         let survey = self.survey(live)?;
         self.repack(&survey, &repack_plan::plan_cheap(&survey.facts(), at_most), live, stop).map(|_| ())
+    }
+
+    /// Removes pins of what is nowhere.
+    pub fn drop_lost_pins(&self) -> Result<()> {
+        let layout = self.store.layout();
+        let lost = mark::lost_pins(self.store)?;
+        lost.iter().try_for_each(|id| refs::remove(layout, Family::Pins, *id))?;
+        if lost.is_empty() { Ok(()) } else { refs::sync(layout) }
     }
 
     /// Removes plain git's own index if nobody touched it since `before_ms` (milliseconds since 1970): it is a cache,

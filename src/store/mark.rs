@@ -8,7 +8,7 @@ use crate::store::hash::ObjectKind;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, JournalState};
 use crate::store::plain_file;
-use crate::store::refs;
+use crate::store::refs::{self, Family};
 use crate::store::tree_codec::{self, MODE_GITLINK};
 use crate::store::{ObjectIds, Store};
 
@@ -37,17 +37,21 @@ pub fn reach(
             continue;
         }
         met(id);
-        let read = store.objects().read(&id).map_err(|e| e.to_string());
+        let read = store.objects().read_any(&id).map_err(|e| e.to_string());
         let (kind, bytes) = read.map_err(|why| unreadable(id, &why))?;
         match kind {
-            ObjectKind::Blob => {}
-            ObjectKind::Commit => {
+            Some(ObjectKind::Blob) => {}
+            None => {
+                let tagged = commit_codec::tagged(&bytes);
+                pending.push(tagged.ok_or_else(|| unreadable(id, "it is a tag that names nothing"))?);
+            }
+            Some(ObjectKind::Commit) => {
                 let commit = commit_codec::parse(&bytes).map_err(|why| unreadable(id, &why))?;
                 // A lost ancestor of a commit of plain git is nothing that the commit itself needs.
                 pending.extend(commit.parents.into_iter().filter(|parent| store.objects().read(parent).is_ok()));
                 pending.push(commit.tree);
             }
-            ObjectKind::Tree => {
+            Some(ObjectKind::Tree) => {
                 for entry in tree_codec::parse(&bytes).map_err(|why| unreadable(id, &why))? {
                     if entry.is_directory() {
                         pending.push(entry.id);
@@ -70,7 +74,9 @@ fn staged(store: &Store) -> ObjectIds {
 
 fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     let layout = store.layout();
-    let mut roots = refs::roots(layout, gone)?;
+    let mut gone = gone.clone();
+    gone.extend(lost_pins(store)?);
+    let mut roots = refs::roots(layout, &gone)?;
     match journal::read(layout)? {
         JournalState::None => {}
         JournalState::Open(journal) => roots.extend([journal.target, journal.safety]),
@@ -88,6 +94,16 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
         roots.extend(checkpoint.meta.filter(|_| known.contains(&checkpoint.id)));
     }
     Ok(roots)
+}
+
+/// Pins of what is no checkpoint and nowhere at all: they keep nothing.
+///
+/// # Errors
+/// The refs cannot be listed.
+pub fn lost_pins(store: &Store) -> Result<Vec<ObjectId>> {
+    let mut pins: Vec<ObjectId> = refs::read_family(store.layout(), Family::Pins)?.into_keys().collect();
+    pins.retain(|id| !refs::exists(store.layout(), *id) && !store.objects().contains(id));
+    Ok(pins)
 }
 
 fn unreadable(id: ObjectId, why: &str) -> Error {

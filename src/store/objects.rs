@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
-use crate::store::foreign::{Foreign, Read};
-use crate::store::hash::{ObjectKind, hash_object};
+use crate::store::foreign::Foreign;
+use crate::store::hash::{ObjectKind, hash_any};
 use crate::store::loose_files;
 pub use crate::store::object_error::ObjectError;
-use crate::store::pack_list::{self, Found, Pack, PackStamp};
+use crate::store::pack_list::{self, AnyObject, Found, Pack, PackStamp};
 use crate::store::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
 
 /// Blobs above this are inflated in pieces.
@@ -123,13 +123,22 @@ impl Objects {
     /// # Errors
     /// Missing, no whole copy, or the store cannot be read.
     pub fn read(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, Vec<u8>)> {
+        let (kind, content) = self.read_any(id)?;
+        Ok((kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?, content))
+    }
+
+    /// The same for tags too, whose kind is `None`.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_any(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
         self.twice(|| self.read_once(id))
     }
 
-    fn read_once(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, Vec<u8>)> {
+    fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
         let found = self.first_copy(id, |pack| {
             Ok(match pack.read(id)? {
-                Some(Found::Object(kind, content)) => Copy::Whole((kind, content)),
+                Some(Found::Object(kind, content)) => Copy::Whole((Some(kind), content)),
                 Some(Found::Delta) => Copy::Foreign,
                 None => Copy::None,
             })
@@ -264,7 +273,7 @@ impl Objects {
                 }
                 match ask(pack) {
                     Ok(Copy::Whole(found)) => return Ok(Some(found)),
-                    // Another pack may have it whole; libgit2 would stop at this one.
+                    // Another pack may have it whole, which is cheaper to read.
                     Ok(Copy::Foreign) => foreign = true,
                     Ok(Copy::None) => {}
                     // A pack that went away meanwhile was replaced by another, which the second round finds.
@@ -290,44 +299,64 @@ impl Objects {
         self.foreign(id, failure).map(|(kind, content)| (kind, content.len() as u64))
     }
 
-    fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(ObjectKind, Vec<u8>)> {
+    fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
         let (kind, content) = self.foreign(id, failure)?;
-        let kind = kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?;
-        if let Err(ReadError::Damaged(why)) = check_structure_size(kind, content.len() as u64) {
+        let size = content.len() as u64;
+        if let Some(Err(ReadError::Damaged(why))) = kind.map(|kind| check_structure_size(kind, size)) {
             return Err(corrupt(id, why));
         }
-        match hash_object(kind, &content) {
+        match hash_any(kind, &content) {
             Ok(found) if found == *id => Ok((kind, content)),
             Ok(found) => Err(corrupt(id, format!("its content hashes to {found}"))),
             Err(collision) => Err(corrupt(id, collision.to_string())),
         }
     }
 
-    /// A loose file is read directly; libgit2 resolves deltas, and where it cannot, each pack does so by itself.
-    fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, Vec<u8>)> {
+    /// A loose file is read directly, and each pack resolves its deltas by itself. Only what is in a pack and could not
+    /// be had from it is asked of libgit2, which would look at a loose file too.
+    fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
         let mut why = None;
-        if self.loose_exists(id) {
+        let is_loose = self.loose_exists(id);
+        if is_loose {
             match loose_files::read(&self.dir, id) {
                 Ok(found) => return Ok(found),
                 Err(cause) => why = Some(cause),
             }
         }
-        // libgit2 would look at the loose file too.
-        if why.is_none() || !self.loose_exists(id) {
-            match self.foreign.read(id) {
-                Read::Object(kind, content) => return Ok((kind, content)),
-                Read::Corrupt(cause) => why = Some(cause),
-                Read::Missing | Read::Unable => {}
-            }
-        }
-        for pack in &self.snapshot().packs {
-            match pack.read_resolved(id) {
-                Ok(Some((kind, content))) => return Ok((Some(kind), content)),
-                Ok(None) => {}
-                Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string())),
+        match self.resolve(id) {
+            Ok(Some(found)) => return Ok(found),
+            Ok(None) => {}
+            Err(cause) => {
+                if let (false, Some(found)) = (is_loose || self.loose_exists(id), self.foreign.read(id)) {
+                    return Ok(found);
+                }
+                why = why.or(Some(cause));
             }
         }
         Err(failure.unwrap_or_else(|| why.map_or(ObjectError::Missing(*id), |why| corrupt(id, why))))
+    }
+
+    /// The first whole copy in a pack, deltified or not; the error is why a pack that has one cannot give it.
+    fn resolve(&self, id: &ObjectId) -> std::result::Result<Option<AnyObject>, String> {
+        let mut why = None;
+        for again in [false, true] {
+            if again && self.refresh().is_err() {
+                break;
+            }
+            let mut gone = false;
+            for pack in &self.snapshot().packs {
+                match pack.read_resolved(id) {
+                    Ok(Some(found)) => return Ok(Some(found)),
+                    Ok(None) => {}
+                    Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => gone = true,
+                    Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string())),
+                }
+            }
+            if !gone {
+                break;
+            }
+        }
+        why.map_or(Ok(None), Err)
     }
 }
 

@@ -40,13 +40,14 @@ impl Objects {
         self.snapshot().packs.iter().any(|pack| pack.rescued().is_some())
     }
 
-    /// Takes the packs as they are on disk again: they were mended there.
+    /// Forgets all damage that was met and takes the packs as they are on disk: they were mended or replaced there.
     ///
     /// # Errors
     /// They cannot be listed.
     pub fn forget_rescued(&self) -> Result<()> {
         *locked(&self.looked_again) = false;
         locked(&self.damaged).clear();
+        locked(&self.bad_copies).clear();
         self.list_again(&[])
     }
 

@@ -7,7 +7,7 @@ use crate::store::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
 
 /// Git makes no longer chains.
 const LONGEST_CHAIN: usize = 4096;
-/// Instructions above this are not read into memory.
+/// Instructions and tags above this are not read into memory.
 const LARGEST_BYTES: u64 = 1 << 30;
 /// Header, and the id or the distance of the base.
 const PREFIX_BYTES: usize = 40;
@@ -48,23 +48,28 @@ pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), 
     Ok((base, EntryHeader { len: header.len + len, ..header }))
 }
 
-/// Kind and content of the entry at `offset`, whatever it is made from. The hash is not looked at.
+/// Kind and content of the entry at `offset`, whatever it is made from; the kind of a tag is `None`. The hash is not
+/// looked at.
 ///
 /// # Errors
 /// A part of the chain is damaged, or its base is not in this pack.
-pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>) -> Result<(ObjectKind, Vec<u8>), ReadError> {
+pub fn resolve(
+    reader: &PackReader,
+    offset: u64,
+    places: &Places<'_>,
+) -> Result<(Option<ObjectKind>, Vec<u8>), ReadError> {
     let mut deltas = Vec::new();
     let mut at = offset;
     let (kind, mut content) = loop {
         let end = (places.end_of)(at);
         let (header, content) = reader.content(at, end)?;
         match header.kind {
-            EntryKind::Object(kind) => break (kind, content),
-            EntryKind::Tag => return Err(damaged("a delta is made from a tag")),
+            EntryKind::Object(kind) => break (Some(kind), content),
+            EntryKind::Tag => break (None, inflated(reader, at, end, &header)?),
             EntryKind::Delta if deltas.len() == LONGEST_CHAIN => return Err(damaged("a chain of deltas has no end")),
             EntryKind::Delta => {
                 let (base, header) = base_of(reader, at)?;
-                deltas.push(instructions(reader, at, end, &header)?);
+                deltas.push(inflated(reader, at, end, &header)?);
                 at = match base {
                     Base::At(at) => at,
                     Base::Object(id) => {
@@ -80,16 +85,17 @@ pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>) -> Result<
     Ok((kind, content))
 }
 
-fn instructions(reader: &PackReader, offset: u64, end: u64, header: &EntryHeader) -> Result<Vec<u8>, ReadError> {
+/// The stream of a tag, or the instructions of a delta.
+fn inflated(reader: &PackReader, offset: u64, end: u64, header: &EntryHeader) -> Result<Vec<u8>, ReadError> {
     if header.size > LARGEST_BYTES {
-        return Err(damaged("a delta has an absurd size"));
+        return Err(damaged("a tag or a delta has an absurd size"));
     }
-    let mut delta = Vec::new();
+    let mut bytes = Vec::new();
     reader.stream(offset, end, header, &mut |piece| {
-        delta.extend_from_slice(piece);
+        bytes.extend_from_slice(piece);
         Ok(())
     })?;
-    Ok(delta)
+    Ok(bytes)
 }
 
 /// How far back the base starts, and how many bytes say so.

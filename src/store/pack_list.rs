@@ -6,11 +6,11 @@ use std::time::UNIX_EPOCH;
 
 use crate::error::Result;
 use crate::model::object_id::ObjectId;
-use crate::store::hash::{ObjectHasher, ObjectKind, hash_object};
+use crate::store::hash::{ObjectHasher, ObjectKind, hash_any, hash_object};
 use crate::store::loose_files::names_in;
 use crate::store::pack_delta::{self, Places};
 use crate::store::pack_index::{IndexEntry, PackIndex};
-use crate::store::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
+use crate::store::pack_reader::{EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError};
 use crate::store::plain_file;
 
 /// What tells one pack from another, and from itself after a change.
@@ -49,6 +49,9 @@ pub enum Found {
     /// A delta, which needs its base.
     Delta,
 }
+
+/// Kind and content; the kind of a tag is `None`.
+pub type AnyObject = (Option<ObjectKind>, Vec<u8>);
 
 impl Pack {
     /// `None` if there is no such pair of plain files.
@@ -133,11 +136,12 @@ impl Pack {
         Ok(Some(Found::Object(kind, content)))
     }
 
-    /// The object of that id, whatever it is made from as long as that lies in this pack too; its hash is checked.
+    /// The object of that id, whatever it is made from as long as that lies in this pack too; its hash is checked. The
+    /// kind of a tag is `None`.
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_resolved(&self, id: &ObjectId) -> std::result::Result<Option<(ObjectKind, Vec<u8>)>, ReadError> {
+    pub fn read_resolved(&self, id: &ObjectId) -> std::result::Result<Option<AnyObject>, ReadError> {
         let (index, reader) = (self.index()?, self.reader()?);
         let Some(entry) = index.find(id) else { return Ok(None) };
         let places = Places {
@@ -145,7 +149,7 @@ impl Pack {
             end_of: &|offset| index.end_of(offset, reader.entries_end()),
         };
         let (kind, content) = pack_delta::resolve(reader, entry.offset, &places)?;
-        check_hash(id, hash_object(kind, &content).ok())?;
+        check_hash(id, hash_any(kind, &content).ok())?;
         Ok(Some((kind, content)))
     }
 
@@ -174,7 +178,6 @@ impl Pack {
     pub fn can_give(&self, id: &ObjectId) -> bool {
         match self.header(id) {
             Ok(Some(header)) if header.kind == EntryKind::Delta => matches!(self.read_resolved(id), Ok(Some(_))),
-            Ok(Some(header)) if header.kind == EntryKind::Tag => self.tag_is_whole(id, &header),
             _ => self.has_whole(id),
         }
     }
@@ -197,6 +200,7 @@ impl Pack {
             Ok(Some(header)) if matches!(header.kind, EntryKind::Object(_)) => {
                 self.stream(id, &header, &mut |_| Ok(())).is_ok()
             }
+            Ok(Some(header)) if header.kind == EntryKind::Tag => self.tag_is_whole(id, &header),
             _ => false,
         }
     }
@@ -217,6 +221,19 @@ impl Pack {
             return Err(ReadError::Damaged("the pack does not end as its index says".into()));
         }
         Ok(())
+    }
+
+    /// The same, and that every entry lies in the pack: whoever follows such an index stays within the file.
+    ///
+    /// # Errors
+    /// As [`Self::check_frame`].
+    pub fn check_places(&self) -> std::result::Result<(), ReadError> {
+        self.check_frame()?;
+        let entries = HEADER_BYTES..self.reader()?.entries_end();
+        if self.index()?.entries().all(|entry| entries.contains(&entry.offset)) {
+            return Ok(());
+        }
+        Err(ReadError::Damaged("the index points outside the pack".into()))
     }
 }
 

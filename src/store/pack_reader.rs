@@ -27,7 +27,7 @@ const ENTRY_HEADER_BYTES: usize = 16;
 pub enum EntryKind {
     Object(ObjectKind),
     Tag,
-    /// Made from another object, which libgit2 finds.
+    /// Made from another object; see `pack_delta`.
     Delta,
 }
 
@@ -304,12 +304,13 @@ fn too_large(size: u64) -> ReadError {
     ReadError::Damaged(format!("declares {size} bytes, more than such an object may have"))
 }
 
-/// The bytes that start an undeltified entry.
-pub fn encode_header(kind: ObjectKind, size: u64) -> Vec<u8> {
-    let number = match kind {
-        ObjectKind::Commit => 1,
-        ObjectKind::Tree => 2,
-        ObjectKind::Blob => 3,
+/// The bytes that start an undeltified entry; no kind is a tag.
+pub fn encode_header(kind: impl Into<Option<ObjectKind>>, size: u64) -> Vec<u8> {
+    let number = match kind.into() {
+        Some(ObjectKind::Commit) => 1,
+        Some(ObjectKind::Tree) => 2,
+        Some(ObjectKind::Blob) => 3,
+        None => 4,
     };
     let mut rest = size >> 4;
     let mut header = vec![(number << 4) | (size & 15) as u8];

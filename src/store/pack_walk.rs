@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::model::object_id::ObjectId;
 use crate::store::deflate::{EntryCrc, StreamInflater};
-use crate::store::hash::{ObjectHasher, TrailerHasher, hash_object};
+use crate::store::hash::{ObjectHasher, TrailerHasher, hash_any};
 use crate::store::pack_delta::{self, Places};
 use crate::store::pack_index::IndexEntry;
 use crate::store::pack_reader::{EntryKind, HEADER_BYTES, PackReader, ReadError, TRAILER_BYTES, check_structure_size};
@@ -143,7 +143,7 @@ fn resolve_deltas(reader: &PackReader, found: &mut Found) -> bool {
         let mut made = Vec::new();
         waiting.retain(|(offset, crc)| {
             let resolved = pack_delta::resolve(reader, *offset, &places).ok();
-            let id = resolved.and_then(|(kind, content)| hash_object(kind, &content).ok());
+            let id = resolved.and_then(|(kind, content)| hash_any(kind, &content).ok());
             made.extend(id.map(|id| IndexEntry { id, offset: *offset, crc: *crc }));
             id.is_none()
         });

@@ -72,7 +72,7 @@ impl<'k> PackWriter<'k> {
         if self.entries.contains_key(&id) || self.store_has(&id, kind, content) {
             return Ok(id);
         }
-        self.append(id, kind, content)?;
+        self.append(id, Some(kind), content)?;
         Ok(id)
     }
 
@@ -81,7 +81,7 @@ impl<'k> PackWriter<'k> {
         self.known.holds(id) && self.known.read(id).is_ok_and(|(k, stored)| k == kind && stored == content)
     }
 
-    fn append(&mut self, id: ObjectId, kind: ObjectKind, content: &[u8]) -> PackResult<()> {
+    fn append(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {
         let offset = self.bytes_written();
         let header = pack_reader::encode_header(kind, content.len() as u64);
         let stream = self.deflater.compress(content).map_err(|why| PackError::Source(io::Error::other(why)))?;
@@ -157,11 +157,11 @@ impl<'k> PackWriter<'k> {
         Ok((id, crc.sum()))
     }
 
-    /// Writes an object that was just read from the store, even though the store has it.
+    /// Writes an object that was just read from the store, even though the store has it; no kind is a tag.
     ///
     /// # Errors
     /// See [`PackError`].
-    pub fn rewrite(&mut self, id: ObjectId, kind: ObjectKind, content: &[u8]) -> PackResult<()> {
+    pub fn rewrite(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {
         if self.entries.contains_key(&id) {
             return Ok(());
         }

@@ -77,12 +77,16 @@ fn mend_indexes(store: &Store) -> Result<usize> {
 
 /// `main` follows the newest checkpoint, so that plain git finds its history and what it adds stands on it.
 fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
-    let Some(newest) = inventory.newest() else { return Ok(()) };
-    match refs::read_main(store.layout())? {
-        Some(main) if main == newest.id => Ok(()),
+    let main = refs::read_main(store.layout())?;
+    let newest = inventory.newest().map(|newest| newest.id);
+    let is_damaged = |main| !inventory.ids().contains(&main) && store.objects().contains(&main);
+    match (main, newest) {
+        (Some(main), Some(newest)) if main == newest => Ok(()),
         // Something that could not be taken over, because it is damaged, is left to whoever records next.
-        Some(main) if !inventory.ids().contains(&main) && store.objects().contains(&main) => Ok(()),
-        _ => refs::write_main(store.layout(), newest.id),
+        (Some(main), _) if is_damaged(main) => Ok(()),
+        (_, Some(newest)) => refs::write_main(store.layout(), newest),
+        (Some(_), None) if inventory.damaged.is_empty() => refs::remove_main(store.layout()),
+        (_, None) => Ok(()),
     }
 }
 

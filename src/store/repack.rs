@@ -134,13 +134,13 @@ impl Work<'_> {
         let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
         let header = reader.header(entry.offset, end).map_err(|cause| unreadable(pack, &cause))?;
         match header.kind {
-            EntryKind::Object(_) => writer.copy_entry(reader, &entry, end).map_err(Error::from),
-            EntryKind::Delta | EntryKind::Tag => self.add_by_reading(writer, id),
+            EntryKind::Object(_) | EntryKind::Tag => writer.copy_entry(reader, &entry, end).map_err(Error::from),
+            EntryKind::Delta => self.add_by_reading(writer, id),
         }
     }
 
     fn add_by_reading(&self, writer: &mut PackWriter<'_>, id: &ObjectId) -> Result<()> {
-        let (kind, content) = self.objects.read(id)?;
+        let (kind, content) = self.objects.read_any(id)?;
         writer.rewrite(*id, kind, &content).map_err(Error::from)
     }
 
@@ -170,14 +170,14 @@ impl Work<'_> {
             }
         }
         for id in &self.survey.unclaimed {
-            self.objects.read(id)?;
+            self.objects.read_any(id)?;
         }
         Ok(true)
     }
 
     fn check_source(&self, pack: &Pack, id: &ObjectId) -> Result<()> {
         let place = pack.place_of(id).map_err(|cause| unreadable(pack, &cause))?;
-        let Some((entry, end)) = place else { return self.objects.read(id).map(drop).map_err(Error::from) };
+        let Some((entry, end)) = place else { return self.objects.read_any(id).map(drop).map_err(Error::from) };
         let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
         let mut crc = EntryCrc::default();
         let read = reader.raw(entry.offset, end, &mut |bytes| {

@@ -43,7 +43,7 @@ pub fn take_over(from: &Path, to: &Objects, go_on: &dyn Fn() -> Result<()>) -> R
     }
     for id in loose_files::list(from).unwrap_or_default() {
         go_on()?;
-        if let Ok((Some(kind), content)) = loose_files::read(from, &id)
+        if let Ok((kind, content)) = loose_files::read(from, &id)
             && !to.holds(&id)
         {
             writer.rewrite(id, kind, &content)?;
@@ -60,7 +60,7 @@ pub fn take_over(from: &Path, to: &Objects, go_on: &dyn Fn() -> Result<()>) -> R
 pub fn take_some(from: &Objects, wanted: &[ObjectId], writer: &mut PackWriter<'_>) -> Result<Vec<ObjectId>> {
     let mut found = Vec::new();
     for id in wanted {
-        if let Ok((kind, content)) = from.read(id) {
+        if let Ok((kind, content)) = from.read_any(id) {
             writer.rewrite(*id, kind, &content)?;
             found.push(*id);
         }
@@ -94,8 +94,16 @@ fn link_pack(pack: &Pack, pack_dir: &Path) -> Result<()> {
 /// An entry that is damaged is left behind; its store is kept.
 fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result<()> {
     let copied = match (pack.header(id), pack.place_of(id), pack.reader()) {
-        (Ok(Some(EntryHeader { kind: EntryKind::Object(_), .. })), Ok(Some((entry, end))), Ok(reader)) => {
-            if pack.has_whole(id) { writer.copy_entry(reader, &entry, end) } else { Ok(()) }
+        (
+            Ok(Some(EntryHeader { kind: EntryKind::Object(_) | EntryKind::Tag, .. })),
+            Ok(Some((entry, end))),
+            Ok(reader),
+        ) => {
+            if pack.has_whole(id) {
+                writer.copy_entry(reader, &entry, end)
+            } else {
+                Ok(())
+            }
         }
         (Ok(Some(EntryHeader { kind: EntryKind::Delta, .. })), _, _) => match pack.read_resolved(id) {
             Ok(Some((kind, content))) => writer.rewrite(*id, kind, &content),

@@ -308,3 +308,33 @@ fn a_commit_without_parents_stands_where_its_time_says_and_is_not_evicted_for_it
     sandbox.restore("hand").success();
     assert_eq!(sandbox.read("a"), "by hand");
 }
+
+#[test]
+fn an_annotated_tag_that_plain_git_made_lives_on_and_keeps_nobody_from_pruning() {
+    for packed in [false, true] {
+        let sandbox = sandbox();
+        let Some(recipe) = Recipe::find(&sandbox) else { return };
+        recipe.init("main");
+        let made = commits(&recipe, &sandbox, 1..=4);
+        recipe.git().run(&["tag", "-a", "-m", "a release", "v1", &made[1].0.id]).success();
+        recipe.git().run(&["tag", "-a", "-m", "of a tag", "v2", "v1"]).success();
+        if packed {
+            recipe.git().run(&["repack", "-a", "-d", "-f", "-q"]).success();
+            recipe.git().run(&["pack-refs", "--all"]).success();
+        }
+        let tags = recipe.git().output(&["rev-parse", "v1", "v2"]);
+        // Git's own index names trees of the commits that go.
+        std::fs::remove_file(sandbox.store().join("index")).unwrap();
+        sandbox.write("a", "ours").create("ours");
+        sandbox.write("a", "again").create("again");
+        sandbox.run(&["prune", "--dry-run"]).success();
+        sandbox.run(&["prune", "--keep", "1"]).success();
+        sandbox.write("b", "more").create("more");
+        sandbox.run(&["prune", "--keep", "1"]).success();
+        assert_eq!(recipe.fsck(), [""; 0], "packed {packed}");
+        assert_eq!(recipe.git().output(&["rev-parse", "v1", "v2"]), tags);
+        assert_eq!(recipe.git().output(&["cat-file", "-t", "v2"]), "tag");
+        assert_eq!(recipe.git().output(&["rev-parse", "v2^{commit}"]), made[1].0.id);
+        sandbox.run(&["verify", "--full"]).success();
+    }
+}

@@ -12,6 +12,7 @@
 )]
 
 mod adoption;
+mod bad_index;
 mod bench;
 
 mod bisect;
@@ -44,6 +45,7 @@ mod list;
 mod list_all;
 mod man;
 mod max_store_size;
+mod meanwhile;
 mod nested_repos;
 mod newer_formats;
 mod no_forgotten_files;

@@ -93,3 +93,31 @@ fn the_project_file_may_raise_keep_but_not_lower_it() {
     sandbox.run(&["prune"]).success();
     assert_eq!(sandbox.listed().len(), 2);
 }
+
+#[test]
+fn a_pin_of_what_is_nowhere_keeps_nobody_from_pruning_and_goes() {
+    for command in [&["prune"][..], &["verify", "--repair"]] {
+        let (sandbox, ids) = with(3);
+        sandbox.run(&["pin", &ids[0]]).success();
+        let pin = sandbox.store().join("refs/pins").join("2".repeat(40));
+        std::fs::write(&pin, format!("{}\n", "2".repeat(40))).expect("a ref");
+        sandbox.run(&["verify"]).success().stdout_has("it pins what is nowhere");
+        sandbox.run(&["prune", "--dry-run"]).success();
+        sandbox.run(command).success();
+        assert!(!pin.exists(), "{command:?} left it");
+        assert_eq!(sandbox.shown(&ids[0])["pinned"], true);
+        let run = sandbox.run(&["verify"]).success();
+        assert!(!run.stdout.contains("will be rebuilt"), "{run}");
+    }
+}
+
+#[test]
+fn a_main_that_names_nothing_in_a_store_without_checkpoints_is_named_and_goes() {
+    let (sandbox, ids) = with(1);
+    sandbox.run(&["delete", &ids[0], "--yes"]).success();
+    let main = sandbox.store().join("refs/heads/main");
+    std::fs::write(&main, format!("{}\n", "0123456789".repeat(4))).expect("a ref");
+    sandbox.run(&["verify"]).success().stdout_has("it names nothing");
+    sandbox.run(&["prune"]).success();
+    assert!(!main.exists(), "it is still there");
+}
