@@ -11,6 +11,8 @@ pub struct IndexNames {
     pub repositories: Vec<Box<[u8]>>,
     /// The blobs of the others, where the ids are SHA-1.
     pub blobs: Vec<ObjectId>,
+    /// The trees that the index remembers of what it was last written from; SHA-1 too.
+    pub trees: Vec<ObjectId>,
     /// A split index: the id of the file beside it that has the other names.
     pub shared: Option<[u8; 20]>,
 }
@@ -57,7 +59,7 @@ fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, String> {
         }
         names.add(&name, mode, id);
     }
-    names.shared = read_extensions(&mut reader, id_len)?;
+    (names.shared, names.trees) = read_extensions(&mut reader, id_len)?;
     Ok(names)
 }
 
@@ -114,9 +116,9 @@ fn read_entry<'b>(
     Ok((mode, id))
 }
 
-/// Checks that extensions fill the file to its end, and returns the shared file of a split index.
-fn read_extensions(reader: &mut Reader<'_>, id_len: usize) -> Result<Option<[u8; 20]>, String> {
-    let mut shared = None;
+/// Checks that extensions fill the file to its end, and returns the shared file of a split index and its trees.
+fn read_extensions(reader: &mut Reader<'_>, id_len: usize) -> Result<(Option<[u8; 20]>, Vec<ObjectId>), String> {
+    let (mut shared, mut trees) = (None, Vec::new());
     while reader.at < reader.bytes.len() {
         let signature = reader.take(4)?;
         let is_split = signature == b"link";
@@ -126,13 +128,34 @@ fn read_extensions(reader: &mut Reader<'_>, id_len: usize) -> Result<Option<[u8;
         }
         let len = usize::try_from(reader.u32()?).map_err(|_| "an extension is too long")?;
         let content = reader.take(len)?;
+        if signature == b"TREE" && id_len == SHA1_LEN {
+            trees = cached_trees(content);
+        }
         if is_split {
             let id = content.get(..id_len).ok_or("its link to a shared index is too short")?;
             let id = <[u8; 20]>::try_from(id).map_err(|_| "a split index with SHA-256 is not supported")?;
             shared = (id != [0; 20]).then_some(id);
         }
     }
-    Ok(shared)
+    Ok((shared, trees))
+}
+
+/// The ids in a cache-tree extension, as far as it makes sense: of each directory its name, a NUL, the number of its
+/// entries in decimal, a blank, that of its subtrees, a line break, and the id, unless the first number is negative.
+fn cached_trees(content: &[u8]) -> Vec<ObjectId> {
+    let mut reader = Reader { bytes: content, at: 0 };
+    let mut trees = Vec::new();
+    while reader.at < content.len() {
+        let Ok(_name) = reader.until_nul() else { break };
+        let Some(len) = content[reader.at..].iter().position(|byte| *byte == b'\n') else { break };
+        let Ok(counts) = reader.take(len + 1) else { break };
+        if counts.starts_with(b"-") {
+            continue;
+        }
+        let Some(id) = reader.take(SHA1_LEN).ok().and_then(|id| <[u8; SHA1_LEN]>::try_from(id).ok()) else { break };
+        trees.push(ObjectId::from_bytes(id));
+    }
+    trees
 }
 
 struct Reader<'b> {

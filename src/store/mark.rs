@@ -10,6 +10,7 @@ use crate::store::journal::{self, JournalState};
 use crate::store::plain_file;
 use crate::store::refs::{self, Family};
 use crate::store::tree_codec::{self, MODE_GITLINK};
+use crate::store::trees;
 use crate::store::{ObjectIds, Store};
 
 /// Objects reachable from any ref, or named by the journal, leaving out refs of `gone` checkpoints.
@@ -17,8 +18,9 @@ use crate::store::{ObjectIds, Store};
 /// # Errors
 /// A ref, the journal, a commit or a tree that cannot be read: what it needs is unknown then, so nothing may go.
 pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
-    let mut live = staged(store);
+    let (mut live, staged_trees) = staged(store);
     reach(store, roots(store, gone)?, &mut live, &mut |_| ())?;
+    reach(store, staged_trees, &mut live, &mut |_| ())?;
     Ok(live)
 }
 
@@ -65,11 +67,14 @@ pub fn reach(
     Ok(())
 }
 
-/// Blobs that plain git has staged in this store: between its `add` and its `commit` nothing else names them, and
-/// without them it could not commit.
-fn staged(store: &Store) -> ObjectIds {
+/// What plain git has staged in this store, blobs and trees: between its `add` and its `commit` nothing else names them,
+/// and without them it could not commit.
+fn staged(store: &Store) -> (ObjectIds, Vec<ObjectId>) {
     let index = plain_file::read(&store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
-    index.unwrap_or_default().blobs.into_iter().filter(|id| store.objects().contains(id)).collect()
+    let index = index.unwrap_or_default();
+    let blobs = index.blobs.into_iter().filter(|id| store.objects().contains(id)).collect();
+    let whole = |id: &ObjectId| trees::read_snapshot(store.objects(), *id).is_ok();
+    (blobs, index.trees.into_iter().filter(whole).collect())
 }
 
 fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {

@@ -171,6 +171,12 @@ fn what_plain_git_staged_survives_a_prune_between_add_and_commit() {
     sandbox.real_clock().run(&["prune"]).success();
     recipe.git().run(&["commit", "-q", "-m", "two | t | build"]).success();
     assert_eq!(recipe.fsck(), [""; 0]);
+    sandbox.write("a", "x").mkdir("deep").write("deep/y", "y");
+    recipe.git().run(&["add", "-A"]).success();
+    let tree = recipe.git().output(&["write-tree"]);
+    sandbox.run(&["prune", "--keep", "1"]).success();
+    assert_eq!(recipe.fsck(), [""; 0]);
+    recipe.git().run(&["cat-file", "-e", &tree]).success();
     sandbox.write("a", "later").restore("two").success();
     assert_eq!(sandbox.read("a"), "staged");
 }
