@@ -118,9 +118,7 @@ impl Store {
             return Ok(store);
         }
         let layout = Layout::new(dir);
-        skeleton::heal(&layout)?;
-        skeleton::write_exclusion_list(&layout)?;
-        description.write(&layout)?;
+        make(&layout, description)?;
         guard::check(&layout)?;
         Self::open_plain(layout)
     }
@@ -231,4 +229,22 @@ impl Store {
     pub fn left_out(&self) -> Option<String> {
         plain_file::read_text(&self.layout.left_out()).ok()
     }
+}
+
+/// Makes all that a store has from the start. Another process may make the same one at this moment, have the lock
+/// before us, and clear our temporary files away as leftovers: then it is done once more.
+fn make(layout: &Layout, description: &Description) -> Result<()> {
+    const TRIES: usize = 10;
+    let attempt = || {
+        skeleton::heal(layout)?;
+        skeleton::write_exclusion_list(layout)?;
+        description.write(layout)
+    };
+    for _ in 1..TRIES {
+        match attempt() {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            done => return done,
+        }
+    }
+    attempt()
 }

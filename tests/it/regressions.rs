@@ -213,3 +213,21 @@ fn an_answer_that_could_not_be_written_is_a_failure() {
     closed.success();
     assert_eq!(sandbox.listed().len(), 2);
 }
+
+#[test]
+fn many_first_creates_at_once_all_succeed() {
+    for _ in 0..4 {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1");
+        let spawn = |number: usize| {
+            let reason = format!("r{number}");
+            let mut command = sandbox.command(&[], &["create", "-q", "-r", &reason]);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("a child")
+        };
+        let children: Vec<_> = (0..8).map(spawn).collect();
+        for child in children {
+            let output = child.wait_with_output().expect("an output");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
