@@ -85,7 +85,7 @@ pub fn copy_tree(from: &Path, to: &Path) {
             fs::set_permissions(&there, meta.permissions()).expect("a mode can be set");
         } else if meta.is_file() {
             fs::copy(entry.path(), &there).expect("a file can be copied");
-            let copy = fs::File::options().append(true).open(&there).expect("a copy can be opened");
+            let copy = fs::File::open(&there).expect("a copy can be opened");
             copy.set_modified(meta.modified().expect("a time is known")).expect("a time can be set");
         }
     }
