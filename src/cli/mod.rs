@@ -129,7 +129,8 @@ fn refuse(args: &[OsString], refusal: &Refusal) -> u8 {
         return exit_code::DONE;
     }
     let mut words = args.iter().filter_map(|arg| arg.to_str());
-    let command = words.find_map(args::command_name);
+    let named = words.find_map(args::command_name);
+    let command = named.as_deref();
     let what = refusal.text.clone();
     if args.iter().any(|arg| arg == "--json") {
         let error = Error::Usage { what: what.clone() };

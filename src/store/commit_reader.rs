@@ -39,10 +39,10 @@ impl<'o> CommitReader<'o> {
     /// # Errors
     /// It is missing, damaged, no commit, or has trailers of ours that make no sense.
     pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, String> {
-        if let Some(own) = self.own(id)? {
+        let commit = self.parts(id)?;
+        if let Some(own) = self.own_of(id, &commit)? {
             return Ok(own);
         }
-        let commit = self.parts(id)?;
         let record = adopted::record(&commit.message, commit.seconds, self.place_of(id));
         Ok(Checkpoint { id, tree: commit.tree, meta: None, record, pinned: false, adopted: true })
     }
@@ -54,6 +54,10 @@ impl<'o> CommitReader<'o> {
     /// As [`Self::checkpoint`].
     pub fn own(&mut self, id: ObjectId) -> Result<Option<Checkpoint>, String> {
         let commit = self.parts(id)?;
+        self.own_of(id, &commit)
+    }
+
+    fn own_of(&mut self, id: ObjectId, commit: &CommitParts) -> Result<Option<Checkpoint>, String> {
         if !message::is_ours(&commit.message) {
             return Ok(None);
         }
@@ -106,9 +110,7 @@ impl<'o> CommitReader<'o> {
         }
         self.places.get(&id).copied().unwrap_or_default()
     }
-}
 
-impl CommitReader<'_> {
     /// The largest sequence number among the checkpoints of ours that are not younger than a commit.
     fn last_before(&self, id: ObjectId) -> u64 {
         let Ok(commit) = self.parts(id) else { return 0 };

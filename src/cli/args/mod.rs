@@ -128,30 +128,8 @@ impl Command {
 }
 
 /// The name of a command, if this word is one.
-pub fn command_name(word: &str) -> Option<&'static str> {
-    const NAMES: [&str; 20] = [
-        "create",
-        "list",
-        "show",
-        "diff",
-        "cat",
-        "find",
-        "restore",
-        "undo",
-        "redo",
-        "bisect",
-        "delete",
-        "pin",
-        "unpin",
-        "prune",
-        "verify",
-        "relink",
-        "status",
-        "config",
-        "completions",
-        "man",
-    ];
-    NAMES.into_iter().find(|name| *name == word)
+pub fn command_name(word: &str) -> Option<String> {
+    command().find_subcommand(word).map(|found| found.get_name().to_owned())
 }
 
 /// Set by completion scripts alone, with the name of the shell: the words after `--` are to be completed.
