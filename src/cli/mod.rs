@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::model::interrupt::Interrupt;
+use crate::model::progress::Progress;
 use crate::ops::context::Context;
 use crate::view::{human, json};
 
@@ -98,6 +99,7 @@ fn context(global: &args::GlobalArgs, environment: config::Environment, command:
         now_ms: environment::now_ms()?,
         lock_wait: Duration::from_secs(global.lock_timeout),
         interrupt: Interrupt::default(),
+        progress: Progress::default(),
         holder: environment::holder(command),
     })
 }

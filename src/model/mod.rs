@@ -17,6 +17,7 @@ pub mod meta;
 pub mod meta_text;
 pub mod object_id;
 pub mod obstacle;
+pub mod progress;
 pub mod quoting;
 pub mod rel_path;
 pub mod restore_plan;

@@ -7,6 +7,7 @@ use crate::config::{self, Environment, Settings};
 pub use crate::config::{LookedFor, Origin};
 use crate::error::Error;
 use crate::model::interrupt::Interrupt;
+use crate::model::progress::Progress;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
@@ -110,6 +111,7 @@ fn place(options: &ConfigOptions, settings: Settings) -> Result<PathBuf, Error> 
         now_ms: 0,
         lock_wait: std::time::Duration::ZERO,
         interrupt: Interrupt::default(),
+        progress: Progress::default(),
         holder: String::new(),
     };
     context.store_dir()

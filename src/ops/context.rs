@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::config::{Environment, Settings};
 use crate::error::{Error, Result};
 use crate::model::interrupt::Interrupt;
+use crate::model::progress::Progress;
 use crate::store::Store;
 use crate::store::description::Description;
 use crate::store::layout::{Layout, dir_hash, store_dir};
@@ -21,11 +22,20 @@ pub struct Context {
     pub now_ms: i64,
     pub lock_wait: Duration,
     pub interrupt: Interrupt,
+    pub progress: Progress,
     /// What others are told about us while we hold the lock.
     pub holder: String,
 }
 
+/// More threads than this gain nothing on the disks and file systems that were measured.
+const MOST_WORKERS: usize = 8;
+
 impl Context {
+    /// How many threads long work is shared among. Asking costs system calls, so it is asked only for such work.
+    pub fn workers(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_WORKERS)
+    }
+
     /// Where the store of this root lies, or would lie.
     ///
     /// # Errors

@@ -1,0 +1,105 @@
+//! How far a long piece of work has come: counted by those who do it, read by whoever shows it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// What is being done; shown with the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Idle,
+    /// The directory is listed; nobody knows yet how much there is.
+    Scanning,
+    /// Contents that are not known are read, hashed and compressed.
+    Reading,
+    /// What was written is made durable.
+    Flushing,
+    /// New content is staged for a restore.
+    Staging,
+    /// Staged files go to their places, and what must go goes.
+    Applying,
+    /// Objects or restored files are read back.
+    Verifying,
+    /// Packs are rewritten.
+    Packing,
+}
+
+const PHASES: [Phase; 8] = [
+    Phase::Idle,
+    Phase::Scanning,
+    Phase::Reading,
+    Phase::Flushing,
+    Phase::Staging,
+    Phase::Applying,
+    Phase::Verifying,
+    Phase::Packing,
+];
+
+/// Shared between the threads that work and the one that shows. Counting costs next to nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters {
+    phase: AtomicU8,
+    files: AtomicU64,
+    bytes: AtomicU64,
+    files_in_all: AtomicU64,
+    bytes_in_all: AtomicU64,
+}
+
+/// The figures at one moment. Totals are zero where they are not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figures {
+    pub phase: Phase,
+    pub files: u64,
+    pub bytes: u64,
+    pub files_in_all: u64,
+    pub bytes_in_all: u64,
+}
+
+impl Progress {
+    /// Another piece of work begins; totals of zero mean that nobody knows them.
+    pub fn begin(&self, phase: Phase, files_in_all: u64, bytes_in_all: u64) {
+        let counters = &self.0;
+        counters.files.store(0, Relaxed);
+        counters.bytes.store(0, Relaxed);
+        counters.files_in_all.store(files_in_all, Relaxed);
+        counters.bytes_in_all.store(bytes_in_all, Relaxed);
+        counters.phase.store(phase as u8, Relaxed);
+    }
+
+    /// So much more is done.
+    pub fn add(&self, files: u64, bytes: u64) {
+        self.0.files.fetch_add(files, Relaxed);
+        self.0.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    pub fn figures(&self) -> Figures {
+        let counters = &self.0;
+        Figures {
+            phase: PHASES.get(usize::from(counters.phase.load(Relaxed))).copied().unwrap_or(Phase::Idle),
+            files: counters.files.load(Relaxed),
+            bytes: counters.bytes.load(Relaxed),
+            files_in_all: counters.files_in_all.load(Relaxed),
+            bytes_in_all: counters.bytes_in_all.load(Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phase_comes_back_as_itself() {
+        let progress = Progress::default();
+        assert_eq!(progress.figures().phase, Phase::Idle);
+        for phase in PHASES {
+            progress.begin(phase, 3, 9);
+            progress.add(1, 2);
+            progress.add(1, 2);
+            let expected = Figures { phase, files: 2, bytes: 4, files_in_all: 3, bytes_in_all: 9 };
+            assert_eq!(progress.figures(), expected);
+        }
+    }
+}
