@@ -5,6 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, Record};
+use crate::model::listing::Listing;
 use crate::model::manifest;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
@@ -22,7 +23,7 @@ use crate::store::journal::{self, Journal, JournalState};
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::mark;
-use crate::store::pack_writer::PackWriter;
+use crate::store::pack_set::PackSet;
 use crate::store::plain_file;
 use crate::store::recover::{self, Recovery};
 use crate::store::refs::{self, Family};
@@ -30,7 +31,7 @@ use crate::store::repack::{self, RepackOutcome};
 use crate::store::repack_plan::{self, RepackPlan};
 use crate::store::rescue;
 use crate::store::scratch::Scratch;
-use crate::store::stat_cache::{self, StatCache};
+use crate::store::stat_cache::{self, Basis, StatCache};
 use crate::store::survey::{self, Survey};
 use crate::store::swap;
 use crate::store::{ObjectIds, Store, skeleton};
@@ -92,8 +93,8 @@ impl<'s> LockedStore<'s> {
         Scratch::create(&self.store.layout().own())
     }
 
-    pub fn begin_pack(&self) -> Result<PackWriter<'s>> {
-        PackWriter::begin(&self.store.layout().objects(), self.store.objects())
+    pub fn begin_pack(&self) -> Result<PackSet<'s>> {
+        PackSet::begin(&self.store.layout().objects(), self.store.objects())
     }
 
     /// Makes a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in the order that survives
@@ -117,7 +118,7 @@ impl<'s> LockedStore<'s> {
         }
         self.keep_foreign_main()?;
         refs::write(layout, Family::Checkpoints, id, id)?;
-        if let Some(stamp) = &published {
+        for stamp in &published {
             // A user's own `git gc` may have taken a pack that no ref named yet.
             let pack = layout.packs().join(format!("{}.pack", stamp.name));
             std::fs::metadata(&pack).map_err(Error::io("find the pack just written", &pack))?;
@@ -201,8 +202,9 @@ impl<'s> LockedStore<'s> {
         Ok(true)
     }
 
-    pub fn write_stat_cache(&self, cache: &StatCache) -> Result<()> {
-        stat_cache::write(self.store.layout(), cache)
+    /// Keeps what a scan saw for the next one; `known` is the cache that it went by.
+    pub fn save_stat_cache(&self, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
+        stat_cache::save(self.store.layout(), basis, listing, known)
     }
 
     pub fn write_left_out(&self, text: &str) -> Result<()> {
@@ -266,7 +268,7 @@ impl<'s> LockedStore<'s> {
         objects.refresh()?;
         if let Some(cache) = cache {
             // Without it the next scan checks each blob that it relies on; on a full disk that has to do.
-            let _ = self.write_stat_cache(&StatCache { packs: objects.packs(), ..cache });
+            let _ = stat_cache::save_packs(self.store.layout(), &cache, objects.packs());
         }
         Ok(outcome)
     }
@@ -297,7 +299,7 @@ impl<'s> LockedStore<'s> {
     pub fn drop_bad_caches(&self) -> Result<()> {
         let layout = self.store.layout();
         if stat_cache::read(layout).is_none() {
-            durable::remove_if_there(&layout.stat_cache())?;
+            stat_cache::remove(layout)?;
         }
         for path in [layout.left_out(), layout.size_gate()] {
             if !plain_file::read_text(&path).is_ok_and(|text| !text.contains('\0')) {
@@ -378,7 +380,7 @@ impl JournalWriter<'_> {
 
 /// A tree whose objects were given to `pack`, with all that is to be said about it.
 pub struct NewCheckpoint<'s> {
-    pub pack: PackWriter<'s>,
+    pub pack: PackSet<'s>,
     pub tree: ObjectId,
     /// Bytes of the meta blob, where there is something to say.
     pub meta: Option<Vec<u8>>,

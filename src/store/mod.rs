@@ -42,6 +42,7 @@ pub mod pack_index;
 pub mod pack_list;
 pub mod pack_publish;
 pub mod pack_reader;
+pub mod pack_set;
 pub mod pack_walk;
 pub mod pack_writer;
 pub mod plain_file;
@@ -59,6 +60,7 @@ pub mod scratch;
 pub mod size_gate;
 pub mod skeleton;
 pub mod stat_cache;
+pub mod stat_cache_head;
 pub mod survey;
 pub mod swap;
 pub mod sweep;
@@ -212,7 +214,7 @@ impl Store {
     /// Whether a cache may be believed: its checkpoint is there, and each of its packs is as it was.
     pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
         let packs = self.objects.packs();
-        refs::exists(&self.layout, cache.checkpoint) && cache.packs.iter().all(|pack| packs.contains(pack))
+        refs::exists(&self.layout, cache.checkpoint()) && cache.packs().iter().all(|pack| packs.contains(pack))
     }
 
     /// Whether an object is there, can be read, and is what its id says.

@@ -16,6 +16,7 @@ use crate::store::pack_index::IndexEntry;
 use crate::store::pack_list::PackStamp;
 use crate::store::pack_publish;
 use crate::store::pack_reader::{self, PackReader, ReadError};
+use crate::store::pack_set::Claims;
 
 /// Content up to this size is compressed in memory.
 const WHOLE_UPTO_BYTES: u64 = 16 << 20;
@@ -37,6 +38,7 @@ pub struct PackWriter<'k> {
     flushed: u64,
     entries: HashMap<ObjectId, IndexEntry>,
     deflater: Deflater,
+    claims: Option<Claims>,
 }
 
 impl<'k> PackWriter<'k> {
@@ -50,7 +52,17 @@ impl<'k> PackWriter<'k> {
         let mut tail = Vec::with_capacity(PIECE_BYTES);
         tail.extend_from_slice(b"PACK\0\0\0\x02\0\0\0\0");
         let (entries, deflater) = (HashMap::new(), Deflater::default());
-        Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater })
+        Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None })
+    }
+
+    /// From now on, what another writer with the same claims has taken on is not written again.
+    #[must_use]
+    pub fn sharing(self, claims: Claims) -> Self {
+        Self { claims: Some(claims), ..self }
+    }
+
+    fn is_claimed(&self, id: ObjectId) -> bool {
+        self.claims.as_ref().is_some_and(|claims| !claims.take(id))
     }
 
     /// Objects that this pack will hold.
@@ -69,7 +81,7 @@ impl<'k> PackWriter<'k> {
     /// See [`PackError`].
     pub fn add(&mut self, kind: ObjectKind, content: &[u8]) -> PackResult<ObjectId> {
         let id = hash_object(kind, content).map_err(|Collision| PackError::Collision)?;
-        if self.entries.contains_key(&id) || self.store_has(&id, kind, content) {
+        if self.entries.contains_key(&id) || self.store_has(&id, kind, content) || self.is_claimed(id) {
             return Ok(id);
         }
         self.append(id, Some(kind), content)?;
@@ -120,7 +132,8 @@ impl<'k> PackWriter<'k> {
         };
         // Only now is the id known. Equal ids with checked hashes are equal content, so reading it back is enough.
         let known = self.entries.contains_key(&entry.id)
-            || (self.known.holds(&entry.id) && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok());
+            || (self.known.holds(&entry.id) && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok())
+            || self.is_claimed(entry.id);
         if known {
             self.truncate(offset)?;
         } else {

@@ -186,8 +186,15 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     if let Ok(JournalState::Open(journal)) = journal::read(from) {
         journal::write(to, &journal)?;
     }
-    let left_behind =
-        [from.description(), from.lock(), from.journal(), from.stat_cache(), from.size_gate(), from.salvage_mark()];
+    let left_behind = [
+        from.description(),
+        from.lock(),
+        from.journal(),
+        from.stat_cache(),
+        from.stat_cache_patch(),
+        from.size_gate(),
+        from.salvage_mark(),
+    ];
     for name in names_in(&from.own()).unwrap_or_default() {
         let path = from.own().join(&name);
         if left_behind.contains(&path) || name.starts_with(durable::TEMPORARY_PREFIX) {

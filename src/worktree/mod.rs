@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod apply_plan;
 mod apply_run;
+mod assemble;
 pub mod destination;
 pub mod extend;
 pub mod git_index;
@@ -14,7 +15,9 @@ pub mod root;
 pub mod rules;
 pub mod scan;
 mod scan_dir;
+mod share;
 pub mod stage;
 pub mod sys;
 pub mod tree_handle;
 pub mod verify;
+mod walk;

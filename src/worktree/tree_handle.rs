@@ -68,7 +68,12 @@ impl WorkTree {
 
     /// Whether another file system is mounted at this directory, or at one above it below the root.
     pub fn is_foreign(&self, dir: &Dir, stat: &Stat) -> bool {
-        match (self.mount, dir.mount_id()) {
+        self.is_other_mount(stat, dir.mount_id())
+    }
+
+    /// The same for a directory of which the mount is known already.
+    pub fn is_other_mount(&self, stat: &Stat, mount: Option<u64>) -> bool {
+        match (self.mount, mount) {
             (Some(ours), Some(theirs)) => ours != theirs,
             _ => stat.dev != self.stat.dev,
         }

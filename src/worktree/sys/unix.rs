@@ -140,6 +140,20 @@ impl Dir {
         Ok(to_stat(&fs::fstat(&self.fd)?))
     }
 
+    /// What it is, and the number of its mount if the system has such: both at once where it can.
+    pub fn look(&self) -> io::Result<(Stat, Option<u64>)> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            use rustix::fs::StatxFlags;
+            let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+            if let Ok(stat) = fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, wanted) {
+                let has_mount = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+                return Ok((from_statx(&stat), has_mount.then_some(stat.stx_mnt_id)));
+            }
+        }
+        Ok((self.stat()?, self.mount_id()))
+    }
+
     /// A number that differs where another mount begins, also when the device is the same; `None` if the system has none.
     pub fn mount_id(&self) -> Option<u64> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -333,6 +347,19 @@ fn to_stat(stat: &fs::Stat) -> Stat {
     }
 }
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn from_statx(stat: &fs::Statx) -> Stat {
+    Stat {
+        dev: fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+        ino: stat.stx_ino,
+        mode: stat.stx_mode.into(),
+        size_bytes: stat.stx_size,
+        mtime_ns: nanoseconds(stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec),
+        ctime_ns: nanoseconds(stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec),
+        links: stat.stx_nlink.into(),
+    }
+}
+
 /// The fields of a stat have another width and sign on every system.
 fn natural(field: impl Into<i128>) -> u64 {
     u64::try_from(field.into()).unwrap_or_default()
@@ -342,6 +369,11 @@ fn natural(field: impl Into<i128>) -> u64 {
 fn nanoseconds(seconds: impl Into<i128>, rest: impl Into<i128>) -> i64 {
     let total = seconds.into() * 1_000_000_000 + rest.into();
     i64::try_from(total).unwrap_or(if total < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// What stands at a path, through symlinks: for what does not belong to the directory.
+pub fn stat_path(path: &Path) -> io::Result<Stat> {
+    Ok(to_stat(&fs::stat(path)?))
 }
 
 pub fn stat_file(file: &File) -> io::Result<Stat> {
