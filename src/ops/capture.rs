@@ -97,6 +97,41 @@ pub fn capture(
     options: &CaptureOptions<'_>,
     mut sink: Sink<'_, '_>,
 ) -> Result<CaptureOutcome> {
+    let mut capturing = match begin(context, store, worktree, options)? {
+        Begun::Scanned(capturing) => *capturing,
+        Begun::OverLimit { limit, largest } => return Ok(CaptureOutcome::OverLimit { limit, largest }),
+    };
+    capturing.add(options.also, options.make_room)?;
+    capturing.read(&mut sink)?;
+    capturing.finish(&mut sink).map(|captured| CaptureOutcome::Done(Box::new(captured)))
+}
+
+/// A capture under way: scanned, then as often as needed extended and read.
+pub struct Capturing<'c> {
+    context: &'c Context,
+    worktree: &'c WorkTree,
+    trusted: bool,
+    known_trees: HashSet<ObjectId>,
+    record: RuleRecord,
+    warnings: Vec<Warning>,
+    listing: Listing,
+    /// The tree of the root, unless something was added since it was computed.
+    tree: Option<ObjectId>,
+}
+
+/// How a capture began.
+pub enum Begun<'c> {
+    Scanned(Box<Capturing<'c>>),
+    OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
+}
+
+/// Scans and nothing more: of the options, only the limit and what is let through count here.
+pub fn begin<'c>(
+    context: &'c Context,
+    store: Option<&'c Store>,
+    worktree: &'c WorkTree,
+    options: &CaptureOptions<'_>,
+) -> Result<Begun<'c>> {
     let today = rules_today(context, store, options.include_sensitive);
     let cache = store.and_then(Store::stat_cache);
     let trusted = store.zip(cache.as_ref()).is_some_and(|(store, cache)| store.trusts(cache));
@@ -108,32 +143,71 @@ pub fn capture(
     };
     let mut listing = match scan(worktree, &today.rules, &scan_options)? {
         Scan::Done(listing) => listing,
-        Scan::OverLimit { limit, largest } => return Ok(CaptureOutcome::OverLimit { limit, largest }),
+        Scan::OverLimit { limit, largest } => return Ok(Begun::OverLimit { limit, largest }),
     };
-    let in_spite = in_spite_of_rules(&listing, options);
-    add_paths(worktree, &mut listing, &in_spite)?;
     if !trusted {
         forget_unverified(store, &mut listing);
     }
-    let mut warnings: Vec<Warning> = today.warning.into_iter().collect();
-    read_unknown(context, worktree, &mut listing, &mut sink, &mut warnings)?;
     let known_trees = if trusted { cache.as_ref().map(known_trees).unwrap_or_default() } else { HashSet::new() };
-    let tree = trees::build(&mut listing, &mut |bytes| put_tree(&mut sink, &known_trees, bytes))?;
-    let meta = Meta::of(&listing, today.record);
-    warnings.extend(not_captured(&meta));
-    Ok(CaptureOutcome::Done(Box::new(Captured { listing, tree, meta, warnings })))
+    let (record, warnings) = (today.record, today.warning.into_iter().collect());
+    let tree = None;
+    Ok(Begun::Scanned(Box::new(Capturing { context, worktree, trusted, known_trees, record, warnings, listing, tree })))
+}
+
+impl Capturing<'_> {
+    /// Adds what rules left out, see [`CaptureOptions`]. It is read with the next [`Self::read`].
+    pub fn add(&mut self, also: &[RelPath], make_room: &[RelPath]) -> Result<()> {
+        let in_spite = in_spite_of_rules(&self.listing, also, make_room);
+        self.tree = None;
+        add_paths(self.worktree, &mut self.listing, &in_spite)
+    }
+
+    /// Reads every file whose blob is not known.
+    pub fn read(&mut self, sink: &mut Sink<'_, '_>) -> Result<()> {
+        self.tree = None;
+        read_unknown(self.context, self.worktree, &mut self.listing, sink, &mut self.warnings)
+    }
+
+    /// The tree of the whole; every blob must have been read.
+    pub fn tree(&mut self, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
+        if let Some(tree) = self.tree {
+            return Ok(tree);
+        }
+        let known = &self.known_trees;
+        let tree = trees::build(&mut self.listing, &mut |bytes| put_tree(sink, known, bytes))?;
+        self.tree = Some(tree);
+        Ok(tree)
+    }
+
+    /// What was seen up to now.
+    pub fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    /// Whether what was seen rests on a stat cache that may be believed.
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
+    pub fn finish(mut self, sink: &mut Sink<'_, '_>) -> Result<Captured> {
+        let tree = self.tree(sink)?;
+        let meta = Meta::of(&self.listing, self.record);
+        let mut warnings = self.warnings;
+        warnings.extend(not_captured(&meta));
+        Ok(Captured { listing: self.listing, tree, meta, warnings })
+    }
 }
 
 /// What to capture in spite of today's rules.
-fn in_spite_of_rules(listing: &Listing, options: &CaptureOptions<'_>) -> Vec<RelPath> {
+fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath]) -> Vec<RelPath> {
     let mut secrets = HashSet::new();
     let paths = listing.paths();
     for (dir, path) in listing.dirs.iter().zip(&paths) {
         let found = dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::Secret(_)));
         secrets.extend(found.map(|item| path.join(&item.name)));
     }
-    let room = options.make_room.iter().filter(|path| !secrets.contains(*path));
-    options.also.iter().chain(room).cloned().collect()
+    let room = make_room.iter().filter(|path| !secrets.contains(*path));
+    also.iter().chain(room).cloned().collect()
 }
 
 fn known_trees(cache: &StatCache) -> HashSet<ObjectId> {

@@ -16,9 +16,8 @@ pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<Obje
     // Parents have smaller indexes than their children, so backwards means children first.
     for index in (0..listing.dirs.len()).rev() {
         let mut entries = entries_of(listing, index);
-        if !entries.is_empty() {
-            listing.dirs[index].tree = Some(put(&tree_codec::encode(&mut entries))?);
-        }
+        let is_empty = entries.is_empty();
+        listing.dirs[index].tree = if is_empty { None } else { Some(put(&tree_codec::encode(&mut entries))?) };
     }
     match listing.dirs[0].tree {
         Some(root) => Ok(root),
