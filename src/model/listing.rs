@@ -113,14 +113,19 @@ impl Listing {
         paths
     }
 
-    /// The file at a path, found by walking down from the root.
-    pub fn file(&self, path: &RelPath) -> Option<&ListedFile> {
+    /// The directory at a path, found by walking down from the root.
+    pub fn dir(&self, path: &RelPath) -> Option<&ListedDir> {
         let mut dir = self.root();
-        for name in path.parent()?.components() {
+        for name in path.components() {
             let at = dir.dirs.binary_search_by(|child| (*self.dirs[*child].name).cmp(name)).ok()?;
             dir = &self.dirs[dir.dirs[at]];
         }
-        dir.file(path.name())
+        Some(dir)
+    }
+
+    /// The file at a path.
+    pub fn file(&self, path: &RelPath) -> Option<&ListedFile> {
+        self.dir(&path.parent()?)?.file(path.name())
     }
 
     pub fn file_count(&self) -> usize {

@@ -15,6 +15,8 @@ pub mod rules;
 pub mod scan;
 mod scan_dir;
 pub mod stage;
+pub mod stage_removal;
 pub mod sys;
 pub mod tree_handle;
 pub mod verify;
+pub mod write_back;
