@@ -133,14 +133,19 @@ impl Listing {
         paths
     }
 
-    /// The file at a path, found by walking down from the root.
-    pub fn file(&self, path: &RelPath) -> Option<FileView<'_>> {
+    /// The directory at a path, found by walking down from the root.
+    pub fn dir(&self, path: &RelPath) -> Option<&ListedDir> {
         let mut dir = self.root();
-        for name in path.parent()?.components() {
+        for name in path.components() {
             let at = dir.dirs.binary_search_by(|child| (*self.dirs[*child].name).cmp(name)).ok()?;
             dir = &self.dirs[dir.dirs[at]];
         }
-        dir.files.get(path.name())
+        Some(dir)
+    }
+
+    /// The file at a path.
+    pub fn file(&self, path: &RelPath) -> Option<FileView<'_>> {
+        self.dir(&path.parent()?)?.files.get(path.name())
     }
 
     pub fn file_count(&self) -> usize {

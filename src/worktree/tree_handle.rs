@@ -109,6 +109,35 @@ impl WorkTree {
     }
 }
 
+/// Looks at many paths one after the other, and keeps the directory of the last one open.
+pub struct Looker<'w> {
+    work: &'w WorkTree,
+    held: Option<(RelPath, Dir)>,
+}
+
+impl<'w> Looker<'w> {
+    pub fn new(work: &'w WorkTree) -> Self {
+        Self { work, held: None }
+    }
+
+    /// As [`WorkTree::stat`].
+    ///
+    /// # Errors
+    /// As [`WorkTree::stat`].
+    pub fn stat(&mut self, path: &RelPath) -> Result<Option<Stat>> {
+        let Some(parent) = path.parent() else { return self.work.stat(path) };
+        let held = match self.held.take() {
+            Some(held) if held.0 == parent => Ok(held),
+            _ => self.work.root.open_below(&parent, Access::Search).map(|dir| (parent, dir)),
+        };
+        match held.and_then(|held| self.held.insert(held).1.stat_child(path.name())) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if sys::is_absent(&error) => Ok(None),
+            Err(error) => Err(self.work.io("look at", path, error)),
+        }
+    }
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {

@@ -152,6 +152,11 @@ impl Dir {
         }
     }
 
+    /// The same for a directory.
+    pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
+        self.rename_no_replace(name, to, to_name)
+    }
+
     pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
         super::exchange_by_renames(self, name, with, with_name)
     }

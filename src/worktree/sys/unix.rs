@@ -214,6 +214,21 @@ impl Dir {
         self.unlink(name)
     }
 
+    /// The same for a directory. Where that cannot be done in one step, an empty directory that somebody makes at the new
+    /// name in that very moment is replaced, and nothing else ever.
+    pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            done => return Ok(done?),
+        }
+        match to.stat_child(to_name) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.rename_over(name, to, to_name),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Exchanges two names in one step where the file system can, by [`super::exchange_by_renames`] otherwise.
     pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
