@@ -8,6 +8,7 @@ use crate::model::entry::WhyNot;
 use crate::model::listing::{Listing, Uncaptured};
 use crate::model::meta::{Meta, RuleRecord};
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -106,6 +107,7 @@ pub fn capture(
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
     };
+    context.progress.begin(Phase::Scanning, 0, 0);
     let mut listing = match scan(worktree, &today.rules, &scan_options)? {
         Scan::Done(listing) => listing,
         Scan::OverLimit { limit, largest } => return Ok(CaptureOutcome::OverLimit { limit, largest }),
@@ -152,6 +154,12 @@ fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
     }
 }
 
+fn begin_reading(context: &Context, listing: &Listing) {
+    let unknown = listing.dirs.iter().flat_map(|dir| &dir.files).filter(|file| file.id.is_none());
+    let (files, bytes) = unknown.fold((0, 0), |(files, bytes), file| (files + 1, bytes + file.stat.size_bytes));
+    context.progress.begin(Phase::Reading, files, bytes);
+}
+
 /// Reads every file whose blob is not known. What vanished meanwhile is taken out of the listing.
 fn read_unknown(
     context: &Context,
@@ -160,6 +168,7 @@ fn read_unknown(
     sink: &mut Sink<'_, '_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<()> {
+    begin_reading(context, listing);
     for index in 0..listing.dirs.len() {
         if listing.dirs[index].files.iter().all(|file| file.id.is_some()) {
             continue;
@@ -176,6 +185,7 @@ fn read_unknown(
             }
             match read_file(worktree, &path, &file.name, file, sink)? {
                 ReadOutcome::Captured { id, stat, kind, unsteady } => {
+                    context.progress.add(1, stat.size_bytes);
                     if unsteady {
                         warnings.push(Warning::ChangedWhileRead { path: path.join(&file.name) });
                     }

@@ -56,6 +56,7 @@ mod pin;
 mod place;
 mod plain_git;
 mod plan_property;
+mod progress;
 mod prune;
 mod readme;
 mod real_history;
