@@ -68,8 +68,9 @@ fn answer(interrupt: &Interrupt) -> Result<String> {
         sender.send(read.map(|_| line))
     });
     loop {
+        let read = receiver.recv_timeout(BETWEEN_LOOKS);
         interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
-        match receiver.recv_timeout(BETWEEN_LOOKS) {
+        match read {
             Ok(line) => return Ok(line.unwrap_or_default()),
             Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),
             Err(RecvTimeoutError::Timeout) => {}

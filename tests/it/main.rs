@@ -58,6 +58,7 @@ mod plain_git;
 mod plan_property;
 mod progress;
 mod prune;
+mod questions;
 mod readme;
 mod real_history;
 mod refused_roots;

@@ -11,21 +11,22 @@ const PROGRAM: &str = "/usr/bin/script";
 /// the carriage returns that a terminal adds, and meanwhile in the file `$typescript`. `None`, with a printed line, where
 /// no terminal can be made.
 pub fn at_a_terminal(sandbox: &Sandbox, line: &str) -> Option<Run> {
+    with_keyboard(sandbox, ":", line)
+}
+
+/// The same, and what the shell command line `typing` prints is typed at the terminal.
+pub fn with_keyboard(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Run> {
     let version = Command::new(PROGRAM).arg("--version").output();
     if !Path::new(PROGRAM).is_file() || !version.is_ok_and(|told| told.stdout.starts_with(b"script from util-linux")) {
         super::skipped("needs script of util-linux");
         return None;
     }
-    let mut command = sandbox.command(&["/usr/bin/env"], &[]);
-    command.env("checkpoint", Sandbox::binary()).env("TERM", "xterm");
-    let mut at_it = Command::new(PROGRAM);
     let typescript = sandbox.top().join("typescript");
-    command.env("typescript", &typescript);
-    at_it
-        .args(["-qefc", line])
-        .arg(typescript)
-        .env_clear()
-        .current_dir(command.get_current_dir().expect("a directory"));
+    let pipe = format!("{{ {typing}\n}} | exec {PROGRAM} -qefc \"$line\" \"$typescript\"");
+    let mut command = sandbox.command(&["/bin/sh"], &[]);
+    command.env("checkpoint", Sandbox::binary()).env("TERM", "xterm").env("typescript", typescript).env("line", line);
+    let mut at_it = Command::new("/bin/sh");
+    at_it.args(["-c", &pipe]).env_clear().current_dir(command.get_current_dir().expect("a directory"));
     for (name, value) in command.get_envs() {
         at_it.env(name, value.expect("a value"));
     }
