@@ -98,6 +98,8 @@ pub fn capture(
     options: &CaptureOptions<'_>,
     mut sink: Sink<'_, '_>,
 ) -> Result<CaptureOutcome> {
+    // Scan and reading look for signals themselves, so one is told of in words.
+    let _shield = context.interrupt.shield();
     let today = rules_today(context, store, options.include_sensitive);
     let cache = store.and_then(Store::stat_cache);
     let trusted = store.zip(cache.as_ref()).is_some_and(|(store, cache)| store.trusts(cache));

@@ -21,6 +21,7 @@ mod check;
 mod completions;
 mod config;
 mod create;
+mod ctrl_c;
 mod damage_matrix;
 mod dedup;
 mod delete;
