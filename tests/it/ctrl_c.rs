@@ -92,8 +92,8 @@ impl Story {
             sandbox.tree().assert_is(&self.tree, when);
             assert!(sandbox.status()["pending"].is_null(), "{when}: a pending restore");
         }
-        assert_eq!(leftovers(&sandbox.store()), [PathBuf::new(); 0], "{when}");
-        assert_eq!(leftovers(sandbox.root()), [PathBuf::new(); 0], "{when}");
+        assert_eq!(leftovers(&sandbox.store()), [""; 0].map(PathBuf::from), "{when}");
+        assert_eq!(leftovers(sandbox.root()), [""; 0].map(PathBuf::from), "{when}");
         interrupted
     }
 
