@@ -65,6 +65,8 @@ pub fn capture(
     options: &CaptureOptions<'_>,
     mut sink: Sink<'_, '_>,
 ) -> Result<CaptureOutcome> {
+    // Scan and reading look for signals themselves, so one is told of in words.
+    let _shield = context.interrupt.shield();
     let mut capturing = match begin(context, store, worktree, options)? {
         Begun::Scanned(capturing) => *capturing,
         Begun::OverLimit { limit, largest } => return Ok(CaptureOutcome::OverLimit { limit, largest }),

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Phase;
 use crate::model::retention;
 use crate::ops::context::Context;
 use crate::ops::delete_store::clear_leftovers;
@@ -64,6 +65,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     if let Some(limit_bytes) = limit {
         evicted.extend(size_limit::evict_to_fit(&mut session, limit_bytes)?);
     }
+    context.progress.begin(Phase::Packing, 0, 0);
     let swept = size_limit::sweep_to_fit(&session, limit)?;
     let mut warnings = session.warnings;
     warnings.extend(size_limit::warning(&store, limit));

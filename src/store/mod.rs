@@ -9,6 +9,7 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::meta::Meta;
 use crate::model::meta_text;
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Phase;
 use crate::model::snapshot::Snapshot;
 
 pub mod adopt;
@@ -190,6 +191,7 @@ impl Store {
     pub fn check(&self, only: Option<ObjectId>, options: &check::CheckOptions<'_>) -> Result<check::Report> {
         let inventory = self.inventory()?;
         let mut report = check::Report::default();
+        options.progress.begin(Phase::Verifying, 0, 0);
         let mut states = check_states::StateChecker::new(&self.objects, options);
         let damaged = inventory.damaged.iter().map(|damaged| damaged.id);
         for id in inventory.checkpoints.iter().map(|checkpoint| checkpoint.id).chain(damaged) {

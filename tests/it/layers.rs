@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Each outside crate, and the beginnings of the paths of the files that may name it.
-const DOORS: [(&str, &[&str]); 21] = [
+const DOORS: [(&str, &[&str]); 22] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["model/time", "view/"]),
     ("clap", &["cli/args", "cli/completion", "cli/manual"]),
@@ -28,6 +28,7 @@ const DOORS: [(&str, &[&str]); 21] = [
     ("flate2", &["store/deflate"]),
     ("git2", &["store/foreign", "ops/text_diff"]),
     ("hex", &["model/object_id", "model/rel_path", "store/layout"]),
+    ("indicatif", &["cli/progress"]),
     ("libdeflater", &["store/deflate"]),
     ("memchr", &["ops/text_search"]),
     ("rustix", &["cli/child", "worktree/sys/unix", "store/lock", "store/durable", "store/guard"]),
