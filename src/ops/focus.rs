@@ -47,6 +47,8 @@ impl Focus {
         }
         let mut walk = Walk { listing, target, successor, differing, dirs: HashSet::new() };
         walk.run()?;
+        // No tree names a directory without a file below it.
+        walk.dirs.extend(walk.differing);
         Ok(Self::Dirs(walk.dirs))
     }
 }
