@@ -88,14 +88,12 @@ impl<'s> HeldState<'s> {
     /// A tree cannot be read, or holds a name that must not be written to a disk.
     pub fn snapshot(&self, focus: &Focus) -> Result<Snapshot, Unreadable> {
         let mut snapshot = Snapshot::default();
-        let mut unopened = Vec::new();
+        let mut dirs = Vec::new();
         let mut pending = vec![(RelPath::root(), self.tree)];
         while let Some((path, tree)) = pending.pop() {
-            if !focus.contains(&path) {
-                unopened.push(path);
-                continue;
-            }
-            for entry in self.entries(tree).map_err(|why| format!("{path}: {why}"))?.iter() {
+            let entries = if focus.contains(&path) { self.entries(tree) } else { Ok(Arc::from([])) };
+            let entries = entries.map_err(|why| format!("{path}: {why}"))?;
+            for entry in entries.iter() {
                 let path = path.join(&entry.name);
                 let (kind, perm) = match entry.mode {
                     MODE_DIRECTORY => {
@@ -112,9 +110,10 @@ impl<'s> HeldState<'s> {
                 };
                 snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
             }
+            dirs.push(path);
         }
         self.meta_in(focus).complete(&mut snapshot);
-        for path in unopened {
+        for path in dirs {
             let perm = self.perm_of_dir(&path);
             snapshot.dirs.insert(path, perm);
         }
