@@ -89,14 +89,12 @@ fn below(root: &Path, wanted: fn(&Path) -> bool) -> BTreeSet<PathBuf> {
 }
 
 #[test]
-#[ignore = "ignore files are read each time"]
 fn an_unchanged_tree_has_no_file_opened() {
     let Some(warm) = warm() else { return };
     assert!(warm.opened.len() == FILES_OPENED, "{} files were opened: {:?}", warm.opened.len(), warm.opened);
 }
 
 #[test]
-#[ignore = "every directory is listed"]
 fn an_unchanged_tree_has_no_directory_listed() {
     let Some(warm) = warm() else { return };
     let listed: BTreeSet<PathBuf> = warm.trace.named(&["getdents64"]).filter_map(Call::path).collect();
@@ -105,7 +103,6 @@ fn an_unchanged_tree_has_no_directory_listed() {
 }
 
 #[test]
-#[ignore = "ignore files are read each time"]
 fn an_unchanged_file_is_looked_at_once() {
     let Some(warm) = warm() else { return };
     let calls = warm.trace.calls_below(&warm.root);
@@ -116,7 +113,6 @@ fn an_unchanged_file_is_looked_at_once() {
 }
 
 #[test]
-#[ignore = "every directory is listed"]
 fn an_unchanged_directory_costs_three_calls() {
     let Some(warm) = warm() else { return };
     let calls = warm.trace.calls_below(&warm.root);
@@ -129,7 +125,6 @@ fn an_unchanged_directory_costs_three_calls() {
 }
 
 #[test]
-#[ignore = "the stat cache is written whole"]
 fn an_unchanged_tree_has_nothing_written_but_the_new_row() {
     let Some(warm) = warm() else { return };
     let written = warm.trace.written(&warm.store);
