@@ -128,6 +128,6 @@ pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionRea
     };
     let evicted: Vec<Evicted> = plan.iter().map(describe).collect();
     let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
-    locked.drop_checkpoints(&ids)?;
+    locked.evict_checkpoints(&ids)?;
     Ok(evicted)
 }
