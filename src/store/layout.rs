@@ -12,7 +12,7 @@
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal
-//!     ├── stat-cache  left-out  size-gate           derived, may be lost
+//!     ├── stat-cache  left-out  size-gate  unlike   derived, may be lost
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
@@ -158,6 +158,10 @@ impl Layout {
         self.own().join("size-gate")
     }
 
+    pub fn unlike(&self) -> PathBuf {
+        self.own().join("unlike")
+    }
+
     pub fn main(&self) -> PathBuf {
         self.refs().join("heads").join("main")
     }
@@ -179,6 +183,7 @@ impl Layout {
             self.stat_cache(),
             self.left_out(),
             self.size_gate(),
+            self.unlike(),
             self.salvage_mark(),
         ]
     }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
+use crate::store::base_cache;
 use crate::store::foreign::Foreign;
 use crate::store::hash::{ObjectKind, hash_any};
 use crate::store::loose_files;
@@ -171,7 +172,7 @@ impl Objects {
             Ok(match pack.header(id)? {
                 Some(EntryHeader { kind: EntryKind::Object(kind), size, .. }) => Copy::Whole((Some(kind), size)),
                 Some(EntryHeader { kind: EntryKind::Tag, size, .. }) => Copy::Whole((None, size)),
-                Some(_) => Copy::Foreign,
+                Some(_) => pack.kind_and_size(id).ok().flatten().map_or(Copy::Foreign, Copy::Whole),
                 None => Copy::None,
             })
         });
@@ -346,7 +347,7 @@ impl Objects {
             let mut gone = false;
             for pack in &self.snapshot().packs {
                 match pack.read_resolved(id) {
-                    Ok(Some(found)) => return Ok(Some(found)),
+                    Ok(Some(found)) => return Ok(Some(base_cache::owned(found))),
                     Ok(None) => {}
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => gone = true,
                     Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string())),
