@@ -2,12 +2,26 @@
 
 /// Bytes that must be equal for two places to be compared.
 const WINDOW: usize = 32;
-/// The base is looked up by at most so many of its blocks, so that the table stays small.
+/// One window of the base in so many bytes can be found.
+const STEP: usize = 64;
+/// The base is looked up by at most so many of its windows, so that the table stays small.
 const MOST_BLOCKS: usize = 1 << 20;
 /// What one copy takes at most; git writes no longer ones.
 const MOST_COPIED: usize = 0x10000;
 const MOST_INSERTED: usize = 0x7f;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// What each byte of the window is multiplied by.
+const POWERS: [u64; WINDOW] = powers();
+
+const fn powers() -> [u64; WINDOW] {
+    let mut powers = [1; WINDOW];
+    let mut at = WINDOW - 1;
+    while at > 0 {
+        powers[at - 1] = FACTOR.wrapping_mul(powers[at]);
+        at -= 1;
+    }
+    powers
+}
 
 /// Instructions that make `target` of `base`, or `None` if they would take more than `at_most` bytes.
 pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
@@ -58,8 +72,8 @@ fn common(base: &[u8], from: usize, target: &[u8], at: usize, done: usize) -> Op
 }
 
 fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
-    const STEP: usize = 64;
-    let steps = a.chunks_exact(STEP).zip(b.chunks_exact(STEP)).take_while(|(a, b)| a == b).count() * STEP;
+    const AT_ONCE: usize = 1 << 10;
+    let steps = a.chunks_exact(AT_ONCE).zip(b.chunks_exact(AT_ONCE)).take_while(|(a, b)| a == b).count() * AT_ONCE;
     steps + a[steps..].iter().zip(&b[steps..]).take_while(|(a, b)| a == b).count()
 }
 
@@ -70,13 +84,12 @@ struct Rolling {
 
 impl Rolling {
     fn over(bytes: &[u8], at: usize) -> Self {
-        let window = &bytes[at..at + WINDOW];
-        Self { sum: window.iter().fold(0, |sum: u64, byte| sum.wrapping_mul(FACTOR).wrapping_add(value(*byte))) }
+        let terms = bytes[at..at + WINDOW].iter().zip(POWERS).map(|(byte, power)| value(*byte).wrapping_mul(power));
+        Self { sum: terms.fold(0, u64::wrapping_add) }
     }
 
     fn step(&mut self, gone: u8, new: u8) {
-        const FIRST: u64 = FACTOR.wrapping_pow(WINDOW as u32 - 1);
-        let rest = self.sum.wrapping_sub(value(gone).wrapping_mul(FIRST));
+        let rest = self.sum.wrapping_sub(value(gone).wrapping_mul(POWERS[0]));
         self.sum = rest.wrapping_mul(FACTOR).wrapping_add(value(new));
     }
 }
@@ -94,7 +107,7 @@ struct Blocks {
 
 impl Blocks {
     fn of(base: &[u8]) -> Self {
-        let step = WINDOW.max(base.len().div_ceil(MOST_BLOCKS));
+        let step = STEP.max(base.len().div_ceil(MOST_BLOCKS));
         let slots = (base.len() / step * 2).next_power_of_two().max(2);
         let shift = 64 - slots.trailing_zeros();
         let mut blocks = Self { table: vec![(0, 0); slots], shift };

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::model::object_id::ObjectId;
 use crate::store::delta_make;
 use crate::store::delta_plan::Version;
 use crate::store::objects::Objects;
@@ -25,8 +24,8 @@ pub struct RunWriter<'a> {
 }
 
 /// The version before, on which the next may stand.
-struct Newer {
-    id: ObjectId,
+struct Newer<'v> {
+    version: &'v Version,
     /// Bytes of the last whole one.
     whole_room: u64,
     /// How many deltas lead to it.
@@ -38,7 +37,7 @@ impl RunWriter<'_> {
     /// # Errors
     /// A version cannot be read, or the pack not be written.
     pub fn write(&mut self, writer: &mut PackWriter<'_>, run: &[Version]) -> Result<()> {
-        let mut newer: Option<Newer> = None;
+        let mut newer: Option<Newer<'_>> = None;
         for version in run {
             newer = Some(match newer {
                 Some(newer) if newer.depth < LONGEST_CHAIN => self.write_next(writer, version, newer)?,
@@ -48,40 +47,45 @@ impl RunWriter<'_> {
         Ok(())
     }
 
-    fn write_next(&mut self, writer: &mut PackWriter<'_>, version: &Version, newer: Newer) -> Result<Newer> {
-        let id = version.entry.id;
+    fn write_next<'v>(
+        &mut self,
+        writer: &mut PackWriter<'_>,
+        version: &'v Version,
+        newer: Newer<'v>,
+    ) -> Result<Newer<'v>> {
+        let (id, newer_id) = (version.entry.id, newer.version.entry.id);
         let depth = newer.depth + 1;
-        if version.base == Some(newer.id) {
+        if version.base == Some(newer_id) {
             let pack = self.pack_of(version)?;
             let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
             let (_, header) = pack_delta::base_of(reader, version.entry.offset).map_err(|c| unreadable(pack, &c))?;
-            writer.copy_delta(reader, &version.entry, version.end, &header, &newer.id)?;
-            return Ok(Newer { id, depth, whole_room: newer.whole_room, content: None });
+            writer.copy_delta(reader, &version.entry, version.end, &header, &newer_id)?;
+            return Ok(Newer { version, depth, whole_room: newer.whole_room, content: None });
         }
         let base = match newer.content {
             Some(content) => content,
-            None => self.content(newer.id)?,
+            None => self.content(newer.version)?,
         };
-        let content = self.content(id)?;
+        let content = self.content(version)?;
         // What a delta takes is compared with what the whole takes, compressed both.
         let whole_room = if version.base.is_none() { version.end - version.entry.offset } else { newer.whole_room };
         let delta = delta_make::make(&base, &content, content.len() / 2);
         drop(base);
         if let Some(delta) = delta
-            && writer.add_delta(id, &newer.id, &delta, whole_room / 2)?
+            && writer.add_delta(id, &newer_id, &delta, whole_room / 2)?
         {
-            return Ok(Newer { id, depth, whole_room: newer.whole_room, content: Some(content) });
+            return Ok(Newer { version, depth, whole_room: newer.whole_room, content: Some(content) });
         }
-        self.unlike.push((newer.id, id));
+        self.unlike.push((newer_id, id));
         self.write_whole(writer, version, Some(content))
     }
 
-    fn write_whole(
+    fn write_whole<'v>(
         &self,
         writer: &mut PackWriter<'_>,
-        version: &Version,
+        version: &'v Version,
         content: Option<Arc<Vec<u8>>>,
-    ) -> Result<Newer> {
+    ) -> Result<Newer<'v>> {
         let id = version.entry.id;
         if version.base.is_none() {
             let pack = self.pack_of(version)?;
@@ -91,11 +95,18 @@ impl RunWriter<'_> {
             let (kind, content) = self.objects.read_any(&id)?;
             writer.rewrite(id, kind, &content)?;
         }
-        Ok(Newer { id, whole_room: version.end - version.entry.offset, depth: 0, content })
+        Ok(Newer { version, whole_room: version.end - version.entry.offset, depth: 0, content })
     }
 
-    fn content(&self, id: ObjectId) -> Result<Arc<Vec<u8>>> {
-        Ok(Arc::new(self.objects.read_any(&id)?.1))
+    /// What is made of it is read back and hashed at the end, so that a right checksum is enough here.
+    fn content(&self, version: &Version) -> Result<Arc<Vec<u8>>> {
+        if version.base.is_none()
+            && let Ok(reader) = self.pack_of(version)?.reader()
+            && let Ok((_, content)) = reader.content_by_crc(version.entry.offset, version.end, version.entry.crc)
+        {
+            return Ok(Arc::new(content));
+        }
+        Ok(Arc::new(self.objects.read_any(&version.entry.id)?.1))
     }
 
     fn pack_of(&self, version: &Version) -> Result<&Pack> {

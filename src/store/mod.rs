@@ -41,6 +41,7 @@ pub mod mark;
 pub mod object_error;
 pub mod objects;
 mod objects_damage;
+mod objects_delta;
 pub mod pack_delta;
 pub mod pack_error;
 pub mod pack_index;

@@ -137,18 +137,22 @@ impl Objects {
     }
 
     fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
-        let found = self.first_copy(id, |pack| {
+        match self.whole_copy(id) {
+            Ok(Some(object)) => Ok(object),
+            Ok(None) => self.read_foreign(id, None),
+            Err(failure) => self.read_foreign(id, Some(failure)),
+        }
+    }
+
+    /// The first good copy in a pack that is no delta.
+    pub(super) fn whole_copy(&self, id: &ObjectId) -> ObjectResult<Option<AnyObject>> {
+        self.first_copy(id, |pack| {
             Ok(match pack.read(id)? {
                 Some(Found::Object(kind, content)) => Copy::Whole((Some(kind), content)),
                 Some(Found::Delta) => Copy::Foreign,
                 None => Copy::None,
             })
-        });
-        match found {
-            Ok(Some(object)) => Ok(object),
-            Ok(None) => self.read_foreign(id, None),
-            Err(failure) => self.read_foreign(id, Some(failure)),
-        }
+        })
     }
 
     /// Bytes of the content, from the header alone.
@@ -328,6 +332,9 @@ impl Objects {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             Err(cause) => {
+                if let Some(found) = self.rebuild(id) {
+                    return Ok(found);
+                }
                 if let (false, Some(found)) = (is_loose || self.loose_exists(id), self.foreign.read(id)) {
                     return Ok(found);
                 }

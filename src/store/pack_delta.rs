@@ -84,6 +84,15 @@ pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &Ba
     Ok(content)
 }
 
+/// The instructions of the delta at `offset`.
+///
+/// # Errors
+/// It is damaged, or no delta.
+pub fn instructions(reader: &PackReader, offset: u64, end: u64) -> Result<Vec<u8>, ReadError> {
+    let (_, header) = base_of(reader, offset)?;
+    inflated(reader, offset, end, &header)
+}
+
 /// Kind and size of what the delta at `offset` makes, from the start of its instructions and the headers below it.
 ///
 /// # Errors

@@ -85,7 +85,7 @@ impl Work<'_> {
         if !self.plan.keeps_all_packs() {
             sweep::remove_caches(self.objects_dir)?;
         }
-        // What lies only in several packs as deltas is claimed by none of them: it is saved before any of them goes.
+        // What no pack can give is claimed by none: it is saved from wherever it can be had before any of them goes.
         let (loose, packed): (Vec<ObjectId>, Vec<ObjectId>) =
             self.survey.unclaimed.iter().partition(|id| self.survey.loose.binary_search(id).is_ok());
         self.take_in(&packed)?;

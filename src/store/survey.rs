@@ -24,7 +24,7 @@ pub struct SurveyedPack {
 /// All packs and loose objects of a store, against what lives.
 pub struct Survey {
     pub packs: Vec<SurveyedPack>,
-    /// Live objects that are there and that no readable pack has whole.
+    /// Live objects that are there and that no readable pack can give.
     pub unclaimed: Vec<ObjectId>,
     /// All loose objects, live or dead.
     pub loose: Vec<ObjectId>,
@@ -110,7 +110,7 @@ fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     let damaged = found.facts.damaged;
     let before = found.claimed.len();
     found.claimed.retain(|IndexEntry { id, .. }| {
-        if taken.contains(id) || (copies.contains_key(id) && (damaged || !pack.has_whole(id))) {
+        if taken.contains(id) || (copies.contains_key(id) && (damaged || !pack.can_give(id))) {
             return false;
         }
         taken.insert(*id)

@@ -24,6 +24,7 @@ mod create;
 mod damage_matrix;
 mod dedup;
 mod delete;
+mod deltas;
 mod derived;
 mod diff;
 mod diff_history;
