@@ -6,7 +6,7 @@ use crate::model::object_id::ObjectId;
 use crate::store::hash::ObjectKind;
 use crate::store::id_set::IdMap;
 use crate::store::objects::Objects;
-use crate::store::pack_index::IndexEntry;
+use crate::store::pack_index::{IndexEntry, PackIndex};
 use crate::store::pack_list::{AnyObject, Pack};
 use crate::store::pack_reader::{EntryKind, ReadError};
 
@@ -29,7 +29,7 @@ impl<'o> Catalogue<'o> {
     pub fn new(objects: &'o Objects) -> Self {
         let mut packs = objects.pack_list();
         packs.retain(|pack| pack.check_frame().is_ok());
-        let count = |pack: &Arc<Pack>| pack.index().map_or(0, |index| index.count());
+        let count = |pack: &Arc<Pack>| pack.index().map_or(0, PackIndex::count);
         let mut places = IdMap::default();
         places.reserve(packs.iter().map(count).sum());
         for (number, pack) in (0..).zip(&packs) {

@@ -135,6 +135,11 @@ impl Blocks {
     }
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "only that byte is wanted")]
+fn low_byte(number: usize) -> u8 {
+    number as u8
+}
+
 struct Instructions {
     bytes: Vec<u8>,
     at_most: usize,
@@ -144,15 +149,15 @@ impl Instructions {
     fn number(&mut self, number: usize) {
         let mut rest = number;
         while rest > 0x7f {
-            self.bytes.push(0x80 | (rest & 0x7f) as u8);
+            self.bytes.push(0x80 | low_byte(rest));
             rest >>= 7;
         }
-        self.bytes.push((rest & 0x7f) as u8);
+        self.bytes.push(low_byte(rest));
     }
 
     fn insert(&mut self, content: &[u8]) -> Option<()> {
         for part in content.chunks(MOST_INSERTED) {
-            self.bytes.push((part.len() & MOST_INSERTED) as u8);
+            self.bytes.push(low_byte(part.len()));
             self.bytes.extend_from_slice(part);
         }
         self.fits()
@@ -163,7 +168,7 @@ impl Instructions {
         while left > 0 {
             let len = left.min(MOST_COPIED);
             // The longest copy is the one without a length.
-            let digits = [from, from >> 8, from >> 16, from >> 24, len, len >> 8].map(|digit| (digit & 0xff) as u8);
+            let digits = [from, from >> 8, from >> 16, from >> 24, len, len >> 8].map(low_byte);
             let op = self.bytes.len();
             self.bytes.push(0x80);
             for (bit, digit) in digits.into_iter().enumerate().filter(|(_, digit)| *digit != 0) {
@@ -192,7 +197,7 @@ mod tests {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            state as u8
+            state.to_le_bytes()[3]
         };
         std::iter::repeat_with(next).take(len).collect()
     }

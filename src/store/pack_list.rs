@@ -157,7 +157,7 @@ impl Pack {
     /// As [`Self::read`].
     pub fn resolve(&self, offset: u64) -> std::result::Result<Shared, ReadError> {
         let (index, reader) = (self.index()?, self.reader()?);
-        self.with_places(index, reader, |places| pack_delta::resolve(reader, offset, places, &self.bases))
+        with_places(index, reader, |places| pack_delta::resolve(reader, offset, places, &self.bases))
     }
 
     /// Kind and bytes of the content of an object, also of a delta, without making it; the kind of a tag is `None`.
@@ -167,14 +167,7 @@ impl Pack {
     pub fn kind_and_size(&self, id: &ObjectId) -> std::result::Result<Option<(Option<ObjectKind>, u64)>, ReadError> {
         let (index, reader) = (self.index()?, self.reader()?);
         let Some(entry) = index.find(id) else { return Ok(None) };
-        self.with_places(index, reader, |places| pack_delta::kind_and_size(reader, entry.offset, places)).map(Some)
-    }
-
-    fn with_places<T>(&self, index: &PackIndex, reader: &PackReader, work: impl FnOnce(&Places<'_>) -> T) -> T {
-        work(&Places {
-            offset_of: &|base| index.find(base).map(|found| found.offset),
-            end_of: &|offset| index.end_of(offset, reader.entries_end()),
-        })
+        with_places(index, reader, |places| pack_delta::kind_and_size(reader, entry.offset, places)).map(Some)
     }
 
     /// Gives back the memory of contents that were made from deltas.
@@ -264,6 +257,13 @@ impl Pack {
         }
         Err(ReadError::Damaged("the index points outside the pack".into()))
     }
+}
+
+fn with_places<T>(index: &PackIndex, reader: &PackReader, work: impl FnOnce(&Places<'_>) -> T) -> T {
+    work(&Places {
+        offset_of: &|base| index.find(base).map(|found| found.offset),
+        end_of: &|offset| index.end_of(offset, reader.entries_end()),
+    })
 }
 
 fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result<(), ReadError> {

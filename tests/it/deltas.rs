@@ -1,6 +1,6 @@
 //! Large files that are edited again and again: `prune` stores all but the newest version as deltas, and nobody can tell.
 
-use crate::bench::{Git, Sandbox, fixtures, strace};
+use crate::bench::{Git, Sandbox, damaged, fixtures, strace};
 
 /// Lines that a compressor cannot make small.
 fn text(seed: u64, len: usize) -> Vec<u8> {
@@ -47,12 +47,11 @@ impl Versions {
 
     /// Names and sizes of the packs.
     fn packs(&self) -> Vec<(String, u64)> {
-        let listing = std::fs::read_dir(self.sandbox.store().join("objects/pack")).expect("a folder of packs");
-        let mut packs: Vec<_> = listing
-            .map(|entry| entry.expect("an entry"))
-            .map(|entry| (entry.file_name().into_string().expect("a name"), entry.metadata().expect("a file").len()))
-            .collect();
-        packs.retain(|(name, _)| name.ends_with(".pack"));
+        let named = |path: std::path::PathBuf| {
+            let name = path.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
+            (name, path.metadata().expect("a file").len())
+        };
+        let mut packs: Vec<_> = damaged::packs_of(&self.sandbox.store()).into_iter().map(named).collect();
         packs.sort();
         packs
     }
@@ -158,7 +157,7 @@ fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     let path = versions.sandbox.store().join("objects/pack").join(largest);
     let mut bytes = std::fs::read(&path).expect("a pack");
     bytes[usize::try_from(len / 2).expect("a length")] ^= 0x55;
-    crate::bench::damaged::put(&path, &bytes);
+    damaged::put(&path, &bytes);
     versions.sandbox.run(&["verify", "--full"]).code(6);
     versions.sandbox.run(&["prune"]).success();
     // The newest is there as a file, and a create writes anew what it cannot read. The others stand on it.
