@@ -114,9 +114,18 @@ fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
 
 /// Drops what the policy drops. Their objects go with the next prune.
 pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
+    let plan = plan_eviction(locked, keep, pending);
+    drop_planned(locked, &plan)
+}
+
+/// What the policy drops, and why.
+pub fn plan_eviction(
+    locked: &LockedStore<'_>,
+    keep: usize,
+    pending: Option<&Pending>,
+) -> Vec<(ObjectId, EvictionReason)> {
     let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
-    let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed);
-    drop_planned(locked, &plan.evict)
+    retention::plan(&locked.inventory().checkpoints, keep, &needed).evict
 }
 
 /// Drops what was planned for, and tells it by reason.

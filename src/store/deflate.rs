@@ -234,6 +234,19 @@ pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
     }
 }
 
+/// As much as the start of a stream gives, at most so many bytes.
+///
+/// # Errors
+/// Says in words why it is no stream.
+pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, String> {
+    let mut content = vec![0; at_most];
+    let mut state = Decompress::new(true);
+    let done = state.decompress(stream, &mut content, FlushDecompress::None);
+    done.map_err(|cause| format!("cannot inflate: {cause}"))?;
+    content.truncate(in_buffer(0, state.total_out()));
+    Ok(content)
+}
+
 /// Whether a declared size can be true.
 ///
 /// # Errors
@@ -318,6 +331,12 @@ impl StreamInflater {
 pub struct EntryCrc(libdeflater::Crc);
 
 impl EntryCrc {
+    pub fn of(bytes: &[u8]) -> u32 {
+        let mut crc = Self::default();
+        crc.update(bytes);
+        crc.sum()
+    }
+
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

@@ -13,6 +13,7 @@ use crate::model::time::compact_utc;
 use crate::store::adopt;
 use crate::store::commit_codec;
 use crate::store::commit_reader::CommitReader;
+use crate::store::delta_plan;
 use crate::store::description::{self, Description};
 use crate::store::directories;
 use crate::store::durable;
@@ -34,6 +35,7 @@ use crate::store::scratch::Scratch;
 use crate::store::stat_cache::{self, Basis, StatCache};
 use crate::store::survey::{self, Survey};
 use crate::store::swap;
+use crate::store::unlike;
 use crate::store::{ObjectIds, Store, skeleton};
 
 /// Proof that this process alone may change the store.
@@ -243,10 +245,16 @@ impl<'s> LockedStore<'s> {
         durable::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
     }
 
-    /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged.
-    pub fn sweep(&self, live: &ObjectIds) -> Result<RepackOutcome> {
+    /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged,
+    /// and of `versions` of large files, the newest of each line first, all but that become deltas.
+    pub fn sweep(&self, live: &ObjectIds, versions: &[Vec<ObjectId>]) -> Result<RepackOutcome> {
         let survey = self.survey(live)?;
-        self.repack(&survey, &repack_plan::plan(&survey.facts()), live, &|| false)
+        let layout = self.store.layout();
+        let plan = delta_plan::plan(&survey, versions, &unlike::read(layout));
+        let outcome = self.repack(&survey, &plan, live, &|| false)?;
+        // Where it cannot be written they are tried again.
+        let _ = unlike::add(layout, &outcome.unlike, live);
+        Ok(outcome)
     }
 
     /// The same down to the last dead byte, however much has to be rewritten for it.

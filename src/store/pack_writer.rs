@@ -36,8 +36,8 @@ pub struct PackWriter<'k> {
     tail: Vec<u8>,
     /// Bytes that are in the file.
     flushed: u64,
-    entries: HashMap<ObjectId, IndexEntry>,
-    deflater: Deflater,
+    pub(super) entries: HashMap<ObjectId, IndexEntry>,
+    pub(super) deflater: Deflater,
     claims: Option<Claims>,
 }
 
@@ -216,7 +216,7 @@ impl<'k> PackWriter<'k> {
         }
     }
 
-    fn write(&mut self, bytes: &[u8], crc: &mut EntryCrc) -> PackResult<()> {
+    pub(super) fn write(&mut self, bytes: &[u8], crc: &mut EntryCrc) -> PackResult<()> {
         crc.update(bytes);
         self.tail.extend_from_slice(bytes);
         self.spill_if_large()
@@ -241,7 +241,7 @@ impl<'k> PackWriter<'k> {
         Ok(())
     }
 
-    fn undo_unless(&mut self, done: PackResult<()>, offset: u64, id: Option<&ObjectId>) -> PackResult<()> {
+    pub(super) fn undo_unless(&mut self, done: PackResult<()>, offset: u64, id: Option<&ObjectId>) -> PackResult<()> {
         if done.is_err() {
             id.map(|id| self.entries.remove(id));
             self.truncate(offset)?;

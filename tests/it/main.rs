@@ -26,6 +26,7 @@ mod ctrl_c;
 mod damage_matrix;
 mod dedup;
 mod delete;
+mod deltas;
 mod derived;
 mod diff;
 mod diff_history;
