@@ -156,6 +156,11 @@ impl Capturing<'_> {
         &self.listing
     }
 
+    /// What is to be recorded beside the tree of what was seen up to now.
+    pub fn meta(&self) -> Meta {
+        Meta::of(&self.listing, self.record.clone())
+    }
+
     /// Whether what was seen rests on a stat cache that may be believed.
     pub fn is_trusted(&self) -> bool {
         self.seen.trusted

@@ -163,7 +163,7 @@ impl Work<'_, '_> {
         self.store.objects().stream_blob(blob, out).map_err(|e| match e {
             ObjectError::Io(e) => e,
             ObjectError::Sink(e) => Error::io("write", &self.errand.worktree.shown(item.path))(e),
-            damage => self.store.damage(self.errand.target.id(), format!("{}: {damage}", item.path)),
+            damage => self.store.damage(self.errand.target, format!("{}: {damage}", item.path)),
         })
     }
 }
