@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::cli::progress;
 use crate::error::{Error, Result};
 use crate::model::ended::Ended;
 use crate::model::interrupt::Interrupt;
@@ -46,6 +47,7 @@ impl Children<'_> {
 
     /// Our own stdout is for results alone, so the child writes to our stderr.
     fn run(&self, command: &mut Command, shown: &Path) -> Result<Ended> {
+        let _hidden = progress::hide();
         let stdin = if self.may_read_stdin { Stdio::inherit() } else { Stdio::null() };
         command.stdin(stdin).stdout(Stdio::from(std::io::stderr()));
         let mut child = command.spawn().map_err(Error::io("start", shown))?;

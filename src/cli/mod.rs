@@ -20,6 +20,7 @@ pub mod exit_code;
 pub mod manual;
 pub mod pager;
 pub mod printer;
+pub mod progress;
 pub mod prompt;
 pub mod rim;
 pub mod signals;
@@ -59,6 +60,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Man(args) => commands::shell::man(&rim, &args),
         command => context(&global, environment, name).and_then(|context| {
             signals::install(&context.interrupt);
+            let _showing = if command.may_take_long() { progress::show(&context, printer) } else { None };
             dispatch(command, &context, &rim)
         }),
     };

@@ -8,6 +8,7 @@ use std::process::Child;
 
 use crate::cli::child;
 use crate::cli::printer::Printer;
+use crate::cli::progress::{self, Hidden};
 use crate::error::{Error, Result};
 use crate::model::interrupt::{Interrupt, Shield};
 use crate::ops::context::Context;
@@ -31,6 +32,7 @@ struct Pager {
     kept: Option<Vec<u8>>,
     /// What is typed at the pager, Ctrl-C too, is the pager's: it must not be left alone with the terminal.
     _shield: Shield,
+    _hidden: Hidden,
 }
 
 impl Output {
@@ -96,9 +98,9 @@ impl Drop for Output {
 }
 
 fn start(command: &OsString, interrupt: &Interrupt) -> Option<Pager> {
-    let shield = interrupt.shield();
+    let (shield, hidden) = (interrupt.shield(), progress::hide());
     let child = child::reader(command).ok()?;
-    Some(Pager { child, kept: Some(Vec::new()), _shield: shield })
+    Some(Pager { child, kept: Some(Vec::new()), _shield: shield, _hidden: hidden })
 }
 
 impl Pager {

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use crate::cli::args::{Color, GlobalArgs};
+use crate::cli::progress;
 use crate::view::format::Paint;
 use crate::view::terminal::Escaper;
 
@@ -39,6 +40,11 @@ impl Printer {
         self.out_is_terminal
     }
 
+    /// A person reads the talk, and has not asked for silence.
+    pub fn talks_to_a_person(&self) -> bool {
+        !self.quiet && !self.json && std::io::stderr().is_terminal()
+    }
+
     pub fn out_paint(&self) -> Paint {
         self.out_paint
     }
@@ -56,6 +62,7 @@ impl Printer {
     /// # Errors
     /// Nobody reads it any more, or it cannot be written.
     pub fn bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
+        let _hidden = progress::hide();
         let mut out = std::io::stdout().lock();
         out.write_all(bytes).and_then(|()| out.flush())
     }
@@ -107,6 +114,7 @@ impl Write for ContentSink {
 
 /// Writes to stdout. What was done is done, so nothing depends on whether anybody reads it; see [`lost`].
 pub fn to_stdout(text: &str) {
+    let _hidden = progress::hide();
     let mut out = std::io::stdout().lock();
     if let Err(cause) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
         && cause.kind() != ErrorKind::BrokenPipe
@@ -123,5 +131,11 @@ pub fn lost() -> Option<&'static str> {
 static LOST: OnceLock<String> = OnceLock::new();
 
 pub fn to_stderr(text: &str) {
+    let _hidden = progress::hide();
+    last_words(text);
+}
+
+/// For whoever has cleared the line of progress away and keeps it so.
+pub fn last_words(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -1,12 +1,19 @@
 //! The question before a change, for a person at a terminal.
 
 use std::io::IsTerminal;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
-use crate::cli::printer;
+use crate::cli::{printer, progress};
 use crate::error::{Error, Result};
+use crate::model::interrupt::Interrupt;
 use crate::ops::restore_terms::Proposal;
 use crate::view::format::Paint;
 use crate::view::plan;
+
+/// How often a signal is looked for while a person thinks.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Whether a question can be asked at all.
 #[derive(Clone, Copy, Debug)]
@@ -25,26 +32,48 @@ impl Prompt {
     ///
     /// # Errors
     /// Nobody is there to answer, or the answer was not yes.
-    pub fn consent(&self, proposal: &Proposal<'_>) -> Result<()> {
+    pub fn consent(&self, interrupt: &Interrupt, proposal: &Proposal<'_>) -> Result<()> {
         if proposal.plan.is_empty() {
             return Ok(());
         }
         let what = format!("{} {}", proposal.verb.word(), plan::counts(proposal.plan));
-        self.ask(what, &plan::question(proposal.verb, proposal.target, proposal.plan, proposal.again, self.paint))
+        let question = plan::question(proposal.verb, proposal.target, proposal.plan, proposal.again, self.paint);
+        self.ask(interrupt, what, &question)
     }
 
     /// Asks one question. `what` says in a few words what would be done.
     ///
     /// # Errors
-    /// Nobody is there to answer, or the answer was not yes.
-    pub fn ask(&self, what: String, question: &str) -> Result<()> {
+    /// Nobody is there to answer, a signal came instead of an answer, or the answer was not yes.
+    pub fn ask(&self, interrupt: &Interrupt, what: String, question: &str) -> Result<()> {
         if !self.may_ask {
             return Err(Error::ConsentNeeded { what });
         }
+        let _hidden = progress::hide();
+        let _shield = interrupt.shield();
         printer::to_stderr(question);
-        let mut answer = String::new();
-        let read = std::io::stdin().read_line(&mut answer);
+        let answer = answer(interrupt).inspect_err(|_| printer::to_stderr("\n"))?;
         let yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
-        if read.is_ok() && yes { Ok(()) } else { Err(Error::Declined) }
+        if yes { Ok(()) } else { Err(Error::Declined) }
+    }
+}
+
+/// The next line of standard input, empty where none can be had. It is read by a thread of its own, since nothing wakes
+/// one that reads.
+fn answer(interrupt: &Interrupt) -> Result<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line);
+        sender.send(read.map(|_| line))
+    });
+    loop {
+        let read = receiver.recv_timeout(BETWEEN_LOOKS);
+        interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+        match read {
+            Ok(line) => return Ok(line.unwrap_or_default()),
+            Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
     }
 }

@@ -56,8 +56,8 @@ impl Rim<'_> {
         }
     }
 
-    pub fn consent(&self, proposal: &Proposal<'_>) -> Result<()> {
-        self.prompt.consent(proposal)
+    pub fn consent(&self, context: &Context, proposal: &Proposal<'_>) -> Result<()> {
+        self.prompt.consent(&context.interrupt, proposal)
     }
 
     /// How this run starts other programs.

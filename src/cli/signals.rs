@@ -16,3 +16,11 @@ pub fn install(interrupt: &Interrupt) {
     #[cfg(not(unix))]
     let _ = Arc::clone(interrupt.flag());
 }
+
+/// Ends this process as the signal would have.
+pub fn end_by(signal: i32) {
+    #[cfg(unix)]
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+    #[cfg(not(unix))]
+    let _ = signal;
+}

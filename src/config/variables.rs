@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 20] = [
+pub const VARIABLES: [Variable; 21] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public("CLAUDE_CONFIG_DIR", "the base, if CHECKPOINT_HOME is not set"),
     public("CHECKPOINT_SOURCE", "the source of a checkpoint, unless --source names one"),
@@ -24,6 +24,7 @@ pub const VARIABLES: [Variable; 20] = [
     public("CHECKPOINT_PAGER", "shows long answers on a terminal; empty or cat is none"),
     public("PAGER", "the same, if CHECKPOINT_PAGER is not set"),
     public("COLUMNS", "the width of the help, at most 80"),
+    public("TERM", "whether the terminal can show progress; dumb or not set: it cannot"),
     public("TZ", "the time zone of times for people"),
     public("CHECKPOINT_COMPLETE", "the shell that asks for candidates; set by completion scripts alone"),
     public("_CLAP_COMPLETE_INDEX", "which word is completed; set by completion scripts alone"),

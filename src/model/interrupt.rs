@@ -35,6 +35,11 @@ impl Interrupt {
         Shield(self.clone())
     }
 
+    /// How many shields stand.
+    pub fn shields(&self) -> usize {
+        self.shields.load(Ordering::SeqCst)
+    }
+
     /// Asks to stop, as a signal would.
     pub fn set(&self, signal: usize) {
         self.flag.store(signal, Ordering::SeqCst);

@@ -2,15 +2,25 @@
 //!
 //! The flat form needs no recursion, however deep the tree, and lets a reader take it apart in slices.
 
+use std::sync::Arc;
+
 use crate::model::entry::{Kind, WhyNot};
+use crate::model::files::{FileView, Files};
+use crate::model::kept_listing::KeptListing;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+
+/// Type bits of a mode; the same numbers on every system, made up where the system has none.
+pub const TYPE_BITS: u32 = 0o170_000;
+pub const SYMLINK_BITS: u32 = 0o120_000;
+/// The window in which a file system that keeps whole seconds (or FAT: every other one) hides a change.
+const COARSE_TICK_NS: i64 = 2_000_000_000;
 
 /// One component of a path, as raw bytes.
 pub type Name = Box<[u8]>;
 
 /// What the system says of a file without opening it. Times are nanoseconds since 1970, saturated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stat {
     pub dev: u64,
     pub ino: u64,
@@ -66,12 +76,20 @@ pub struct ListedDir {
     /// Empty for the root.
     pub name: Name,
     pub stat: Stat,
-    pub files: Vec<ListedFile>,
+    pub files: Files,
     /// Indexes of the directories in it, sorted by name; each is larger than this one's own.
     pub dirs: Vec<usize>,
     pub uncaptured: Vec<Uncaptured>,
     /// The git tree of this directory, once it was computed; `None` also for one without any file below it.
     pub tree: Option<ObjectId>,
+    /// Its number in the listing that the scan knew, if it was there.
+    pub kept: Option<usize>,
+    /// Its own stat, its files and what is not captured in it are as in that listing.
+    pub untouched: bool,
+    /// Its names alone decide what of it is captured: nothing depends on the content or the state of what was left out.
+    pub settled: bool,
+    /// An ignore file has a say here that is itself not captured, so that nobody knows whether it is as it was.
+    pub has_hidden_rules: bool,
 }
 
 /// What a scan saw. `dirs[0]` is the root and is always there.
@@ -80,12 +98,14 @@ pub struct Listing {
     pub dirs: Vec<ListedDir>,
     /// The file system's clock before the scan began; what is not older than this may change unseen.
     pub started_ns: i64,
+    /// The listing that the scan knew.
+    pub kept: Option<Arc<KeptListing>>,
 }
 
 impl Listing {
     /// A listing with nothing in it but the root.
     pub fn of_empty_root(stat: Stat, started_ns: i64) -> Self {
-        Self { dirs: vec![ListedDir::empty(0, Name::default(), stat)], started_ns }
+        Self { dirs: vec![ListedDir::empty(0, Name::default(), stat)], started_ns, kept: None }
     }
 
     pub fn root(&self) -> &ListedDir {
@@ -113,14 +133,19 @@ impl Listing {
         paths
     }
 
-    /// The file at a path, found by walking down from the root.
-    pub fn file(&self, path: &RelPath) -> Option<&ListedFile> {
+    /// The directory at a path, found by walking down from the root.
+    pub fn dir(&self, path: &RelPath) -> Option<&ListedDir> {
         let mut dir = self.root();
-        for name in path.parent()?.components() {
+        for name in path.components() {
             let at = dir.dirs.binary_search_by(|child| (*self.dirs[*child].name).cmp(name)).ok()?;
             dir = &self.dirs[dir.dirs[at]];
         }
-        dir.file(path.name())
+        Some(dir)
+    }
+
+    /// The file at a path.
+    pub fn file(&self, path: &RelPath) -> Option<FileView<'_>> {
+        self.dir(&path.parent()?)?.files.get(path.name())
     }
 
     pub fn file_count(&self) -> usize {
@@ -129,7 +154,7 @@ impl Listing {
 
     /// Bytes of all files and links to be captured.
     pub fn content_bytes(&self) -> u64 {
-        self.dirs.iter().flat_map(|dir| &dir.files).map(|file| file.stat.size_bytes).sum()
+        self.dirs.iter().flat_map(|dir| dir.files.iter()).map(|file| file.stat.size_bytes).sum()
     }
 
     /// Whether nothing that made the checkpoint incomplete was met.
@@ -140,10 +165,35 @@ impl Listing {
 
 impl ListedDir {
     pub fn empty(parent: usize, name: Name, stat: Stat) -> Self {
-        Self { parent, name, stat, files: Vec::new(), dirs: Vec::new(), uncaptured: Vec::new(), tree: None }
+        let (files, dirs, uncaptured) = (Files::default(), Vec::new(), Vec::new());
+        let (tree, kept, untouched, settled, has_hidden_rules) = (None, None, false, false, false);
+        Self { parent, name, stat, files, dirs, uncaptured, tree, kept, untouched, settled, has_hidden_rules }
     }
+}
 
-    pub fn file(&self, name: &[u8]) -> Option<&ListedFile> {
-        self.files.binary_search_by(|file| (*file.name).cmp(name)).ok().map(|at| &self.files[at])
+/// Whether a file may have changed after it was looked at without a trace in its times: they are not older than
+/// `started_ns`, when the looking began. A time in the future is never older.
+pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
+    let safe_before_ns = if is_coarse { started_ns.saturating_sub(COARSE_TICK_NS) } else { started_ns };
+    stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_older_than_the_scan_is_racy() {
+        let stat = |mtime_ns, ctime_ns| Stat { mtime_ns, ctime_ns, ..Stat::default() };
+        assert!(!is_racy(&stat(99, 99), 100));
+        assert!(is_racy(&stat(100, 99), 100));
+        assert!(is_racy(&stat(99, 100), 100));
+        assert!(is_racy(&stat(i64::MAX, 1), 100));
+        let second = 1_000_000_000;
+        assert!(is_racy(&stat(10 * second, 10 * second), 12 * second));
+        assert!(!is_racy(&stat(10 * second, 10 * second), 12 * second + 1));
+        assert!(!is_racy(&stat(10 * second + 1, 10 * second), 11 * second));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::entry::{Kind, RWX_BITS};
-use crate::model::listing::Listing;
+use crate::model::listing::{ListedDir, Listing};
 use crate::model::rel_path::RelPath;
 use crate::model::snapshot::{Snapshot, Standing};
 
@@ -48,22 +48,31 @@ impl Meta {
     pub fn of(listing: &Listing, rules: RuleRecord) -> Self {
         let usual = usual_modes(listing);
         let mut meta = Self { usual, rules, ..Self::default() };
-        let paths = listing.paths();
-        for (dir, path) in listing.dirs.iter().zip(&paths) {
-            meta.note_perm(path, dir.stat.perm(), usual.directory);
-            if dir.files.is_empty() && dir.dirs.is_empty() {
-                meta.empty_dirs.insert(path.clone());
-            }
-            for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
-                let perm = file.stat.perm();
-                meta.note_perm(&path.join(&file.name), perm, usual.of_file(perm));
-            }
-            for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
-                let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
-                meta.uncaptured.insert(path.join(&item.name), standing);
-            }
+        for (index, dir) in listing.dirs.iter().enumerate() {
+            meta.note_dir(listing, index, dir);
         }
         meta
+    }
+
+    /// Paths are made only where there is something to say of them.
+    fn note_dir(&mut self, listing: &Listing, index: usize, dir: &ListedDir) {
+        let usual = self.usual;
+        if dir.stat.perm() != usual.directory {
+            self.unusual.insert(listing.path_of(index), dir.stat.perm());
+        }
+        if dir.files.is_empty() && dir.dirs.is_empty() {
+            self.empty_dirs.insert(listing.path_of(index));
+        }
+        for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
+            let perm = file.stat.perm();
+            if perm != usual.of_file(perm) {
+                self.unusual.insert(listing.path_of(index).join(file.name), perm);
+            }
+        }
+        for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
+            let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+            self.uncaptured.insert(listing.path_of(index).join(&item.name), standing);
+        }
     }
 
     /// Whether a file that this state lacks may have stood there all the same: it, or a directory above it, was present
@@ -71,12 +80,6 @@ impl Meta {
     pub fn hides(&self, path: &RelPath) -> bool {
         let mut standing = std::iter::once(path.clone()).chain(path.ancestors());
         standing.any(|path| self.uncaptured.get(&path).is_some_and(|standing| standing.why.may_hide_files()))
-    }
-
-    fn note_perm(&mut self, path: &RelPath, perm: u32, usual: u32) {
-        if perm != usual {
-            self.unusual.insert(path.clone(), perm);
-        }
     }
 
     /// Puts permission bits, empty directories and what was not captured into a state read from a tree,
@@ -114,21 +117,38 @@ impl UsualModes {
 }
 
 fn usual_modes(listing: &Listing) -> UsualModes {
-    let files = || listing.dirs.iter().flat_map(|dir| &dir.files).filter(|file| file.kind == Kind::File);
-    let perms = |executable: bool| files().map(|f| f.stat.perm()).filter(move |perm| (perm & 0o100 != 0) == executable);
+    let [mut files, mut executables, mut directories] = [(); 3].map(|()| Counts([0; PERMS]));
+    for dir in &listing.dirs {
+        directories.count(dir.stat.perm());
+        for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
+            let perm = file.stat.perm();
+            if perm & 0o100 == 0 { files.count(perm) } else { executables.count(perm) }
+        }
+    }
     let standard = UsualModes::default();
     UsualModes {
-        file: commonest(perms(false), standard.file),
-        executable: commonest(perms(true), standard.executable),
-        directory: commonest(listing.dirs.iter().map(|dir| dir.stat.perm()), standard.directory),
+        file: files.commonest(standard.file),
+        executable: executables.commonest(standard.executable),
+        directory: directories.commonest(standard.directory),
     }
 }
 
-/// The commonest of the values; the smaller of two that are equally common; special bits are never usual.
-fn commonest(perms: impl Iterator<Item = u32>, default: u32) -> u32 {
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for perm in perms.filter(|perm| perm & !RWX_BITS == 0) {
-        *counts.entry(perm).or_default() += 1;
+const PERMS: usize = RWX_BITS as usize + 1;
+
+/// How often each of the permission bits without special ones was met.
+struct Counts([u64; PERMS]);
+
+impl Counts {
+    /// Special bits are never usual.
+    fn count(&mut self, perm: u32) {
+        if let Some(count) = self.0.get_mut(perm as usize) {
+            *count += 1;
+        }
     }
-    counts.into_iter().rev().max_by_key(|(_, count)| *count).map_or(default, |(perm, _)| perm)
+
+    /// The smaller of two that are equally common.
+    fn commonest(&self, default: u32) -> u32 {
+        let met = (0..=RWX_BITS).rev().zip(self.0.iter().rev()).filter(|(_, count)| **count > 0);
+        met.max_by_key(|(_, count)| **count).map_or(default, |(perm, _)| perm)
+    }
 }

@@ -46,11 +46,11 @@ impl From<&Listing> for Snapshot {
         let paths = listing.paths();
         for (dir, path) in listing.dirs.iter().zip(&paths) {
             snapshot.dirs.insert(path.clone(), dir.stat.perm());
-            for file in &dir.files {
+            for file in dir.files.iter() {
                 let Some(id) = file.id else { continue };
                 let perm = file.stat.perm();
                 let entry = Entry { kind: file.kind, perm, id, size_bytes: file.stat.size_bytes };
-                snapshot.files.insert(path.join(&file.name), entry);
+                snapshot.files.insert(path.join(file.name), entry);
             }
             for item in &dir.uncaptured {
                 let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };

@@ -1,26 +1,24 @@
 //! The one helper that turns the working directory into blobs and trees. Here worktree and store meet.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Read;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::entry::WhyNot;
-use crate::model::listing::{Listing, Uncaptured};
+use crate::model::listing::Listing;
 use crate::model::meta::{Meta, RuleRecord};
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
+use crate::model::rules_stamp::RulesStamp;
 use crate::ops::context::Context;
+use crate::ops::read_unknown::read_unknown;
+use crate::ops::rules_today::{RulesToday, rules_today};
+pub use crate::ops::sink::Sink;
 use crate::ops::warning::Warning;
 use crate::store::Store;
-use crate::store::hash::{ObjectHasher, ObjectKind, hash_object};
-use crate::store::pack_error::PackError;
-use crate::store::pack_writer::PackWriter;
 use crate::store::stat_cache::StatCache;
 use crate::store::trees;
 use crate::worktree::extend::add_paths;
-use crate::worktree::git_index;
-use crate::worktree::read::{BlobSink, ReadOutcome, SinkError, read_file};
-use crate::worktree::rules::{RuleSources, Rules, Tracked};
 use crate::worktree::scan::{Scan, ScanOptions, scan};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -36,9 +34,19 @@ pub struct CaptureOptions<'o> {
     pub include_sensitive: &'o [String],
 }
 
+/// What a scan went by: what the cache that comes of it is compared with.
+pub struct Seen {
+    pub cache: Option<StatCache>,
+    /// Whether the cache could be believed.
+    pub trusted: bool,
+    pub rules: RulesStamp,
+}
+
 /// The working directory, captured.
 pub struct Captured {
     pub listing: Listing,
+    /// `None` if nothing was scanned.
+    pub seen: Option<Seen>,
     pub tree: ObjectId,
     pub meta: Meta,
     pub warnings: Vec<Warning>,
@@ -49,46 +57,6 @@ pub enum CaptureOutcome {
     OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
 }
 
-/// Where blobs and trees go.
-pub enum Sink<'a, 's> {
-    /// Only their ids are wanted.
-    HashOnly,
-    Pack(&'a mut PackWriter<'s>),
-}
-
-/// The rules in force for a root today, with what is to be recorded of them.
-pub struct RulesToday {
-    pub rules: Rules,
-    pub record: RuleRecord,
-    pub warning: Option<Warning>,
-}
-
-/// Collects the rules: the store's list, the configuration, and what the project's git index names.
-pub fn rules_today(context: &Context, store: Option<&Store>, include_sensitive: &[String]) -> RulesToday {
-    let built_in = crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes();
-    let store_list = store.map_or_else(|| built_in.to_vec(), Store::exclusion_list);
-    let settings = &context.settings;
-    let sensitive_allow = [settings.sensitive_allow.as_slice(), include_sensitive].concat();
-    let (tracked, warning) = match git_index::load(context.root.path()) {
-        Ok(tracked) => (tracked, None),
-        Err(why) => (Tracked::none(), Some(Warning::GitIndexUnreadable { why })),
-    };
-    let record = RuleRecord {
-        store_list: (store_list != built_in).then(|| store_list.clone()),
-        excludes: settings.excludes.clone(),
-        sensitive_allow: sensitive_allow.clone(),
-        max_file_size_bytes: settings.max_file_size_bytes,
-    };
-    let sources = RuleSources {
-        store_list,
-        excludes: settings.excludes.clone(),
-        sensitive_allow,
-        max_file_size_bytes: settings.max_file_size_bytes,
-        tracked,
-    };
-    RulesToday { rules: Rules::new(sources), record, warning }
-}
-
 /// Scans, reads what is not known, and computes all trees.
 pub fn capture(
     context: &Context,
@@ -97,159 +65,138 @@ pub fn capture(
     options: &CaptureOptions<'_>,
     mut sink: Sink<'_, '_>,
 ) -> Result<CaptureOutcome> {
-    let today = rules_today(context, store, options.include_sensitive);
+    // Scan and reading look for signals themselves, so one is told of in words.
+    let _shield = context.interrupt.shield();
+    let mut capturing = match begin(context, store, worktree, options)? {
+        Begun::Scanned(capturing) => *capturing,
+        Begun::OverLimit { limit, largest } => return Ok(CaptureOutcome::OverLimit { limit, largest }),
+    };
+    capturing.add(options.also, options.make_room)?;
+    capturing.read(&mut sink)?;
+    capturing.finish(&mut sink).map(|captured| CaptureOutcome::Done(Box::new(captured)))
+}
+
+/// A capture under way: scanned, then as often as needed extended and read.
+pub struct Capturing<'c> {
+    context: &'c Context,
+    worktree: &'c WorkTree,
+    seen: Seen,
+    record: RuleRecord,
+    warnings: Vec<Warning>,
+    listing: Listing,
+    /// The tree of the root, unless something was added since it was computed.
+    tree: Option<ObjectId>,
+}
+
+/// How a capture began.
+pub enum Begun<'c> {
+    Scanned(Box<Capturing<'c>>),
+    OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
+}
+
+/// Scans and nothing more: of the options, only the limit and what is let through count here.
+pub fn begin<'c>(
+    context: &'c Context,
+    store: Option<&'c Store>,
+    worktree: &'c WorkTree,
+    options: &CaptureOptions<'_>,
+) -> Result<Begun<'c>> {
     let cache = store.and_then(Store::stat_cache);
+    let today = rules_today(context, store, options.include_sensitive, cache.as_ref().map(StatCache::rules));
     let trusted = store.zip(cache.as_ref()).is_some_and(|(store, cache)| store.trusts(cache));
     let scan_options = ScanOptions {
-        previous: cache.as_ref().map(|cache| &cache.listing),
+        previous: cache.as_ref().map(|cache| &cache.kept),
+        same_rules: cache.as_ref().is_some_and(|cache| cache.rules().gives_same_verdicts(&today.stamp)),
         limit_files: options.limit_files,
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
+        progress: &context.progress,
+        workers: context.workers(),
     };
+    context.progress.begin(Phase::Scanning, 0, 0);
     let mut listing = match scan(worktree, &today.rules, &scan_options)? {
         Scan::Done(listing) => listing,
-        Scan::OverLimit { limit, largest } => return Ok(CaptureOutcome::OverLimit { limit, largest }),
+        Scan::OverLimit { limit, largest } => return Ok(Begun::OverLimit { limit, largest }),
     };
-    let in_spite = in_spite_of_rules(&listing, options);
-    add_paths(worktree, &mut listing, &in_spite)?;
     if !trusted {
         forget_unverified(store, &mut listing);
     }
-    let mut warnings: Vec<Warning> = today.warning.into_iter().collect();
-    read_unknown(context, worktree, &mut listing, &mut sink, &mut warnings)?;
-    let known_trees = if trusted { cache.as_ref().map(known_trees).unwrap_or_default() } else { HashSet::new() };
-    let tree = trees::build(&mut listing, &mut |bytes| put_tree(&mut sink, &known_trees, bytes))?;
-    let meta = Meta::of(&listing, today.record);
-    warnings.extend(not_captured(&meta));
-    Ok(CaptureOutcome::Done(Box::new(Captured { listing, tree, meta, warnings })))
+    let RulesToday { record, warning, stamp, .. } = today;
+    let seen = Seen { cache, trusted, rules: stamp };
+    let (warnings, tree) = (warning.into_iter().collect(), None);
+    Ok(Begun::Scanned(Box::new(Capturing { context, worktree, seen, record, warnings, listing, tree })))
+}
+
+impl Capturing<'_> {
+    /// Adds what rules left out, see [`CaptureOptions`]. It is read with the next [`Self::read`].
+    pub fn add(&mut self, also: &[RelPath], make_room: &[RelPath]) -> Result<()> {
+        let in_spite = in_spite_of_rules(&self.listing, also, make_room);
+        self.tree = None;
+        add_paths(self.worktree, &mut self.listing, &in_spite)
+    }
+
+    /// Reads every file whose blob is not known.
+    pub fn read(&mut self, sink: &mut Sink<'_, '_>) -> Result<()> {
+        self.tree = None;
+        read_unknown(self.context, self.worktree, &mut self.listing, sink, &mut self.warnings)
+    }
+
+    /// The tree of the whole; every blob must have been read.
+    pub fn tree(&mut self, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
+        if let Some(tree) = self.tree {
+            return Ok(tree);
+        }
+        let tree = trees::build(&mut self.listing, &mut |bytes| sink.tree(bytes))?;
+        self.tree = Some(tree);
+        Ok(tree)
+    }
+
+    /// What was seen up to now.
+    pub fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    /// Whether what was seen rests on a stat cache that may be believed.
+    pub fn is_trusted(&self) -> bool {
+        self.seen.trusted
+    }
+
+    pub fn finish(mut self, sink: &mut Sink<'_, '_>) -> Result<Captured> {
+        let tree = self.tree(sink)?;
+        let meta = Meta::of(&self.listing, self.record);
+        let mut warnings = self.warnings;
+        warnings.extend(not_captured(&meta));
+        Ok(Captured { listing: self.listing, seen: Some(self.seen), tree, meta, warnings })
+    }
 }
 
 /// What to capture in spite of today's rules.
-fn in_spite_of_rules(listing: &Listing, options: &CaptureOptions<'_>) -> Vec<RelPath> {
+fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath]) -> Vec<RelPath> {
     let mut secrets = HashSet::new();
-    let paths = listing.paths();
-    for (dir, path) in listing.dirs.iter().zip(&paths) {
+    for (index, dir) in listing.dirs.iter().enumerate().filter(|(_, dir)| !dir.uncaptured.is_empty()) {
         let found = dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::Secret(_)));
-        secrets.extend(found.map(|item| path.join(&item.name)));
+        secrets.extend(found.map(|item| listing.path_of(index).join(&item.name)));
     }
-    let room = options.make_room.iter().filter(|path| !secrets.contains(*path));
-    options.also.iter().chain(room).cloned().collect()
-}
-
-fn known_trees(cache: &StatCache) -> HashSet<ObjectId> {
-    cache.listing.dirs.iter().filter_map(|dir| dir.tree).collect()
+    let room = make_room.iter().filter(|path| !secrets.contains(*path));
+    also.iter().chain(room).cloned().collect()
 }
 
 /// Keeps an id that the cache gave only if the store has that object whole; the others are read from the files again.
 fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
     let mut whole: HashMap<ObjectId, bool> = HashMap::new();
-    for file in listing.dirs.iter_mut().flat_map(|dir| &mut dir.files) {
-        let Some(id) = file.id else { continue };
-        let is_whole = *whole.entry(id).or_insert_with(|| store.is_some_and(|s| s.has_whole(id)));
-        if !is_whole {
-            file.id = None;
-        }
-    }
-}
-
-/// Reads every file whose blob is not known. What vanished meanwhile is taken out of the listing.
-fn read_unknown(
-    context: &Context,
-    worktree: &WorkTree,
-    listing: &mut Listing,
-    sink: &mut Sink<'_, '_>,
-    warnings: &mut Vec<Warning>,
-) -> Result<()> {
-    for index in 0..listing.dirs.len() {
-        if listing.dirs[index].files.iter().all(|file| file.id.is_some()) {
-            continue;
-        }
-        let path = listing.path_of(index);
-        let dir = &mut listing.dirs[index];
-        let mut at = 0;
-        while at < dir.files.len() {
-            context.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
-            let file = &mut dir.files[at];
-            if file.id.is_some() {
-                at += 1;
-                continue;
-            }
-            match read_file(worktree, &path, &file.name, file, sink)? {
-                ReadOutcome::Captured { id, stat, kind, unsteady } => {
-                    if unsteady {
-                        warnings.push(Warning::ChangedWhileRead { path: path.join(&file.name) });
-                    }
-                    (file.id, file.stat, file.kind, file.unsteady) = (Some(id), stat, kind, unsteady);
-                    at += 1;
-                }
-                ReadOutcome::Vanished | ReadOutcome::NotAFile => {
-                    dir.files.remove(at);
-                }
-                ReadOutcome::Unreadable(why) => {
-                    let name = dir.files.remove(at).name;
-                    note(&mut dir.uncaptured, Uncaptured { name, why: WhyNot::Unreadable(why), is_dir: false });
-                }
-                ReadOutcome::Collision => {
-                    let name = dir.files.remove(at).name;
-                    note(&mut dir.uncaptured, Uncaptured { name, why: WhyNot::Collision, is_dir: false });
-                }
+    for dir in &mut listing.dirs {
+        dir.untouched = false;
+        for file in dir.files.make_listed() {
+            let Some(id) = file.id else { continue };
+            let is_whole = *whole.entry(id).or_insert_with(|| store.is_some_and(|s| s.has_whole(id)));
+            if !is_whole {
+                file.id = None;
             }
         }
     }
-    Ok(())
-}
-
-fn note(uncaptured: &mut Vec<Uncaptured>, item: Uncaptured) {
-    let at = uncaptured.partition_point(|known| known.name < item.name);
-    uncaptured.insert(at, item);
-}
-
-fn put_tree(sink: &mut Sink<'_, '_>, known: &HashSet<ObjectId>, bytes: &[u8]) -> Result<ObjectId> {
-    let id = hash_object(ObjectKind::Tree, bytes).map_err(|e| Error::unexpected(e.to_string()))?;
-    if let Sink::Pack(pack) = sink
-        && !known.contains(&id)
-    {
-        pack.add(ObjectKind::Tree, bytes)?;
-    }
-    Ok(id)
 }
 
 fn not_captured(meta: &Meta) -> impl Iterator<Item = Warning> {
     let partial = meta.uncaptured.iter().filter(|(_, standing)| standing.why.makes_partial());
     partial.map(|(path, standing)| Warning::NotCaptured { path: path.clone(), why: standing.why.clone() })
-}
-
-impl BlobSink for Sink<'_, '_> {
-    fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
-        match self {
-            Self::HashOnly => hash_object(ObjectKind::Blob, bytes).map_err(|_| SinkError::Collision),
-            Self::Pack(pack) => pack.add(ObjectKind::Blob, bytes).map_err(sink_error),
-        }
-    }
-
-    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
-        match self {
-            Self::HashOnly => hash_stream(len, reader),
-            Self::Pack(pack) => pack.add_stream(len, reader).map_err(sink_error),
-        }
-    }
-}
-
-fn sink_error(error: PackError) -> SinkError {
-    match error {
-        PackError::Collision => SinkError::Collision,
-        other => SinkError::Failed(other.into()),
-    }
-}
-
-fn hash_stream(len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
-    let mut hasher = ObjectHasher::new(ObjectKind::Blob, len);
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match reader.read(&mut buffer) {
-            Ok(0) => return hasher.finish().map_err(|_| SinkError::Collision),
-            Ok(read) => hasher.update(&buffer[..read]),
-            Err(e) => return Err(SinkError::Failed(Error::unexpected(format!("cannot read to the end: {e}")))),
-        }
-    }
 }

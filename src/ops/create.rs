@@ -16,6 +16,7 @@ use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::Description;
 use crate::store::locked::NewCheckpoint;
+use crate::store::pack_set::PackSet;
 use crate::store::salvage::Salvaged;
 use crate::store::trees;
 use crate::worktree::tree_handle::WorkTree;
@@ -263,7 +264,7 @@ fn counts(captured: &Captured) -> Counts {
 /// Records what was captured, then evicts and brings what is derived up to date.
 fn finish<'s>(
     session: &mut Session<'s>,
-    pack: crate::store::pack_writer::PackWriter<'s>,
+    pack: PackSet<'s>,
     captured: Captured,
     record: Record,
     keep: usize,

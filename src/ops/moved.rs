@@ -6,8 +6,9 @@ use std::time::UNIX_EPOCH;
 use crate::error::Result;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
-use crate::ops::capture::{CaptureOptions, CaptureOutcome, Sink, capture, rules_today};
+use crate::ops::capture::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::context::Context;
+use crate::ops::rules_today::rules_today;
 use crate::ops::stores;
 use crate::ops::warning::Warning;
 use crate::store::Store;
@@ -116,11 +117,19 @@ fn born_after(root: &Path, time_ms: i64) -> bool {
 
 /// Files and bytes that a capture would hold; `None` above the size gate.
 fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
-    let today = rules_today(context, None, &[]);
+    let today = rules_today(context, None, &[], None);
     let worktree = WorkTree::open(context.root.path())?;
     let skip = context.stores_to_skip()?;
     let limit_files = Some(context.settings.max_files).filter(|limit| *limit > 0);
-    let options = ScanOptions { previous: None, limit_files, skip: &skip, interrupt: &context.interrupt };
+    let options = ScanOptions {
+        previous: None,
+        same_rules: false,
+        limit_files,
+        skip: &skip,
+        interrupt: &context.interrupt,
+        progress: &context.progress,
+        workers: context.workers(),
+    };
     Ok(match scan(&worktree, &today.rules, &options)? {
         Scan::Done(listing) => Some((listing.file_count() as u64, listing.content_bytes())),
         Scan::OverLimit { .. } => None,

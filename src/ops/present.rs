@@ -12,10 +12,11 @@ use crate::model::snapshot::{Snapshot, Standing};
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::context::Context;
 use crate::ops::diff_side::{LARGEST_TEXT_BYTES, Loaded, Seen, Version};
+use crate::ops::sink::ThreadSink;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::worktree::read::{BlobSink, ReadOutcome, SinkError, read_file};
-use crate::worktree::rules::{Peek, RuleSources, Rules, Tracked, Verdict};
+use crate::worktree::rules::{Peek, RuleSources, Rules, Verdict};
 use crate::worktree::tree_handle::WorkTree;
 
 pub struct Present {
@@ -81,7 +82,7 @@ fn secrets_alone(context: &Context) -> Rules {
         excludes,
         sensitive_allow,
         max_file_size_bytes: None,
-        tracked: Tracked::none(),
+        tracked: std::sync::Arc::default(),
     })
 }
 
@@ -125,13 +126,13 @@ struct Keeper {
 impl BlobSink for Keeper {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
         self.bytes = Some(bytes.to_vec());
-        Sink::HashOnly.blob(bytes)
+        ThreadSink::HashOnly.blob(bytes)
     }
 
     fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
         self.bytes = None;
         if len > self.limit_bytes {
-            return Sink::HashOnly.blob_stream(len, reader);
+            return ThreadSink::HashOnly.blob_stream(len, reader);
         }
         let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
         let cut = |why: String| SinkError::Failed(Error::unexpected(format!("cannot read to the end: {why}")));
@@ -139,7 +140,7 @@ impl BlobSink for Keeper {
         if bytes.len() as u64 != len {
             return Err(cut("it is shorter than it was".to_owned()));
         }
-        let id = Sink::HashOnly.blob(&bytes)?;
+        let id = ThreadSink::HashOnly.blob(&bytes)?;
         self.bytes = Some(bytes);
         Ok(id)
     }

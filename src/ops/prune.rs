@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Phase;
 use crate::model::retention;
 use crate::ops::context::Context;
 use crate::ops::delete_store::clear_leftovers;
@@ -61,6 +62,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     session.locked.drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
     let limit = context.settings.max_store_size_bytes;
     let (evicted, needed) = evict_all(context, &mut session, keep)?;
+    context.progress.begin(Phase::Packing, 0, 0);
     let swept = size_limit::sweep_to_fit(&session, &needed.live, &needed.versions, limit)?;
     let mut warnings = session.warnings;
     warnings.extend(size_limit::warning(&store, limit));

@@ -12,7 +12,7 @@ use crate::ops::session::{Pending, Session};
 use crate::ops::warning::Warning;
 use crate::store::hash::{ObjectKind, hash_object};
 use crate::store::locked::LockedStore;
-use crate::store::stat_cache::StatCache;
+use crate::store::stat_cache::{self, Basis};
 
 /// A checkpoint that a policy dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,14 +92,24 @@ pub fn settle(
     if let Err(e) = locked.write_derived() {
         warnings.push(Warning::bookkeeping("writing the manifest")(e));
     }
-    if let Some(newest) = locked.inventory().newest() {
-        let packs = locked.store().objects().packs();
-        let cache = StatCache { checkpoint: newest.id, packs, listing: captured.listing.clone() };
-        if let Err(e) = locked.write_stat_cache(&cache) {
-            warnings.push(Warning::bookkeeping("writing the stat cache")(e));
-        }
+    if let Err(e) = save_seen(locked, captured) {
+        warnings.push(Warning::bookkeeping("writing the stat cache")(e));
     }
     evicted
+}
+
+/// Keeps what the scan saw for the next one. A cache that says just that, and whose checkpoint stays, is left as it is.
+fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
+    let Captured { listing, seen: Some(seen), .. } = captured else { return Ok(()) };
+    let Some(newest) = locked.inventory().newest() else { return Ok(()) };
+    let known = seen.cache.as_ref().filter(|_| seen.trusted);
+    if let Some(cache) = known.filter(|cache| locked.inventory().get(cache.checkpoint()).is_some())
+        && stat_cache::says_already(cache, listing, seen.rules)
+    {
+        return Ok(());
+    }
+    let packs = locked.store().objects().packs();
+    locked.save_stat_cache(Basis { checkpoint: newest.id, packs, rules: seen.rules }, listing, known)
 }
 
 /// Drops what the policy drops. Their objects go with the next prune.
@@ -127,6 +137,6 @@ pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionRea
     };
     let evicted: Vec<Evicted> = plan.iter().map(describe).collect();
     let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
-    locked.drop_checkpoints(&ids)?;
+    locked.evict_checkpoints(&ids)?;
     Ok(evicted)
 }

@@ -55,7 +55,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
         Err(other) => return Err(other),
     };
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
-    let options = CheckOptions { full: true, go_on: &go_on };
+    let options = CheckOptions { full: true, go_on: &go_on, progress: &context.progress };
     let before = check_calmly(context, &mut store, None, true)?;
     let Some(store) = Store::open(place.clone())? else { return Ok(None) };
     let mut session = begin_afresh(context, &store)?;
@@ -101,7 +101,8 @@ fn check_again(context: &Context, place: PathBuf) -> Result<Report> {
     let Some(store) = Store::open(place)? else { return Ok(Report::default()) };
     // The lock heals what only the place itself can tell, and is held while we look.
     let session = begin_afresh(context, &store)?;
-    let report = store.check(None, &CheckOptions { full: true, go_on: &|| Ok(()) });
+    let options = CheckOptions { full: true, go_on: &|| Ok(()), progress: &context.progress };
+    let report = store.check(None, &options);
     drop(session);
     report
 }

@@ -12,7 +12,8 @@ use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::Snapshot;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
-use crate::ops::carry_out::{self, Errand, hash_of};
+use crate::ops::carry_out::{self, Errand};
+use crate::ops::confirmation::hash_of;
 use crate::ops::context::Context;
 use crate::ops::record::{self, safety_record};
 use crate::ops::restore_terms::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
@@ -23,7 +24,7 @@ use crate::store::Store;
 use crate::store::durable;
 use crate::store::journal::{Journal, Stage};
 use crate::store::locked::NewCheckpoint;
-use crate::store::pack_writer::PackWriter;
+use crate::store::pack_set::PackSet;
 use crate::worktree::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -112,7 +113,13 @@ fn present_state(
 fn empty_root(target: &Target) -> Captured {
     let perm = target.snapshot.dirs.get(&RelPath::root()).copied().unwrap_or(0o755);
     let listing = Listing::of_empty_root(Stat { mode: perm, ..Stat::default() }, 0);
-    Captured { listing, tree: target.checkpoint.tree, meta: crate::model::meta::Meta::default(), warnings: Vec::new() }
+    Captured {
+        listing,
+        seen: None,
+        tree: target.checkpoint.tree,
+        meta: crate::model::meta::Meta::default(),
+        warnings: Vec::new(),
+    }
 }
 
 /// Tells whether the root was gone and had to be made.
@@ -153,7 +160,7 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
 fn change(
     context: &Context,
     session: &mut Session<'_>,
-    pack: PackWriter<'_>,
+    pack: PackSet<'_>,
     present: Prospect<'_>,
     request: &Request,
     common: &CommonOptions,
@@ -200,7 +207,7 @@ fn change(
 fn keep_present(
     context: &Context,
     session: &mut Session<'_>,
-    pack: PackWriter<'_>,
+    pack: PackSet<'_>,
     present: &Prospect<'_>,
     request: &Request,
     staging: &str,

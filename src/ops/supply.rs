@@ -10,6 +10,7 @@ use crate::model::rel_path::RelPath;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::context::Context;
 use crate::ops::record::meta_bytes;
+use crate::ops::sink::ThreadSink;
 use crate::store::Store;
 use crate::store::check::Report;
 use crate::store::hash::{ObjectKind, hash_object};
@@ -91,9 +92,9 @@ impl Present {
     fn give(&mut self, worktree: &WorkTree, missing: &Missing, writer: &mut PackWriter<'_>) -> Result<()> {
         let paths = self.listing.paths();
         for (dir, path) in self.listing.dirs.iter().zip(&paths) {
-            for file in &dir.files {
+            for file in dir.files.iter() {
                 if let Some(id) = file.id.filter(|id| missing.contains_key(id)) {
-                    take_file(worktree, &path.join(&file.name), id, writer)?;
+                    take_file(worktree, &path.join(file.name), id, writer)?;
                 }
             }
         }
@@ -118,12 +119,12 @@ fn take_file(worktree: &WorkTree, path: &RelPath, wanted: ObjectId, writer: &mut
         ItemKind::Symlink => Kind::Symlink,
         _ => return Ok(false),
     };
-    let is_it = |sink: &mut Sink<'_, '_>| -> Result<bool> {
+    let is_it = |sink: &mut ThreadSink<'_, '_>| -> Result<bool> {
         let file = listed(path, kind, stat);
         let read = read_file(worktree, &dir, path.name(), &file, sink)?;
         Ok(matches!(read, ReadOutcome::Captured { id, .. } if id == wanted))
     };
-    Ok(is_it(&mut Sink::HashOnly)? && is_it(&mut Sink::Pack(writer))?)
+    Ok(is_it(&mut ThreadSink::HashOnly)? && is_it(&mut ThreadSink::Pack(writer))?)
 }
 
 fn listed(path: &RelPath, kind: Kind, stat: Stat) -> ListedFile {

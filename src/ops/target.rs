@@ -14,7 +14,7 @@ use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::{Snapshot, below};
 use crate::store::Store;
-use crate::worktree::rules::{RuleSources, Rules, Tracked};
+use crate::worktree::rules::{RuleSources, Rules};
 
 pub struct Target {
     pub checkpoint: Checkpoint,
@@ -116,7 +116,7 @@ fn rules_of(record: RuleRecord) -> Rules {
         excludes: record.excludes,
         sensitive_allow: record.sensitive_allow,
         max_file_size_bytes: record.max_file_size_bytes,
-        tracked: Tracked::none(),
+        tracked: std::sync::Arc::default(),
     })
 }
 

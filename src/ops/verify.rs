@@ -64,8 +64,9 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
 /// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
 /// The last report, and in `store` the store that it is about.
 pub(super) fn check_calmly(context: &Context, store: &mut Store, only: Option<ObjectId>, full: bool) -> Result<Report> {
+    let _shield = context.interrupt.shield();
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
-    let options = CheckOptions { full, go_on: &go_on };
+    let options = CheckOptions { full, go_on: &go_on, progress: &context.progress };
     let mut report = store.check(only, &options)?;
     for _ in 1..PASSES {
         if report.is_whole() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Progress;
 use crate::model::rel_path::RelPath;
 
 /// How a check goes about its work.
@@ -12,6 +13,8 @@ pub struct CheckOptions<'o> {
     pub full: bool,
     /// Asked again and again; an error ends the check.
     pub go_on: &'o dyn Fn() -> crate::error::Result<()>,
+    /// Told of each object that was looked at.
+    pub progress: &'o Progress,
 }
 
 /// Everything that was found, and how much was looked at.

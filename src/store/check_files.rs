@@ -63,7 +63,8 @@ fn check_own(layout: &Layout, report: &mut Report) -> Result<()> {
         let why = "the journal of an interrupted restore cannot be read: 'checkpoint undo' takes that restore back";
         report.files.push(finding(layout, &layout.journal(), why.into()));
     }
-    if layout.stat_cache().exists() && stat_cache::read(layout).is_none() {
+    let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
+    if has_cache && stat_cache::read(layout).is_none() {
         report.derived.push(finding(layout, &layout.stat_cache(), "it does not add up".into()));
     }
     for path in [layout.left_out(), layout.size_gate()] {

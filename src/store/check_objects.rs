@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::error::Result;
+use crate::model::progress::Phase;
 use crate::store::ObjectIds;
 use crate::store::check::{CheckOptions, FileFinding, Report};
 use crate::store::layout::Layout;
@@ -25,7 +26,10 @@ pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, rep
         (report.objects, report.bytes) = (0, 0);
     }
     let mut listed = HashSet::new();
-    for pack in objects.pack_list() {
+    let packs = objects.pack_list();
+    let in_all: usize = packs.iter().filter_map(|pack| Some(pack.index().ok()?.count())).sum();
+    options.progress.begin(Phase::Verifying, in_all as u64, 0);
+    for pack in packs {
         (options.go_on)()?;
         listed.insert(pack.stamp.name.clone());
         check_pack(layout, &pack, options, &mut seen, report)?;
@@ -77,6 +81,7 @@ fn check_pack(
     let found_before = report.files.len();
     for entry in index.entries().filter(|_| options.full) {
         (options.go_on)()?;
+        options.progress.add(1, 0);
         if !pack.can_give(&entry.id) {
             report.files.push(finding(layout, &pack.pack_path, format!("object {} in it is damaged", entry.id)));
         } else if seen.insert(entry.id) {

@@ -162,6 +162,7 @@ impl<'c> StateChecker<'c> {
         if self.counted.insert(id) {
             report.objects += 1;
             report.bytes += bytes;
+            self.options.progress.add(1, bytes);
         }
     }
 }

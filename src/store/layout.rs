@@ -12,7 +12,7 @@
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal
-//!     ├── stat-cache  left-out  size-gate  unlike   derived, may be lost
+//!     ├── stat-cache  stat-cache-patch  left-out  size-gate  unlike   derived, may be lost
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
@@ -145,6 +145,10 @@ impl Layout {
         self.own().join("stat-cache")
     }
 
+    pub fn stat_cache_patch(&self) -> PathBuf {
+        self.own().join("stat-cache-patch")
+    }
+
     pub fn left_out(&self) -> PathBuf {
         self.own().join("left-out")
     }
@@ -181,6 +185,7 @@ impl Layout {
             self.lock(),
             self.journal(),
             self.stat_cache(),
+            self.stat_cache_patch(),
             self.left_out(),
             self.size_gate(),
             self.unlike(),

@@ -5,6 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, Record};
+use crate::model::listing::Listing;
 use crate::model::manifest;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
@@ -23,7 +24,7 @@ use crate::store::journal::{self, Journal, JournalState};
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::mark;
-use crate::store::pack_writer::PackWriter;
+use crate::store::pack_set::PackSet;
 use crate::store::plain_file;
 use crate::store::recover::{self, Recovery};
 use crate::store::refs::{self, Family};
@@ -31,7 +32,7 @@ use crate::store::repack::{self, RepackOutcome};
 use crate::store::repack_plan::{self, RepackPlan};
 use crate::store::rescue;
 use crate::store::scratch::Scratch;
-use crate::store::stat_cache::{self, StatCache};
+use crate::store::stat_cache::{self, Basis, StatCache};
 use crate::store::survey::{self, Survey};
 use crate::store::swap;
 use crate::store::unlike;
@@ -94,8 +95,8 @@ impl<'s> LockedStore<'s> {
         Scratch::create(&self.store.layout().own())
     }
 
-    pub fn begin_pack(&self) -> Result<PackWriter<'s>> {
-        PackWriter::begin(&self.store.layout().objects(), self.store.objects())
+    pub fn begin_pack(&self) -> Result<PackSet<'s>> {
+        PackSet::begin(&self.store.layout().objects(), self.store.objects())
     }
 
     /// Makes a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in the order that survives
@@ -111,15 +112,16 @@ impl<'s> LockedStore<'s> {
         let text = message::render(&record, meta);
         let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
         let id = pack.add(ObjectKind::Commit, &commit)?;
-        let published = pack.finish()?;
-        announce(id)?;
         let layout = self.store.layout();
+        let staged = refs::stage_checkpoint(layout, id)?;
+        let published = pack.finish(Some(&staged))?;
+        announce(id)?;
         if let Some(meta) = meta {
-            refs::write(layout, Family::Meta, id, meta)?;
+            refs::write_meta(layout, id, meta)?;
         }
         self.keep_foreign_main()?;
-        refs::write(layout, Family::Checkpoints, id, id)?;
-        if let Some(stamp) = &published {
+        refs::publish_checkpoint(layout, id, staged)?;
+        for stamp in &published {
             // A user's own `git gc` may have taken a pack that no ref named yet.
             let pack = layout.packs().join(format!("{}.pack", stamp.name));
             std::fs::metadata(&pack).map_err(Error::io("find the pack just written", &pack))?;
@@ -160,29 +162,59 @@ impl<'s> LockedStore<'s> {
         if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             return Ok(());
         }
-        match durable::replace(&path, text.as_bytes()) {
+        match durable::replace_derived(self.store.layout().dir(), &path, text.as_bytes()) {
             Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&path, text.as_bytes()),
             written => written,
         }
     }
 
-    /// Drops checkpoints: out of the manifest first, then their refs, so that no row calls them back.
+    /// Drops checkpoints, durably: out of the manifest first, then their refs, so that no row calls them back.
     /// Their objects go when the store is pruned.
     pub fn drop_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
         }
+        self.forget(ids)?;
+        self.flush_manifest()?;
+        self.remove_refs(ids)?;
+        refs::sync(self.store.layout())
+    }
+
+    /// The same for what a policy drops: after a power cut some may be there again, whole, since nothing of them goes
+    /// before a sweep has made the dropping durable.
+    pub fn evict_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.forget(ids)?;
+        self.remove_refs(ids)
+    }
+
+    fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
         self.keep_foreign_main()?;
         self.inventory.checkpoints.retain(|c| !ids.contains(&c.id));
         self.inventory.damaged.retain(|damaged| !ids.contains(&damaged.id));
-        self.write_derived()?;
+        self.write_derived()
+    }
+
+    fn flush_manifest(&self) -> Result<()> {
+        let path = self.store.layout().manifest();
+        match std::fs::File::open(&path) {
+            Ok(file) => durable::sync_file(&file, &path)?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Error::io("open", &path)(e)),
+        }
+        durable::sync_directory(self.store.layout().dir())
+    }
+
+    fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
         let layout = self.store.layout();
         for id in ids {
             for family in [Family::Checkpoints, Family::Pins, Family::Meta] {
                 refs::remove(layout, family, *id)?;
             }
         }
-        refs::sync(layout)
+        Ok(())
     }
 
     /// Pins a checkpoint or lets it go; the answer is whether that changed anything.
@@ -203,12 +235,14 @@ impl<'s> LockedStore<'s> {
         Ok(true)
     }
 
-    pub fn write_stat_cache(&self, cache: &StatCache) -> Result<()> {
-        stat_cache::write(self.store.layout(), cache)
+    /// Keeps what a scan saw for the next one; `known` is the cache that it went by.
+    pub fn save_stat_cache(&self, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
+        stat_cache::save(self.store.layout(), basis, listing, known)
     }
 
     pub fn write_left_out(&self, text: &str) -> Result<()> {
-        durable::replace(&self.store.layout().left_out(), text.as_bytes())
+        let layout = self.store.layout();
+        durable::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
     }
 
     /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged,
@@ -270,11 +304,15 @@ impl<'s> LockedStore<'s> {
     ) -> Result<RepackOutcome> {
         let cache = self.store.stat_cache().filter(|cache| self.store.trusts(cache));
         let objects = self.store.objects();
+        if !plan.keeps_all_packs() || plan.loose {
+            self.flush_manifest()?;
+            refs::sync(self.store.layout())?;
+        }
         let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
         objects.refresh()?;
         if let Some(cache) = cache {
             // Without it the next scan checks each blob that it relies on; on a full disk that has to do.
-            let _ = self.write_stat_cache(&StatCache { packs: objects.packs(), ..cache });
+            let _ = stat_cache::save_packs(self.store.layout(), &cache, objects.packs());
         }
         Ok(outcome)
     }
@@ -305,7 +343,7 @@ impl<'s> LockedStore<'s> {
     pub fn drop_bad_caches(&self) -> Result<()> {
         let layout = self.store.layout();
         if stat_cache::read(layout).is_none() {
-            durable::remove_if_there(&layout.stat_cache())?;
+            stat_cache::remove(layout)?;
         }
         for path in [layout.left_out(), layout.size_gate()] {
             if !plain_file::read_text(&path).is_ok_and(|text| !text.contains('\0')) {
@@ -386,7 +424,7 @@ impl JournalWriter<'_> {
 
 /// A tree whose objects were given to `pack`, with all that is to be said about it.
 pub struct NewCheckpoint<'s> {
-    pub pack: PackWriter<'s>,
+    pub pack: PackSet<'s>,
     pub tree: ObjectId,
     /// Bytes of the meta blob, where there is something to say.
     pub meta: Option<Vec<u8>>,

@@ -8,6 +8,7 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::meta::Meta;
 use crate::model::meta_text;
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Phase;
 use crate::model::snapshot::Snapshot;
 
 pub mod adopt;
@@ -48,6 +49,7 @@ pub mod pack_index;
 pub mod pack_list;
 pub mod pack_publish;
 pub mod pack_reader;
+pub mod pack_set;
 pub mod pack_walk;
 pub mod pack_writer;
 mod pack_writer_delta;
@@ -68,6 +70,7 @@ pub mod scratch;
 pub mod size_gate;
 pub mod skeleton;
 pub mod stat_cache;
+pub mod stat_cache_head;
 pub mod survey;
 pub mod swap;
 pub mod sweep;
@@ -199,6 +202,7 @@ impl Store {
     pub fn check(&self, only: Option<ObjectId>, options: &check::CheckOptions<'_>) -> Result<check::Report> {
         let inventory = self.inventory()?;
         let mut report = check::Report::default();
+        options.progress.begin(Phase::Verifying, 0, 0);
         let mut states = check_states::StateChecker::new(&self.objects, options);
         let damaged = inventory.damaged.iter().map(|damaged| damaged.id);
         for id in inventory.checkpoints.iter().map(|checkpoint| checkpoint.id).chain(damaged) {
@@ -223,7 +227,7 @@ impl Store {
     /// Whether a cache may be believed: its checkpoint is there, and each of its packs is as it was.
     pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
         let packs = self.objects.packs();
-        refs::exists(&self.layout, cache.checkpoint) && cache.packs.iter().all(|pack| packs.contains(pack))
+        refs::exists(&self.layout, cache.checkpoint()) && cache.packs().iter().all(|pack| packs.contains(pack))
     }
 
     /// Whether an object is there, can be read, and is what its id says.

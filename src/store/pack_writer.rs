@@ -14,8 +14,9 @@ use crate::store::objects::Objects;
 pub use crate::store::pack_error::PackError;
 use crate::store::pack_index::IndexEntry;
 use crate::store::pack_list::PackStamp;
-use crate::store::pack_publish;
+use crate::store::pack_publish::{self, Completed};
 use crate::store::pack_reader::{self, PackReader, ReadError};
+use crate::store::pack_set::Claims;
 
 /// Content up to this size is compressed in memory.
 const WHOLE_UPTO_BYTES: u64 = 16 << 20;
@@ -37,6 +38,7 @@ pub struct PackWriter<'k> {
     flushed: u64,
     pub(super) entries: HashMap<ObjectId, IndexEntry>,
     pub(super) deflater: Deflater,
+    claims: Option<Claims>,
 }
 
 impl<'k> PackWriter<'k> {
@@ -50,7 +52,17 @@ impl<'k> PackWriter<'k> {
         let mut tail = Vec::with_capacity(PIECE_BYTES);
         tail.extend_from_slice(b"PACK\0\0\0\x02\0\0\0\0");
         let (entries, deflater) = (HashMap::new(), Deflater::default());
-        Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater })
+        Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None })
+    }
+
+    /// From now on, what another writer with the same claims has taken on is not written again.
+    #[must_use]
+    pub fn sharing(self, claims: Claims) -> Self {
+        Self { claims: Some(claims), ..self }
+    }
+
+    fn is_claimed(&self, id: ObjectId) -> bool {
+        self.claims.as_ref().is_some_and(|claims| !claims.take(id))
     }
 
     /// Objects that this pack will hold.
@@ -69,7 +81,7 @@ impl<'k> PackWriter<'k> {
     /// See [`PackError`].
     pub fn add(&mut self, kind: ObjectKind, content: &[u8]) -> PackResult<ObjectId> {
         let id = hash_object(kind, content).map_err(|Collision| PackError::Collision)?;
-        if self.entries.contains_key(&id) || self.store_has(&id, kind, content) {
+        if self.entries.contains_key(&id) || self.store_has(&id, kind, content) || self.is_claimed(id) {
             return Ok(id);
         }
         self.append(id, Some(kind), content)?;
@@ -120,7 +132,8 @@ impl<'k> PackWriter<'k> {
         };
         // Only now is the id known. Equal ids with checked hashes are equal content, so reading it back is enough.
         let known = self.entries.contains_key(&entry.id)
-            || (self.known.holds(&entry.id) && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok());
+            || (self.known.holds(&entry.id) && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok())
+            || self.is_claimed(entry.id);
         if known {
             self.truncate(offset)?;
         } else {
@@ -252,7 +265,17 @@ impl<'k> PackWriter<'k> {
     ///
     /// # Errors
     /// It could not be completed; no file of it is left, but perhaps a whole pack that nothing needs.
-    pub fn finish(mut self) -> Result<Option<PackStamp>> {
+    pub fn finish(self) -> Result<Option<PackStamp>> {
+        let pack_dir = self.pack_dir.clone();
+        let completed = self.complete()?;
+        Ok(pack_publish::publish(&pack_dir, completed.into_iter().collect(), None)?.pop())
+    }
+
+    /// Completes the pack, to be published later. `None`, and no file, if nothing was added.
+    ///
+    /// # Errors
+    /// It could not be completed; no file of it is left.
+    pub fn complete(mut self) -> Result<Option<Completed>> {
         if self.entries.is_empty() {
             return Ok(None);
         }
@@ -264,7 +287,7 @@ impl<'k> PackWriter<'k> {
         let Some(pack) = self.spilled.take() else {
             return Err(Error::Unexpected(anyhow::anyhow!("the pack was never written")));
         };
-        pack_publish::publish(&self.pack_dir, pack, trailer, &mut entries).map(Some)
+        pack_publish::complete(&self.pack_dir, pack, trailer, &mut entries).map(Some)
     }
 
     fn complete_in_memory(&mut self, count: u32) -> Result<[u8; 20]> {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
 use crate::store::ObjectIds;
 use crate::store::directories;
-use crate::store::durable;
+use crate::store::durable::{self, TemporaryFile};
 use crate::store::layout::Layout;
 use crate::store::plain_file;
 
@@ -127,6 +127,25 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     Ok(packed(layout)?.get(MAIN).copied())
 }
 
+/// The ref of a checkpoint that is about to be, under a temporary name: to be flushed together with its packs.
+pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
+    durable::written_aside(&layout.own(), format!("{id}\n").as_bytes())
+}
+
+/// Gives a staged ref, which was flushed, its name, durably. From then on the checkpoint is there.
+pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) -> Result<()> {
+    let folder = layout.refs().join(Family::Checkpoints.folder());
+    directories::create_private(&folder)?;
+    durable::put_in_place(staged, &layout.own(), &path(layout, Family::Checkpoints, id))?;
+    durable::sync_directory(&folder)
+}
+
+/// Writes the ref of a meta. The commit names it too, so a power cut may take it.
+pub fn write_meta(layout: &Layout, name: ObjectId, value: ObjectId) -> Result<()> {
+    directories::create_private(&layout.refs().join(Family::Meta.folder()))?;
+    durable::replace_derived(&layout.own(), &path(layout, Family::Meta, name), format!("{value}\n").as_bytes())
+}
+
 pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
     directories::create_private(&layout.refs().join(family.folder()))?;
     durable::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
@@ -135,7 +154,7 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
 /// On a full disk it is written over in place: it is derived, and has the same length as before.
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     let text = format!("{commit}\n");
-    match durable::replace_through(&layout.own(), &layout.main(), text.as_bytes()) {
+    match durable::replace_derived(&layout.own(), &layout.main(), text.as_bytes()) {
         Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&layout.main(), text.as_bytes()),
         written => written,
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Progress;
 use crate::store::check::{CheckOptions, DamagedState, Report};
 use crate::store::check_states::StateChecker;
 use crate::store::commit_reader::read_checkpoint;
@@ -97,7 +98,8 @@ impl<'s> Salvage<'s> {
 
     /// What the checkpoints that are remembered still lack.
     pub fn check(&self) -> Result<Report> {
-        let options = CheckOptions { full: true, go_on: self.go_on };
+        let progress = Progress::default();
+        let options = CheckOptions { full: true, go_on: self.go_on, progress: &progress };
         let mut checker = StateChecker::new(self.fresh.objects(), &options);
         let mut report = Report::default();
         self.remembered.checkpoints.iter().try_for_each(|id| checker.check(*id, &mut report))?;
@@ -146,7 +148,8 @@ impl<'s> Salvage<'s> {
             }
         }
         let mut lost = Vec::new();
-        let options = CheckOptions { full: true, go_on: self.go_on };
+        let progress = Progress::default();
+        let options = CheckOptions { full: true, go_on: self.go_on, progress: &progress };
         let mut checker = StateChecker::new(self.fresh.objects(), &options);
         for (name, id) in &self.remembered.others {
             if checker.line_is_whole(*id)? {
@@ -186,8 +189,15 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     if let Ok(JournalState::Open(journal)) = journal::read(from) {
         journal::write(to, &journal)?;
     }
-    let left_behind =
-        [from.description(), from.lock(), from.journal(), from.stat_cache(), from.size_gate(), from.salvage_mark()];
+    let left_behind = [
+        from.description(),
+        from.lock(),
+        from.journal(),
+        from.stat_cache(),
+        from.stat_cache_patch(),
+        from.size_gate(),
+        from.salvage_mark(),
+    ];
     for name in names_in(&from.own()).unwrap_or_default() {
         let path = from.own().join(&name);
         if left_behind.contains(&path) || name.starts_with(durable::TEMPORARY_PREFIX) {

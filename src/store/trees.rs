@@ -10,15 +10,22 @@ use crate::store::hash::ObjectKind;
 use crate::store::objects::Objects;
 use crate::store::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
 
-/// Computes the tree of every directory, children first, and gives each to `put`, which answers with its id.
-/// Every file's blob must be known. Directories without a file below them get no tree, except the root.
+/// Computes the tree of every directory, children first, and gives each to `put`, which answers with its id; what is as
+/// the scan knew it keeps the tree that it had. Every file's blob must be known. Directories without a file below them
+/// get no tree, except the root.
 pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<ObjectId, E>) -> Result<ObjectId, E> {
+    let mut same = vec![false; listing.dirs.len()];
     // Parents have smaller indexes than their children, so backwards means children first.
     for index in (0..listing.dirs.len()).rev() {
-        let mut entries = entries_of(listing, index);
-        if !entries.is_empty() {
-            listing.dirs[index].tree = Some(put(&tree_codec::encode(&mut entries))?);
-        }
+        let known = tree_if_same(listing, index, &same);
+        same[index] = known.is_some();
+        listing.dirs[index].tree = match known {
+            Some(tree) => tree,
+            None => match entries_of(listing, index) {
+                entries if entries.is_empty() => None,
+                mut entries => Some(put(&tree_codec::encode(&mut entries))?),
+            },
+        };
     }
     match listing.dirs[0].tree {
         Some(root) => Ok(root),
@@ -26,10 +33,19 @@ pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<Obje
     }
 }
 
+/// The tree that a directory had, if nothing in it or below it changed.
+fn tree_if_same(listing: &Listing, index: usize, same: &[bool]) -> Option<Option<ObjectId>> {
+    let dir = listing.dirs.get(index).filter(|dir| dir.untouched)?;
+    let kept = listing.kept.as_ref()?;
+    let number = dir.kept?;
+    let has_all = dir.dirs.len() == kept.children(number).len() && dir.dirs.iter().all(|child| same[*child]);
+    if has_all { kept.dir(number).map(|before| before.tree()) } else { None }
+}
+
 fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
     let dir = &listing.dirs[index];
     let files = dir.files.iter().filter_map(|file| {
-        Some(TreeEntry { mode: git_mode(file.kind, file.stat.perm()), name: file.name.clone(), id: file.id? })
+        Some(TreeEntry { mode: git_mode(file.kind, file.stat.perm()), name: file.name.into(), id: file.id? })
     });
     let dirs = dir.dirs.iter().filter_map(|child| {
         let child = &listing.dirs[*child];

@@ -169,7 +169,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         fs::File::create_new(temp.path().join("f")).unwrap().write_all(b"old").unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
-        let mut stage = Stage::create(&work, HEX).unwrap();
+        let stage = Stage::create(&work, HEX).unwrap();
         let mut plan = ApplyPlan::default();
         for (staged, name) in names.iter().enumerate() {
             let path = RelPath::new(name.as_bytes()).unwrap();

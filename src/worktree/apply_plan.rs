@@ -1,6 +1,8 @@
 //! What is to be done to the directory, as data.
 
-use crate::model::listing::Stat;
+use std::sync::Arc;
+
+use crate::model::listing::{Name, Stat};
 use crate::model::rel_path::RelPath;
 
 /// What must stand at a path for the plan to hold.
@@ -26,6 +28,23 @@ pub struct Removal {
     pub expect: Stat,
 }
 
+/// A directory that is new with all that is in it. It was staged as a tree and goes to its path in one step.
+#[derive(Clone, Debug)]
+pub struct Graft {
+    pub path: RelPath,
+    /// The number of its tree in the stage.
+    pub staged: usize,
+    pub holds: Arc<[GraftedDir]>,
+}
+
+/// What was staged in one directory of a tree.
+#[derive(Clone, Debug)]
+pub struct GraftedDir {
+    /// From the top of the tree.
+    pub below: RelPath,
+    pub files: Vec<(Name, Stat)>,
+}
+
 /// Everything that is to be done, in the order of these fields.
 #[derive(Clone, Debug, Default)]
 pub struct ApplyPlan {
@@ -35,6 +54,7 @@ pub struct ApplyPlan {
     pub displaced_dirs: Vec<RelPath>,
     /// With their permission bits, parents first.
     pub make_dirs: Vec<(RelPath, u32)>,
+    pub grafts: Vec<Graft>,
     pub writes: Vec<Write>,
     /// Files that keep their content.
     pub chmods: Vec<(RelPath, u32, Stat)>,

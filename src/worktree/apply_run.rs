@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
 
 use crate::error::{Error, Obstacle};
 use crate::model::entry::{RWX_BITS, SPECIAL_BITS};
 use crate::model::interrupt::Interrupt;
 use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
-use crate::worktree::apply_plan::{ApplyPlan, Expect, Removal, Write};
+use crate::worktree::apply_plan::{ApplyPlan, Expect, Graft, Removal, Write};
 use crate::worktree::reach::Reach;
 use crate::worktree::rollback::{self, Done, is_same_after_rename};
-use crate::worktree::stage::Stage;
+use crate::worktree::stage::{Stage, tree_name};
 use crate::worktree::sys::{self, Dir, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::tree_handle::{Looker, WorkTree};
 
 /// Why the work ended before its end.
 pub(super) enum Stop {
@@ -57,13 +58,15 @@ impl<'a> Run<'a> {
             plan.displaced.iter().map(|removal| &removal.path).chain(&plan.displaced_dirs).collect();
         let removals = plan.displaced.iter().chain(&plan.deletes);
         let expected = removals.map(|removal| (&removal.path, Expect::Present(removal.expect)));
-        let writes = plan.writes.iter().filter(|write| !will_be_free.contains(&write.path));
-        let expected = expected.chain(writes.map(|write| (&write.path, write.expect)));
+        let grafts = plan.grafts.iter().map(|graft| (&graft.path, Expect::Absent));
+        let writes = grafts.chain(plan.writes.iter().map(|write| (&write.path, write.expect)));
+        let expected = expected.chain(writes.filter(|(path, _)| !will_be_free.contains(path)));
         let expected = expected.chain(plan.chmods.iter().map(|(path, _, stat)| (path, Expect::Present(*stat))));
         let mut obstacles = Vec::new();
+        let mut looker = Looker::new(self.work);
         for (path, expect) in expected {
             // What cannot be looked at yet is looked at again once its directory was opened up.
-            let Ok(now) = self.work.stat(path) else { continue };
+            let Ok(now) = looker.stat(path) else { continue };
             if let Some(why) = difference(now.as_ref(), &expect) {
                 obstacles.push(Obstacle { path: path.clone(), why: why.into() });
             }
@@ -76,6 +79,7 @@ impl<'a> Run<'a> {
         plan.displaced.iter().try_for_each(|removal| self.remove(removal))?;
         plan.displaced_dirs.iter().try_for_each(|path| self.displace_dir(path))?;
         plan.make_dirs.iter().try_for_each(|(path, _)| self.make_dir(path))?;
+        plan.grafts.iter().try_for_each(|graft| self.graft(graft))?;
         plan.writes.iter().try_for_each(|write| self.write(write))?;
         plan.chmods.iter().try_for_each(|(path, perm, expect)| self.chmod(path, *perm, expect))?;
         plan.deletes.iter().try_for_each(|removal| self.remove(removal))?;
@@ -179,6 +183,16 @@ impl<'a> Run<'a> {
         let made = self.reach.parent_of(path, done).and_then(|dir| dir.make_dir(path.name()));
         made.map_err(|error| self.fail("make", path, error))?;
         self.progress.done.push(Done::MadeDir { path: path.clone() });
+        Ok(())
+    }
+
+    fn graft(&mut self, graft: &Graft) -> Result<(), Stop> {
+        self.check_interrupt()?;
+        let (path, staged, stage) = (&graft.path, tree_name(graft.staged), self.stage.dir());
+        let parent = self.reach.parent_of(path, &mut self.progress.done);
+        let put = parent.and_then(|dir| stage.rename_dir_no_replace(staged.as_bytes(), dir, path.name()));
+        put.map_err(|error| self.fail("make", path, error))?;
+        self.progress.done.push(Done::Grafted { path: path.clone(), staged, holds: Arc::clone(&graft.holds) });
         Ok(())
     }
 

@@ -104,6 +104,7 @@ fn bring_in(
         insert_uncaptured(&mut listed.uncaptured, Uncaptured { name: item.name, why, is_dir });
     }
     listing.dirs.push(listed);
+    (listing.dirs[above].untouched, listing.dirs[above].settled) = (false, false);
     forget_uncaptured(listing, above, name);
     let names = &listing.dirs;
     let place = names[above].dirs.partition_point(|sibling| *names[*sibling].name < *name);
@@ -116,7 +117,7 @@ fn dot_git_reason(name: &[u8]) -> WhyNot {
 }
 
 fn add_file(listing: &mut Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io::Result<()> {
-    if listing.dirs[at].file(name).is_some() {
+    if listing.dirs[at].files.get(name).is_some() {
         return Ok(());
     }
     let stat = dir.stat_child(name)?;
@@ -126,7 +127,8 @@ fn add_file(listing: &mut Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io
         _ => return Ok(()),
     };
     let file = ListedFile { name: Name::from(name), kind, stat, id: None, unsteady: false };
-    insert_file(&mut listing.dirs[at].files, file);
+    (listing.dirs[at].untouched, listing.dirs[at].settled) = (false, false);
+    insert_file(listing.dirs[at].files.make_listed(), file);
     forget_uncaptured(listing, at, name);
     Ok(())
 }

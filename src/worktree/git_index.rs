@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::rules::Tracked;
 use crate::model::git_index::{self, IndexNames};
+use crate::model::listing::{Stat, is_racy};
 use crate::model::object_id::ObjectId;
+use crate::worktree::sys;
 
 /// Larger than the index of any real project.
 const MAX_INDEX_BYTES: u64 = 2 << 30;
@@ -29,6 +31,13 @@ pub fn load(root: &Path) -> Result<Tracked, String> {
         }
     };
     Ok(Tracked::from_parts(shared.into_iter().chain([index])))
+}
+
+/// The stat of the index, if there is one, which tells it from itself after a change; `None` if a change in this moment would not show.
+pub fn stamp(root: &Path) -> Option<Option<Stat>> {
+    let started_ns = sys::coarse_now_ns();
+    let index = git_dir(root).ok()?.map(|dir| sys::stat_path(&dir.join("index")).unwrap_or_default());
+    index.is_none_or(|stat| !is_racy(&stat, started_ns)).then_some(index)
 }
 
 fn read_index(path: &Path) -> Result<Option<IndexNames>, String> {

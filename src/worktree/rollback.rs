@@ -1,13 +1,16 @@
 //! What an apply has done, step by step, and how each step is taken back.
 
+use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::Arc;
 
 use crate::error::Obstacle;
 use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
+use crate::worktree::apply_plan::GraftedDir;
 use crate::worktree::reach::Reach;
 use crate::worktree::stage::Stage;
-use crate::worktree::sys::{self, Dir, ItemKind};
+use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
 /// One change to the directory.
@@ -32,6 +35,12 @@ pub(super) enum Done {
         staged: String,
         ours: Stat,
     },
+    /// The tree `staged` stands at `path`, where nothing stood.
+    Grafted {
+        path: RelPath,
+        staged: String,
+        holds: Arc<[GraftedDir]>,
+    },
     MadeDir {
         path: RelPath,
     },
@@ -52,6 +61,7 @@ impl Done {
             Self::Moved { path, .. }
             | Self::Exchanged { path, .. }
             | Self::Placed { path, .. }
+            | Self::Grafted { path, .. }
             | Self::MadeDir { path }
             | Self::RemovedDir { path, .. }
             | Self::ChangedMode { path, .. } => path,
@@ -115,6 +125,10 @@ fn undo(reach: &mut Reach<'_>, opened_up: &mut Vec<Done>, stage: &Stage, step: &
         Done::Placed { staged, ours, .. } => {
             take_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
         }
+        Done::Grafted { staged, holds, .. } => {
+            reach.forget(path);
+            take_tree_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), holds)
+        }
         Done::MadeDir { .. } => {
             let removed = reach.parent_of(path, opened_up)?.rmdir(path.name());
             reach.forget(path);
@@ -174,6 +188,42 @@ fn take_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> 
     }
     stage.rename_no_replace(staged, dir, name)?;
     Err(changed_again())
+}
+
+/// Takes a tree out with all that was staged in it; whatever somebody changed or put there meanwhile keeps it in place.
+fn take_tree_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], holds: &[GraftedDir]) -> io::Result<()> {
+    match dir.rename_dir_no_replace(name, stage, staged) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        moved => moved?,
+    }
+    if is_as_staged(stage, staged, holds).unwrap_or(false) {
+        return Ok(());
+    }
+    stage.rename_dir_no_replace(staged, dir, name)?;
+    Err(changed_again())
+}
+
+fn is_as_staged(stage: &Dir, staged: &[u8], holds: &[GraftedDir]) -> io::Result<bool> {
+    let top = stage.open_child(staged, Access::Read)?;
+    let dirs: HashSet<&RelPath> = holds.iter().map(|dir| &dir.below).collect();
+    for held in holds {
+        let dir = match top.open_below(&held.below, Access::Read) {
+            Err(error) if sys::is_absent(&error) => continue,
+            opened => opened?,
+        };
+        let files: HashMap<&[u8], &Stat> = held.files.iter().map(|(name, stat)| (&**name, stat)).collect();
+        for item in dir.list()? {
+            let now = dir.stat_child(&item.name)?;
+            let is_ours = match files.get(&*item.name) {
+                Some(ours) => is_same_after_rename(&now, ours),
+                None => sys::kind_of(&now) == ItemKind::Dir && dirs.contains(&held.below.join(&item.name)),
+            };
+            if !is_ours {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 fn changed_again() -> io::Error {

@@ -3,7 +3,8 @@
 use std::io::{self, Read};
 
 use crate::model::entry::{Kind, WhyNot};
-use crate::model::listing::{ListedDir, ListedFile, Name, Stat, Uncaptured};
+use crate::model::files::Files;
+use crate::model::listing::{ListedFile, Name, Stat, Uncaptured};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::is_dot_git;
 use crate::worktree::rules::{DirRules, Peek, Rules, Verdict};
@@ -12,25 +13,23 @@ use crate::worktree::sys::{self, Dir, ItemKind};
 
 /// Larger ones are no rules that a person wrote; they are taken for absent.
 const MAX_IGNORE_FILE_BYTES: u64 = 16 * 1024 * 1024;
-const IGNORE_FILE: &[u8] = b".gitignore";
-/// The window in which a file system that keeps whole seconds (or FAT: every other one) hides a change.
-const COARSE_TICK_NS: i64 = 2_000_000_000;
+pub const IGNORE_FILE: &[u8] = b".gitignore";
 
-/// What the scan before said of the same directory, and since when that can be relied on.
-#[derive(Clone, Copy)]
-pub struct Known<'l> {
-    pub dir: &'l ListedDir,
-    pub started_ns: i64,
+/// The files that the scan before saw in the same directory. Those that could change unseen have no blob there.
+pub struct Known {
+    pub files: Files,
 }
 
 /// The names of one directory, judged. Sorted bytewise if they were considered in that order.
 pub struct DirScan<'a> {
     rules: &'a Rules,
     dir_rules: &'a DirRules,
-    known: Option<Known<'a>>,
+    known: Option<Known>,
     pub files: Vec<ListedFile>,
     pub uncaptured: Vec<Uncaptured>,
     pub subdirs: Vec<Name>,
+    /// Names alone decided: a listing with the same names would give the same.
+    pub is_settled: bool,
 }
 
 /// The bytes of the `.gitignore` in this directory, if there is a regular file of that name that can be read.
@@ -50,8 +49,9 @@ pub fn may_be_ignore_file(item: &sys::Item) -> bool {
 }
 
 impl<'a> DirScan<'a> {
-    pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<Known<'a>>) -> Self {
-        Self { rules, dir_rules, known, files: Vec::new(), uncaptured: Vec::new(), subdirs: Vec::new() }
+    pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<Known>) -> Self {
+        let (files, uncaptured, subdirs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { rules, dir_rules, known, files, uncaptured, subdirs, is_settled: true }
     }
 
     /// Judges one name. `kind` is what the listing told, and is asked for only where it told nothing.
@@ -146,6 +146,8 @@ impl<'a> DirScan<'a> {
             && file_kind == Kind::File
             && is_secret(peek, dir, &name)?
         {
+            // Another content would make it another verdict.
+            self.is_settled = false;
             self.leave(name, WhyNot::Secret(peek.rule().into()), kind);
             return Ok(());
         }
@@ -168,24 +170,27 @@ impl<'a> DirScan<'a> {
 
     /// The blob that this file had in the scan before, if nothing can have changed in it unseen.
     fn known_id(&self, name: &[u8], kind: Kind, stat: &Stat) -> Option<ObjectId> {
-        let known = self.known?;
-        let before = known.dir.file(name)?;
-        let is_same = before.kind == kind && !before.unsteady && stat.same_content_as(&before.stat);
-        if is_same && !is_racy(stat, known.started_ns) { before.id } else { None }
+        let before = self.known.as_ref()?.files.get(name)?;
+        let is_same = before.kind == kind && stat.same_content_as(&before.stat);
+        before.id.filter(|_| is_same)
+    }
+
+    /// Whether an ignore file was captured here.
+    pub fn has_ignore_file(&self) -> bool {
+        self.files.iter().any(|file| *file.name == *IGNORE_FILE)
+    }
+
+    /// Whether the rules that the ignore file makes may differ from those of the scan before; `stands`: there is one.
+    pub fn ignore_file_changed(&self, stands: bool) -> bool {
+        let stood = self.known.as_ref().is_some_and(|known| known.files.get(IGNORE_FILE).is_some());
+        let is_same = || self.files.iter().any(|file| *file.name == *IGNORE_FILE && file.id.is_some());
+        stands != stood || stands && !is_same()
     }
 
     fn leave(&mut self, name: Name, why: WhyNot, kind: ItemKind) {
+        self.is_settled &= !matches!(why, WhyNot::TooLarge | WhyNot::Unreadable(_));
         insert_uncaptured(&mut self.uncaptured, Uncaptured { name, why, is_dir: kind == ItemKind::Dir });
     }
-}
-
-/// Whether the file may have changed after it was read without a trace in its times: they are not older than the scan
-/// that saw it. A time in the future is never older.
-fn is_racy(stat: &Stat, started_ns: i64) -> bool {
-    const SECOND_NS: i64 = 1_000_000_000;
-    let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
-    let safe_before_ns = if is_coarse { started_ns.saturating_sub(COARSE_TICK_NS) } else { started_ns };
-    stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
 }
 
 /// A file that cannot be read is not judged here: it is reported when its content is wanted.
@@ -226,19 +231,6 @@ pub fn insert_uncaptured(items: &mut Vec<Uncaptured>, item: Uncaptured) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_not_older_than_the_scan_is_racy() {
-        let stat = |mtime_ns, ctime_ns| Stat { mtime_ns, ctime_ns, ..Stat::default() };
-        assert!(!is_racy(&stat(99, 99), 100));
-        assert!(is_racy(&stat(100, 99), 100));
-        assert!(is_racy(&stat(99, 100), 100));
-        assert!(is_racy(&stat(i64::MAX, 1), 100));
-        let second = 1_000_000_000;
-        assert!(is_racy(&stat(10 * second, 10 * second), 12 * second));
-        assert!(!is_racy(&stat(10 * second, 10 * second), 12 * second + 1));
-        assert!(!is_racy(&stat(10 * second + 1, 10 * second), 11 * second));
-    }
 
     #[test]
     fn a_name_that_comes_late_finds_its_place() {

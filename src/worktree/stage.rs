@@ -1,22 +1,28 @@
 //! The place in the root where new content is made complete before it goes to its path, and where what it replaces waits.
+//!
+//! Single files lie in it under a number. A directory that is new as a whole is made as a tree, `tree-<number>`, so that
+//! one rename brings it to its path with all that is in it.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::model::entry::{Kind, RWX_BITS, SPECIAL_BITS};
 use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
+use crate::worktree::stage_removal::{self, in_writable_root};
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
 const PREFIX: &str = ".checkpoint-stage-";
 const HEX_DIGITS: usize = 16;
-/// So few files are made durable one by one; more are left to one call for the whole file system.
+/// What the name of a tree begins with.
+const TREE_PREFIX: &str = "tree-";
+/// So few files and directories are made durable one by one; more are left to one call for the whole file system.
 const SYNCED_SINGLY: usize = 16;
-/// What the owner of a directory needs to make and remove names in it.
-const OWNER_WX: u32 = 0o300;
-const WRITE_BUFFER_BYTES: usize = 64 * 1024;
+/// What the owner needs to fill a directory and to move it: one that lacks it gets its mode at the very end.
+const OWNER_RWX: u32 = 0o700;
 
 /// Whether a directory of this name is one of ours.
 pub fn is_stage_name(name: &[u8]) -> bool {
@@ -24,15 +30,46 @@ pub fn is_stage_name(name: &[u8]) -> bool {
     digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// A stage directory that is open for use. It stays on disk until it is discarded.
+/// The name of a tree in a stage.
+pub fn tree_name(number: usize) -> String {
+    format!("{TREE_PREFIX}{number}")
+}
+
+/// Whether what bears this name in a stage is a tree.
+pub(super) fn is_tree_name(name: &[u8]) -> bool {
+    name.strip_prefix(TREE_PREFIX.as_bytes()).is_some_and(|number| number.iter().all(u8::is_ascii_digit))
+}
+
+/// Whether a directory with these permission bits can be filled and moved when it has them already.
+pub fn can_be_moved(perm: u32) -> bool {
+    perm & OWNER_RWX == OWNER_RWX
+}
+
+/// A stage directory that is open for use, by several threads at a time. It stays on disk until it is discarded.
 #[derive(Debug)]
 pub struct Stage {
     dir: Dir,
     path: RelPath,
-    keeps_special_bits: bool,
-    /// Files that still have to be made durable, while they are few.
-    unsynced: Vec<File>,
-    file_count: usize,
+    kept_bits: u32,
+    unsynced: Mutex<Unsynced>,
+}
+
+/// What still has to be made durable.
+#[derive(Debug, Default)]
+struct Unsynced {
+    /// While they are few.
+    files: Vec<File>,
+    /// Directories of trees, by their paths in the stage.
+    dirs: Vec<RelPath>,
+    count: usize,
+}
+
+/// A directory of a stage that is open to be filled.
+#[derive(Debug)]
+pub struct Place {
+    dir: Dir,
+    /// From the root; to be shown.
+    path: RelPath,
 }
 
 impl Stage {
@@ -49,12 +86,12 @@ impl Stage {
             Ok(dir)
         };
         let dir = in_writable_root(work, || make(path.name())).map_err(|error| work.io("make", &path, error))?;
-        Ok(Self { dir, path, keeps_special_bits: false, unsynced: Vec::new(), file_count: 0 })
+        Ok(Self { dir, path, kept_bits: RWX_BITS, unsynced: Mutex::default() })
     }
 
-    /// From now on set-uid, set-gid and sticky bits are put on files too.
+    /// From now on set-uid, set-gid and sticky bits are put on too.
     pub fn keep_special_bits(&mut self) {
-        self.keeps_special_bits = true;
+        self.kept_bits = RWX_BITS | SPECIAL_BITS;
     }
 
     pub fn dir(&self) -> &Dir {
@@ -65,34 +102,89 @@ impl Stage {
         &self.path
     }
 
-    /// Makes the file `<index>` with what `writer` writes; for a symlink that is its text. A file gets its permission
-    /// bits once it is complete; until then only its owner can read it.
+    /// A directory in the stage, by its path in it: the stage itself for the root path.
     ///
     /// # Errors
-    /// `writer` failed, or the file cannot be made.
+    /// It is not there.
+    pub fn place(&self, work: &WorkTree, below: &RelPath) -> Result<Place> {
+        let path = below.components().fold(self.path.clone(), |path, name| path.join(name));
+        let dir = self.dir.open_below(below, Access::Read).map_err(|error| work.io("open", &path, error))?;
+        Ok(Place { dir, path })
+    }
+
+    /// Makes the directory at a path in the stage, for its owner only; `place` is the one that holds it.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn make_dir(&self, work: &WorkTree, place: &Place, below: &RelPath) -> Result<()> {
+        let made = place.dir.make_dir(below.name());
+        made.map_err(|error| work.io("make", &place.path.join(below.name()), error))?;
+        let mut unsynced = self.unsynced();
+        unsynced.count += 1;
+        unsynced.dirs.push(below.clone());
+        Ok(())
+    }
+
+    /// Gives a directory of a tree the mode that it is to have, if it can be filled and moved with that.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn set_mode(&self, work: &WorkTree, place: &Place, perm: u32) -> Result<()> {
+        if !can_be_moved(perm) {
+            return Ok(());
+        }
+        place.dir.chmod(perm & self.kept_bits).map_err(|error| work.io("set the mode of", &place.path, error))
+    }
+
+    /// Makes the file `<index>` in the stage itself; see [`Self::add_in`].
+    ///
+    /// # Errors
+    /// As [`Self::add_in`].
     pub fn add(
-        &mut self,
+        &self,
         work: &WorkTree,
         index: usize,
         kind: Kind,
         perm: u32,
         writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,
     ) -> Result<Stat> {
-        let name = index.to_string();
-        let path = self.path.join(name.as_bytes());
-        let failed = |error: io::Error| work.io("write", &path, error);
+        self.make_file(work, (&self.dir, &self.path), index.to_string().as_bytes(), (kind, perm), writer)
+    }
+
+    /// Makes a file with what `writer` writes; for a symlink that is its text. A file gets its permission bits once it
+    /// is complete; until then only its owner can read it.
+    ///
+    /// # Errors
+    /// `writer` failed, or the file cannot be made.
+    pub fn add_in(
+        &self,
+        work: &WorkTree,
+        place: &Place,
+        name: &[u8],
+        (kind, perm): (Kind, u32),
+        writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,
+    ) -> Result<Stat> {
+        self.make_file(work, (&place.dir, &place.path), name, (kind, perm), writer)
+    }
+
+    fn make_file(
+        &self,
+        work: &WorkTree,
+        (dir, path): (&Dir, &RelPath),
+        name: &[u8],
+        (kind, perm): (Kind, u32),
+        writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,
+    ) -> Result<Stat> {
+        let failed = |error: io::Error| work.io("write", &path.join(name), error);
         if kind == Kind::Symlink {
             let mut text = Vec::new();
             writer(&mut text)?;
-            self.dir.make_symlink(name.as_bytes(), &text).map_err(failed)?;
-            return self.dir.stat_child(name.as_bytes()).map_err(failed);
+            dir.make_symlink(name, &text).map_err(failed)?;
+            return dir.stat_child(name).map_err(failed);
         }
-        let mut buffered =
-            BufWriter::with_capacity(WRITE_BUFFER_BYTES, self.dir.create_file(name.as_bytes()).map_err(failed)?);
-        writer(&mut buffered)?;
-        let file = buffered.into_inner().map_err(|error| failed(error.into_error()))?;
-        let kept_bits = if self.keeps_special_bits { RWX_BITS | SPECIAL_BITS } else { RWX_BITS };
-        sys::set_file_mode(&file, perm & kept_bits).map_err(failed)?;
+        let mut file = dir.create_file(name).map_err(failed)?;
+        writer(&mut file)?;
+        sys::set_file_mode(&file, perm & self.kept_bits).map_err(failed)?;
         let stat = sys::stat_file(&file).map_err(failed)?;
         self.note_unsynced(file).map_err(failed)?;
         Ok(stat)
@@ -105,40 +197,52 @@ impl Stage {
         Some(self.path.join(&found.name))
     }
 
-    fn note_unsynced(&mut self, file: File) -> io::Result<()> {
-        self.file_count += 1;
-        if self.file_count <= SYNCED_SINGLY {
-            self.unsynced.push(file);
+    fn unsynced(&self) -> std::sync::MutexGuard<'_, Unsynced> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_unsynced(&self, file: File) -> io::Result<()> {
+        let mut unsynced = self.unsynced();
+        unsynced.count += 1;
+        if unsynced.count <= SYNCED_SINGLY {
+            unsynced.files.push(file);
             return Ok(());
         }
+        drop(unsynced);
         if cfg!(target_os = "linux") { Ok(()) } else { file.sync_all() }
     }
 
-    /// Makes all files of the stage durable, and the directory itself.
+    /// Makes all files of the stage durable, and its directories.
     ///
     /// # Errors
     /// The system cannot write them.
-    pub fn sync(&mut self, work: &WorkTree) -> Result<()> {
+    pub fn sync(&self, work: &WorkTree) -> Result<()> {
         self.sync_files().map_err(|error| work.io("write", &self.path, error))?;
         work.root().sync().map_err(|error| work.io("write", &RelPath::root(), error))
     }
 
-    fn sync_files(&mut self) -> io::Result<()> {
-        if self.file_count > SYNCED_SINGLY && cfg!(target_os = "linux") {
-            self.unsynced.clear();
+    fn sync_files(&self) -> io::Result<()> {
+        let Unsynced { files, dirs, count } = std::mem::take(&mut *self.unsynced());
+        let mut files_too = false;
+        if count > SYNCED_SINGLY && cfg!(target_os = "linux") {
             if self.dir.sync_file_system()? {
                 return Ok(());
             }
-            for item in self.dir.list()? {
-                if let Ok((file, _)) = self.dir.open_file(&item.name) {
+            files_too = true;
+        }
+        for file in files {
+            file.sync_all()?;
+        }
+        for below in dirs.iter().chain([&RelPath::root()]) {
+            let dir = self.dir.open_below(below, Access::Read)?;
+            for item in if files_too { dir.list()? } else { Vec::new() } {
+                if let Ok((file, _)) = dir.open_file(&item.name) {
                     file.sync_all()?;
                 }
             }
+            dir.sync()?;
         }
-        for file in self.unsynced.drain(..) {
-            file.sync_all()?;
-        }
-        self.dir.sync()
+        Ok(())
     }
 
     /// Removes the stage with all that is still in it.
@@ -146,81 +250,11 @@ impl Stage {
     /// # Errors
     /// The system refuses, or something stands in it that this program never put there.
     pub fn discard(self, work: &WorkTree) -> Result<()> {
-        remove(work, &self.dir, &self.path)
-    }
-
-    /// Whether a stage that a killed run left holds a file of which `is_known` says that its bytes are nowhere else.
-    ///
-    /// # Errors
-    /// The system refuses, or `is_known` failed.
-    pub fn leftover_holds_news(
-        work: &WorkTree,
-        hex16: &str,
-        is_known: &dyn Fn(&mut dyn Read, u64) -> Result<bool>,
-    ) -> Result<bool> {
-        let path = stage_path(hex16)?;
-        let dir = match work.root().open_child(path.name(), Access::Read) {
-            Ok(dir) => dir,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(work.io("open", &path, error)),
-        };
-        for item in dir.list().map_err(|error| work.io("read", &path, error))? {
-            // Only what was the user's counts: our own half-written files can be made again.
-            let Ok((mut file, stat)) = dir.open_file(&item.name) else { continue };
-            if stat.size_bytes > 0 && !is_known(&mut file, stat.size_bytes)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Removes the stage that a killed run left; nothing happens if there is none. No symlink in it is followed.
-    ///
-    /// # Errors
-    /// It is no directory, the system refuses, or a directory that is not empty stands in it: no run of this program
-    /// puts one there, so it belongs to somebody.
-    pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
-        let path = stage_path(hex16)?;
-        match work.root().open_child(path.name(), Access::Read) {
-            Ok(dir) => remove(work, &dir, &path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(work.io("open", &path, error)),
-        }
+        stage_removal::remove(work, &self.dir, &self.path)
     }
 }
 
-fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
-    let items = dir.list().map_err(|error| work.io("read", path, error))?;
-    for item in items {
-        let removed = match dir.unlink(&item.name) {
-            Err(_) if dir.stat_child(&item.name).is_ok_and(|stat| sys::kind_of(&stat) == sys::ItemKind::Dir) => {
-                dir.rmdir(&item.name)
-            }
-            removed => removed,
-        };
-        removed.map_err(|error| work.io("remove", &path.join(&item.name), error))?;
-    }
-    in_writable_root(work, || work.root().rmdir(path.name())).map_err(|error| work.io("remove", path, error))
-}
-
-/// Does something in the root; one that its owner may not write is opened up for just that time.
-fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    let root = work.root();
-    match act() {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let perm = root.stat()?.perm();
-            if perm & OWNER_WX == OWNER_WX || root.chmod(perm | OWNER_WX).is_err() {
-                return Err(error);
-            }
-            let done = act();
-            root.chmod(perm)?;
-            done
-        }
-        done => done,
-    }
-}
-
-fn stage_path(hex16: &str) -> Result<RelPath> {
+pub(super) fn stage_path(hex16: &str) -> Result<RelPath> {
     let name = format!("{PREFIX}{hex16}");
     if !is_stage_name(name.as_bytes()) {
         return Err(Error::Unexpected(anyhow::anyhow!("'{name}' is no name of a stage")));
@@ -244,7 +278,7 @@ mod tests {
     #[test]
     fn a_stage_is_made_once_and_removed_whole() {
         let temp = tempfile::tempdir().unwrap();
-        let (work, mut stage) = stage_in(&temp);
+        let (work, stage) = stage_in(&temp);
         assert!(Stage::create(&work, HEX).is_err());
         let stat = stage
             .add(&work, 0, Kind::File, 0o4751, &mut |out| {
@@ -266,7 +300,7 @@ mod tests {
     #[test]
     fn many_files_are_made_durable_too() {
         let temp = tempfile::tempdir().unwrap();
-        let (work, mut stage) = stage_in(&temp);
+        let (work, stage) = stage_in(&temp);
         for index in 0..2 * SYNCED_SINGLY {
             stage.add(&work, index, Kind::File, 0o600, &mut |_| Ok(0)).unwrap();
         }
@@ -281,7 +315,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("keep"), "x").unwrap();
-        let (work, mut stage) = stage_in(&temp);
+        let (work, stage) = stage_in(&temp);
         let target = outside.path().to_str().unwrap().to_owned();
         let mut write = |out: &mut dyn Write| {
             out.write_all(target.as_bytes()).unwrap();

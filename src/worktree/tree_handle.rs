@@ -68,7 +68,12 @@ impl WorkTree {
 
     /// Whether another file system is mounted at this directory, or at one above it below the root.
     pub fn is_foreign(&self, dir: &Dir, stat: &Stat) -> bool {
-        match (self.mount, dir.mount_id()) {
+        self.is_other_mount(stat, dir.mount_id())
+    }
+
+    /// The same for a directory of which the mount is known already.
+    pub fn is_other_mount(&self, stat: &Stat, mount: Option<u64>) -> bool {
+        match (self.mount, mount) {
             (Some(ours), Some(theirs)) => ours != theirs,
             _ => stat.dev != self.stat.dev,
         }
@@ -101,6 +106,35 @@ impl WorkTree {
     /// The failure of an action at a path.
     pub fn io(&self, action: &'static str, path: &RelPath, source: std::io::Error) -> Error {
         Error::Io { action, path: self.shown(path), source }
+    }
+}
+
+/// Looks at many paths one after the other, and keeps the directory of the last one open.
+pub struct Looker<'w> {
+    work: &'w WorkTree,
+    held: Option<(RelPath, Dir)>,
+}
+
+impl<'w> Looker<'w> {
+    pub fn new(work: &'w WorkTree) -> Self {
+        Self { work, held: None }
+    }
+
+    /// As [`WorkTree::stat`].
+    ///
+    /// # Errors
+    /// As [`WorkTree::stat`].
+    pub fn stat(&mut self, path: &RelPath) -> Result<Option<Stat>> {
+        let Some(parent) = path.parent() else { return self.work.stat(path) };
+        let held = match self.held.take() {
+            Some(held) if held.0 == parent => Ok(held),
+            _ => self.work.root.open_below(&parent, Access::Search).map(|dir| (parent, dir)),
+        };
+        match held.and_then(|held| self.held.insert(held).1.stat_child(path.name())) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if sys::is_absent(&error) => Ok(None),
+            Err(error) => Err(self.work.io("look at", path, error)),
+        }
     }
 }
 

@@ -1,46 +1,49 @@
 //! Whether one path is what a checkpoint says.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use crate::error::Result;
 use crate::model::entry::{Entry, Kind, RWX_BITS};
+use crate::model::listing::Stat;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
-use crate::worktree::sys::{self, Access, ItemKind};
+use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Compares kind, permission bits and content; `hash` is given a reader and how many bytes it yields.
+/// Compares kind, permission bits and content of what stands at `path`, in `dir`, which holds it; `hash` is given a
+/// reader and how many bytes it yields. The stat of what is as expected was taken before it was read.
 /// Only the bits that the system keeps are compared: on some it is the owner's write bit alone.
 ///
 /// # Errors
 /// The path cannot be read, or `hash` failed.
 pub fn check(
     work: &WorkTree,
+    dir: &Dir,
     path: &RelPath,
     expected: &Entry,
     hash: &dyn Fn(&mut dyn Read, u64) -> Result<ObjectId>,
-) -> Result<bool> {
-    let Some(stat) = work.stat(path)? else { return Ok(false) };
-    let kind = match sys::kind_of(&stat) {
-        ItemKind::File => Kind::File,
-        ItemKind::Symlink => Kind::Symlink,
-        _ => return Ok(false),
+) -> Result<Option<Stat>> {
+    let failed = |error: io::Error| work.io("read", path, error);
+    if expected.kind == Kind::Symlink {
+        let stat = match dir.stat_child(path.name()) {
+            Ok(stat) if sys::kind_of(&stat) == ItemKind::Symlink => stat,
+            Err(error) if !sys::is_absent(&error) => return Err(failed(error)),
+            _ => return Ok(None),
+        };
+        let text = dir.read_link(path.name()).map_err(failed)?;
+        return Ok((hash(&mut &*text, text.len() as u64)? == expected.id).then_some(stat));
+    }
+    let (mut file, stat) = match dir.open_file(path.name()) {
+        Ok(opened) => opened,
+        // Nothing, a symlink, or whatever else is no regular file.
+        Err(error) if sys::is_absent(&error) || error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
+        Err(error) => return Err(failed(error)),
     };
-    if kind != expected.kind {
-        return Ok(false);
-    }
-    let parent = path.parent().unwrap_or_default();
-    let dir = work.root().open_below(&parent, Access::Search).map_err(|error| work.io("open", &parent, error))?;
-    if kind == Kind::Symlink {
-        let text = dir.read_link(path.name()).map_err(|error| work.io("read", path, error))?;
-        return Ok(hash(&mut &*text, text.len() as u64)? == expected.id);
-    }
     let compared = if cfg!(unix) { RWX_BITS } else { 0o200 };
     if stat.perm() & compared != expected.perm & compared || stat.size_bytes != expected.size_bytes {
-        return Ok(false);
+        return Ok(None);
     }
-    let (mut file, stat) = dir.open_file(path.name()).map_err(|error| work.io("read", path, error))?;
-    Ok(hash(&mut file, stat.size_bytes)? == expected.id)
+    Ok((hash(&mut file, stat.size_bytes)? == expected.id).then_some(stat))
 }
 
 #[cfg(test)]
@@ -68,7 +71,7 @@ mod tests {
         let stat = work.stat(&path).unwrap().unwrap();
         let id = content(&mut b"abc".as_slice(), 3).unwrap();
         let entry = Entry { kind: Kind::File, perm: stat.perm(), id, size_bytes: 3 };
-        let is = |entry: Entry, at: &RelPath| check(&work, at, &entry, &content).unwrap();
+        let is = |entry: Entry, at: &RelPath| check(&work, work.root(), at, &entry, &content).unwrap().is_some();
         assert!(is(entry, &path));
         assert!(!is(Entry { kind: Kind::Symlink, ..entry }, &path));
         assert!(!is(Entry { perm: entry.perm ^ 0o200, ..entry }, &path));

@@ -28,6 +28,7 @@ const DOORS: [(&str, &[&str]); 22] = [
     ("flate2", &["store/deflate"]),
     ("git2", &["store/foreign", "ops/text_diff"]),
     ("hex", &["model/object_id", "model/rel_path", "store/layout"]),
+    ("indicatif", &["cli/progress"]),
     ("libdeflater", &["store/deflate"]),
     ("libz_sys", &[]),
     ("memchr", &["ops/text_search"]),

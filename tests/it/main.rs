@@ -1,7 +1,8 @@
 //! One binary for all tests of the built program: each file tells the facts about one command or one promise.
 //!
 //! `CHECKPOINT_CASES=2000` tries that many random cases, `CHECKPOINT_REPOS=a:b` names real repositories to walk through,
-//! `UPDATE_SNAPSHOTS=1` writes the pinned help texts anew.
+//! `CHECKPOINT_CALLGRIND=1` counts instructions in an optimized program, `UPDATE_SNAPSHOTS=1` writes the pinned help texts
+//! anew.
 
 #![cfg(unix)]
 #![expect(
@@ -21,6 +22,7 @@ mod check;
 mod completions;
 mod config;
 mod create;
+mod ctrl_c;
 mod damage_matrix;
 mod dedup;
 mod delete;
@@ -57,7 +59,9 @@ mod pin;
 mod place;
 mod plain_git;
 mod plan_property;
+mod progress;
 mod prune;
+mod questions;
 mod readme;
 mod real_history;
 mod refused_roots;
@@ -77,6 +81,7 @@ mod specials;
 mod status;
 mod store_objects;
 mod sweep;
+mod system_calls;
 mod undo_redo;
 mod verify;
 mod worktree;

@@ -101,6 +101,22 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether the work grows with the directory or the store.
+    pub fn may_take_long(&self) -> bool {
+        match self {
+            Self::Status(args) => !args.brief,
+            Self::Create(_)
+            | Self::Diff(_)
+            | Self::Restore(_)
+            | Self::Undo(_)
+            | Self::Redo(_)
+            | Self::Bisect(_)
+            | Self::Prune(_)
+            | Self::Verify(_) => true,
+            _ => false,
+        }
+    }
+
     /// The word that stands in the schema of its JSON.
     pub fn name(&self) -> &'static str {
         match self {

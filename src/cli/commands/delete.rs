@@ -13,7 +13,7 @@ pub fn delete(context: &Context, rim: &Rim<'_>, args: &DeleteArgs) -> Result<u8>
     let yes = rim.global.yes;
     let mut ask = |deletion: &Deletion<'_>| {
         let question = human::delete::question(deletion, context.now_ms, rim.printer.err_paint());
-        rim.prompt.ask(human::delete::stake(deletion), &question)
+        rim.prompt.ask(&context.interrupt, human::delete::stake(deletion), &question)
     };
     let outcome = if args.all {
         delete_store::delete_store(context, args.resolve_all(yes), &mut ask)?

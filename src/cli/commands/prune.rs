@@ -30,7 +30,7 @@ pub fn prune(context: &Context, rim: &Rim<'_>, args: PruneArgs) -> Result<u8> {
 fn prune_orphaned(context: &Context, rim: &Rim<'_>, args: PruneArgs) -> Result<u8> {
     let mut ask = |stores: &[KnownStore]| {
         let question = human::stores::question(stores, context.now_ms, rim.printer.err_paint());
-        rim.prompt.ask(human::stores::stake(stores), &question)
+        rim.prompt.ask(&context.interrupt, human::stores::stake(stores), &question)
     };
     let outcome = orphans::prune_orphaned(context, args.resolve_orphaned(rim.global.yes), &mut ask)?;
     let code = exit_code::of_orphans(&outcome);

@@ -12,7 +12,7 @@ pub fn relink(context: &Context, rim: &Rim<'_>, args: &RelinkArgs) -> Result<u8>
     let old_root = environment::absolute(&args.old_path)?;
     let options = RelinkOptions { old_root, yes: rim.global.yes, dry_run: args.dry_run };
     let mut ask = |relinking: &Relinking<'_>| {
-        rim.prompt.ask(human::relink::stake(relinking), &human::relink::question(relinking))
+        rim.prompt.ask(&context.interrupt, human::relink::stake(relinking), &human::relink::question(relinking))
     };
     let outcome = relink_op::relink(context, &options, &mut ask)?;
     if rim.printer.json {

@@ -19,7 +19,7 @@ pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Resul
     } else if let Some(to) = to {
         restore_to(context, &args.resolve_to(environment::absolute(&to)?))?
     } else {
-        restore_op::restore(context, &args.resolve(rim.global.yes), &mut |proposal| rim.consent(proposal))?
+        restore_op::restore(context, &args.resolve(rim.global.yes), &mut |proposal| rim.consent(context, proposal))?
     };
     match check {
         Some(command) => say_checked(context, rim, outcome, command),
@@ -61,13 +61,13 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
 
 pub fn undo(context: &Context, rim: &Rim<'_>, args: &UndoArgs) -> Result<u8> {
     let common = args.common.resolve(rim.global.yes);
-    let outcome = restore_op::undo(context, &common, &mut |proposal| rim.consent(proposal))?;
+    let outcome = restore_op::undo(context, &common, &mut |proposal| rim.consent(context, proposal))?;
     Ok(say_restored(rim, "undo", &outcome))
 }
 
 pub fn redo(context: &Context, rim: &Rim<'_>, args: &RedoArgs) -> Result<u8> {
     let common = args.common.resolve(rim.global.yes);
-    let outcome = restore_op::redo(context, &common, &mut |proposal| rim.consent(proposal))?;
+    let outcome = restore_op::redo(context, &common, &mut |proposal| rim.consent(context, proposal))?;
     Ok(say_restored(rim, "redo", &outcome))
 }
 

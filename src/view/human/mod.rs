@@ -7,6 +7,7 @@ pub mod delete;
 pub mod diff;
 pub mod find;
 pub mod pin;
+pub mod progress;
 pub mod relink;
 pub mod restore_to;
 pub mod stores;

@@ -8,6 +8,8 @@ mod secrets;
 mod tracked;
 pub mod wildmatch;
 
+use std::sync::Arc;
+
 use crate::model::rel_path::{RelPath, is_dot_git};
 use crate::model::text;
 
@@ -17,7 +19,7 @@ use pattern::Subject;
 use pattern_list::PatternList;
 pub use secrets::Peek;
 use secrets::Sensitive;
-pub use tracked::Tracked;
+pub use tracked::{Tracked, TrackedLater};
 
 /// Where rules come from, beside the ignore files of the project.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +31,7 @@ pub struct RuleSources {
     /// Patterns of sensitive paths that the user wants captured.
     pub sensitive_allow: Vec<String>,
     pub max_file_size_bytes: Option<u64>,
-    pub tracked: Tracked,
+    pub tracked: Arc<TrackedLater>,
 }
 
 /// All rules for one root.
@@ -39,7 +41,7 @@ pub struct Rules {
     excludes: PatternList,
     sensitive_allow: PatternList,
     max_file_size_bytes: Option<u64>,
-    tracked: Tracked,
+    tracked: Arc<TrackedLater>,
 }
 
 /// What the rules say about one path. Rules are named as people see them.
@@ -100,6 +102,17 @@ impl Rules {
         below.cover = cover;
         below.lets_sensitive_through = self.lets_through(dir, subject);
         below
+    }
+
+    /// The rules in a directory that a scan has reached, where `ignore_file_of` gives the `.gitignore` of each on the way.
+    pub fn on_the_way_to(&self, path: &RelPath, ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>) -> DirRules {
+        let mut above = RelPath::root();
+        let mut dir = self.enter_root(ignore_file_of(&above).as_deref());
+        for name in path.components() {
+            above = above.join(name);
+            dir = self.enter(&dir, name, ignore_file_of(&above).as_deref());
+        }
+        dir
     }
 
     /// Judges one name in a directory. `is_dir` is false for a symlink, whatever it points to.

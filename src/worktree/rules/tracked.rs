@@ -1,5 +1,9 @@
 //! The set of paths that the project's own git index names.
 
+use std::fmt;
+use std::ops::Deref;
+use std::sync::LazyLock;
+
 use crate::model::git_index::{self, IndexNames};
 
 /// Paths that are captured although an ignore rule covers them.
@@ -70,6 +74,43 @@ impl Tracked {
     /// Whether this path is named as a repository of its own, so that all below it belongs to the project.
     pub(super) fn is_repository(&self, path: &[u8]) -> bool {
         is_in(&self.repositories, path)
+    }
+}
+
+/// The same, read only when first asked for.
+pub struct TrackedLater(LazyLock<Tracked, Reader>);
+
+type Reader = Box<dyn FnOnce() -> Tracked + Send + Sync>;
+
+impl TrackedLater {
+    pub fn new(read: Reader) -> Self {
+        Self(LazyLock::new(read))
+    }
+}
+
+impl From<Tracked> for TrackedLater {
+    fn from(tracked: Tracked) -> Self {
+        Self::new(Box::new(move || tracked))
+    }
+}
+
+impl Default for TrackedLater {
+    fn default() -> Self {
+        Tracked::none().into()
+    }
+}
+
+impl Deref for TrackedLater {
+    type Target = Tracked;
+
+    fn deref(&self) -> &Tracked {
+        &self.0
+    }
+}
+
+impl fmt::Debug for TrackedLater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TrackedLater")
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::io;
 
-use crate::model::listing::{Name, Stat};
+use crate::model::listing::{Name, SYMLINK_BITS, Stat, TYPE_BITS};
 
 #[cfg(any(not(unix), checkpoint_portable))]
 mod portable;
@@ -14,15 +14,12 @@ mod portable;
 mod unix;
 
 #[cfg(any(not(unix), checkpoint_portable))]
-pub use portable::{Dir, coarse_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file};
+pub use portable::{Dir, coarse_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file, stat_path};
 #[cfg(all(unix, not(checkpoint_portable)))]
-pub use unix::{Dir, coarse_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file};
+pub use unix::{Dir, coarse_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file, stat_path};
 
-/// Type bits of a mode; the same numbers on every system, made up where the system has none.
-const TYPE_BITS: u32 = 0o170_000;
 const DIR_BITS: u32 = 0o040_000;
 const FILE_BITS: u32 = 0o100_000;
-const SYMLINK_BITS: u32 = 0o120_000;
 
 /// Behind the name of what waits while two names are exchanged by renames.
 pub const SWAP_SUFFIX: &[u8] = b".swap";

@@ -66,6 +66,11 @@ impl Dir {
         Ok(to_stat(&fs::symlink_metadata(&self.path)?))
     }
 
+    /// What it is, and the number of its mount, which is not known here.
+    pub fn look(&self) -> io::Result<(Stat, Option<u64>)> {
+        Ok((self.stat()?, self.mount_id()))
+    }
+
     /// Not known without descriptors; the device is looked at instead.
     pub fn mount_id(&self) -> Option<u64> {
         None
@@ -145,6 +150,11 @@ impl Dir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(self.child(name)?, place),
             Err(error) => Err(error),
         }
+    }
+
+    /// The same for a directory.
+    pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
+        self.rename_no_replace(name, to, to_name)
     }
 
     pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
@@ -284,6 +294,11 @@ fn since_1970(time: SystemTime) -> i64 {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),
     }
+}
+
+/// What stands at a path, through symlinks: for what does not belong to the directory.
+pub fn stat_path(path: &Path) -> io::Result<Stat> {
+    Ok(to_stat(&fs::metadata(path)?))
 }
 
 pub fn stat_file(file: &File) -> io::Result<Stat> {

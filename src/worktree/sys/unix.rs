@@ -140,6 +140,20 @@ impl Dir {
         Ok(to_stat(&fs::fstat(&self.fd)?))
     }
 
+    /// What it is, and the number of its mount if the system has such: both at once where it can.
+    pub fn look(&self) -> io::Result<(Stat, Option<u64>)> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            use rustix::fs::StatxFlags;
+            let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+            if let Ok(stat) = fs::statx(&self.fd, c"", AtFlags::EMPTY_PATH, wanted) {
+                let has_mount = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+                return Ok((from_statx(&stat), has_mount.then_some(stat.stx_mnt_id)));
+            }
+        }
+        Ok((self.stat()?, self.mount_id()))
+    }
+
     /// A number that differs where another mount begins, also when the device is the same; `None` if the system has none.
     pub fn mount_id(&self) -> Option<u64> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -198,6 +212,21 @@ impl Dir {
         }
         fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty())?;
         self.unlink(name)
+    }
+
+    /// The same for a directory. Where that cannot be done in one step, an empty directory that somebody makes at the new
+    /// name in that very moment is replaced, and nothing else ever.
+    pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            done => return Ok(done?),
+        }
+        match to.stat_child(to_name) {
+            Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => self.rename_over(name, to, to_name),
+            Err(error) => Err(error),
+        }
     }
 
     /// Exchanges two names in one step where the file system can, by [`super::exchange_by_renames`] otherwise.
@@ -333,6 +362,19 @@ fn to_stat(stat: &fs::Stat) -> Stat {
     }
 }
 
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn from_statx(stat: &fs::Statx) -> Stat {
+    Stat {
+        dev: fs::makedev(stat.stx_dev_major, stat.stx_dev_minor),
+        ino: stat.stx_ino,
+        mode: stat.stx_mode.into(),
+        size_bytes: stat.stx_size,
+        mtime_ns: nanoseconds(stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec),
+        ctime_ns: nanoseconds(stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec),
+        links: stat.stx_nlink.into(),
+    }
+}
+
 /// The fields of a stat have another width and sign on every system.
 fn natural(field: impl Into<i128>) -> u64 {
     u64::try_from(field.into()).unwrap_or_default()
@@ -342,6 +384,11 @@ fn natural(field: impl Into<i128>) -> u64 {
 fn nanoseconds(seconds: impl Into<i128>, rest: impl Into<i128>) -> i64 {
     let total = seconds.into() * 1_000_000_000 + rest.into();
     i64::try_from(total).unwrap_or(if total < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// What stands at a path, through symlinks: for what does not belong to the directory.
+pub fn stat_path(path: &Path) -> io::Result<Stat> {
+    Ok(to_stat(&fs::stat(path)?))
 }
 
 pub fn stat_file(file: &File) -> io::Result<Stat> {

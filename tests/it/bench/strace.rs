@@ -66,3 +66,10 @@ pub fn signal_at(sandbox: &Sandbox, calls: &str, signal: &str, nth: usize, args:
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal={signal}:when={nth}"));
     sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
 }
+
+/// The same for those of these system calls alone that name this path, or a file in this directory by its descriptor.
+pub fn signal_at_path(sandbox: &Sandbox, path: &Path, calls: &str, signal: &str, nth: usize, args: &[&str]) -> Run {
+    let (log_name, path) = (log_file(sandbox).display().to_string(), path.display().to_string());
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal={signal}:when={nth}"));
+    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name], args)
+}

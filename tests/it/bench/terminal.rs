@@ -8,21 +8,71 @@ use super::{Run, Sandbox};
 const PROGRAM: &str = "/usr/bin/script";
 
 /// Runs a shell command line in which `$checkpoint` is the program, at a terminal; what it shows is in `stdout`, without
-/// the carriage returns that a terminal adds. `None`, with a printed line, where no terminal can be made.
+/// the carriage returns that a terminal adds, and meanwhile in the file `$typescript`. `None`, with a printed line, where
+/// no terminal can be made.
 pub fn at_a_terminal(sandbox: &Sandbox, line: &str) -> Option<Run> {
+    with_keyboard(sandbox, ":", line)
+}
+
+/// The same, and what the shell command line `typing` prints is typed at the terminal.
+pub fn with_keyboard(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Run> {
     let version = Command::new(PROGRAM).arg("--version").output();
     if !Path::new(PROGRAM).is_file() || !version.is_ok_and(|told| told.stdout.starts_with(b"script from util-linux")) {
         super::skipped("needs script of util-linux");
         return None;
     }
-    let mut command = sandbox.command(&["/usr/bin/env"], &[]);
-    command.env("checkpoint", Sandbox::binary()).env("TERM", "xterm");
-    let mut at_it = Command::new(PROGRAM);
-    at_it.args(["-qec", line, "/dev/null"]).env_clear().current_dir(command.get_current_dir().expect("a directory"));
+    let typescript = sandbox.top().join("typescript");
+    let pipe = format!("{{ {typing}\n}} | exec {PROGRAM} -qefc \"$line\" \"$typescript\"");
+    let mut command = sandbox.command(&["/bin/sh"], &[]);
+    command.env("checkpoint", Sandbox::binary()).env("TERM", "xterm").env("typescript", typescript).env("line", line);
+    let mut at_it = Command::new("/bin/sh");
+    at_it.args(["-c", &pipe]).env_clear().current_dir(command.get_current_dir().expect("a directory"));
     for (name, value) in command.get_envs() {
         at_it.env(name, value.expect("a value"));
     }
     let mut run = Run::of(at_it);
     run.stdout = run.stdout.replace("\r\n", "\n");
     Some(run)
+}
+
+/// The lines that stand on a terminal after all this was written to it, empty ones at the end left out.
+pub fn screen(written: &str) -> Vec<String> {
+    let mut lines: Vec<Vec<char>> = vec![Vec::new()];
+    let (mut row, mut column) = (0, 0);
+    let mut rest = written.chars();
+    while let Some(sign) = rest.next() {
+        match sign {
+            '\r' => column = 0,
+            '\n' => {
+                (row, column) = (row + 1, 0);
+                lines.resize(lines.len().max(row + 1), Vec::new());
+            }
+            '\x1b' => {
+                assert_eq!(rest.next(), Some('['), "a terminal code that is not known");
+                let mut argument = String::new();
+                let letter = rest.by_ref().find(|sign| {
+                    argument.extend(sign.is_ascii_digit().then_some(*sign));
+                    sign.is_ascii_alphabetic()
+                });
+                match (argument.as_str(), letter) {
+                    ("2", Some('K')) => lines[row].clear(),
+                    ("1", Some('A')) => row = row.saturating_sub(1),
+                    (_, Some('m')) => {}
+                    other => panic!("a terminal code that is not known: {other:?}"),
+                }
+            }
+            sign => {
+                let line = &mut lines[row];
+                line.resize(line.len().max(column + 1), ' ');
+                line[column] = sign;
+                column += 1;
+            }
+        }
+    }
+    let mut lines: Vec<String> =
+        lines.iter().map(|line| line.iter().collect::<String>().trim_end().to_owned()).collect();
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines
 }

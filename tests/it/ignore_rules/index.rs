@@ -1,5 +1,7 @@
 //! The index of real repositories.
 
+use std::sync::Arc;
+
 use checkpoint::worktree::git_index;
 use checkpoint::worktree::rules::{RuleSources, Rules, Tracked, Verdict};
 
@@ -91,7 +93,7 @@ fn a_nested_repository_that_git_names_is_captured_whole() {
     let Some(oracle) = filled(&[]) else { return };
     oracle.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},vendor/lib", "1".repeat(40))], b"");
     let tracked = git_index::load(&oracle.root()).unwrap();
-    let rules = Rules::new(RuleSources { tracked, ..RuleSources::default() });
+    let rules = Rules::new(RuleSources { tracked: Arc::new(tracked.into()), ..RuleSources::default() });
     let root = rules.enter_root(Some(b"vendor/\ndir/\n"));
     assert_eq!(rules.judge(&root, b"vendor", true), Verdict::OnlyTracked);
     let vendor = rules.enter(&root, b"vendor", None);

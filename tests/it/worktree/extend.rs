@@ -6,9 +6,10 @@ use std::path::Path;
 use checkpoint::model::entry::WhyNot;
 use checkpoint::model::interrupt::Interrupt;
 use checkpoint::model::listing::Listing;
+use checkpoint::model::progress::Progress;
 use checkpoint::worktree::extend::add_paths;
 use checkpoint::worktree::rules::{RuleSources, Rules};
-use checkpoint::worktree::scan::{Scan, ScanOptions, scan};
+use checkpoint::worktree::scan::{Scan, scan};
 use checkpoint::worktree::tree_handle::WorkTree;
 
 use super::path;
@@ -16,8 +17,8 @@ use super::path;
 /// The stand-in rules leave out what ends in `--out`.
 fn listed(root: &Path) -> (WorkTree, Listing) {
     let work = WorkTree::open(root).unwrap();
-    let interrupt = Interrupt::default();
-    let options = ScanOptions { previous: None, limit_files: None, skip: &[], interrupt: &interrupt };
+    let (interrupt, progress) = (Interrupt::default(), Progress::default());
+    let options = super::scan::options(&interrupt, &progress);
     let rules = Rules::new(RuleSources { excludes: vec!["*--out".into()], ..RuleSources::default() });
     let Scan::Done(listing) = scan(&work, &rules, &options).unwrap() else { panic!() };
     (work, listing)
@@ -27,7 +28,7 @@ fn shape(listing: &Listing) -> Vec<String> {
     let mut shape = Vec::new();
     for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
         shape.push(format!("d {path}"));
-        shape.extend(dir.files.iter().map(|file| format!("f {}", path.join(&file.name))));
+        shape.extend(dir.files.iter().map(|file| format!("f {}", path.join(file.name))));
         shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.word(), path.join(&item.name))));
     }
     shape.sort();

@@ -1,5 +1,7 @@
 //! What the sources of rules make of paths together.
 
+use std::sync::Arc;
+
 use checkpoint::model::default_rules::DEFAULT_STORE_LIST;
 use checkpoint::model::rel_path::RelPath;
 use checkpoint::worktree::rules::{RuleSources, Rules, Tracked, Verdict};
@@ -110,7 +112,7 @@ fn what_git_tracks_is_captured_although_a_rule_covers_it() {
         &["dist/index.js", "dist/sub/x", "credentials.json", ".env", "server.key", "dist/.env", ".ssh/config", "a.pyc"],
         &["build/lib"],
     );
-    let rules = Rules::new(RuleSources { tracked, ..sources() });
+    let rules = Rules::new(RuleSources { tracked: Arc::new(tracked.into()), ..sources() });
     let judge = |path| judge(&rules, &[("dist", "!*\n")], path);
     assert_eq!(judge("dist/"), Verdict::OnlyTracked);
     assert_eq!(judge("dist/index.js"), Verdict::Capture);

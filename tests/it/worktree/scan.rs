@@ -5,29 +5,46 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::sync::Arc;
 
 use checkpoint::error::Error;
 use checkpoint::model::entry::{Kind, WhyNot};
 use checkpoint::model::interrupt::Interrupt;
+use checkpoint::model::kept_block::KeptBlock;
+use checkpoint::model::kept_listing::KeptListing;
+use checkpoint::model::kept_write;
 use checkpoint::model::listing::Listing;
 use checkpoint::model::object_id::ObjectId;
+use checkpoint::model::progress::Progress;
 use checkpoint::model::rel_path::RelPath;
 use checkpoint::worktree::rules::{RuleSources, Rules};
 use checkpoint::worktree::scan::{STORES_RULE, Scan, ScanOptions, scan};
 use checkpoint::worktree::sys::{Access, Dir};
 use checkpoint::worktree::tree_handle::WorkTree;
 
-fn options<'a>(interrupt: &'a Interrupt, previous: Option<&'a Listing>) -> ScanOptions<'a> {
-    ScanOptions { previous, limit_files: None, skip: &[], interrupt }
+/// A scan that knows nothing, shared among `workers` threads.
+pub(super) fn options<'a>(interrupt: &'a Interrupt, progress: &'a Progress) -> ScanOptions<'a> {
+    let (previous, same_rules, limit_files, workers) = (None, false, None, 3);
+    ScanOptions { previous, same_rules, limit_files, skip: &[], interrupt, progress, workers }
 }
 
 fn list(root: &Path, previous: Option<&Listing>) -> Listing {
     let work = WorkTree::open(root).unwrap();
     let rules = Rules::new(RuleSources::default());
-    match scan(&work, &rules, &options(&Interrupt::default(), previous)).unwrap() {
+    let kept = previous.map(|listing| Arc::new(keep(listing)));
+    let (interrupt, progress) = (Interrupt::default(), Progress::default());
+    let options = ScanOptions { previous: kept.as_ref(), ..options(&interrupt, &progress) };
+    match scan(&work, &rules, &options).unwrap() {
         Scan::Done(listing) => listing,
         over @ Scan::OverLimit { .. } => panic!("{over:?}"),
     }
+}
+
+/// A listing as the cache would give it back.
+fn keep(listing: &Listing) -> KeptListing {
+    let block = kept_write::base(listing).unwrap();
+    let end = block.len();
+    KeptListing::new(KeptBlock::parse(block, 0, end).unwrap(), None).unwrap()
 }
 
 /// All paths with one letter for what they are.
@@ -35,8 +52,8 @@ fn shape(listing: &Listing) -> Vec<String> {
     let mut shape = Vec::new();
     for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
         shape.push(format!("d {path}"));
-        for file in &dir.files {
-            shape.push(format!("{} {}", if file.kind == Kind::File { 'f' } else { 'l' }, path.join(&file.name)));
+        for file in dir.files.iter() {
+            shape.push(format!("{} {}", if file.kind == Kind::File { 'f' } else { 'l' }, path.join(file.name)));
         }
         shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.word(), path.join(&item.name))));
     }
@@ -93,11 +110,11 @@ fn a_listing_has_parents_first_and_names_in_order() {
     }
     let listing = list(temp.path(), None);
     for (index, dir) in listing.dirs.iter().enumerate() {
-        assert!(dir.files.is_sorted_by(|one, other| one.name < other.name));
+        assert!(dir.files.iter().is_sorted_by(|one, other| one.name < other.name));
         assert!(dir.dirs.iter().all(|child| *child > index && listing.dirs[*child].parent == index));
         assert!(dir.dirs.is_sorted_by(|one, other| listing.dirs[*one].name < listing.dirs[*other].name));
     }
-    assert!(listing.root().file(b"\xff\xfe").is_some());
+    assert!(listing.root().files.get(b"\xff\xfe").is_some());
     assert_eq!(listing.dirs.len(), 8);
 }
 
@@ -121,7 +138,8 @@ fn the_place_of_stores_is_told_by_identity() {
     let base = work.stat(&RelPath::new(b"base").unwrap()).unwrap().unwrap();
     let interrupt = Interrupt::default();
     let skip = [(base.dev, base.ino)];
-    let options = ScanOptions { skip: &skip, ..options(&interrupt, None) };
+    let progress = Progress::default();
+    let options = ScanOptions { skip: &skip, ..options(&interrupt, &progress) };
     let Scan::Done(listing) = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap() else { panic!() };
     assert_eq!(listing.dirs.len(), 1);
     assert_eq!(listing.root().uncaptured[0].why, WhyNot::LeftOut(STORES_RULE.into()));
@@ -137,8 +155,10 @@ fn counting_stops_at_the_limit_and_names_the_largest() {
     let work = WorkTree::open(temp.path()).unwrap();
     let interrupt = Interrupt::default();
     let rules = Rules::new(RuleSources::default());
-    let at =
-        |limit| scan(&work, &rules, &ScanOptions { limit_files: Some(limit), ..options(&interrupt, None) }).unwrap();
+    let at = |limit| {
+        scan(&work, &rules, &ScanOptions { limit_files: Some(limit), ..options(&interrupt, &Progress::default()) })
+            .unwrap()
+    };
     assert!(matches!(at(51), Scan::Done(_)));
     let Scan::OverLimit { limit, largest } = at(20) else { panic!() };
     let named: Vec<String> = largest.iter().map(|(path, count)| format!("{path} {count}")).collect();
@@ -152,7 +172,7 @@ fn a_signal_ends_the_scan() {
     let work = WorkTree::open(temp.path()).unwrap();
     let interrupt = Interrupt::default();
     interrupt.set(15);
-    let ended = scan(&work, &Rules::new(RuleSources::default()), &options(&interrupt, None));
+    let ended = scan(&work, &Rules::new(RuleSources::default()), &options(&interrupt, &Progress::default()));
     assert!(matches!(ended, Err(Error::Interrupted { signal: 15 })));
 }
 
@@ -163,7 +183,7 @@ fn a_file_too_large_for_the_user_is_named() {
     fs::write(temp.path().join("small"), "1234").unwrap();
     let work = WorkTree::open(temp.path()).unwrap();
     let rules = Rules::new(RuleSources { max_file_size_bytes: Some(4), ..RuleSources::default() });
-    let ended = scan(&work, &rules, &options(&Interrupt::default(), None)).unwrap();
+    let ended = scan(&work, &rules, &options(&Interrupt::default(), &Progress::default())).unwrap();
     let Scan::Done(listing) = ended else { panic!() };
     assert_eq!(shape(&listing), ["d .", "f small", "too-large large"]);
 }
@@ -177,12 +197,12 @@ fn blobs_of_unchanged_files_are_known_and_racy_ones_are_not() {
     }
     let id = ObjectId::from_hex("4b825dc642cb6eb9a060e54bf8d69288fbee4904");
     let mut previous = list(temp.path(), None);
-    previous.dirs.iter_mut().flat_map(|dir| &mut dir.files).for_each(|file| file.id = id);
+    previous.dirs.iter_mut().flat_map(|dir| dir.files.make_listed()).for_each(|file| file.id = id);
     let known = |previous: &Listing| -> Vec<String> {
         let listing = list(temp.path(), Some(previous));
         let paths = listing.paths();
         let files = listing.dirs.iter().zip(paths).flat_map(|(dir, at)| {
-            dir.files.iter().filter(|file| file.id.is_some()).map(move |file| at.join(&file.name).to_string())
+            dir.files.iter().filter(|file| file.id.is_some()).map(move |file| at.join(file.name).to_string())
         });
         files.collect()
     };
@@ -190,7 +210,7 @@ fn blobs_of_unchanged_files_are_known_and_racy_ones_are_not() {
     assert_eq!(known(&previous), Vec::<String>::new(), "written after the scan began");
     previous.started_ns = i64::MAX;
     assert_eq!(known(&previous), ["edited", "same", "touched-back", "d/same"]);
-    previous.dirs[0].files[1].unsteady = true;
+    previous.dirs[0].files.make_listed()[1].unsteady = true;
     fs::write(temp.path().join("edited"), "2").unwrap();
     let times = fs::metadata(temp.path().join("touched-back")).unwrap().modified().unwrap();
     let file = fs::File::options().write(true).open(temp.path().join("touched-back")).unwrap();

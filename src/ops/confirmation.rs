@@ -1,0 +1,124 @@
+//! What follows the changes of a restore: they are made durable, and every written file is read back.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::model::entry::Entry;
+use crate::model::listing::{Name, Stat};
+use crate::model::object_id::ObjectId;
+use crate::model::progress::Phase;
+use crate::model::rel_path::RelPath;
+use crate::ops::carry_out::Errand;
+use crate::ops::crew;
+use crate::store::hash::TrailerHasher;
+use crate::worktree::apply::Applied;
+use crate::worktree::sys::{self, Access};
+use crate::worktree::verify;
+
+/// With fewer files than this, more threads cost more than they give.
+const SHARED_FROM_FILES: usize = 64;
+const BUFFER_BYTES: usize = 256 << 10;
+/// How often the clock is looked at until it has gone on, and for how many times. No clock ticks more slowly than this.
+const LOOK_EVERY: Duration = Duration::from_micros(500);
+const LOOKS: usize = 24;
+
+/// Files as they were found after the restore.
+#[derive(Debug, Default)]
+pub struct Confirmed {
+    /// Each was read, and is what was to be written.
+    pub written: Vec<(RelPath, Stat, ObjectId)>,
+    /// The clock of the file system before the first of them was looked at, see [`crate::model::listing::Listing`].
+    pub looked_ns: i64,
+}
+
+/// Makes all changes durable, and reads every written file back meanwhile. A difference leaves the restore pending:
+/// there is a way on and a way back.
+pub fn confirm(
+    errand: &Errand<'_>,
+    applied: &Applied<'_>,
+    expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
+) -> Result<Confirmed> {
+    let file_count: usize = expected.values().map(Vec::len).sum();
+    errand.context.progress.begin(Phase::Verifying, file_count as u64, 0);
+    std::thread::scope(|scope| {
+        let syncing = scope.spawn(|| applied.sync());
+        let written = read_back(errand, expected, file_count);
+        let synced = syncing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let written = written?;
+        synced.map(|()| written)
+    })
+}
+
+fn read_back(
+    errand: &Errand<'_>,
+    expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
+    file_count: usize,
+) -> Result<Confirmed> {
+    let looked_ns = next_tick_ns();
+    let workers = if file_count < SHARED_FROM_FILES { 1 } else { errand.context.workers() };
+    let found = crew::share(workers, expected.into_iter().collect(), &|(dir, files): (RelPath, Vec<_>), _| {
+        read_dir_back(errand, &dir, &files)
+    })?;
+    Ok(Confirmed { written: found.into_iter().flatten().collect(), looked_ns })
+}
+
+fn read_dir_back(
+    errand: &Errand<'_>,
+    dir: &RelPath,
+    files: &[(Name, Entry)],
+) -> Result<Vec<(RelPath, Stat, ObjectId)>> {
+    let work = errand.worktree;
+    let opened = work.root().open_below(dir, Access::Search).map_err(|error| work.io("open", dir, error))?;
+    let mut written = Vec::with_capacity(files.len());
+    for (name, entry) in files {
+        let path = dir.join(name);
+        let Some(stat) = verify::check(work, &opened, &path, entry, &hash_of)? else {
+            return Err(Error::unexpected(format!(
+                "{path} is not what was written; 'checkpoint restore --resume' finishes the restore, \
+                 'checkpoint undo' takes it back"
+            )));
+        };
+        errand.context.progress.add(1, stat.size_bytes);
+        written.push((path, stat, entry.id));
+    }
+    Ok(written)
+}
+
+/// Waits until the clock of the file system has gone on: what changed before has an earlier time than what changes from
+/// now on.
+fn next_tick_ns() -> i64 {
+    let before = sys::coarse_now_ns();
+    for _ in 0..LOOKS {
+        if sys::coarse_now_ns() > before {
+            break;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    sys::coarse_now_ns()
+}
+
+/// The blob id of what a reader yields. Whether the bytes are an attack was found out when they were read from the
+/// store: here the plain SHA-1 is enough to see that they arrived.
+pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
+    let mut hasher = TrailerHasher::default();
+    hasher.update(format!("blob {len}\0").as_bytes());
+    let room = usize::try_from(len).unwrap_or(BUFFER_BYTES).clamp(1, BUFFER_BYTES);
+    let mut buffer = vec![0; room];
+    let mut left = len;
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(ObjectId::from_bytes(hasher.finish())),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+                left = left.saturating_sub(read as u64);
+                if left == 0 && len > 0 {
+                    return Ok(ObjectId::from_bytes(hasher.finish()));
+                }
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::unexpected(format!("cannot read a restored file back: {e}"))),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Reads every file of a listing whose blob is not known, by as many threads as are worth it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::model::entry::WhyNot;
+use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
+use crate::model::progress::Phase;
+use crate::model::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::sink::{Sink, ThreadSink};
+use crate::ops::warning::Warning;
+use crate::worktree::read::{BlobSink, ReadOutcome, STREAM_FROM_BYTES, read_file, read_in};
+use crate::worktree::sys::{Access, Dir};
+use crate::worktree::tree_handle::WorkTree;
+
+/// What one thread takes at a time: at most so many files, or about so many bytes.
+const BATCH_FILES: usize = 128;
+const BATCH_BYTES: u64 = 2 << 20;
+/// Less than this is not worth a second thread.
+const ALONE_FILES: u64 = 64;
+const ALONE_BYTES: u64 = 1 << 20;
+
+/// Files of one directory.
+struct Batch<'l> {
+    dir: usize,
+    path: RelPath,
+    files: &'l mut [ListedFile],
+    bytes: u64,
+}
+
+/// Something about a file that the listing did not say.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Met {
+    dir: usize,
+    name: Name,
+    fate: Fate,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Unsteady,
+    Gone,
+    NotCaptured(WhyNot),
+}
+
+/// Reads them, and notes what became of each. What vanished meanwhile is taken out of the listing.
+pub fn read_unknown(
+    context: &Context,
+    worktree: &WorkTree,
+    listing: &mut Listing,
+    sink: &mut Sink<'_, '_>,
+    warnings: &mut Vec<Warning>,
+) -> Result<()> {
+    let paths = paths_with_unknown(listing);
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let mut batches = Vec::new();
+    let mut paths = paths.into_iter().peekable();
+    for (index, dir) in listing.dirs.iter_mut().enumerate() {
+        if let Some((_, path)) = paths.next_if(|(dir, _)| *dir == index) {
+            split(index, &path, dir.files.listed_mut(), &mut batches);
+        }
+    }
+    let mut met = read_batches(context, worktree, batches, sink)?;
+    met.sort_unstable();
+    for met in met {
+        settle(listing, met, warnings);
+    }
+    Ok(())
+}
+
+fn paths_with_unknown(listing: &mut Listing) -> Vec<(usize, RelPath)> {
+    let has_unknown = |dir: &mut ListedDir| dir.files.listed_mut().iter().any(|file| file.id.is_none());
+    let dirs: Vec<usize> = (0..listing.dirs.len()).filter(|index| has_unknown(&mut listing.dirs[*index])).collect();
+    dirs.into_iter().map(|index| (index, listing.path_of(index))).collect()
+}
+
+fn split<'l>(dir: usize, path: &RelPath, mut files: &'l mut [ListedFile], batches: &mut Vec<Batch<'l>>) {
+    while !files.is_empty() {
+        let (mut count, mut bytes) = (0, 0);
+        while count < files.len() && count < BATCH_FILES && bytes < BATCH_BYTES {
+            bytes += if files[count].id.is_none() { files[count].stat.size_bytes } else { 0 };
+            count += 1;
+        }
+        let (batch, rest) = files.split_at_mut(count);
+        files = rest;
+        batches.push(Batch { dir, path: path.clone(), files: batch, bytes });
+    }
+}
+
+fn read_batches(
+    context: &Context,
+    worktree: &WorkTree,
+    mut batches: Vec<Batch<'_>>,
+    sink: &mut Sink<'_, '_>,
+) -> Result<Vec<Met>> {
+    let bytes = batches.iter().map(|batch| batch.bytes).sum();
+    let unknown = |batch: &Batch<'_>| batch.files.iter().filter(|file| file.id.is_none()).count() as u64;
+    let files = batches.iter().map(unknown).sum();
+    context.progress.begin(Phase::Reading, files, bytes);
+    let alone = files < ALONE_FILES && bytes < ALONE_BYTES;
+    let workers = if alone { 1 } else { context.workers().min(batches.len()) };
+    // The largest come first, so that no thread is left alone with one at the end. They are taken from behind.
+    batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
+    let run = Run { context, worktree, batches: Mutex::new(batches), failure: Mutex::default(), met: Mutex::default() };
+    let mut sinks = sink.split(workers)?;
+    let Some(own) = sinks.pop() else { return Ok(Vec::new()) };
+    std::thread::scope(|scope| {
+        for sink in sinks {
+            scope.spawn(|| run.work(sink));
+        }
+        run.work(own);
+    });
+    match run.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(run.met.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+struct Run<'r, 'l> {
+    context: &'r Context,
+    worktree: &'r WorkTree,
+    batches: Mutex<Vec<Batch<'l>>>,
+    failure: Mutex<Option<Error>>,
+    met: Mutex<Vec<Met>>,
+}
+
+impl Run<'_, '_> {
+    fn work(&self, mut sink: ThreadSink<'_, '_>) {
+        while let Some(batch) = self.next() {
+            if let Err(error) = self.read(batch, &mut sink) {
+                lock(&self.batches).clear();
+                lock(&self.failure).get_or_insert(error);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Batch<'_>> {
+        lock(&self.batches).pop()
+    }
+
+    fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<()> {
+        let dir = self.worktree.root().open_below(&batch.path, Access::Search).ok();
+        for file in batch.files {
+            if file.id.is_some() {
+                continue;
+            }
+            self.context.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+            let fate = self.read_one(dir.as_ref(), &batch.path, file, sink)?;
+            self.context.progress.add(1, file.stat.size_bytes);
+            if let Some(fate) = fate {
+                lock(&self.met).push(Met { dir: batch.dir, name: file.name.clone(), fate });
+            }
+        }
+        Ok(())
+    }
+
+    fn read_one(
+        &self,
+        dir: Option<&Dir>,
+        path: &RelPath,
+        file: &mut ListedFile,
+        sink: &mut dyn BlobSink,
+    ) -> Result<Option<Fate>> {
+        let read = match dir {
+            Some(dir) => read_in(self.worktree, dir, path, &file.name, file, sink)?,
+            None => read_file(self.worktree, path, &file.name, file, sink)?,
+        };
+        Ok(match read {
+            ReadOutcome::Captured { id, stat, kind, unsteady } => {
+                (file.id, file.stat, file.kind, file.unsteady) = (Some(id), stat, kind, unsteady);
+                unsteady.then_some(Fate::Unsteady)
+            }
+            ReadOutcome::Vanished | ReadOutcome::NotAFile => Some(Fate::Gone),
+            ReadOutcome::Unreadable(why) => Some(Fate::NotCaptured(WhyNot::Unreadable(why))),
+            ReadOutcome::Collision => Some(Fate::NotCaptured(WhyNot::Collision)),
+        })
+    }
+}
+
+fn settle(listing: &mut Listing, met: Met, warnings: &mut Vec<Warning>) {
+    let Met { dir: index, name, fate } = met;
+    if fate == Fate::Unsteady {
+        warnings.push(Warning::ChangedWhileRead { path: listing.path_of(index).join(&name) });
+        return;
+    }
+    let dir = &mut listing.dirs[index];
+    dir.settled = false;
+    dir.files.make_listed().retain(|file| file.name != name);
+    if let Fate::NotCaptured(why) = fate {
+        let at = dir.uncaptured.partition_point(|known| known.name < name);
+        dir.uncaptured.insert(at, Uncaptured { name, why, is_dir: false });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

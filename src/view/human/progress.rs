@@ -1,0 +1,145 @@
+//! The words and figures of the line that shows how far long work has come.
+
+use std::time::Duration;
+
+use crate::model::progress::{Figures, Phase};
+use crate::ops::warning_words::thousands;
+use crate::view::format::size;
+
+/// Below this, a pace says nothing.
+const SHORTEST: Duration = Duration::from_millis(500);
+/// What would take longer than this is not foretold.
+const LONGEST_SECONDS: f64 = 360_000.0;
+
+/// What is done, how much of it, how fast, and how long it will still take. `before` are the figures of a moment that
+/// lies `elapsed` back in the same phase.
+pub fn line(now: Figures, before: Figures, elapsed: Duration) -> String {
+    let (verb, things) = words(now.phase);
+    let mut parts = Vec::new();
+    if let Some(percent) = percent(now) {
+        parts.push(format!("{percent} %"));
+    }
+    if now.files > 0 || now.files_in_all > 0 {
+        parts.push(format!("{}{things}", share(now.files, now.files_in_all, &thousands)));
+    }
+    if now.bytes > 0 {
+        parts.push(share(now.bytes, now.bytes_in_all, &size));
+    }
+    if elapsed >= SHORTEST {
+        parts.extend(pace(now, before, elapsed.as_secs_f64()));
+    }
+    format!("{verb} {}", parts.join(", ")).trim_end().to_owned()
+}
+
+/// How fast, and how long it will still take.
+fn pace(now: Figures, before: Figures, seconds: f64) -> Vec<String> {
+    let (files, bytes) = (now.files.saturating_sub(before.files), now.bytes.saturating_sub(before.bytes));
+    let rate = match (files, bytes) {
+        (0, 0) => None,
+        (files, 0) => Some(thousands(per_second(files, seconds))),
+        (_, bytes) => Some(size(per_second(bytes, seconds))),
+    };
+    let left = seconds_left(now.bytes, now.bytes_in_all, bytes, seconds)
+        .or_else(|| seconds_left(now.files, now.files_in_all, files, seconds));
+    let rate = rate.map(|rate| format!("{rate}/s"));
+    rate.into_iter().chain(left.map(|left| format!("{} left", duration(left)))).collect()
+}
+
+/// By bytes where all are known, and else by files.
+fn percent(now: Figures) -> Option<u128> {
+    let (done, in_all) =
+        if now.bytes_in_all > 0 { (now.bytes, now.bytes_in_all) } else { (now.files, now.files_in_all) };
+    (in_all > 0).then(|| u128::from(done.min(in_all)) * 100 / u128::from(in_all))
+}
+
+fn words(phase: Phase) -> (&'static str, &'static str) {
+    match phase {
+        Phase::Idle => ("working", ""),
+        Phase::Scanning => ("scanning", " files"),
+        Phase::Reading => ("reading", " files"),
+        Phase::Flushing => ("flushing", ""),
+        Phase::Staging => ("staging", " files"),
+        Phase::Applying => ("applying", " files"),
+        // Objects of the store, or files that were restored.
+        Phase::Verifying => ("verifying", ""),
+        Phase::Packing => ("packing", " objects"),
+    }
+}
+
+/// `3`, or `3/9` where it is known how much there is; a unit that both have stands there once.
+fn share(done: u64, in_all: u64, shown: &dyn Fn(u64) -> String) -> String {
+    if in_all == 0 {
+        return shown(done);
+    }
+    let (done, in_all) = (shown(done), shown(in_all));
+    match (done.split_once(' '), in_all.split_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}/{in_all}"),
+        _ => format!("{done}/{in_all}"),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a figure to look at"
+)]
+fn per_second(amount: u64, seconds: f64) -> u64 {
+    (amount as f64 / seconds) as u64
+}
+
+/// By the pace of `fresh` in `seconds`; `None` where the end or the pace is not known.
+#[expect(clippy::cast_precision_loss, reason = "a figure to look at")]
+fn seconds_left(done: u64, in_all: u64, fresh: u64, seconds: f64) -> Option<f64> {
+    let left = in_all.checked_sub(done).filter(|left| *left > 0 && fresh > 0)? as f64;
+    Some(left * seconds / fresh as f64).filter(|left| *left < LONGEST_SECONDS)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is positive and below the limit")]
+fn duration(seconds: f64) -> String {
+    let seconds = seconds.ceil() as u64;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(phase: Phase, files: (u64, u64), bytes: (u64, u64)) -> Figures {
+        Figures { phase, files: files.0, bytes: bytes.0, files_in_all: files.1, bytes_in_all: bytes.1 }
+    }
+
+    #[test]
+    fn an_end_that_nobody_knows_is_not_foretold() {
+        let before = figures(Phase::Scanning, (1000, 0), (0, 0));
+        let now = figures(Phase::Scanning, (31_000, 0), (0, 0));
+        assert_eq!(line(now, before, Duration::from_secs(2)), "scanning 31,000 files, 15,000/s");
+        assert_eq!(line(now, before, Duration::from_millis(100)), "scanning 31,000 files");
+        assert_eq!(line(figures(Phase::Flushing, (0, 0), (0, 0)), before, Duration::from_secs(9)), "flushing");
+    }
+
+    #[test]
+    fn the_time_left_goes_by_bytes_and_else_by_files() {
+        let mib = 1 << 20;
+        let before = figures(Phase::Reading, (10, 500), (100 * mib, 900 * mib));
+        let now = figures(Phase::Reading, (20, 500), (200 * mib, 900 * mib));
+        let shown = line(now, before, Duration::from_secs(10));
+        assert_eq!(shown, "reading 22 %, 20/500 files, 200.0/900.0 MiB, 10.0 MiB/s, 1 min 10 s left");
+        let before = figures(Phase::Applying, (0, 9000), (0, 0));
+        let now = figures(Phase::Applying, (1000, 9000), (0, 0));
+        assert_eq!(line(now, before, Duration::from_secs(1)), "applying 11 %, 1,000/9,000 files, 1,000/s, 8 s left");
+    }
+
+    #[test]
+    fn what_stands_still_has_no_pace_and_what_is_complete_no_time_left() {
+        let whole = figures(Phase::Verifying, (7, 7), (70, 70));
+        assert_eq!(line(whole, whole, Duration::from_secs(3)), "verifying 100 %, 7/7, 70/70 B");
+        let start = figures(Phase::Verifying, (0, 7), (0, 70));
+        assert_eq!(line(whole, start, Duration::from_secs(7)), "verifying 100 %, 7/7, 70/70 B, 10 B/s");
+        assert_eq!(duration(7201.0), "2 h 0 min");
+    }
+}

@@ -1,0 +1,46 @@
+//! Questions before a change, answered at a terminal.
+
+use crate::bench::terminal::{screen, with_keyboard};
+use crate::bench::{Run, Sandbox};
+
+fn story() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let id = sandbox.create("first");
+    sandbox.write("a", "2").env("NO_COLOR", "1");
+    (sandbox, id)
+}
+
+/// Answers the question of a restore by what a shell command line prints once the question is there.
+fn answered(sandbox: &Sandbox, id: &str, answer: &str) -> Option<Run> {
+    let typing = format!("until grep -q 'y/N' $typescript 2>/dev/null; do sleep 0.05; done; {answer}");
+    with_keyboard(sandbox, &typing, &format!("trap : INT; $checkpoint restore {id}; echo code $?"))
+}
+
+fn last_lines(run: &Run, count: usize) -> Vec<String> {
+    let mut shown = screen(&run.stdout);
+    shown.split_off(shown.len().saturating_sub(count))
+}
+
+#[test]
+fn yes_restores_and_anything_else_does_not() {
+    let (sandbox, id) = story();
+    let Some(run) = answered(&sandbox, &id, "echo n") else { return };
+    assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");
+    assert_eq!(sandbox.read("a"), "2");
+    let run = answered(&sandbox, &id, ":").expect("a terminal");
+    assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");
+    let run = answered(&sandbox, &id, "echo yes").expect("a terminal");
+    assert_eq!(last_lines(&run, 1), ["code 0"], "{run}");
+    assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
+fn an_interrupt_at_a_question_says_one_line_and_changes_nothing() {
+    let (sandbox, id) = story();
+    let before = sandbox.listed_ids();
+    let Some(run) = answered(&sandbox, &id, r"printf '\003'; sleep 0.5") else { return };
+    assert_eq!(last_lines(&run, 2), ["checkpoint: interrupted by signal 2", "code 130"], "{run}");
+    assert_eq!(sandbox.read("a"), "2");
+    assert_eq!(sandbox.listed_ids(), before);
+}
