@@ -66,7 +66,7 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
 /// # Errors
 /// The refs cannot be listed.
 pub fn lost_pins(store: &Store) -> Result<Vec<ObjectId>> {
-    let mut pins: Vec<ObjectId> = refs::read_family(store.layout(), Family::Pins)?.into_keys().collect();
+    let mut pins: Vec<ObjectId> = refs::names(store.layout(), Family::Pins)?.into_iter().collect();
     pins.retain(|id| !refs::exists(store.layout(), *id) && !store.objects().contains(id));
     Ok(pins)
 }

@@ -3,7 +3,7 @@
 //! Refs are read and written here and not through libgit2, because libgit2 passes over a damaged ref in silence
 //! and one bad line in `packed-refs` hides all of them from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -67,6 +67,21 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
             found.insert(id, value);
         }
     }
+    Ok(found)
+}
+
+/// The ids in the names of one family alone, for those to whom a torn file is as good as a whole one. No file is
+/// opened.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
+    let prefix = format!("refs/{}/", family.folder());
+    let packed = packed(layout)?.into_keys();
+    let mut found: BTreeSet<ObjectId> =
+        packed.filter_map(|name| ObjectId::from_hex(name.strip_prefix(&prefix)?)).collect();
+    let files = list(&layout.refs().join(family.folder()))?;
+    found.extend(files.iter().filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?)));
     Ok(found)
 }
 
@@ -162,7 +177,7 @@ pub fn remove_main(layout: &Layout) -> Result<()> {
 
 /// Whether a checkpoint, readable or not, is pinned.
 pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
-    Ok(read_family(layout, Family::Pins)?.contains_key(&checkpoint))
+    Ok(names(layout, Family::Pins)?.contains(&checkpoint))
 }
 
 /// Removes one ref; one that is gone already is no error. Packed refs must have been unpacked before.
