@@ -1,6 +1,7 @@
 //! The whole evening: what is set up once, and the scenes in their order.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -26,9 +27,26 @@ pub struct Stage {
     /// Git directories that `git fsck` judges in the end.
     unchecked: RefCell<Vec<PathBuf>>,
     checked: Cell<usize>,
+    /// Copies of trees that were made in this run.
+    copies: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Stage {
+    /// A copy of a tree under a name of its own; the same one when asked for again.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn own_copy(&self, tree: &Tree, name: &str) -> Result<PathBuf> {
+        let root = self.place.tree(name);
+        if self.copies.borrow_mut().insert(root.clone()) {
+            if root.exists() {
+                place::cut_to_nothing(&self.place.put_aside(&root)?)?;
+            }
+            place::copy(&[tree.root.join(".")], &root)?;
+        }
+        Ok(root)
+    }
+
     pub fn will_be_checked(&self, store: Option<PathBuf>) {
         self.unchecked.borrow_mut().extend(store);
     }
@@ -57,7 +75,8 @@ pub fn run(args: &Args) -> Result<()> {
     let list = place.top().join("exclusions");
     place::write(&list, contender::probe_exclusion_list(&place.fresh_store("probe")?)?)?;
     let contenders = Contenders::gather(args, place.top(), &list)?;
-    let stage = Stage { place, contenders, unchecked: RefCell::default(), checked: Cell::new(0) };
+    let stage =
+        Stage { place, contenders, unchecked: RefCell::default(), checked: Cell::new(0), copies: RefCell::default() };
     let mut trees = Vec::new();
     for &name in &args.trees {
         match trees::make(name, args, &stage.place, &list) {
