@@ -1,5 +1,6 @@
 //! One verb a file: options in, outcome out. Here store and worktree meet; nothing is printed.
 
+pub mod aftermath;
 pub mod bisect;
 pub mod capture;
 pub mod carry_out;

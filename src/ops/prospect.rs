@@ -36,29 +36,35 @@ pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: S
         Begun::Scanned(capturing) => *capturing,
         Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
     };
-    capturing.read(&mut sink)?;
-    capturing.tree(&mut sink)?;
-    // What an interrupted restore left, or a cache that may not be believed, is looked at from end to end.
-    let focus = if request.pending.is_some() || !capturing.is_trusted() {
-        Focus::Everything
-    } else {
-        target.focus(capturing.listing(), &capturing.meta())?
-    };
-    let held = target.snapshot(&focus)?;
-    extend(&mut capturing, store, request, &held, &focus)?;
-    capturing.read(&mut sink)?;
+    let mut focus = read_and_compare(&mut capturing, request, &mut sink)?;
+    let mut held = target.snapshot(&focus)?;
+    if extend(&mut capturing, store, request, &held, &focus)? {
+        focus = read_and_compare(&mut capturing, request, &mut sink)?;
+        held = target.snapshot(&focus)?;
+    }
     let captured = capturing.finish(&mut sink)?;
     plan(request, captured, &focus, held)
 }
 
-/// Adds what stands on disk at the paths of the states concerned and was left out by a rule of today.
+/// What an interrupted restore left, or a cache that may not be believed, is looked at from end to end.
+fn read_and_compare(capturing: &mut Capturing<'_>, request: &Request<'_>, sink: &mut Sink<'_, '_>) -> Result<Focus> {
+    capturing.read(sink)?;
+    if request.pending.is_some() || !capturing.is_trusted() {
+        return Ok(Focus::Everything);
+    }
+    capturing.tree(sink)?;
+    request.target.focus(capturing.listing(), &capturing.meta())
+}
+
+/// Adds what stands on disk at the paths of the states concerned and was left out by a rule of today; whether there
+/// was such a path.
 fn extend(
     capturing: &mut Capturing<'_>,
     store: &Store,
     request: &Request<'_>,
     held: &Snapshot,
     focus: &Focus,
-) -> Result<()> {
+) -> Result<bool> {
     let successor = request.target.successor(focus);
     let mut files: Vec<RelPath> = held.files.keys().chain(successor.files.keys()).cloned().collect();
     if let Some(pending) = &request.pending {
@@ -72,9 +78,9 @@ fn extend(
         paths.dedup();
     }
     if files.is_empty() && dirs.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
-    capturing.add(&files, &dirs)
+    capturing.add(&files, &dirs).map(|()| true)
 }
 
 fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {

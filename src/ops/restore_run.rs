@@ -9,9 +9,10 @@ use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::Snapshot;
-use crate::ops::capture::Sink;
+use crate::ops::aftermath;
+use crate::ops::capture::{Captured, Sink};
 use crate::ops::carry_out::{self, Errand};
-use crate::ops::confirmation::hash_of;
+use crate::ops::confirmation::{Confirmed, hash_of};
 use crate::ops::context::Context;
 use crate::ops::focus::Focus;
 use crate::ops::prospect::{Prospect, look};
@@ -133,11 +134,29 @@ fn change(
     warnings.extend(present.captured.warnings.iter().cloned());
     warnings.extend(carried.warning);
     let keep = common.keep.unwrap_or(context.settings.keep);
-    let evicted = record::settle(&mut session.locked, keep, None, &present.captured, &mut warnings);
+    let captured = as_left(present.captured, &present.plan, request, &carried.left_alone, carried.confirmed);
+    let evicted = record::settle(&mut session.locked, keep, None, &captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, warnings, false);
     (outcome.safety, outcome.evicted) = (Some(safety), evicted);
     outcome.left_alone.extend(carried.left_alone);
     Ok(outcome)
+}
+
+/// What was captured, as it is after the restore. What an interrupted one left is not always held by the checkpoint that a
+/// cache would name, so nothing is told of it.
+fn as_left(
+    mut captured: Captured,
+    plan: &RestorePlan,
+    request: &Request<'_>,
+    left: &[RelPath],
+    confirmed: Confirmed,
+) -> Captured {
+    captured.seen = captured.seen.filter(|_| request.pending.is_none());
+    if let Some(seen) = &mut captured.seen {
+        seen.restored = Some(request.target.id());
+        captured.listing = aftermath::after(captured.listing, plan, left, confirmed);
+    }
+    captured
 }
 
 /// Records the present state. Finishing an interrupted restore records it only if it met something that neither
