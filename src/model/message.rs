@@ -106,7 +106,11 @@ impl<'m> Trailers<'m> {
     fn of(message: &'m str) -> Self {
         let body = message.trim_end_matches('\n');
         let last = body.rsplit_once("\n\n").map_or("", |(_, paragraph)| paragraph);
-        Self(last.lines().filter_map(|line| line.split_once(": ")).collect())
+        let pair = |line: &'m str| {
+            let (key, rest) = line.split_once(':')?;
+            Some((key, rest.strip_prefix(' ')?))
+        };
+        Self(last.lines().filter_map(pair).collect())
     }
 
     fn all(&self, key: &str) -> impl Iterator<Item = &'m str> {

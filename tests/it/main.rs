@@ -39,6 +39,7 @@ mod find_text;
 mod help;
 mod hostile_env;
 mod hostile_tree;
+mod huge;
 mod ignore_rules;
 mod interrupted;
 mod invariants;
