@@ -17,6 +17,7 @@ pub mod file_diff;
 pub mod find;
 pub mod find_text;
 pub mod gate;
+pub mod heedful;
 pub mod history;
 pub mod left_out;
 pub mod list;
