@@ -109,7 +109,7 @@ fn checkpoints(words: &[OsString]) -> Option<(Vec<Checkpoint>, i64)> {
         let value = below_home.zip(home.as_ref()).map_or(PathBuf::from(value), |(rest, home)| home.join(rest));
         line.extend([flag.into(), value.into()]);
     }
-    let global = args::parse(line).ok()?.global;
+    let global = args::parse(&line).ok()?.global;
     let context = super::context(&global, environment, "completion").ok()?;
     let outcome = list::list(&context, &ListOptions::default()).ok()?;
     Some((outcome.checkpoints, context.now_ms))

@@ -37,7 +37,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         printer::to_stdout(&completion::answer(&shell, args[2..].to_vec()).unwrap_or_default());
         return ExitCode::from(exit_code::DONE);
     }
-    let cli = match args::parse(args.iter().cloned()) {
+    if let Some(version) = args::version_asked_for(&args) {
+        printer::to_stdout(&version);
+        return ExitCode::from(exit_code::DONE);
+    }
+    let cli = match args::parse(&args) {
         Ok(cli) => cli,
         Err(refusal) => return ExitCode::from(refuse(&args, &refusal)),
     };

@@ -43,12 +43,30 @@ pub fn is_ours(message: &str) -> bool {
     Trailers::of(message).value(FIRST_TRAILER).is_ok()
 }
 
+/// What a message of ours says.
+pub struct Ours {
+    /// The format that it declares, however little else of it is understood.
+    pub format: Option<u32>,
+    /// As [`parse`].
+    pub record: Result<(Record, Option<ObjectId>), String>,
+}
+
+/// Reads a message once; `None` if it has no trailers of ours.
+pub fn read(message: &str) -> Option<Ours> {
+    let trailers = Trailers::of(message);
+    trailers.value(FIRST_TRAILER).ok()?;
+    Some(Ours { format: trailers.number(FIRST_TRAILER).ok(), record: parse_trailers(&trailers) })
+}
+
 /// What the trailers in the last paragraph say. The subject above them is never read back.
 ///
 /// # Errors
 /// A trailer that is missing or makes no sense, named.
 pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), String> {
-    let trailers = Trailers::of(message);
+    parse_trailers(&Trailers::of(message))
+}
+
+fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>), String> {
     trailers.number::<u32>(FIRST_TRAILER)?;
     let meta = match trailers.value("Meta")? {
         "none" => None,
@@ -63,15 +81,10 @@ pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), String> {
         content_bytes: trailers.number("Bytes")?,
         reason: trailers.text("Reason")?,
         source: trailers.text("Source")?,
-        operation: operation(&trailers)?,
+        operation: operation(trailers)?,
         during_pending: trailers.value("During-Pending").is_ok(),
     };
     Ok((record, meta))
-}
-
-/// The format that a message declares, however little else of it is understood.
-pub fn format_of(message: &str) -> Option<u32> {
-    Trailers::of(message).number(FIRST_TRAILER).ok()
 }
 
 fn operation(trailers: &Trailers) -> Result<Option<Operation>, String> {
@@ -93,7 +106,11 @@ impl<'m> Trailers<'m> {
     fn of(message: &'m str) -> Self {
         let body = message.trim_end_matches('\n');
         let last = body.rsplit_once("\n\n").map_or("", |(_, paragraph)| paragraph);
-        Self(last.lines().filter_map(|line| line.split_once(": ")).collect())
+        let pair = |line: &'m str| {
+            let (key, rest) = line.split_once(':')?;
+            Some((key, rest.strip_prefix(' ')?))
+        };
+        Self(last.lines().filter_map(pair).collect())
     }
 
     fn all(&self, key: &str) -> impl Iterator<Item = &'m str> {

@@ -106,8 +106,8 @@ fn settled(context: &Context, store: &Store) -> Result<Inventory> {
 
 fn give_back_room(session: &Session<'_>, store: &Store) -> Result<()> {
     refuse_damage(session)?;
-    let live = mark::live(store, &ObjectIds::new())?;
-    session.locked.sweep(&live).map(|_| ())
+    let live = mark::live(store, &ObjectIds::default())?;
+    session.locked.sweep(&live, &[]).map(|_| ())
 }
 
 fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Result<Vec<Doomed>> {

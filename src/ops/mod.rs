@@ -20,6 +20,7 @@ pub mod find_text;
 pub mod focus;
 pub mod gate;
 pub mod held_state;
+pub mod heedful;
 pub mod history;
 pub mod left_out;
 pub mod list;

@@ -7,13 +7,15 @@ use crate::model::progress::Phase;
 use crate::model::retention;
 use crate::ops::context::Context;
 use crate::ops::delete_store::clear_leftovers;
-use crate::ops::record::{Evicted, evict};
+use crate::ops::record::{Evicted, drop_planned, plan_eviction};
 use crate::ops::session::{self, Session};
 use crate::ops::size_limit;
 use crate::ops::warning::Warning;
 use crate::store::mark;
+use crate::store::reach::Reach;
 use crate::store::survey;
 use crate::store::usage::bytes_below;
+use crate::store::versions;
 use crate::store::{ObjectIds, Store};
 
 /// Plain git's index in a store is left alone for this long: somebody may be between its `add` and its `commit`.
@@ -57,16 +59,11 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let mut session = session::begin(context, &store)?;
     mend(&mut session)?;
     refuse_damage(&session)?;
-    // Everything that stays must be readable before anything goes.
-    mark::live(&store, &ObjectIds::new())?;
     session.locked.drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
-    let mut evicted = evict(&mut session.locked, keep, session.pending.as_ref())?;
     let limit = context.settings.max_store_size_bytes;
-    if let Some(limit_bytes) = limit {
-        evicted.extend(size_limit::evict_to_fit(&mut session, limit_bytes)?);
-    }
+    let (evicted, needed) = evict_all(context, &mut session, keep)?;
     context.progress.begin(Phase::Packing, 0, 0);
-    let swept = size_limit::sweep_to_fit(&session, limit)?;
+    let swept = size_limit::sweep_to_fit(&session, &needed.live, &needed.versions, limit)?;
     let mut warnings = session.warnings;
     warnings.extend(size_limit::warning(&store, limit));
     warnings.extend(leftovers.err().map(Warning::bookkeeping("removing what an earlier deletion left")));
@@ -85,6 +82,46 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
         dry_run: false,
         warnings,
     })
+}
+
+/// What stays.
+struct Needed {
+    live: ObjectIds,
+    /// Contents of large files at the same path, the newest of each line first.
+    versions: Vec<Vec<ObjectId>>,
+}
+
+/// Drops what keep and limit drop, and says what lives on.
+fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Result<(Vec<Evicted>, Needed)> {
+    let store = session.locked.store();
+    let plan = plan_eviction(&session.locked, keep, session.pending.as_ref());
+    let gone: ObjectIds = plan.iter().map(|(id, _)| *id).collect();
+    // Everything that stays must be readable before anything goes.
+    let mut reach = Reach::new(store);
+    reach.extend(session.locked.inventory().newest().map(|newest| newest.id).into_iter().collect(), &mut |_| ())?;
+    let newest = reach.met.clone();
+    mark::extend(store, &gone, &mut reach)?;
+    let mut evicted = drop_planned(&mut session.locked, &plan)?;
+    if let Some(limit_bytes) = context.settings.max_store_size_bytes {
+        let for_size = size_limit::evict_to_fit(session, limit_bytes)?;
+        if !for_size.is_empty() {
+            evicted.extend(for_size);
+            reach = Reach::new(store);
+        }
+    }
+    // Plain git may have made a ref meanwhile: it takes no lock of ours.
+    mark::extend(store, &ObjectIds::default(), &mut reach)?;
+    let versions = versions(session, &reach, &newest)?;
+    Ok((evicted, Needed { live: reach.met, versions }))
+}
+
+fn versions(session: &Session<'_>, reach: &Reach<'_>, newest: &ObjectIds) -> Result<Vec<Vec<ObjectId>>> {
+    if !versions::may_exist(reach.catalogue(), &reach.met, newest) {
+        return Ok(Vec::new());
+    }
+    let trees: Vec<ObjectId> = session.locked.inventory().checkpoints.iter().rev().map(|c| c.tree).collect();
+    let damaged = |why| Error::Damaged { what: "a tree that was just read".into(), why };
+    versions::lines(reach.catalogue(), &trees).map_err(damaged)
 }
 
 /// What `verify` says will be rebuilt, and would cost every `create` too much to look at.

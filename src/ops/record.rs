@@ -119,9 +119,18 @@ fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
 
 /// Drops what the policy drops. Their objects go with the next prune.
 pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
+    let plan = plan_eviction(locked, keep, pending);
+    drop_planned(locked, &plan)
+}
+
+/// What the policy drops, and why.
+pub fn plan_eviction(
+    locked: &LockedStore<'_>,
+    keep: usize,
+    pending: Option<&Pending>,
+) -> Vec<(ObjectId, EvictionReason)> {
     let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
-    let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed);
-    drop_planned(locked, &plan.evict)
+    retention::plan(&locked.inventory().checkpoints, keep, &needed).evict
 }
 
 /// Drops what was planned for, and tells it by reason.
@@ -133,6 +142,6 @@ pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionRea
     };
     let evicted: Vec<Evicted> = plan.iter().map(describe).collect();
     let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
-    locked.drop_checkpoints(&ids)?;
+    locked.evict_checkpoints(&ids)?;
     Ok(evicted)
 }

@@ -39,14 +39,18 @@ pub fn evict_to_fit(session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<E
 }
 
 /// Sweeps; as tightly as it takes where a limit is to be met.
-pub fn sweep_to_fit(session: &Session<'_>, limit_bytes: Option<u64>) -> Result<RepackOutcome> {
+pub fn sweep_to_fit(
+    session: &Session<'_>,
+    live: &ObjectIds,
+    versions: &[Vec<ObjectId>],
+    limit_bytes: Option<u64>,
+) -> Result<RepackOutcome> {
     let store = session.locked.store();
-    let live = mark::live(store, &ObjectIds::new())?;
-    let swept = session.locked.sweep(&live)?;
+    let swept = session.locked.sweep(live, versions)?;
     if limit_bytes.is_none_or(|limit| bytes_below(store.dir()) <= limit) {
         return Ok(swept);
     }
-    let tight = session.locked.sweep_tightly(&live)?;
+    let tight = session.locked.sweep_tightly(live)?;
     Ok(RepackOutcome { packs_before: swept.packs_before, ..tight })
 }
 
@@ -68,7 +72,7 @@ pub fn keep_to_limit(session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<
     let plan = plan(store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
     let evicted = drop_planned(&mut session.locked, &plan.evict)?;
     if !evicted.is_empty() || packed > plan.needed_bytes + plan.needed_bytes / WORTH_A_SWEEP {
-        sweep_to_fit(session, Some(limit_bytes))?;
+        sweep_to_fit(session, &mark::live(store, &ObjectIds::default())?, &[], Some(limit_bytes))?;
     }
     let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
     let told = (!ids.is_empty()).then_some(Warning::EvictedForSize { ids });

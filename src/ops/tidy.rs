@@ -31,7 +31,7 @@ fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<
     if store.objects().packs().len() <= MANY_PACKS {
         return None;
     }
-    let tidied = mark::live(store, &ObjectIds::new())
+    let tidied = mark::live(store, &ObjectIds::default())
         .and_then(|live| session.locked.sweep_cheaply(&live, MANY_PACKS, out_of_time));
     tidied.err().map(Warning::bookkeeping("tidying up packs"))
 }

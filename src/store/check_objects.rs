@@ -20,7 +20,7 @@ use crate::store::pack_walk;
 /// The directories cannot be listed, or we were asked to stop.
 pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, report: &mut Report) -> Result<()> {
     objects.look_again();
-    let mut seen = ObjectIds::new();
+    let mut seen = ObjectIds::default();
     if options.full {
         // Each object counts here, needed or not.
         (report.objects, report.bytes) = (0, 0);

@@ -58,11 +58,9 @@ impl<'o> CommitReader<'o> {
     }
 
     fn own_of(&mut self, id: ObjectId, commit: &CommitParts) -> Result<Option<Checkpoint>, String> {
-        if !message::is_ours(&commit.message) {
-            return Ok(None);
-        }
-        self.newest_format = self.newest_format.max(message::format_of(&commit.message).unwrap_or_default());
-        let (record, meta) = message::parse(&commit.message)?;
+        let Some(ours) = message::read(&commit.message) else { return Ok(None) };
+        self.newest_format = self.newest_format.max(ours.format.unwrap_or_default());
+        let (record, meta) = ours.record?;
         self.own.push((record.time_ms, record.sequence));
         Ok(Some(Checkpoint { id, tree: commit.tree, meta, record, pinned: false, adopted: false }))
     }

@@ -68,15 +68,14 @@ pub fn samples(data: &[u8]) -> [&[u8]; 3] {
 }
 
 /// A zlib stream made in pieces.
-pub struct StreamDeflater {
-    state: Compress,
-    out: Vec<u8>,
+pub enum StreamDeflater {
+    Fast(FastDeflater),
+    Stored(Storer),
 }
 
 impl StreamDeflater {
     pub fn new(store: bool) -> Self {
-        let level = if store { Compression::none() } else { Compression::new(1) };
-        Self { state: Compress::new(level, true), out: vec![0; PIECE_BYTES] }
+        if store { Self::Stored(Storer::default()) } else { Self::Fast(FastDeflater::default()) }
     }
 
     /// Feeds one piece; `sink` gets what is ready.
@@ -88,6 +87,38 @@ impl StreamDeflater {
         piece: &[u8],
         sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), StreamError<E>> {
+        match self {
+            Self::Fast(fast) => fast.push(piece, sink),
+            Self::Stored(stored) => stored.push(piece, sink).map_err(StreamError::Sink),
+        }
+    }
+
+    /// Ends the stream.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn finish<E>(self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
+        match self {
+            Self::Fast(fast) => fast.finish(sink),
+            Self::Stored(stored) => stored.finish(sink).map_err(StreamError::Sink),
+        }
+    }
+}
+
+/// Deflates in pieces, at the fastest level that shrinks.
+pub struct FastDeflater {
+    state: Compress,
+    out: Vec<u8>,
+}
+
+impl Default for FastDeflater {
+    fn default() -> Self {
+        Self { state: Compress::new(Compression::new(1), true), out: vec![0; PIECE_BYTES] }
+    }
+}
+
+impl FastDeflater {
+    fn push<E>(&mut self, piece: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
         let mut rest = piece;
         while !rest.is_empty() {
             let (used, _) = self.step(rest, FlushCompress::None, sink)?;
@@ -96,11 +127,7 @@ impl StreamDeflater {
         Ok(())
     }
 
-    /// Ends the stream.
-    ///
-    /// # Errors
-    /// As [`Self::push`].
-    pub fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
+    fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
         while self.step(&[], FlushCompress::Finish, sink)?.1 != Status::StreamEnd {}
         Ok(())
     }
@@ -119,6 +146,39 @@ impl StreamDeflater {
             sink(&self.out[..made]).map_err(StreamError::Sink)?;
         }
         Ok((in_buffer(before_in, self.state.total_in()), status))
+    }
+}
+
+/// Puts content that does not shrink into a zlib stream as it is: stored blocks (RFC 1951, 3.2.4) in a zlib frame
+/// (RFC 1950).
+#[derive(Default)]
+pub struct Storer {
+    sum: libdeflater::Adler32,
+    has_begun: bool,
+}
+
+impl Storer {
+    fn begin<E>(&mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        const ZLIB_HEADER: [u8; 2] = [0x78, 0x01];
+        if std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { sink(&ZLIB_HEADER) }
+    }
+
+    fn push<E>(&mut self, piece: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        self.begin(sink)?;
+        self.sum.update(piece);
+        for block in piece.chunks(usize::from(u16::MAX)) {
+            let [low, high] = u16::try_from(block.len()).unwrap_or(u16::MAX).to_le_bytes();
+            sink(&[0, low, high, !low, !high])?;
+            sink(block)?;
+        }
+        Ok(())
+    }
+
+    fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
+        self.begin(sink)?;
+        sink(&LAST_BLOCK)?;
+        sink(&self.sum.sum().to_be_bytes())
     }
 }
 
@@ -172,6 +232,19 @@ pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
         _ if inflater.consumed() != stream.len() as u64 => Err("something follows the compressed stream".into()),
         _ => Ok(content),
     }
+}
+
+/// As much as the start of a stream gives, at most so many bytes.
+///
+/// # Errors
+/// Says in words why it is no stream.
+pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, String> {
+    let mut content = vec![0; at_most];
+    let mut state = Decompress::new(true);
+    let done = state.decompress(stream, &mut content, FlushDecompress::None);
+    done.map_err(|cause| format!("cannot inflate: {cause}"))?;
+    content.truncate(in_buffer(0, state.total_out()));
+    Ok(content)
 }
 
 /// Whether a declared size can be true.
@@ -258,6 +331,12 @@ impl StreamInflater {
 pub struct EntryCrc(libdeflater::Crc);
 
 impl EntryCrc {
+    pub fn of(bytes: &[u8]) -> u32 {
+        let mut crc = Self::default();
+        crc.update(bytes);
+        crc.sum()
+    }
+
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

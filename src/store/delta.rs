@@ -16,7 +16,7 @@ pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, String> {
     if wanted > LARGEST_BYTES {
         return Err(format!("a delta declares {wanted} bytes"));
     }
-    let mut made = Vec::new();
+    let mut made = Vec::with_capacity(room(wanted, base.len()));
     while let Some((op, tail)) = rest.split_first() {
         rest = tail;
         let part = if op & 0x80 != 0 { copied(*op, &mut rest, base)? } else { inserted(*op, &mut rest)? };
@@ -26,6 +26,20 @@ pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, String> {
         }
     }
     if made.len() as u64 == wanted { Ok(made) } else { Err("a delta does not make what it declares".into()) }
+}
+
+/// What is made is mostly as large as its base; who declares far more has to show it.
+fn room(wanted: u64, base_len: usize) -> usize {
+    usize::try_from(wanted).unwrap_or(usize::MAX).min(base_len.saturating_mul(2))
+}
+
+/// Sizes of the base and of what is made of it, from the start of a delta.
+///
+/// # Errors
+/// In words: they are malformed.
+pub fn sizes(delta: &[u8]) -> Result<(u64, u64), String> {
+    let mut rest = delta;
+    Ok((size(&mut rest)?, size(&mut rest)?))
 }
 
 fn copied<'b>(op: u8, rest: &mut &[u8], base: &'b [u8]) -> Result<&'b [u8], String> {

@@ -48,6 +48,20 @@ pub fn sync_file(file: &File, path: &Path) -> Result<()> {
     file.sync_all().map_err(Error::io("flush", path))
 }
 
+/// Flushes several files at once: a file system that keeps a log writes it once for all of them.
+///
+/// # Errors
+/// One of the flushes failed.
+pub fn sync_together(files: &[&TemporaryFile]) -> Result<()> {
+    let Some((first, others)) = files.split_first() else { return Ok(()) };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = others.iter().map(|file| scope.spawn(|| file.sync())).collect();
+        let first = first.sync();
+        let failed = || Error::unexpected("a thread failed".to_owned());
+        others.into_iter().try_for_each(|other| other.join().unwrap_or_else(|_| Err(failed()))).and(first)
+    })
+}
+
 /// Flushes the names in a directory to the disk; Windows has no such call.
 ///
 /// # Errors
@@ -232,16 +246,40 @@ fn parent_of(path: &Path) -> &Path {
 /// # Errors
 /// The file could not be written; then it is as before.
 pub fn replace_through(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
-    let directory = parent_of(path);
+    let temporary = written_aside(aside, bytes)?;
+    temporary.sync()?;
+    put_in_place(temporary, aside, path)?;
+    sync_directory(parent_of(path))
+}
+
+/// The same for what can be made again from other files: a power cut may leave it as it was, or empty.
+///
+/// # Errors
+/// The file could not be written; then it is as before.
+pub fn replace_derived(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    put_in_place(written_aside(aside, bytes)?, aside, path)
+}
+
+/// A temporary file in `aside` with these bytes; it is not flushed.
+///
+/// # Errors
+/// It cannot be written.
+pub fn written_aside(aside: &Path, bytes: &[u8]) -> Result<TemporaryFile> {
     let temporary = TemporaryFile::create(aside, TEMPORARY_PREFIX, "-")?;
     temporary.file().write_all(bytes).map_err(Error::io("write", temporary.path()))?;
-    temporary.sync()?;
+    Ok(temporary)
+}
+
+/// Renames a file to its place, from which whatever stands there as a directory is kept aside. Nothing is flushed.
+///
+/// # Errors
+/// It could not be renamed; then what stood there is as before, or aside.
+pub fn put_in_place(temporary: TemporaryFile, aside: &Path, path: &Path) -> Result<()> {
     if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         // Nothing of ours is a directory here: whatever it is, it is kept out of the way.
         rename(path, &aside.join(format!("in-the-way-{}", random_hex())))?;
     }
-    temporary.publish(path)?;
-    sync_directory(directory)
+    temporary.publish(path)
 }
 
 /// A number that no other process is likely to draw.

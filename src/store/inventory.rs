@@ -36,10 +36,10 @@ impl Inventory {
 
     /// The same with a reader that goes on to be used.
     pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
-        let pins = refs::read_family(layout, Family::Pins)?;
+        let pins = refs::names(layout, Family::Pins)?;
         let mut inventory = Self::default();
         let mut of_plain_git = Vec::new();
-        for id in refs::read_family(layout, Family::Checkpoints)?.into_keys() {
+        for id in refs::names(layout, Family::Checkpoints)? {
             match reader.own(id) {
                 Ok(Some(own)) => inventory.checkpoints.push(own),
                 Ok(None) => of_plain_git.push(id),
@@ -53,7 +53,7 @@ impl Inventory {
             }
         }
         for checkpoint in &mut inventory.checkpoints {
-            checkpoint.pinned = pins.contains_key(&checkpoint.id);
+            checkpoint.pinned = pins.contains(&checkpoint.id);
         }
         inventory.newest_format = reader.newest_format();
         inventory.drop_evicted_meanwhile(layout)?;
@@ -111,8 +111,8 @@ impl Inventory {
     /// What looked damaged may have been evicted between the reading of its ref and of its commit.
     fn drop_evicted_meanwhile(&mut self, layout: &Layout) -> Result<()> {
         if !self.damaged.is_empty() {
-            let still = refs::read_family(layout, Family::Checkpoints)?;
-            self.damaged.retain(|damaged| still.contains_key(&damaged.id));
+            let still = refs::names(layout, Family::Checkpoints)?;
+            self.damaged.retain(|damaged| still.contains(&damaged.id));
         }
         Ok(())
     }
@@ -143,17 +143,17 @@ impl Inventory {
 /// What a check found to be damaged may have been evicted since the refs were read.
 pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
     if !report.damaged.is_empty() {
-        let still = refs::read_family(layout, Family::Checkpoints)?;
+        let still = refs::names(layout, Family::Checkpoints)?;
         let only_a_row = |id: &ObjectId| inventory.without_ref.contains(id) || inventory.unadopted.contains(id);
-        report.damaged.retain(|state| still.contains_key(&state.id) || only_a_row(&state.id));
+        report.damaged.retain(|state| still.contains(&state.id) || only_a_row(&state.id));
     }
     Ok(())
 }
 
 /// A failure to read an object that a checkpoint needs, told apart from its eviction.
 pub fn damage_or_eviction(layout: &Layout, checkpoint: ObjectId, why: String) -> Error {
-    match refs::read_family(layout, Family::Checkpoints) {
-        Ok(refs) if !refs.contains_key(&checkpoint) => Error::EvictedMeanwhile { id: checkpoint },
+    match refs::names(layout, Family::Checkpoints) {
+        Ok(refs) if !refs.contains(&checkpoint) => Error::EvictedMeanwhile { id: checkpoint },
         _ => Error::Damaged { what: format!("checkpoint {}", checkpoint.short()), why },
     }
 }

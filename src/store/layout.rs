@@ -12,7 +12,7 @@
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal
-//!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
+//!     ├── stat-cache  stat-cache-patch  left-out  size-gate  unlike   derived, may be lost
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
@@ -162,6 +162,10 @@ impl Layout {
         self.own().join("size-gate")
     }
 
+    pub fn unlike(&self) -> PathBuf {
+        self.own().join("unlike")
+    }
+
     pub fn main(&self) -> PathBuf {
         self.refs().join("heads").join("main")
     }
@@ -184,6 +188,7 @@ impl Layout {
             self.stat_cache_patch(),
             self.left_out(),
             self.size_gate(),
+            self.unlike(),
             self.salvage_mark(),
         ]
     }

@@ -13,6 +13,7 @@ use crate::model::time::compact_utc;
 use crate::store::adopt;
 use crate::store::commit_codec;
 use crate::store::commit_reader::CommitReader;
+use crate::store::delta_plan;
 use crate::store::description::{self, Description};
 use crate::store::directories;
 use crate::store::durable;
@@ -34,6 +35,7 @@ use crate::store::scratch::Scratch;
 use crate::store::stat_cache::{self, Basis, StatCache};
 use crate::store::survey::{self, Survey};
 use crate::store::swap;
+use crate::store::unlike;
 use crate::store::{ObjectIds, Store, skeleton};
 
 /// Proof that this process alone may change the store.
@@ -110,14 +112,15 @@ impl<'s> LockedStore<'s> {
         let text = message::render(&record, meta);
         let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
         let id = pack.add(ObjectKind::Commit, &commit)?;
-        let published = pack.finish()?;
-        announce(id)?;
         let layout = self.store.layout();
+        let staged = refs::stage_checkpoint(layout, id)?;
+        let published = pack.finish(Some(&staged))?;
+        announce(id)?;
         if let Some(meta) = meta {
-            refs::write(layout, Family::Meta, id, meta)?;
+            refs::write_meta(layout, id, meta)?;
         }
         self.keep_foreign_main()?;
-        refs::write(layout, Family::Checkpoints, id, id)?;
+        refs::publish_checkpoint(layout, id, staged)?;
         for stamp in &published {
             // A user's own `git gc` may have taken a pack that no ref named yet.
             let pack = layout.packs().join(format!("{}.pack", stamp.name));
@@ -159,29 +162,59 @@ impl<'s> LockedStore<'s> {
         if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             return Ok(());
         }
-        match durable::replace(&path, text.as_bytes()) {
+        match durable::replace_derived(self.store.layout().dir(), &path, text.as_bytes()) {
             Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&path, text.as_bytes()),
             written => written,
         }
     }
 
-    /// Drops checkpoints: out of the manifest first, then their refs, so that no row calls them back.
+    /// Drops checkpoints, durably: out of the manifest first, then their refs, so that no row calls them back.
     /// Their objects go when the store is pruned.
     pub fn drop_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
         }
+        self.forget(ids)?;
+        self.flush_manifest()?;
+        self.remove_refs(ids)?;
+        refs::sync(self.store.layout())
+    }
+
+    /// The same for what a policy drops: after a power cut some may be there again, whole, since nothing of them goes
+    /// before a sweep has made the dropping durable.
+    pub fn evict_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.forget(ids)?;
+        self.remove_refs(ids)
+    }
+
+    fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
         self.keep_foreign_main()?;
         self.inventory.checkpoints.retain(|c| !ids.contains(&c.id));
         self.inventory.damaged.retain(|damaged| !ids.contains(&damaged.id));
-        self.write_derived()?;
+        self.write_derived()
+    }
+
+    fn flush_manifest(&self) -> Result<()> {
+        let path = self.store.layout().manifest();
+        match std::fs::File::open(&path) {
+            Ok(file) => durable::sync_file(&file, &path)?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Error::io("open", &path)(e)),
+        }
+        durable::sync_directory(self.store.layout().dir())
+    }
+
+    fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
         let layout = self.store.layout();
         for id in ids {
             for family in [Family::Checkpoints, Family::Pins, Family::Meta] {
                 refs::remove(layout, family, *id)?;
             }
         }
-        refs::sync(layout)
+        Ok(())
     }
 
     /// Pins a checkpoint or lets it go; the answer is whether that changed anything.
@@ -208,13 +241,20 @@ impl<'s> LockedStore<'s> {
     }
 
     pub fn write_left_out(&self, text: &str) -> Result<()> {
-        durable::replace(&self.store.layout().left_out(), text.as_bytes())
+        let layout = self.store.layout();
+        durable::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
     }
 
-    /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged.
-    pub fn sweep(&self, live: &ObjectIds) -> Result<RepackOutcome> {
+    /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged,
+    /// and of `versions` of large files, the newest of each line first, all but that become deltas.
+    pub fn sweep(&self, live: &ObjectIds, versions: &[Vec<ObjectId>]) -> Result<RepackOutcome> {
         let survey = self.survey(live)?;
-        self.repack(&survey, &repack_plan::plan(&survey.facts()), live, &|| false)
+        let layout = self.store.layout();
+        let plan = delta_plan::plan(&survey, versions, &unlike::read(layout));
+        let outcome = self.repack(&survey, &plan, live, &|| false)?;
+        // Where it cannot be written they are tried again.
+        let _ = unlike::add(layout, &outcome.unlike, live);
+        Ok(outcome)
     }
 
     /// The same down to the last dead byte, however much has to be rewritten for it.
@@ -264,6 +304,10 @@ impl<'s> LockedStore<'s> {
     ) -> Result<RepackOutcome> {
         let cache = self.store.stat_cache().filter(|cache| self.store.trusts(cache));
         let objects = self.store.objects();
+        if !plan.keeps_all_packs() || plan.loose {
+            self.flush_manifest()?;
+            refs::sync(self.store.layout())?;
+        }
         let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
         objects.refresh()?;
         if let Some(cache) = cache {

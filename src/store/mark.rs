@@ -3,13 +3,10 @@
 use crate::error::{Error, Result};
 use crate::model::git_index;
 use crate::model::object_id::ObjectId;
-use crate::store::commit_codec;
-use crate::store::hash::ObjectKind;
-use crate::store::inventory::Inventory;
 use crate::store::journal::{self, JournalState};
 use crate::store::plain_file;
+use crate::store::reach::Reach;
 use crate::store::refs::{self, Family};
-use crate::store::tree_codec::{self, MODE_GITLINK};
 use crate::store::trees;
 use crate::store::{ObjectIds, Store};
 
@@ -18,52 +15,20 @@ use crate::store::{ObjectIds, Store};
 /// # Errors
 /// A ref, the journal, a commit or a tree that cannot be read: what it needs is unknown then, so nothing may go.
 pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
-    let (mut live, staged_trees) = staged(store);
-    reach(store, roots(store, gone)?, &mut live, &mut |_| ())?;
-    reach(store, staged_trees, &mut live, &mut |_| ())?;
-    Ok(live)
+    let mut reach = Reach::new(store);
+    extend(store, gone, &mut reach)?;
+    Ok(reach.met)
 }
 
-/// Adds all that is reachable from `pending` to `live`, and tells `met` what was not in it before.
+/// The same on top of what was reached before.
 ///
 /// # Errors
-/// A commit or a tree that cannot be read.
-pub fn reach(
-    store: &Store,
-    mut pending: Vec<ObjectId>,
-    live: &mut ObjectIds,
-    met: &mut dyn FnMut(ObjectId),
-) -> Result<()> {
-    while let Some(id) = pending.pop() {
-        if !live.insert(id) {
-            continue;
-        }
-        met(id);
-        let read = store.objects().read_any(&id).map_err(|e| e.to_string());
-        let (kind, bytes) = read.map_err(|why| unreadable(id, &why))?;
-        match kind {
-            Some(ObjectKind::Blob) => {}
-            None => {
-                let tagged = commit_codec::tagged(&bytes);
-                pending.push(tagged.ok_or_else(|| unreadable(id, "it is a tag that names nothing"))?);
-            }
-            Some(ObjectKind::Commit) => {
-                let commit = commit_codec::parse(&bytes).map_err(|why| unreadable(id, &why))?;
-                // A lost ancestor of a commit of plain git is nothing that the commit itself needs.
-                pending.extend(commit.parents.into_iter().filter(|parent| store.objects().read(parent).is_ok()));
-                pending.push(commit.tree);
-            }
-            Some(ObjectKind::Tree) => {
-                for entry in tree_codec::parse(&bytes).map_err(|why| unreadable(id, &why))? {
-                    if entry.is_directory() {
-                        pending.push(entry.id);
-                    } else if entry.mode != MODE_GITLINK && live.insert(entry.id) {
-                        met(entry.id);
-                    }
-                }
-            }
-        }
-    }
+/// As [`live`].
+pub fn extend(store: &Store, gone: &ObjectIds, reach: &mut Reach<'_>) -> Result<()> {
+    let (blobs, staged_trees) = staged(store);
+    reach.extend(roots(store, gone)?, &mut |_| ())?;
+    reach.extend(staged_trees, &mut |_| ())?;
+    reach.met.extend(blobs);
     Ok(())
 }
 
@@ -93,11 +58,6 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     // `main` is derived: one that names nothing is no reason to stop, unless that is a checkpoint.
     let lost_main = refs::read_main(layout)?.filter(|id| !store.objects().contains(id) && !refs::exists(layout, *id));
     roots.retain(|id| Some(*id) != lost_main);
-    let known: ObjectIds = roots.iter().copied().collect();
-    // Metas are named by trailers too: a lost meta ref must not cost the meta.
-    for checkpoint in Inventory::read(layout, store.objects())?.checkpoints {
-        roots.extend(checkpoint.meta.filter(|_| known.contains(&checkpoint.id)));
-    }
     Ok(roots)
 }
 
@@ -106,11 +66,7 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
 /// # Errors
 /// The refs cannot be listed.
 pub fn lost_pins(store: &Store) -> Result<Vec<ObjectId>> {
-    let mut pins: Vec<ObjectId> = refs::read_family(store.layout(), Family::Pins)?.into_keys().collect();
+    let mut pins: Vec<ObjectId> = refs::names(store.layout(), Family::Pins)?.into_iter().collect();
     pins.retain(|id| !refs::exists(store.layout(), *id) && !store.objects().contains(id));
     Ok(pins)
-}
-
-fn unreadable(id: ObjectId, why: &str) -> Error {
-    Error::Damaged { what: format!("object {}", id.short()), why: format!("{why}; nothing is pruned while that is so") }
 }

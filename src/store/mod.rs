@@ -1,6 +1,5 @@
 //! The directory that we own: a bare git repository with one ref a checkpoint. It knows nothing of working directories.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +12,8 @@ use crate::model::progress::Phase;
 use crate::model::snapshot::Snapshot;
 
 pub mod adopt;
+pub mod base_cache;
+pub mod catalogue;
 pub mod check;
 pub mod check_files;
 pub mod check_objects;
@@ -21,12 +22,16 @@ pub mod commit_codec;
 pub mod commit_reader;
 pub mod deflate;
 pub mod delta;
+pub mod delta_make;
+pub mod delta_plan;
+pub mod delta_write;
 pub mod description;
 pub mod directories;
 pub mod durable;
 pub mod foreign;
 pub mod guard;
 pub mod hash;
+pub mod id_set;
 pub mod inventory;
 pub mod journal;
 pub mod layout;
@@ -37,6 +42,7 @@ pub mod mark;
 pub mod object_error;
 pub mod objects;
 mod objects_damage;
+mod objects_delta;
 pub mod pack_delta;
 pub mod pack_error;
 pub mod pack_index;
@@ -46,7 +52,10 @@ pub mod pack_reader;
 pub mod pack_set;
 pub mod pack_walk;
 pub mod pack_writer;
+mod pack_writer_delta;
 pub mod plain_file;
+pub mod reach;
+pub mod read_back;
 pub mod recover;
 pub mod refs;
 pub mod relocate;
@@ -65,10 +74,13 @@ pub mod stat_cache_head;
 pub mod survey;
 pub mod swap;
 pub mod sweep;
+pub mod threads;
 pub mod tree_codec;
 pub mod tree_memo;
 pub mod trees;
+pub mod unlike;
 pub mod usage;
+pub mod versions;
 pub mod weight;
 
 use description::Description;
@@ -81,8 +93,7 @@ use objects::Objects;
 /// A salvage that takes longer than this to put its store into place has been stopped.
 const LONGEST_SALVAGE: Duration = Duration::from_secs(30);
 
-/// Objects that live, or that go.
-pub type ObjectIds = HashSet<ObjectId>;
+pub use id_set::ObjectIds;
 
 /// A store that is there, open for reading. Nothing here writes or waits.
 pub struct Store {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
+use crate::store::base_cache;
 use crate::store::foreign::Foreign;
 use crate::store::hash::{ObjectKind, hash_any};
 use crate::store::loose_files;
@@ -136,18 +137,22 @@ impl Objects {
     }
 
     fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
-        let found = self.first_copy(id, |pack| {
+        match self.whole_copy(id) {
+            Ok(Some(object)) => Ok(object),
+            Ok(None) => self.read_foreign(id, None),
+            Err(failure) => self.read_foreign(id, Some(failure)),
+        }
+    }
+
+    /// The first good copy in a pack that is no delta.
+    pub(super) fn whole_copy(&self, id: &ObjectId) -> ObjectResult<Option<AnyObject>> {
+        self.first_copy(id, |pack| {
             Ok(match pack.read(id)? {
                 Some(Found::Object(kind, content)) => Copy::Whole((Some(kind), content)),
                 Some(Found::Delta) => Copy::Foreign,
                 None => Copy::None,
             })
-        });
-        match found {
-            Ok(Some(object)) => Ok(object),
-            Ok(None) => self.read_foreign(id, None),
-            Err(failure) => self.read_foreign(id, Some(failure)),
-        }
+        })
     }
 
     /// Bytes of the content, from the header alone.
@@ -171,7 +176,7 @@ impl Objects {
             Ok(match pack.header(id)? {
                 Some(EntryHeader { kind: EntryKind::Object(kind), size, .. }) => Copy::Whole((Some(kind), size)),
                 Some(EntryHeader { kind: EntryKind::Tag, size, .. }) => Copy::Whole((None, size)),
-                Some(_) => Copy::Foreign,
+                Some(_) => pack.kind_and_size(id).ok().flatten().map_or(Copy::Foreign, Copy::Whole),
                 None => Copy::None,
             })
         });
@@ -327,6 +332,9 @@ impl Objects {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => {}
             Err(cause) => {
+                if let Some(found) = self.rebuild(id) {
+                    return Ok(found);
+                }
                 if let (false, Some(found)) = (is_loose || self.loose_exists(id), self.foreign.read(id)) {
                     return Ok(found);
                 }
@@ -346,7 +354,7 @@ impl Objects {
             let mut gone = false;
             for pack in &self.snapshot().packs {
                 match pack.read_resolved(id) {
-                    Ok(Some(found)) => return Ok(Some(found)),
+                    Ok(Some(found)) => return Ok(Some(base_cache::owned(found))),
                     Ok(None) => {}
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => gone = true,
                     Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string())),

@@ -1,9 +1,12 @@
 //! Deltified entries of one pack: what they are made from, and their content, resolved within the pack.
 
+use std::sync::Arc;
+
 use crate::model::object_id::ObjectId;
+use crate::store::base_cache::{BaseCache, Shared};
 use crate::store::delta;
 use crate::store::hash::ObjectKind;
-use crate::store::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
+use crate::store::pack_reader::{self, EntryHeader, EntryKind, PackReader, ReadError};
 
 /// Git makes no longer chains.
 const LONGEST_CHAIN: usize = 4096;
@@ -53,36 +56,93 @@ pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), 
 ///
 /// # Errors
 /// A part of the chain is damaged, or its base is not in this pack.
-pub fn resolve(
-    reader: &PackReader,
-    offset: u64,
-    places: &Places<'_>,
-) -> Result<(Option<ObjectKind>, Vec<u8>), ReadError> {
+pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &BaseCache) -> Result<Shared, ReadError> {
     let mut deltas = Vec::new();
     let mut at = offset;
-    let (kind, mut content) = loop {
+    let mut content = loop {
+        if let Some(known) = cache.get(at) {
+            break known;
+        }
         let end = (places.end_of)(at);
         let (header, content) = reader.content(at, end)?;
         match header.kind {
-            EntryKind::Object(kind) => break (Some(kind), content),
-            EntryKind::Tag => break (None, inflated(reader, at, end, &header)?),
+            EntryKind::Object(kind) => break Arc::new((Some(kind), content)),
+            EntryKind::Tag => break Arc::new((None, inflated(reader, at, end, &header)?)),
             EntryKind::Delta if deltas.len() == LONGEST_CHAIN => return Err(damaged("a chain of deltas has no end")),
             EntryKind::Delta => {
                 let (base, header) = base_of(reader, at)?;
-                deltas.push(inflated(reader, at, end, &header)?);
-                at = match base {
-                    Base::At(at) => at,
-                    Base::Object(id) => {
-                        (places.offset_of)(&id).ok_or_else(|| damaged(&format!("the base {id} is missing")))?
-                    }
-                };
+                deltas.push((at, inflated(reader, at, end, &header)?));
+                at = place_of(base, places)?;
             }
         }
     };
-    for delta in deltas.iter().rev() {
-        content = delta::apply(&content, delta).map_err(ReadError::Damaged)?;
+    for (at, delta) in deltas.iter().rev() {
+        let made = delta::apply(&content.1, delta).map_err(ReadError::Damaged)?;
+        content = Arc::new((content.0, made));
+        cache.put(*at, Arc::clone(&content));
     }
-    Ok((kind, content))
+    Ok(content)
+}
+
+/// The instructions of the delta at `offset`.
+///
+/// # Errors
+/// It is damaged, or no delta.
+pub fn instructions(reader: &PackReader, offset: u64, end: u64) -> Result<Vec<u8>, ReadError> {
+    let (_, header) = base_of(reader, offset)?;
+    inflated(reader, offset, end, &header)
+}
+
+/// Kind and size of what the delta at `offset` makes, from the start of its instructions and the headers below it.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn kind_and_size(
+    reader: &PackReader,
+    offset: u64,
+    places: &Places<'_>,
+) -> Result<(Option<ObjectKind>, u64), ReadError> {
+    let (mut at, mut size) = (offset, None);
+    for _ in 0..LONGEST_CHAIN {
+        let end = (places.end_of)(at);
+        let header = reader.header(at, end)?;
+        let kind = match header.kind {
+            EntryKind::Object(kind) => Some(kind),
+            EntryKind::Tag => None,
+            EntryKind::Delta => {
+                let (base, header) = base_of(reader, at)?;
+                if size.is_none() {
+                    let start = reader.start_of_stream(at + header.len as u64, end)?;
+                    size = Some(delta::sizes(&start).map_err(ReadError::Damaged)?.1);
+                }
+                at = place_of(base, places)?;
+                continue;
+            }
+        };
+        return Ok((kind, size.unwrap_or(header.size)));
+    }
+    Err(damaged("a chain of deltas has no end"))
+}
+
+fn place_of(base: Base, places: &Places<'_>) -> Result<u64, ReadError> {
+    match base {
+        Base::At(at) => Ok(at),
+        Base::Object(id) => (places.offset_of)(&id).ok_or_else(|| damaged(&format!("the base {id} is missing"))),
+    }
+}
+
+/// The bytes before the stream of a delta of `size` bytes whose base starts so many bytes before it.
+pub fn encode_header(size: u64, distance: u64) -> Vec<u8> {
+    const OFFSET_DELTA: u8 = 6;
+    let mut header = pack_reader::encode_start(OFFSET_DELTA, size);
+    let mut rest = distance;
+    let mut digits = vec![(rest & 0x7f) as u8];
+    while rest >> 7 != 0 {
+        rest = (rest >> 7) - 1;
+        digits.push(0x80 | (rest & 0x7f) as u8);
+    }
+    header.extend(digits.iter().rev());
+    header
 }
 
 /// The stream of a tag, or the instructions of a delta.
@@ -122,4 +182,18 @@ fn cut_short() -> ReadError {
 
 fn damaged(why: &str) -> ReadError {
     ReadError::Damaged(why.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_read_as_they_are_written() {
+        for at in [1, 127, 128, 129, 16_511, 16_512, 1 << 31, (1 << 40) + 77] {
+            let header = encode_header(5, at);
+            assert_eq!(header[0], 6 << 4 | 5);
+            assert_eq!(distance(&header[1..]).unwrap(), (at, header.len() - 1));
+        }
+    }
 }

@@ -60,7 +60,8 @@ pub struct PackIndex {
     data: Vec<u8>,
     count: usize,
     large_count: usize,
-    by_offset: OnceLock<Vec<u64>>,
+    /// Where each entry starts, and its position here; in order of the first.
+    by_offset: OnceLock<Vec<(u64, u32)>>,
 }
 
 impl PackIndex {
@@ -75,11 +76,11 @@ impl PackIndex {
         if data[..8] != MAGIC {
             return Err("this is no pack index of version 2".into());
         }
-        let fan: Vec<u32> = (0..256).map(|at| u32_at(&data, 8 + at * 4)).collect();
-        if !fan.is_sorted() {
+        // Numbers of four bytes, the largest first, are in order when their bytes are.
+        if !data[8..NAMES_AT].chunks_exact(4).is_sorted() {
             return Err("the index has a broken fan-out table".into());
         }
-        let count = fan[255] as usize;
+        let count = u32_at(&data, NAMES_AT - 4) as usize;
         let small = NAMES_AT + count * 28 + TRAILERS_BYTES;
         let large = data.len().checked_sub(small).ok_or("the index is cut short")?;
         if large % 8 != 0 || large / 8 > count {
@@ -166,13 +167,25 @@ impl PackIndex {
 
     /// Where the entry that starts at `offset` ends at the latest, in a pack whose entries end at `entries_end`.
     pub fn end_of(&self, offset: u64, entries_end: u64) -> u64 {
-        let offsets = self.by_offset.get_or_init(|| {
-            let mut offsets: Vec<u64> = (0..self.count).map(|position| self.offset_at(position)).collect();
+        let offsets = self.by_offset();
+        let next = offsets.partition_point(|(start, _)| *start <= offset);
+        offsets.get(next).map_or(entries_end, |(start, _)| (*start).min(entries_end))
+    }
+
+    /// The object whose entry starts at `offset`.
+    pub fn id_of_offset(&self, offset: u64) -> Option<ObjectId> {
+        let offsets = self.by_offset();
+        let at = offsets.binary_search_by_key(&offset, |(start, _)| *start).ok()?;
+        Some(self.id_at(offsets[at].1 as usize))
+    }
+
+    fn by_offset(&self) -> &[(u64, u32)] {
+        self.by_offset.get_or_init(|| {
+            let positions = 0..u32::try_from(self.count).unwrap_or(u32::MAX);
+            let mut offsets: Vec<_> = positions.map(|at| (self.offset_at(at as usize), at)).collect();
             offsets.sort_unstable();
             offsets
-        });
-        let next = offsets.partition_point(|start| *start <= offset);
-        offsets.get(next).map_or(entries_end, |start| (*start).min(entries_end))
+        })
     }
 }
 
@@ -210,6 +223,8 @@ mod tests {
         assert_eq!(index.find(&entry(0x80, 0, 0).id), None);
         assert_eq!(index.end_of(12, 6 << 40), 99);
         assert_eq!(index.end_of(5 << 40, 6 << 40), 6 << 40);
+        assert_eq!(index.id_of_offset(5 << 40), Some(entry(7, 7, 0).id));
+        assert_eq!(index.id_of_offset(13), None);
         let range: Vec<_> = index.between(&entry(0, 4, 0).id, &entry(0xff, 1, 0).id).collect();
         assert_eq!(range, [entry(0, 9, 0).id, entry(7, 7, 0).id, entry(0xff, 1, 0).id]);
     }

@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::error::Result;
 use crate::model::object_id::ObjectId;
+use crate::store::base_cache::{BaseCache, Shared};
 use crate::store::hash::{ObjectHasher, ObjectKind, hash_any, hash_object};
 use crate::store::loose_files::names_in;
 use crate::store::pack_delta::{self, Places};
@@ -32,6 +33,7 @@ pub struct Pack {
     pub index_path: PathBuf,
     index: OnceLock<std::result::Result<PackIndex, String>>,
     reader: OnceLock<PackReader>,
+    bases: BaseCache,
     rescued: Option<Rescued>,
 }
 
@@ -63,7 +65,7 @@ impl Pack {
         let mtime_ns = i64::try_from(age.as_nanos()).unwrap_or(i64::MAX);
         let stamp = PackStamp { name: name.into(), size_bytes: meta.len(), mtime_ns };
         let (index, reader) = (OnceLock::new(), OnceLock::new());
-        Some(Self { stamp, pack_path, index_path, index, reader, rescued: None })
+        Some(Self { stamp, pack_path, index_path, index, reader, bases: BaseCache::default(), rescued: None })
     }
 
     /// The same pack with an index and a reader that were made in spite of damage.
@@ -75,6 +77,7 @@ impl Pack {
             index_path: self.index_path.clone(),
             index: OnceLock::from(Ok(index)),
             reader: OnceLock::from(reader),
+            bases: BaseCache::default(),
             rescued: Some(rescued),
         }
     }
@@ -141,16 +144,35 @@ impl Pack {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_resolved(&self, id: &ObjectId) -> std::result::Result<Option<AnyObject>, ReadError> {
+    pub fn read_resolved(&self, id: &ObjectId) -> std::result::Result<Option<Shared>, ReadError> {
+        let Some(entry) = self.index()?.find(id) else { return Ok(None) };
+        let found = self.resolve(entry.offset)?;
+        check_hash(id, hash_any(found.0, &found.1).ok())?;
+        Ok(Some(found))
+    }
+
+    /// The same for the entry that starts at `offset`, without a look at its hash.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn resolve(&self, offset: u64) -> std::result::Result<Shared, ReadError> {
+        let (index, reader) = (self.index()?, self.reader()?);
+        with_places(index, reader, |places| pack_delta::resolve(reader, offset, places, &self.bases))
+    }
+
+    /// Kind and bytes of the content of an object, also of a delta, without making it; the kind of a tag is `None`.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn kind_and_size(&self, id: &ObjectId) -> std::result::Result<Option<(Option<ObjectKind>, u64)>, ReadError> {
         let (index, reader) = (self.index()?, self.reader()?);
         let Some(entry) = index.find(id) else { return Ok(None) };
-        let places = Places {
-            offset_of: &|base| index.find(base).map(|found| found.offset),
-            end_of: &|offset| index.end_of(offset, reader.entries_end()),
-        };
-        let (kind, content) = pack_delta::resolve(reader, entry.offset, &places)?;
-        check_hash(id, hash_any(kind, &content).ok())?;
-        Ok(Some((kind, content)))
+        with_places(index, reader, |places| pack_delta::kind_and_size(reader, entry.offset, places)).map(Some)
+    }
+
+    /// Gives back the memory of contents that were made from deltas.
+    pub fn forget_bases(&self) {
+        self.bases.clear();
     }
 
     /// Inflates the undeltified object of that id into `sink`, in constant memory; its hash is checked at the end.
@@ -235,6 +257,13 @@ impl Pack {
         }
         Err(ReadError::Damaged("the index points outside the pack".into()))
     }
+}
+
+fn with_places<T>(index: &PackIndex, reader: &PackReader, work: impl FnOnce(&Places<'_>) -> T) -> T {
+    work(&Places {
+        offset_of: &|base| index.find(base).map(|found| found.offset),
+        end_of: &|offset| index.end_of(offset, reader.entries_end()),
+    })
 }
 
 fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result<(), ReadError> {

@@ -34,28 +34,52 @@ pub fn seal(file: &mut &std::fs::File, count: u32, len: u64) -> io::Result<[u8; 
     Ok(trailer)
 }
 
-/// Flushes a complete pack, writes and flushes its index, and publishes both, the pack first.
+/// A pack and its index, whole, under temporary names.
+#[derive(Debug)]
+pub struct Completed {
+    pack: TemporaryFile,
+    index: TemporaryFile,
+    name: String,
+}
+
+/// Writes the index beside a pack that is complete.
 ///
 /// # Errors
-/// Something could not be written; what is left is at worst a whole pack without an index, which nobody sees.
-pub fn publish(
+/// It cannot be written; nothing is left of either.
+pub fn complete(
     pack_dir: &Path,
     pack: TemporaryFile,
     trailer: [u8; 20],
     entries: &mut [IndexEntry],
-) -> Result<PackStamp> {
+) -> Result<Completed> {
     let name = format!("pack-{}", hex_of(trailer));
-    let index = pack_index::encode(entries, trailer);
-    pack.sync()?;
-    let temporary = TemporaryFile::create(pack_dir, "tmp_idx_", "_")?;
-    temporary.file().write_all(&index).map_err(Error::io("write", temporary.path()))?;
-    temporary.sync()?;
-    put_in_place(pack, &pack_dir.join(format!("{name}.pack")))?;
-    put_in_place(temporary, &pack_dir.join(format!("{name}.idx")))?;
-    durable::sync_directory(pack_dir)?;
-    Pack::stat(pack_dir, &name)
-        .map(|pack| pack.stamp)
-        .ok_or_else(|| Error::Damaged { what: name, why: "it vanished as soon as it was written".into() })
+    let index = TemporaryFile::create(pack_dir, "tmp_idx_", "_")?;
+    let bytes = pack_index::encode(entries, trailer);
+    index.file().write_all(&bytes).map_err(Error::io("write", index.path()))?;
+    Ok(Completed { pack, index, name })
+}
+
+/// Flushes packs, with what else is to be durable by then, and gives them and their indexes their names, the packs first.
+///
+/// # Errors
+/// Something could not be written; what is left is at worst a whole pack without an index, which nobody sees.
+pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
+    let files = completed.iter().flat_map(|one| [&one.pack, &one.index]);
+    durable::sync_together(&files.chain(also).collect::<Vec<_>>())?;
+    let mut names = Vec::new();
+    for Completed { pack, index, name } in completed {
+        put_in_place(pack, &pack_dir.join(format!("{name}.pack")))?;
+        put_in_place(index, &pack_dir.join(format!("{name}.idx")))?;
+        names.push(name);
+    }
+    if !names.is_empty() {
+        durable::sync_directory(pack_dir)?;
+    }
+    let stamp = |name: String| match Pack::stat(pack_dir, &name) {
+        Some(pack) => Ok(pack.stamp),
+        None => Err(Error::Damaged { what: name, why: "it vanished as soon as it was written".into() }),
+    };
+    names.into_iter().map(stamp).collect()
 }
 
 /// A file of that name has the same bytes, or is damaged: it is replaced. Where that cannot be done because

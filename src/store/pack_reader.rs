@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use crate::store::deflate::{self, StreamError, StreamInflater};
+use crate::store::deflate::{self, EntryCrc, StreamError, StreamInflater};
 use crate::store::hash::ObjectKind;
 
 /// Magic, version and count at the start of a pack.
@@ -21,6 +21,8 @@ const PIECE_BYTES: usize = 1 << 20;
 const SANE_SIZE: u64 = 1 << 40;
 /// A header takes at most ten bytes for a size below 2^64.
 const ENTRY_HEADER_BYTES: usize = 16;
+/// Compressed bytes that are read for the start of a stream: the tables before its first byte must fit in.
+const STREAM_START_BYTES: usize = 1024;
 
 /// What an entry of a pack is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,12 +172,31 @@ impl PackReader {
     /// # Errors
     /// The pack is damaged there, cannot be read, or declares a tree or commit of absurd size.
     pub fn content(&self, offset: u64, end: u64) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+        self.content_if(offset, end, None)
+    }
+
+    /// The same, of an entry whose bytes in the pack must have this CRC-32. Larger ones than are read at once are
+    /// refused.
+    ///
+    /// # Errors
+    /// As [`Self::content`], or they have another.
+    pub fn content_by_crc(&self, offset: u64, end: u64, crc: u32) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+        if self.span(offset, end)? > WHOLE_UPTO_BYTES {
+            return Err(ReadError::Damaged("it is too large to be read at once".into()));
+        }
+        self.content_if(offset, end, Some(crc))
+    }
+
+    fn content_if(&self, offset: u64, end: u64, crc: Option<u32>) -> Result<(EntryHeader, Vec<u8>), ReadError> {
         let span = self.span(offset, end)?;
         if span > WHOLE_UPTO_BYTES {
             return self.content_in_pieces(offset, end);
         }
         let mut bytes = vec![0; as_usize(span)?];
         self.read_exact_at(&mut bytes, offset)?;
+        if crc.is_some_and(|crc| EntryCrc::of(&bytes) != crc) {
+            return Err(ReadError::Damaged("its bytes do not match their checksum".into()));
+        }
         let header = parse_header(&bytes)?;
         if !matches!(header.kind, EntryKind::Object(_)) {
             return Ok((header, Vec::new()));
@@ -222,6 +243,17 @@ impl PackReader {
             })
         })?;
         inflater.finish().map_err(ReadError::Damaged)
+    }
+
+    /// The first bytes of the content of a stream that starts at `start`: at most so many as a size or two take.
+    ///
+    /// # Errors
+    /// As [`Self::content`].
+    pub fn start_of_stream(&self, start: u64, end: u64) -> Result<Vec<u8>, ReadError> {
+        let mut bytes = [0; STREAM_START_BYTES];
+        let read = as_usize(self.span(start, end)?)?.min(bytes.len());
+        self.read_exact_at(&mut bytes[..read], start)?;
+        deflate::inflate_start(&bytes[..read], STREAM_START_BYTES).map_err(ReadError::Damaged)
     }
 
     /// The bytes of the file between two offsets, in pieces.
@@ -312,6 +344,11 @@ pub fn encode_header(kind: impl Into<Option<ObjectKind>>, size: u64) -> Vec<u8> 
         Some(ObjectKind::Blob) => 3,
         None => 4,
     };
+    encode_start(number, size)
+}
+
+/// The number of a kind of entry, and a size.
+pub fn encode_start(number: u8, size: u64) -> Vec<u8> {
     let mut rest = size >> 4;
     let mut header = vec![(number << 4) | (size & 15) as u8];
     while rest > 0 {

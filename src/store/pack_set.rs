@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
+use crate::store::durable::TemporaryFile;
 use crate::store::hash::ObjectKind;
 use crate::store::objects::Objects;
 use crate::store::pack_error::PackError;
 use crate::store::pack_list::PackStamp;
+use crate::store::pack_publish::{self, Completed};
 use crate::store::pack_writer::PackWriter;
 
 /// Which objects some writer of a set has taken on, so that no two write the same.
@@ -67,22 +69,24 @@ impl<'k> PackSet<'k> {
         Ok(self.writers.iter_mut().take(count))
     }
 
-    /// Completes all packs, makes them durable and publishes them, side by side. Those that hold nothing leave no file.
+    /// Completes all packs, makes them durable together with `also`, and publishes them. Those that hold nothing leave
+    /// no file.
     ///
     /// # Errors
     /// One could not be completed; others may be there whole, and nothing needs them.
-    pub fn finish(self) -> Result<Vec<PackStamp>> {
+    pub fn finish(self, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
         let mut writers: Vec<PackWriter<'k>> =
             self.writers.into_iter().filter(|writer| writer.new_object_count() > 0).collect();
         let Some(last) = writers.pop() else { return Ok(Vec::new()) };
-        let finished: Vec<Result<Option<PackStamp>>> = std::thread::scope(|scope| {
-            let others: Vec<_> = writers.into_iter().map(|writer| scope.spawn(|| writer.finish())).collect();
-            let last = last.finish();
+        let completed: Vec<Result<Option<Completed>>> = std::thread::scope(|scope| {
+            let others: Vec<_> = writers.into_iter().map(|writer| scope.spawn(|| writer.complete())).collect();
+            let last = last.complete();
             let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-                handle.join().unwrap_or_else(|_| Err(crate::error::Error::unexpected("a thread failed".to_owned())))
+                handle.join().unwrap_or_else(|_| Err(Error::unexpected("a thread failed".to_owned())))
             };
             others.into_iter().map(join).chain([last]).collect()
         });
-        finished.into_iter().filter_map(Result::transpose).collect()
+        let completed = completed.into_iter().filter_map(Result::transpose).collect::<Result<_>>()?;
+        pack_publish::publish(&self.objects_dir.join("pack"), completed, also)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::model::object_id::ObjectId;
+use crate::store::base_cache::BaseCache;
 use crate::store::deflate::{EntryCrc, StreamInflater};
 use crate::store::hash::{ObjectHasher, TrailerHasher, hash_any};
 use crate::store::pack_delta::{self, Places};
@@ -133,6 +134,7 @@ fn may_start(bytes: &[u8]) -> bool {
 /// Whether each delta has its base here. Those that have become entries like any others.
 fn resolve_deltas(reader: &PackReader, found: &mut Found) -> bool {
     let mut waiting = std::mem::take(&mut found.deltas);
+    let cache = BaseCache::default();
     loop {
         let before = waiting.len();
         let offsets: HashMap<ObjectId, u64> = found.plain.iter().map(|entry| (entry.id, entry.offset)).collect();
@@ -142,8 +144,8 @@ fn resolve_deltas(reader: &PackReader, found: &mut Found) -> bool {
         };
         let mut made = Vec::new();
         waiting.retain(|(offset, crc)| {
-            let resolved = pack_delta::resolve(reader, *offset, &places).ok();
-            let id = resolved.and_then(|(kind, content)| hash_any(kind, &content).ok());
+            let resolved = pack_delta::resolve(reader, *offset, &places, &cache).ok();
+            let id = resolved.and_then(|found| hash_any(found.0, &found.1).ok());
             made.extend(id.map(|id| IndexEntry { id, offset: *offset, crc: *crc }));
             id.is_none()
         });

@@ -14,7 +14,7 @@ use crate::store::objects::Objects;
 pub use crate::store::pack_error::PackError;
 use crate::store::pack_index::IndexEntry;
 use crate::store::pack_list::PackStamp;
-use crate::store::pack_publish;
+use crate::store::pack_publish::{self, Completed};
 use crate::store::pack_reader::{self, PackReader, ReadError};
 use crate::store::pack_set::Claims;
 
@@ -36,8 +36,8 @@ pub struct PackWriter<'k> {
     tail: Vec<u8>,
     /// Bytes that are in the file.
     flushed: u64,
-    entries: HashMap<ObjectId, IndexEntry>,
-    deflater: Deflater,
+    pub(super) entries: HashMap<ObjectId, IndexEntry>,
+    pub(super) deflater: Deflater,
     claims: Option<Claims>,
 }
 
@@ -216,7 +216,7 @@ impl<'k> PackWriter<'k> {
         }
     }
 
-    fn write(&mut self, bytes: &[u8], crc: &mut EntryCrc) -> PackResult<()> {
+    pub(super) fn write(&mut self, bytes: &[u8], crc: &mut EntryCrc) -> PackResult<()> {
         crc.update(bytes);
         self.tail.extend_from_slice(bytes);
         self.spill_if_large()
@@ -241,7 +241,7 @@ impl<'k> PackWriter<'k> {
         Ok(())
     }
 
-    fn undo_unless(&mut self, done: PackResult<()>, offset: u64, id: Option<&ObjectId>) -> PackResult<()> {
+    pub(super) fn undo_unless(&mut self, done: PackResult<()>, offset: u64, id: Option<&ObjectId>) -> PackResult<()> {
         if done.is_err() {
             id.map(|id| self.entries.remove(id));
             self.truncate(offset)?;
@@ -265,7 +265,17 @@ impl<'k> PackWriter<'k> {
     ///
     /// # Errors
     /// It could not be completed; no file of it is left, but perhaps a whole pack that nothing needs.
-    pub fn finish(mut self) -> Result<Option<PackStamp>> {
+    pub fn finish(self) -> Result<Option<PackStamp>> {
+        let pack_dir = self.pack_dir.clone();
+        let completed = self.complete()?;
+        Ok(pack_publish::publish(&pack_dir, completed.into_iter().collect(), None)?.pop())
+    }
+
+    /// Completes the pack, to be published later. `None`, and no file, if nothing was added.
+    ///
+    /// # Errors
+    /// It could not be completed; no file of it is left.
+    pub fn complete(mut self) -> Result<Option<Completed>> {
         if self.entries.is_empty() {
             return Ok(None);
         }
@@ -277,7 +287,7 @@ impl<'k> PackWriter<'k> {
         let Some(pack) = self.spilled.take() else {
             return Err(Error::Unexpected(anyhow::anyhow!("the pack was never written")));
         };
-        pack_publish::publish(&self.pack_dir, pack, trailer, &mut entries).map(Some)
+        pack_publish::complete(&self.pack_dir, pack, trailer, &mut entries).map(Some)
     }
 
     fn complete_in_memory(&mut self, count: u32) -> Result<[u8; 20]> {

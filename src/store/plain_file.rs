@@ -1,7 +1,7 @@
 //! Reading files that must be plain ones: a FIFO that was put in place of one blocks nobody.
 
-use std::fs::Metadata;
-use std::io::{self, ErrorKind};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
 /// What stands at a path, links not followed; `None` if nothing does.
@@ -19,7 +19,41 @@ pub fn lstat(path: &Path) -> io::Result<Option<Metadata>> {
 /// # Errors
 /// Nothing is there, something other than a plain file (`InvalidData`), or it cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if std::fs::symlink_metadata(path)?.is_file() { std::fs::read(path) } else { Err(not_plain()) }
+    let mut file = open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(not_plain());
+    }
+    let mut bytes = vec![0; usize::try_from(found.len()).map_err(io::Error::other)?];
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.read(&mut bytes[done..]) {
+            Ok(0) => bytes.truncate(done),
+            Ok(read) => done += read,
+            Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Opens in a way that neither follows a link nor waits for anybody. It saves a look at the path before.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let opened = File::options().read(true).custom_flags(flags).open(path);
+    opened.map_err(|cause| match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_file() => not_plain(),
+        _ => cause,
+    })
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    if std::fs::symlink_metadata(path)?.is_file() { File::open(path) } else { Err(not_plain()) }
 }
 
 /// # Errors

@@ -3,7 +3,7 @@
 //! Refs are read and written here and not through libgit2, because libgit2 passes over a damaged ref in silence
 //! and one bad line in `packed-refs` hides all of them from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
 use crate::store::ObjectIds;
 use crate::store::directories;
-use crate::store::durable;
+use crate::store::durable::{self, TemporaryFile};
 use crate::store::layout::Layout;
 use crate::store::plain_file;
 
@@ -70,6 +70,21 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
     Ok(found)
 }
 
+/// The ids in the names of one family alone, for those to whom a torn file is as good as a whole one. No file is
+/// opened.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
+    let prefix = format!("refs/{}/", family.folder());
+    let packed = packed(layout)?.into_keys();
+    let mut found: BTreeSet<ObjectId> =
+        packed.filter_map(|name| ObjectId::from_hex(name.strip_prefix(&prefix)?)).collect();
+    let files = list(&layout.refs().join(family.folder()))?;
+    found.extend(files.iter().filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?)));
+    Ok(found)
+}
+
 /// The branch to which HEAD leads.
 pub const MAIN: &str = "refs/heads/main";
 
@@ -112,6 +127,25 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     Ok(packed(layout)?.get(MAIN).copied())
 }
 
+/// The ref of a checkpoint that is about to be, under a temporary name: to be flushed together with its packs.
+pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
+    durable::written_aside(&layout.own(), format!("{id}\n").as_bytes())
+}
+
+/// Gives a staged ref, which was flushed, its name, durably. From then on the checkpoint is there.
+pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) -> Result<()> {
+    let folder = layout.refs().join(Family::Checkpoints.folder());
+    directories::create_private(&folder)?;
+    durable::put_in_place(staged, &layout.own(), &path(layout, Family::Checkpoints, id))?;
+    durable::sync_directory(&folder)
+}
+
+/// Writes the ref of a meta. The commit names it too, so a power cut may take it.
+pub fn write_meta(layout: &Layout, name: ObjectId, value: ObjectId) -> Result<()> {
+    directories::create_private(&layout.refs().join(Family::Meta.folder()))?;
+    durable::replace_derived(&layout.own(), &path(layout, Family::Meta, name), format!("{value}\n").as_bytes())
+}
+
 pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
     directories::create_private(&layout.refs().join(family.folder()))?;
     durable::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
@@ -120,7 +154,7 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
 /// On a full disk it is written over in place: it is derived, and has the same length as before.
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     let text = format!("{commit}\n");
-    match durable::replace_through(&layout.own(), &layout.main(), text.as_bytes()) {
+    match durable::replace_derived(&layout.own(), &layout.main(), text.as_bytes()) {
         Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&layout.main(), text.as_bytes()),
         written => written,
     }
@@ -143,7 +177,7 @@ pub fn remove_main(layout: &Layout) -> Result<()> {
 
 /// Whether a checkpoint, readable or not, is pinned.
 pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
-    Ok(read_family(layout, Family::Pins)?.contains_key(&checkpoint))
+    Ok(names(layout, Family::Pins)?.contains(&checkpoint))
 }
 
 /// Removes one ref; one that is gone already is no error. Packed refs must have been unpacked before.

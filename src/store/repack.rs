@@ -6,16 +6,24 @@ use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
 use crate::store::ObjectIds;
 use crate::store::deflate::EntryCrc;
+use crate::store::delta_plan;
+use crate::store::delta_write::RunWriter;
 use crate::store::durable::{remove_if_there, sync_directory};
 use crate::store::loose_files;
 use crate::store::objects::Objects;
+use crate::store::pack_delta;
 use crate::store::pack_index::IndexEntry;
 use crate::store::pack_list::Pack;
 use crate::store::pack_reader::{EntryKind, ReadError};
 use crate::store::pack_writer::PackWriter;
+use crate::store::read_back::read_back;
 use crate::store::repack_plan::RepackPlan;
 use crate::store::survey::{Survey, SurveyedPack};
 use crate::store::sweep;
+use crate::store::unlike::Pair;
+
+/// A pack of deltas holds about this much, or one line of versions.
+const WRITTEN_AT_ONCE_BYTES: u64 = 32 << 20;
 
 /// What a repack did. Bytes are those of packs and loose objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +35,8 @@ pub struct RepackOutcome {
     pub loose_removed: u64,
     /// It stopped before the end because it was told to.
     pub stopped: bool,
+    /// Versions of large files of which the older was tried as a delta of the newer, in vain.
+    pub unlike: Vec<Pair>,
     /// A merge found no room; what was dropped before it stays dropped.
     pub no_space: Option<String>,
 }
@@ -46,7 +56,7 @@ pub fn repack(
     objects: &Objects,
     stop: &dyn Fn() -> bool,
 ) -> Result<RepackOutcome> {
-    let work = Work { objects_dir, survey, plan, live, objects, stop };
+    let mut work = Work { objects_dir, survey, plan, live, objects, stop, moved: ObjectIds::default() };
     let mut outcome = RepackOutcome::default();
     (outcome.packs_before, outcome.bytes_before) = measure(objects_dir)?;
     if work.check_sources()? {
@@ -66,14 +76,16 @@ struct Work<'a> {
     live: &'a ObjectIds,
     objects: &'a Objects,
     stop: &'a dyn Fn() -> bool,
+    /// What lies in a new pack already and is in no need of a copy.
+    moved: ObjectIds,
 }
 
 impl Work<'_> {
-    fn run(&self, outcome: &mut RepackOutcome) -> Result<()> {
+    fn run(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
         if !self.plan.keeps_all_packs() {
             sweep::remove_caches(self.objects_dir)?;
         }
-        // What lies only in several packs as deltas is claimed by none of them: it is saved before any of them goes.
+        // What no pack can give is claimed by none: it is saved from wherever it can be had before any of them goes.
         let (loose, packed): (Vec<ObjectId>, Vec<ObjectId>) =
             self.survey.unclaimed.iter().partition(|id| self.survey.loose.binary_search(id).is_ok());
         self.take_in(&packed)?;
@@ -90,10 +102,11 @@ impl Work<'_> {
         sync_directory(&self.pack_dir())
     }
 
-    fn merge_all(&self, loose: &[ObjectId], outcome: &mut RepackOutcome) -> Result<()> {
+    fn merge_all(&mut self, loose: &[ObjectId], outcome: &mut RepackOutcome) -> Result<()> {
         if self.plan.loose && self.take_in(loose)? {
             self.remove_loose(outcome, |id| self.is_unclaimed(id))?;
         }
+        self.write_runs(outcome)?;
         for group in &self.plan.merge {
             if (self.stop)() {
                 outcome.stopped = true;
@@ -101,6 +114,24 @@ impl Work<'_> {
             }
             self.merge(group, outcome)?;
         }
+        Ok(())
+    }
+
+    /// Writes versions of large files, most of them as deltas. Their old copies go with the packs that are merged.
+    fn write_runs(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
+        let mut runs = RunWriter { objects: self.objects, survey: self.survey, unlike: Vec::new() };
+        let mut pending = self.plan.runs.iter().peekable();
+        while pending.peek().is_some() && !(self.stop)() {
+            let mut writer = PackWriter::begin(self.objects_dir, self.objects)?;
+            let mut written = Vec::new();
+            while let Some(run) = pending.next_if(|_| writer.bytes_written() < WRITTEN_AT_ONCE_BYTES) {
+                runs.write(&mut writer, run)?;
+                written.extend(run.iter().map(|version| version.entry.id));
+            }
+            self.publish(writer)?;
+            self.moved.extend(written);
+        }
+        outcome.unlike = runs.unlike;
         Ok(())
     }
 
@@ -114,7 +145,7 @@ impl Work<'_> {
     fn merge(&self, group: &[String], outcome: &mut RepackOutcome) -> Result<()> {
         let mut writer = self.writer()?;
         for found in group.iter().filter_map(|name| self.survey.get(name)) {
-            for IndexEntry { id, .. } in &found.claimed {
+            for IndexEntry { id, .. } in found.claimed.iter().filter(|entry| !self.moved.contains(&entry.id)) {
                 if (self.stop)() {
                     outcome.stopped = true;
                     return Ok(());
@@ -127,16 +158,39 @@ impl Work<'_> {
         group.iter().filter(|name| published.as_ref() != Some(*name)).try_for_each(|name| self.remove(name))
     }
 
+    /// A delta stays one if its base is copied too.
     fn copy(&self, writer: &mut PackWriter<'_>, found: &SurveyedPack, id: &ObjectId) -> Result<()> {
-        let pack = &found.pack;
-        let place = pack.place_of(id).map_err(|cause| unreadable(pack, &cause))?;
-        let Some((entry, end)) = place else { return self.add_by_reading(writer, id) };
-        let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
-        let header = reader.header(entry.offset, end).map_err(|cause| unreadable(pack, &cause))?;
-        match header.kind {
-            EntryKind::Object(_) | EntryKind::Tag => writer.copy_entry(reader, &entry, end).map_err(Error::from),
-            EntryKind::Delta => self.add_by_reading(writer, id),
+        let pack = &*found.pack;
+        let bad = |cause: ReadError| unreadable(pack, &cause);
+        let reader = pack.reader().map_err(bad)?;
+        let mut deltas = Vec::new();
+        let mut next = *id;
+        while !writer.has(&next) {
+            let Some((entry, end)) = pack.place_of(&next).map_err(bad)? else {
+                self.add_by_reading(writer, &next)?;
+                break;
+            };
+            if reader.header(entry.offset, end).map_err(bad)?.kind != EntryKind::Delta {
+                writer.copy_entry(reader, &entry, end)?;
+                break;
+            }
+            let base = delta_plan::base_id(pack, entry.offset).filter(|base| self.is_copied_from(found, base));
+            let Some(base) = base.filter(|_| deltas.len() <= found.claimed.len()) else {
+                self.add_by_reading(writer, &next)?;
+                break;
+            };
+            deltas.push((entry, end, base));
+            next = base;
         }
+        for (entry, end, base) in deltas.iter().rev() {
+            let (_, header) = pack_delta::base_of(reader, entry.offset).map_err(bad)?;
+            writer.copy_delta(reader, entry, *end, &header, base)?;
+        }
+        Ok(())
+    }
+
+    fn is_copied_from(&self, found: &SurveyedPack, id: &ObjectId) -> bool {
+        found.claimed.binary_search_by_key(id, |entry| entry.id).is_ok() && !self.moved.contains(id)
     }
 
     fn add_by_reading(&self, writer: &mut PackWriter<'_>, id: &ObjectId) -> Result<()> {
@@ -215,21 +269,6 @@ impl Work<'_> {
     fn pack_dir(&self) -> std::path::PathBuf {
         self.objects_dir.join("pack")
     }
-}
-
-/// Whether every object of a pack is whole.
-///
-/// # Errors
-/// Names what is not.
-pub fn read_back(pack: &Pack) -> std::result::Result<(), String> {
-    let said = |cause: ReadError| cause.to_string();
-    pack.check_frame().map_err(said)?;
-    for entry in pack.index().map_err(said)?.entries() {
-        if !pack.has_whole(&entry.id) {
-            return Err(format!("object {} in it cannot be read back", entry.id));
-        }
-    }
-    Ok(())
 }
 
 fn unreadable(pack: &Pack, cause: &ReadError) -> Error {

@@ -1,5 +1,7 @@
 //! Which packs stay, which go and which are merged: rules over figures, no file is touched.
 
+use crate::store::delta_plan::Version;
+
 /// Packs that the housekeeping after a `create` merges at once: few, so that no single `create` is felt.
 const MERGED_CHEAPLY: usize = 6;
 /// A pack from this size on is worth keeping apart.
@@ -35,6 +37,8 @@ pub struct RepackPlan {
     pub drop: Vec<String>,
     /// Each group becomes one new pack, one group after the other.
     pub merge: Vec<Vec<String>>,
+    /// Versions of large files, the newest first, that become deltas before their packs are merged.
+    pub runs: Vec<Vec<Version>>,
     /// Whether loose objects are taken in (live) or removed (dead).
     pub loose: bool,
 }
@@ -74,7 +78,8 @@ pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {
 
 fn stays(pack: &PackFacts) -> bool {
     let percent = if pack.has_deltas { LIVE_PERCENT_OF_DELTAS } else { LIVE_PERCENT };
-    is_mostly_live(pack, percent) && pack.total_bytes > SMALL_BYTES
+    // Whoever merges deltas has to make each of their contents again to read them back.
+    is_mostly_live(pack, percent) && (pack.total_bytes > SMALL_BYTES || pack.has_deltas)
 }
 
 fn is_mostly_live(pack: &PackFacts, percent: u64) -> bool {

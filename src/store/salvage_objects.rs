@@ -106,7 +106,7 @@ fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result
             }
         }
         (Ok(Some(EntryHeader { kind: EntryKind::Delta, .. })), _, _) => match pack.read_resolved(id) {
-            Ok(Some((kind, content))) => writer.rewrite(*id, kind, &content),
+            Ok(Some(found)) => writer.rewrite(*id, found.0, &found.1),
             _ => Ok(()),
         },
         _ => Ok(()),
@@ -120,7 +120,7 @@ fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result
 
 fn take_whole(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result<()> {
     match pack.read_resolved(id) {
-        Ok(Some((kind, content))) => writer.rewrite(*id, kind, &content).map_err(Error::from),
+        Ok(Some(found)) => writer.rewrite(*id, found.0, &found.1).map_err(Error::from),
         _ => Ok(()),
     }
 }

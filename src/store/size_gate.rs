@@ -41,5 +41,5 @@ pub fn remember(layout: &Layout, key: &GateKey, over: bool) {
     let others: Vec<&str> = text.lines().filter(|line| !line.starts_with(&format!("{words} "))).collect();
     let kept = &others[others.len().saturating_sub(REMEMBERED - 1)..];
     let text = kept.iter().copied().chain([line.as_str()]).flat_map(|line| [line, "\n"]).collect::<String>();
-    let _ = durable::replace(&layout.size_gate(), text.as_bytes());
+    let _ = durable::replace_derived(&layout.own(), &layout.size_gate(), text.as_bytes());
 }

@@ -1,11 +1,11 @@
 //! What lives where: each live object is claimed by one pack, so that copies elsewhere are dead. It writes nothing.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::model::object_id::ObjectId;
 use crate::store::ObjectIds;
+use crate::store::id_set::IdMap;
 use crate::store::loose_files;
 use crate::store::objects::Objects;
 use crate::store::pack_index::IndexEntry;
@@ -24,7 +24,7 @@ pub struct SurveyedPack {
 /// All packs and loose objects of a store, against what lives.
 pub struct Survey {
     pub packs: Vec<SurveyedPack>,
-    /// Live objects that are there and that no readable pack has whole.
+    /// Live objects that are there and that no readable pack can give.
     pub unclaimed: Vec<ObjectId>,
     /// All loose objects, live or dead.
     pub loose: Vec<ObjectId>,
@@ -54,7 +54,8 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<Survey> {
         rank(a).cmp(&rank(b)).then_with(|| a.facts.name.cmp(&b.facts.name))
     });
     let copies = count_copies(&packs, &loose);
-    let mut taken = ObjectIds::with_capacity(live.len());
+    let mut taken = ObjectIds::default();
+    taken.reserve(live.len());
     for found in &mut packs {
         claim(found, &copies, &mut taken);
     }
@@ -94,8 +95,8 @@ fn count_live(pack: &Pack, claimed: &[IndexEntry], facts: &mut PackFacts) {
 }
 
 /// How many places have an object, for those that more than one has.
-fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> HashMap<ObjectId, u32> {
-    let mut copies: HashMap<ObjectId, u32> = HashMap::new();
+fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> IdMap<u32> {
+    let mut copies: IdMap<u32> = IdMap::default();
     for id in packs.iter().flat_map(|found| &found.claimed).map(|entry| &entry.id).chain(loose) {
         *copies.entry(*id).or_default() += 1;
     }
@@ -103,13 +104,13 @@ fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> HashMap<ObjectId,
     copies
 }
 
-fn claim(found: &mut SurveyedPack, copies: &HashMap<ObjectId, u32>, taken: &mut ObjectIds) {
+fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     let pack = Arc::clone(&found.pack);
     // The other copies of an object will go, so this one must be whole. A single copy is all there is: it stays.
     let damaged = found.facts.damaged;
     let before = found.claimed.len();
     found.claimed.retain(|IndexEntry { id, .. }| {
-        if taken.contains(id) || (copies.contains_key(id) && (damaged || !pack.has_whole(id))) {
+        if taken.contains(id) || (copies.contains_key(id) && (damaged || !pack.can_give(id))) {
             return false;
         }
         taken.insert(*id)

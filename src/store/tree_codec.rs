@@ -77,6 +77,33 @@ pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, String> {
 }
 
 fn parse_entry(bytes: &[u8]) -> Result<(TreeEntry, &[u8]), String> {
+    let (line, tail) = split_line(bytes)?;
+    Ok((TreeEntry { mode: line.mode, name: line.name.into(), id: line.id }, tail))
+}
+
+/// One line of a tree where it lies. Its name was not looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeLine<'t> {
+    pub mode: u32,
+    pub name: &'t [u8],
+    pub id: ObjectId,
+}
+
+/// The lines of a tree, for those who only follow its ids: neither names nor their order are judged. It ends with the
+/// first error, in words.
+pub fn lines(tree: &[u8]) -> impl Iterator<Item = Result<TreeLine<'_>, String>> {
+    let mut rest = tree;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let split = split_line(rest);
+        rest = split.as_ref().map_or(&[], |(_, tail)| tail);
+        Some(split.map(|(line, _)| line))
+    })
+}
+
+fn split_line(bytes: &[u8]) -> Result<(TreeLine<'_>, &[u8]), String> {
     const CUT: &str = "the tree is cut short";
     let blank = bytes.iter().take(8).position(|b| *b == b' ').ok_or("a tree entry has no mode")?;
     let mode = parse_mode(&bytes[..blank])?;
@@ -84,7 +111,7 @@ fn parse_entry(bytes: &[u8]) -> Result<(TreeEntry, &[u8]), String> {
     let nul = rest.iter().position(|b| *b == 0).ok_or(CUT)?;
     let (id, tail) = rest[nul + 1..].split_at_checked(20).ok_or(CUT)?;
     let id = ObjectId::from_slice(id).ok_or(CUT)?;
-    Ok((TreeEntry { mode, name: rest[..nul].into(), id }, tail))
+    Ok((TreeLine { mode, name: &rest[..nul], id }, tail))
 }
 
 fn parse_mode(digits: &[u8]) -> Result<u32, String> {

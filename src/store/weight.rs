@@ -1,13 +1,13 @@
 //! What checkpoints take on disk: compressed bytes by the indexes, each object counted once.
 
-use std::collections::HashMap;
-
 use crate::error::Result;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
+use crate::store::id_set::IdMap;
 use crate::store::loose_files;
+use crate::store::reach::Reach;
 use crate::store::usage::bytes_below;
-use crate::store::{ObjectIds, Store, mark, refs};
+use crate::store::{ObjectIds, Store, refs};
 
 /// Bytes of one object in an index: id, checksum, offset.
 const INDEX_ENTRY_BYTES: u64 = 28;
@@ -17,15 +17,15 @@ const EMPTY_PACK_BYTES: u64 = 1104;
 /// Adds up checkpoints one after the other.
 pub struct Scale<'s> {
     store: &'s Store,
-    sizes: HashMap<ObjectId, u64>,
-    counted: ObjectIds,
+    sizes: IdMap<u64>,
+    counted: Reach<'s>,
 }
 
 impl<'s> Scale<'s> {
     /// # Errors
     /// A directory of the store cannot be listed. An index that cannot be read weighs nothing.
     pub fn new(store: &'s Store) -> Result<Self> {
-        let mut sizes = HashMap::new();
+        let mut sizes = IdMap::default();
         for pack in store.objects().pack_list() {
             let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) else { continue };
             let end = reader.entries_end();
@@ -39,7 +39,7 @@ impl<'s> Scale<'s> {
             let bytes = loose_files::path_of(dir, &id).symlink_metadata().map_or(0, |found| found.len());
             sizes.entry(id).or_insert(bytes);
         }
-        Ok(Self { store, sizes, counted: ObjectIds::new() })
+        Ok(Self { store, sizes, counted: Reach::new(store) })
     }
 
     /// What is there whatever checkpoints go: files beside the objects, and what refs of others name.
@@ -65,7 +65,7 @@ impl<'s> Scale<'s> {
     fn add(&mut self, roots: Vec<ObjectId>) -> Result<u64> {
         let mut bytes = 0;
         let sizes = &self.sizes;
-        mark::reach(self.store, roots, &mut self.counted, &mut |id| bytes += sizes.get(&id).copied().unwrap_or(0))?;
+        self.counted.extend(roots, &mut |id| bytes += sizes.get(&id).copied().unwrap_or(0))?;
         Ok(bytes)
     }
 }

@@ -1,7 +1,8 @@
 //! One binary for all tests of the built program: each file tells the facts about one command or one promise.
 //!
 //! `CHECKPOINT_CASES=2000` tries that many random cases, `CHECKPOINT_REPOS=a:b` names real repositories to walk through,
-//! `UPDATE_SNAPSHOTS=1` writes the pinned help texts anew.
+//! `CHECKPOINT_CALLGRIND=1` counts instructions, of a build as `.ci/run` makes it, `UPDATE_SNAPSHOTS=1` writes the pinned
+//! help texts anew.
 
 #![cfg(unix)]
 #![expect(
@@ -25,6 +26,7 @@ mod ctrl_c;
 mod damage_matrix;
 mod dedup;
 mod delete;
+mod deltas;
 mod derived;
 mod diff;
 mod diff_history;
@@ -37,6 +39,7 @@ mod find_text;
 mod help;
 mod hostile_env;
 mod hostile_tree;
+mod huge;
 mod ignore_rules;
 mod interrupted;
 mod invariants;
@@ -79,6 +82,7 @@ mod specials;
 mod status;
 mod store_objects;
 mod sweep;
+mod system_calls;
 mod undo_redo;
 mod verify;
 mod worktree;

@@ -1,6 +1,5 @@
 //! Packs that we write, read by plain git; packs that plain git writes, read by us; damage; giving space back.
 
-use std::collections::HashSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -10,11 +9,12 @@ use checkpoint::model::object_id::ObjectId;
 use checkpoint::store::hash::ObjectKind;
 use checkpoint::store::objects::{ObjectError, Objects};
 use checkpoint::store::pack_writer::{PackError, PackWriter};
-use checkpoint::store::repack::{RepackOutcome, read_back, repack};
+use checkpoint::store::read_back::read_back;
+use checkpoint::store::repack::{RepackOutcome, repack};
 use checkpoint::store::repack_plan::{RepackPlan, plan, plan_cheap};
 use checkpoint::store::survey::survey;
 use checkpoint::store::tree_codec::{MODE_DIRECTORY, MODE_EXECUTABLE, MODE_FILE, MODE_SYMLINK, TreeEntry};
-use checkpoint::store::{commit_codec, tree_codec};
+use checkpoint::store::{ObjectIds, commit_codec, tree_codec};
 
 struct Repo {
     place: tempfile::TempDir,
@@ -89,7 +89,7 @@ impl Repo {
         ids
     }
 
-    fn repack(&self, live: &HashSet<ObjectId>, cheap: bool) -> (RepackPlan, RepackOutcome) {
+    fn repack(&self, live: &ObjectIds, cheap: bool) -> (RepackPlan, RepackOutcome) {
         let objects = self.objects();
         let survey = survey(&objects, live).unwrap();
         let plan = if cheap { plan_cheap(&survey.facts(), 1) } else { plan(&survey.facts()) };
@@ -97,7 +97,7 @@ impl Repo {
         (plan, outcome)
     }
 
-    fn has_all(&self, ids: &HashSet<ObjectId>) {
+    fn has_all(&self, ids: &ObjectIds) {
         let objects = self.objects();
         for id in ids {
             objects.read(id).unwrap();
@@ -229,7 +229,7 @@ fn repo_of_git() -> Option<(Repo, Vec<String>)> {
     Some((repo, versions))
 }
 
-fn reachable(repo: &Repo) -> HashSet<ObjectId> {
+fn reachable(repo: &Repo) -> ObjectIds {
     let listed = repo.git_line(&["rev-list", "--objects", "--all"]);
     listed.lines().map(|line| ObjectId::from_hex(&line[..40]).unwrap()).collect()
 }
@@ -278,7 +278,7 @@ fn an_object_that_two_packs_hold_as_a_delta_survives_their_merge() {
 #[test]
 fn half_of_the_objects_go_and_the_rest_stays_readable() {
     let Some(repo) = Repo::new() else { return };
-    let mut live = HashSet::new();
+    let mut live = ObjectIds::default();
     for seed in 0..6 {
         let ids = repo.write(&blobs(seed, 40, 20_000));
         match seed {
@@ -326,7 +326,7 @@ fn nothing_goes_while_a_live_object_cannot_be_read() {
     let Some(repo) = Repo::new() else { return };
     let dead = repo.write(&blobs(1, 3, 5000));
     let ids = repo.write(&blobs(2, 3, 5000));
-    let mut live: HashSet<ObjectId> = ids.iter().copied().collect();
+    let mut live: ObjectIds = ids.iter().copied().collect();
     let before = repo.files("pack");
     let torn = ObjectId::from_bytes([7; 20]);
     live.insert(torn);
@@ -412,7 +412,7 @@ fn a_truncated_loose_object_is_written_anew() {
     assert!(matches!(repo.objects().read(&id), Err(ObjectError::Corrupt { .. })));
     repo.write(&[b"content\n".to_vec()]);
     assert_eq!(repo.objects().read(&id).unwrap().1, b"content\n");
-    repo.repack(&HashSet::from([id]), false);
+    repo.repack(&[id].into_iter().collect(), false);
     assert!(!loose.exists());
     repo.check();
 }

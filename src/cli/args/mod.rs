@@ -11,6 +11,7 @@ pub mod create;
 pub mod delete;
 pub mod diff;
 pub mod find;
+mod lean;
 pub mod list;
 pub mod pin;
 pub mod prune;
@@ -160,7 +161,10 @@ pub fn command() -> clap::Command {
 ///
 /// # Errors
 /// What is to be said instead: help, the version, or what was wrong.
-pub fn parse(args: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Cli, Refusal> {
+pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, Refusal> {
+    if let Some(cli) = lean::parse(args) {
+        return Ok(cli);
+    }
     Cli::try_parse_from(args).map_err(|error| {
         let said = error.render().to_string();
         let is_failure = error.use_stderr();
@@ -189,7 +193,25 @@ pub struct Refusal {
     pub is_failure: bool,
 }
 
+/// The answer to a call that asks for the version and nothing else.
+pub fn version_asked_for(args: &[std::ffi::OsString]) -> Option<String> {
+    let asked = args.len() == 2 && (args[1] == "--version" || args[1] == "-V");
+    asked.then(|| concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), "\n").to_owned())
+}
+
 /// The short help, for a call without a command.
 pub fn short_help() -> String {
     tidy(&command().render_help().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_told_without_and_with_the_whole_command_line_alike() {
+        let short = version_asked_for(&["checkpoint".into(), "-V".into()]);
+        assert_eq!(short, Some(command().render_version()));
+        assert_eq!(version_asked_for(&["checkpoint".into(), "--version".into(), "list".into()]), None);
+    }
 }

@@ -10,6 +10,7 @@ pub mod run;
 pub mod sandbox;
 pub mod strace;
 pub mod terminal;
+pub mod trace;
 pub mod tree;
 pub mod watch;
 

@@ -1,0 +1,56 @@
+//! The figures of one row, and what is computed from them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::contender::Who;
+use crate::place::Size;
+
+/// A path on a tree, measured.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub path: String,
+    pub tree: char,
+    /// Milliseconds of each run; a contender that ran fewer times ran the first ones.
+    pub ms: BTreeMap<Who, Vec<f64>>,
+    pub size: BTreeMap<Who, Size>,
+    /// KiB of the largest process, from a run that was not timed.
+    pub peak: BTreeMap<Who, u64>,
+}
+
+impl Row {
+    pub fn new(path: &str, tree: char) -> Self {
+        Self { path: path.to_owned(), tree, ms: BTreeMap::new(), size: BTreeMap::new(), peak: BTreeMap::new() }
+    }
+
+    pub fn push(&mut self, who: Who, elapsed: Duration) {
+        self.ms.entry(who).or_default().push(elapsed.as_secs_f64() * 1000.0);
+    }
+
+    pub fn runs(&self, who: Who) -> usize {
+        self.ms.get(&who).map_or(0, Vec::len)
+    }
+
+    pub fn median(&self, who: Who) -> Option<f64> {
+        median(self.ms.get(&who)?)
+    }
+
+    /// How many times as long `other` takes as `who`: the median of the ratios of runs side by side.
+    pub fn ratio(&self, other: Who, who: Who) -> Option<f64> {
+        ratio(self.ms.get(&other)?, self.ms.get(&who)?)
+    }
+}
+
+/// The median of the ratios of two series, pair by pair.
+pub fn ratio(above: &[f64], below: &[f64]) -> Option<f64> {
+    let pairs: Vec<f64> = above.iter().zip(below).map(|(above, below)| above / below).collect();
+    median(&pairs)
+}
+
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
+}

@@ -1,0 +1,9 @@
+//! The paths that are measured.
+
+pub mod cold;
+pub mod plain;
+pub mod prune;
+pub mod restore;
+pub mod seats;
+pub mod series;
+pub mod warm;

@@ -1,0 +1,213 @@
+//! Large files that are edited again and again: `prune` stores all but the newest version as deltas, and nobody can tell.
+
+use crate::bench::{Git, Sandbox, damaged, fixtures, strace};
+
+/// Lines that a compressor cannot make small.
+fn text(seed: u64, len: usize) -> Vec<u8> {
+    let digits = |byte: u8| [b'a' + byte % 16, b'a' + byte / 16, b' '];
+    let mut text: Vec<u8> = fixtures::noise(seed, len / 3).into_iter().flat_map(digits).collect();
+    text.iter_mut().skip(80).step_by(80).for_each(|byte| *byte = b'\n');
+    text
+}
+
+/// A store with so many versions of one file of 2 MB, and their ids and contents in order.
+struct Versions {
+    sandbox: Sandbox,
+    made: Vec<(String, Vec<u8>)>,
+    content: Vec<u8>,
+}
+
+impl Versions {
+    fn new(count: usize) -> Self {
+        let (made, content) = (Vec::new(), text(1, 2_000_000));
+        let mut versions = Self { sandbox: Sandbox::new(), made, content };
+        versions.sandbox.write("small", "a file beside it");
+        (0..count).for_each(|_| versions.edit());
+        versions
+    }
+
+    fn edit(&mut self) {
+        let number = self.made.len();
+        for part in 1..4 {
+            let at = self.content.len() / 4 * part + number * 1000;
+            self.content.splice(at..at + part, format!("edit {number}").into_bytes());
+        }
+        self.record();
+    }
+
+    fn record(&mut self) {
+        self.sandbox.write("dir/large", &self.content);
+        let id = self.sandbox.create(&format!("number {}", self.made.len()));
+        self.made.push((id, self.content.clone()));
+    }
+
+    fn store_bytes(&self) -> u64 {
+        self.packs().iter().map(|(_, len)| len).sum()
+    }
+
+    /// Names and sizes of the packs.
+    fn packs(&self) -> Vec<(String, u64)> {
+        let named = |path: std::path::PathBuf| {
+            let name = path.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
+            (name, path.metadata().expect("a file").len())
+        };
+        let mut packs: Vec<_> = damaged::packs_of(&self.sandbox.store()).into_iter().map(named).collect();
+        packs.sort();
+        packs
+    }
+
+    /// Every version, by us and by plain git.
+    fn check(&self) {
+        for (id, content) in &self.made {
+            let run = self.sandbox.run(&["cat", &format!("{id}:dir/large")]).success();
+            assert!(run.stdout.as_bytes() == content, "{id} is not what it was");
+        }
+        self.sandbox.run(&["verify", "--full"]).success();
+        let Some(git) = Git::find(self.sandbox.root()) else { return };
+        let git = git.with("GIT_DIR", self.sandbox.store());
+        git.run(&["fsck", "--full", "--strict"]).success();
+        for (id, content) in &self.made {
+            let blob = git.run(&["cat-file", "blob", &format!("{id}:dir/large")]).success();
+            assert!(blob.stdout.as_bytes() == content, "git reads {id} otherwise");
+        }
+    }
+}
+
+#[test]
+fn versions_of_a_large_file_take_little_more_than_one_of_them_after_a_prune() {
+    let mut versions = Versions::new(8);
+    let before = versions.store_bytes();
+    versions.sandbox.run(&["prune"]).success().stdout_has("Pruned: 0 checkpoints");
+    let after = versions.store_bytes();
+    assert!(after < before / 6, "{before} became {after}");
+    versions.check();
+    let oldest = versions.made[0].clone();
+    versions.sandbox.restore(&oldest.0).success();
+    assert!(versions.sandbox.read("dir/large").as_bytes() == oldest.1, "the restored file differs");
+    versions.content = versions.made[7].1.clone();
+    versions.record();
+    versions.check();
+}
+
+#[test]
+fn a_prune_leaves_the_deltas_of_the_one_before_alone() {
+    let versions = Versions::new(4);
+    versions.sandbox.run(&["prune"]).success();
+    let packs = versions.packs();
+    versions.sandbox.run(&["prune"]).success().stdout_is("Nothing to prune.\n");
+    assert_eq!(versions.packs(), packs);
+}
+
+#[test]
+fn new_versions_join_the_deltas_that_are_there() {
+    let mut versions = Versions::new(4);
+    versions.sandbox.run(&["prune"]).success();
+    let four = versions.store_bytes();
+    for _ in 0..3 {
+        versions.edit();
+        versions.sandbox.run(&["prune"]).success();
+        let bytes = versions.store_bytes();
+        assert!(bytes < four + four / 10, "{four} became {bytes}");
+    }
+    versions.check();
+}
+
+#[test]
+fn the_version_on_which_others_stand_can_go() {
+    let mut versions = Versions::new(5);
+    versions.sandbox.run(&["prune"]).success();
+    let bytes = versions.store_bytes();
+    for doomed in [4, 1] {
+        let (id, _) = versions.made.remove(doomed);
+        versions.sandbox.run(&["delete", &id, "--yes"]).success();
+        versions.check();
+        versions.sandbox.run(&["prune"]).success();
+        versions.check();
+        assert!(versions.store_bytes() < bytes + bytes / 4, "{} after {bytes}", versions.store_bytes());
+    }
+    let oldest = versions.made.remove(0);
+    versions.sandbox.run(&["prune", "--keep", "2"]).success();
+    versions.sandbox.run(&["show", &oldest.0]).code(3);
+    versions.check();
+}
+
+#[test]
+fn versions_that_have_nothing_in_common_stay_whole_and_are_tried_once() {
+    let mut versions = Versions::new(0);
+    for seed in 0..4 {
+        versions.content = text(100 + seed, 2_000_000);
+        versions.record();
+    }
+    let before = versions.store_bytes();
+    versions.sandbox.run(&["prune"]).success();
+    assert!(versions.store_bytes() > before / 10 * 9);
+    let known = std::fs::read_to_string(versions.sandbox.store().join("checkpoint/unlike")).expect("it is remembered");
+    assert_eq!(known.lines().count(), 3);
+    let packs = versions.packs();
+    versions.sandbox.run(&["prune"]).success();
+    assert_eq!(versions.packs(), packs);
+    versions.check();
+}
+
+#[test]
+fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
+    let mut versions = Versions::new(4);
+    versions.sandbox.run(&["prune"]).success();
+    let (largest, len) = versions.packs().into_iter().max_by_key(|(_, len)| *len).expect("a pack");
+    let path = versions.sandbox.store().join("objects/pack").join(largest);
+    let mut bytes = std::fs::read(&path).expect("a pack");
+    bytes[usize::try_from(len / 2).expect("a length")] ^= 0x55;
+    damaged::put(&path, &bytes);
+    versions.sandbox.run(&["verify", "--full"]).code(6);
+    versions.sandbox.run(&["prune"]).success();
+    // The newest is there as a file, and a create writes anew what it cannot read. The others stand on it.
+    versions.record();
+    versions.made.remove(3);
+    for (id, content) in &versions.made {
+        let run = versions.sandbox.run(&["cat", &format!("{id}:dir/large")]).success();
+        assert!(run.stdout.as_bytes() == content, "{id} is not what it was");
+    }
+    versions.sandbox.run(&["prune"]).success();
+    versions.check();
+}
+
+/// Lets something happen to the first, second, … of some system calls of a prune, until none is left to which it could.
+fn at_each_call(calls: &str, step: usize, happen: impl Fn(&Sandbox, usize) -> crate::bench::Run) {
+    let mut versions = Versions::new(2);
+    versions.sandbox.run(&["prune"]).success();
+    versions.edit();
+    let aside = versions.sandbox.top().join("aside");
+    fixtures::copy_tree(&versions.sandbox.store(), &aside);
+    for nth in (1..2000).step_by(step) {
+        let run = happen(&versions.sandbox, nth);
+        let went_well = run.code == 0 && run.stdout.contains("Pruned") && run.stderr.is_empty();
+        versions.sandbox.run(&["verify", "--full"]).success();
+        versions.sandbox.run(&["prune"]).success();
+        versions.check();
+        assert!(versions.store_bytes() < 2_000_000, "{} after {calls} number {nth}", versions.store_bytes());
+        if went_well {
+            assert!(nth > 1, "nothing happened\n{run}");
+            return;
+        }
+        std::fs::remove_dir_all(versions.sandbox.store()).expect("a copy can go");
+        fixtures::copy_tree(&aside, &versions.sandbox.store());
+    }
+    panic!("there is no end of {calls}");
+}
+
+#[test]
+fn a_prune_killed_at_any_step_loses_no_version() {
+    if strace::available() {
+        for (calls, step) in [("renameat2,renameat,rename", 1), ("fsync,fdatasync", 2), ("unlinkat,unlink", 7)] {
+            at_each_call(calls, step, |sandbox, nth| strace::kill_at(sandbox, calls, nth, &["prune"]));
+        }
+    }
+}
+
+#[test]
+fn a_prune_that_runs_out_of_room_loses_no_version() {
+    if strace::available() {
+        let calls = "write,pwrite64";
+        at_each_call(calls, 2, |sandbox, nth| strace::failing_from(sandbox, calls, "ENOSPC", nth, &["prune"]));
+    }
+}

@@ -1,0 +1,97 @@
+//! A pack beyond 2 GiB, whose index needs its table of 64-bit offsets, and a file beyond 4 GiB. This takes 12 GB of disk and
+//! minutes, so it is done only where `CHECKPOINT_HUGE` is set.
+
+use std::fs::File;
+use std::hash::Hasher as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::bench::{Git, Sandbox, damaged, fixtures, skipped};
+
+const GIBIBYTE: u64 = 1 << 30;
+
+#[test]
+fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
+    if std::env::var_os("CHECKPOINT_HUGE").is_none() {
+        skipped("needs CHECKPOINT_HUGE=1, 12 GB of disk and minutes");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    // Small ones come after it in the pack: their offsets take more than 31 bits.
+    write_noise(&sandbox.path("a-noise"), 2 * GIBIBYTE + GIBIBYTE / 8);
+    write_sparse(&sandbox.path("b-sparse"), 4 * GIBIBYTE + 12_345);
+    (0..20).for_each(|at| drop(sandbox.write(format!("z/{at}"), at.to_string())));
+    let large = [sandbox.path("a-noise"), sandbox.path("b-sparse")];
+    let sums = large.each_ref().map(|path| sum(path));
+    // One processor makes one pack.
+    sandbox.run_under(&["/usr/bin/taskset", "-c", "0"], &["create", "-r", "huge"]).success();
+    let git = Git::find(sandbox.root()).map(|git| git.with("GIT_DIR", sandbox.store()));
+    if let Some(git) = &git {
+        assert!(largest_offset(git, &sandbox) > 2 * GIBIBYTE, "no offset needs 64 bits");
+        git.run(&["fsck", "--full", "--strict"]).success();
+    }
+    sandbox.run(&["verify", "--full"]).success();
+    large.iter().for_each(|path| std::fs::remove_file(path).expect("a file can be removed"));
+    sandbox.remove("z/7").write("z/8", "edited");
+    sandbox.restore("huge").success();
+    assert_eq!(large.each_ref().map(|path| sum(path)), sums);
+    assert_eq!((sandbox.read("z/7").as_str(), sandbox.read("z/8").as_str()), ("7", "8"));
+    sandbox.write("z/9", "edited");
+    sandbox.create("after");
+    sandbox.run(&["prune", "--keep", "2"]).success();
+    sandbox.run(&["verify", "--full"]).success();
+    for path in ["a-noise", "b-sparse"] {
+        std::fs::write(sandbox.path(path), "gone").expect("a file can be written");
+        sandbox.run(&["restore", "huge", path, "--yes"]).success();
+    }
+    assert_eq!(large.each_ref().map(|path| sum(path)), sums);
+}
+
+/// What no compressor makes smaller: it looks back less far than these pieces repeat.
+fn write_noise(path: &Path, len: u64) {
+    let piece = fixtures::noise(3, 16 << 20);
+    let mut file = File::create(path).expect("a file can be made");
+    let mut left = len;
+    while left > 0 {
+        let part = usize::try_from(left).expect("a length").min(piece.len());
+        file.write_all(&piece[..part]).expect("there is room");
+        left -= part as u64;
+    }
+}
+
+/// Zeros but for a few words: at the start, around four gibibytes and at the end.
+fn write_sparse(path: &Path, len: u64) {
+    let mut file = File::create(path).expect("a file can be made");
+    file.set_len(len).expect("a long file can be made");
+    for at in [0, 3 * GIBIBYTE, 4 * GIBIBYTE - 3, len - 9] {
+        file.seek(SeekFrom::Start(at)).expect("a place in it");
+        file.write_all(b"something").expect("there is room");
+    }
+}
+
+fn sum(path: &Path) -> (u64, u64) {
+    let mut hasher = std::hash::DefaultHasher::new();
+    let mut file = File::open(path).expect("a file can be opened");
+    let mut piece = vec![0; 1 << 20];
+    let mut len = 0;
+    loop {
+        let read = file.read(&mut piece).expect("a file can be read");
+        if read == 0 {
+            return (len, hasher.finish());
+        }
+        hasher.write(&piece[..read]);
+        len += read as u64;
+    }
+}
+
+/// Where the last entry of any pack starts, by plain git.
+fn largest_offset(git: &Git, sandbox: &Sandbox) -> u64 {
+    let offsets = damaged::packs_of(&sandbox.store()).into_iter().flat_map(|pack| {
+        let index = File::open(pack.with_extension("idx")).expect("an index");
+        let shown = git.command(&["show-index"]).stdin(Stdio::from(index)).output().expect("git can be started");
+        let text = String::from_utf8(shown.stdout).expect("text");
+        text.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect::<Vec<u64>>()
+    });
+    offsets.max().unwrap_or_default()
+}

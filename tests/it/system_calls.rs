@@ -1,0 +1,277 @@
+//! What the quick paths cost, counted in system calls and instructions: such figures hold on the noisiest machine.
+//!
+//! `CHECKPOINT_TIMED=1` takes a tree of nearly 50,000 files instead of 2,000, `CHECKPOINT_CALLGRIND=1` counts
+//! instructions too, of a build as `.ci/run` makes it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::bench::trace::{Call, Trace, trace};
+use crate::bench::{Run, Sandbox, skipped};
+
+/// In a `create` that finds the tree unchanged.
+const FILES_OPENED: usize = 0;
+const DIRECTORIES_LISTED: usize = 0;
+const CALLS_PER_FILE: usize = 1;
+const CALLS_PER_DIRECTORY: usize = 3;
+const CALLS_FOR_THE_ROOT: usize = 24;
+const BYTES_OF_STAT_CACHE: u64 = 4096;
+/// In one that finds a file edited, for each: its own directory is listed again.
+const DIRECTORIES_PER_EDIT: usize = 1;
+const BYTES_OF_STAT_CACHE_PER_EDIT: u64 = 1500;
+/// What a directory that a rule leaves out may cost, however much lies in it.
+const CALLS_PER_IGNORED_DIRECTORY: usize = 8;
+/// Of commands that only look at the store.
+const CALLS_FOR_VERSION: usize = 120;
+const CALLS_FOR_LIST: usize = 250;
+const CALLS_FOR_STATUS: usize = 260;
+const CALLS_PER_CHECKPOINT: usize = 24;
+const PACKS_PER_CHECKPOINT: usize = 1;
+/// Of an optimized program, for each file of an unchanged tree, and for all else.
+const INSTRUCTIONS_PER_FILE: u64 = 20_000;
+const INSTRUCTIONS_IN_ALL: u64 = 60_000_000;
+
+const IGNORE_FILES: usize = 2;
+const FILES_PER_DIRECTORY: usize = 10;
+
+fn directories() -> usize {
+    if std::env::var_os("CHECKPOINT_TIMED").is_some() { 4990 } else { 200 }
+}
+
+/// A tree of so many directories, all of it long settled in a checkpoint.
+fn settled(directories: usize) -> Sandbox {
+    let sandbox = Sandbox::bare();
+    for directory in 0..directories {
+        for file in 0..FILES_PER_DIRECTORY {
+            sandbox.write(format!("d{}/s{directory}/{file}", directory % 20), format!("{directory} {file}"));
+        }
+    }
+    sandbox.write(".gitignore", "node_modules/\n*.log\n").write("d1/.gitignore", "*.tmp\n");
+    settle(&sandbox);
+    sandbox
+}
+
+/// Until the times of all files lie before a checkpoint, each is read again.
+fn settle(sandbox: &Sandbox) {
+    for reason in ["first", "second"] {
+        std::thread::sleep(Duration::from_millis(50));
+        sandbox.create(reason);
+    }
+}
+
+/// A `create` that finds nothing changed, and what lay there then.
+struct Warm {
+    trace: Trace,
+    root: PathBuf,
+    store: PathBuf,
+    files: BTreeSet<PathBuf>,
+    dirs: BTreeSet<PathBuf>,
+    opened: Vec<PathBuf>,
+}
+
+/// Traced once for all tests.
+fn warm() -> Option<&'static Warm> {
+    static WARM: OnceLock<Option<Warm>> = OnceLock::new();
+    let made = || {
+        let sandbox = settled(directories());
+        let trace = trace(&sandbox, &["create", "--reason", "warm"])?;
+        assert_eq!(trace.run.code, 0, "{}", trace.run);
+        let root = sandbox.root().to_path_buf();
+        let (files, dirs) = (below(&root, Path::is_file), below(&root, Path::is_dir));
+        let opened = trace.opened(&root, "");
+        Some(Warm { trace, store: sandbox.store(), files, dirs, opened, root })
+    };
+    WARM.get_or_init(made).as_ref()
+}
+
+/// All below the root that `wanted` says, as it lies on the disk.
+fn below(root: &Path, wanted: fn(&Path) -> bool) -> BTreeSet<PathBuf> {
+    let all = walkdir::WalkDir::new(root).into_iter().map(|entry| entry.expect("an entry").into_path());
+    all.filter(|path| wanted(path) && path != root).collect()
+}
+
+/// Directories below the root whose names were read.
+fn listed(trace: &Trace, root: &Path) -> BTreeSet<PathBuf> {
+    trace.named(&["getdents64"]).filter_map(Call::path).filter(|path| path.starts_with(root)).collect()
+}
+
+#[test]
+fn an_unchanged_tree_has_no_file_opened() {
+    let Some(warm) = warm() else { return };
+    assert!(warm.opened.len() == FILES_OPENED, "{} files were opened: {:?}", warm.opened.len(), warm.opened);
+}
+
+#[test]
+fn an_unchanged_tree_has_no_directory_listed() {
+    let Some(warm) = warm() else { return };
+    let listed = listed(&warm.trace, &warm.root);
+    assert!(listed.len() == DIRECTORIES_LISTED, "{} directories were listed: {listed:?}", listed.len());
+}
+
+#[test]
+fn an_unchanged_file_is_looked_at_once() {
+    let Some(warm) = warm() else { return };
+    let calls = warm.trace.calls_below(&warm.root);
+    for file in &warm.files {
+        let names: Vec<&str> = calls.get(file).into_iter().flatten().map(|call| call.name.as_str()).collect();
+        assert!(names.len() <= CALLS_PER_FILE, "{}: {names:?}", file.display());
+    }
+    let looked_at = warm.files.iter().filter(|file| calls.contains_key(*file)).count();
+    assert!(looked_at >= warm.files.len() - IGNORE_FILES, "only {looked_at} files were looked at");
+}
+
+#[test]
+fn an_unchanged_directory_costs_three_calls() {
+    let Some(warm) = warm() else { return };
+    let calls = warm.trace.calls_below(&warm.root);
+    for dir in &warm.dirs {
+        let names: Vec<&str> = calls.get(dir).into_iter().flatten().map(|call| call.name.as_str()).collect();
+        assert!(names.len() <= CALLS_PER_DIRECTORY, "{}: {names:?}", dir.display());
+    }
+    let names: Vec<&str> = calls[&warm.root].iter().map(|call| call.name.as_str()).collect();
+    assert!(names.len() <= CALLS_FOR_THE_ROOT, "the root: {names:?}");
+}
+
+#[test]
+fn an_unchanged_tree_has_nothing_written_but_the_new_row() {
+    let Some(warm) = warm() else { return };
+    let written = warm.trace.written(&warm.store);
+    println!("written: {written:#?}");
+    let mut packs = 0;
+    for (file, bytes) in &written {
+        let most = match file.as_str() {
+            "checkpoint-manifest.md" | "refs/heads/main" => 4096,
+            "checkpoint/stat-cache" => BYTES_OF_STAT_CACHE,
+            // Who has the lock.
+            "checkpoint/lock" => 128,
+            pack if pack.starts_with("objects/pack/pack-") => {
+                packs += 1;
+                4096
+            }
+            name if name.starts_with("refs/") => 64,
+            other => panic!("{other} was written: {bytes} bytes"),
+        };
+        assert!(*bytes <= most, "{bytes} bytes of {file} were written, and not {most}");
+    }
+    assert_eq!(packs, 2, "a pack and its index");
+    assert!(warm.trace.written(&warm.root).is_empty(), "the working directory was written to");
+}
+
+#[test]
+fn ten_edits_cost_ten_files_read_and_no_cache_written_anew() {
+    let sandbox = settled(200);
+    let edited: BTreeSet<PathBuf> = (0..10).map(|at| sandbox.path(format!("d{at}/s{at}/{at}"))).collect();
+    edited.iter().for_each(|path| std::fs::write(path, "edited").unwrap());
+    let Some(trace) = trace(&sandbox, &["create", "--reason", "warm"]) else { return };
+    assert_eq!(trace.run.code, 0, "{}", trace.run);
+    // Whether a rule leaves an edited file out is asked again.
+    let (rules, opened): (Vec<_>, Vec<_>) =
+        trace.opened(sandbox.root(), "").into_iter().partition(|path| path.ends_with(".gitignore"));
+    println!("ignore files were read {} times", rules.len());
+    assert_eq!(opened.len(), edited.len(), "{opened:#?}");
+    let listed = listed(&trace, sandbox.root());
+    assert!(listed.len() <= edited.len() * DIRECTORIES_PER_EDIT, "{listed:?}");
+    let count = edited.len() as u64;
+    assert_eq!(opened.into_iter().collect::<BTreeSet<_>>(), edited);
+    let written = trace.written(&sandbox.store());
+    println!("written: {written:#?}");
+    let cache: u64 = written.iter().filter(|(file, _)| file.contains("stat-cache")).map(|(_, bytes)| bytes).sum();
+    assert!(cache <= count * BYTES_OF_STAT_CACHE_PER_EDIT, "{cache} bytes of the stat cache were written");
+}
+
+#[test]
+fn what_lies_in_an_ignored_directory_costs_nothing() {
+    let calls = |files: Option<usize>| {
+        let sandbox = Sandbox::bare();
+        sandbox.write(".gitignore", "node_modules/\n").write("a/b", "1");
+        for file in 0..files.unwrap_or(0) {
+            sandbox.write(format!("node_modules/p{}/{file}", file % 100), "1");
+        }
+        settle(&sandbox);
+        trace(&sandbox, &["create", "--reason", "warm"]).map(|trace| {
+            assert_eq!(trace.run.code, 0, "{}", trace.run);
+            trace.calls.len()
+        })
+    };
+    let Some(without) = calls(None) else { return };
+    let (few, many) = (calls(Some(20)).expect("a trace"), calls(Some(2000)).expect("a trace"));
+    println!("{without} calls without, {few} with 20 files, {many} with 2,000");
+    assert!(many.abs_diff(few) <= 2, "{many} calls with 2,000 ignored files, {few} with 20");
+    assert!(many <= without + CALLS_PER_IGNORED_DIRECTORY, "{many} calls with an ignored directory, {without} without");
+}
+
+/// The calls of a command on a store with few checkpoints, and how many more each further one costs.
+fn by_checkpoint(args: &[&str]) -> Option<(Trace, usize)> {
+    const MORE: usize = 20;
+    let sandbox = Sandbox::bare();
+    sandbox.write("a", "1");
+    settle(&sandbox);
+    let few = trace(&sandbox, args)?;
+    for number in 0..MORE {
+        sandbox.write("a", number.to_string()).create("more");
+    }
+    let many = trace(&sandbox, args)?;
+    let packs = many.opened(&sandbox.store(), ".pack").len();
+    assert!(packs <= (MORE + 2) * PACKS_PER_CHECKPOINT, "{packs} packs were opened\n{}", many.run);
+    for trace in [&few, &many] {
+        assert_eq!(trace.run.code, 0, "{}", trace.run);
+        assert_eq!(trace.threads_started(), 0, "a thread was started\n{}", trace.run);
+    }
+    let each = (many.calls.len() - few.calls.len()).div_ceil(MORE);
+    println!("{args:?}: {} calls for two checkpoints, {each} for each further one", few.calls.len());
+    Some((few, each))
+}
+
+#[test]
+fn list_starts_no_thread_and_opens_no_more_than_the_commits() {
+    let Some((few, each)) = by_checkpoint(&["list"]) else { return };
+    assert!(few.calls.len() <= CALLS_FOR_LIST, "{} calls", few.calls.len());
+    assert!(each <= CALLS_PER_CHECKPOINT, "{each} calls for each checkpoint");
+}
+
+#[test]
+fn status_in_brief_starts_no_thread_and_opens_no_more_than_the_commits() {
+    let Some((few, each)) = by_checkpoint(&["status", "--brief"]) else { return };
+    assert!(few.calls.len() <= CALLS_FOR_STATUS, "{} calls", few.calls.len());
+    assert!(each <= CALLS_PER_CHECKPOINT, "{each} calls for each checkpoint");
+}
+
+#[test]
+fn version_looks_at_nothing() {
+    let sandbox = Sandbox::bare();
+    sandbox.write("a", "1");
+    settle(&sandbox);
+    let Some(trace) = trace(&sandbox, &["--version"]) else { return };
+    assert_eq!(trace.threads_started(), 0);
+    assert!(trace.calls_below(sandbox.home()).is_empty() && trace.calls_below(sandbox.root()).is_empty());
+    println!("--version: {} calls", trace.calls.len());
+    assert!(trace.calls.len() <= CALLS_FOR_VERSION, "{} calls", trace.calls.len());
+}
+
+/// Instructions of a run, all threads together; `None`, with a printed line, where they cannot be counted.
+fn instructions(sandbox: &Sandbox, args: &[&str]) -> Option<u64> {
+    const PROGRAM: &str = "/usr/bin/valgrind";
+    if !Command::new(PROGRAM).arg("--version").output().is_ok_and(|told| told.status.success()) {
+        skipped("needs valgrind");
+        return None;
+    }
+    let run: Run = sandbox.run_under(&[PROGRAM, "--tool=callgrind", "--callgrind-out-file=/dev/null"], args).success();
+    let (_, counted) = run.stderr.rsplit_once("Collected : ").expect("a count");
+    Some(counted.split_whitespace().next()?.parse().expect("a number"))
+}
+
+#[test]
+fn an_unchanged_tree_costs_few_instructions() {
+    if std::env::var_os("CHECKPOINT_CALLGRIND").is_none() || cfg!(debug_assertions) {
+        return skipped("set CHECKPOINT_CALLGRIND=1, with a build as in .ci/run");
+    }
+    let counted = |directories| instructions(&settled(directories), &["create", "--reason", "warm"]);
+    let (Some(few), Some(many)) = (counted(20), counted(200)) else { return };
+    let each = many.saturating_sub(few) / (180 * FILES_PER_DIRECTORY as u64);
+    println!("{many} instructions for 2,000 files, {each} for each file");
+    assert!(each <= INSTRUCTIONS_PER_FILE, "{each} instructions for each file");
+    assert!(many <= INSTRUCTIONS_IN_ALL, "{many} instructions in all");
+}
