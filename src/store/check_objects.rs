@@ -10,6 +10,7 @@ use crate::store::check::{CheckOptions, FileFinding, Report};
 use crate::store::layout::Layout;
 use crate::store::loose_files;
 use crate::store::objects::Objects;
+use crate::store::pack_index::IndexEntry;
 use crate::store::pack_list::Pack;
 use crate::store::pack_reader::PackReader;
 use crate::store::pack_walk;
@@ -79,7 +80,10 @@ fn check_pack(
     }
     let Ok(index) = pack.index() else { return Ok(()) };
     let found_before = report.files.len();
-    for entry in index.entries().filter(|_| options.full) {
+    let mut entries: Vec<IndexEntry> = index.entries().filter(|_| options.full).collect();
+    // A delta stands behind its base, which is then still in memory.
+    entries.sort_unstable_by_key(|entry| entry.offset);
+    for entry in entries {
         (options.go_on)()?;
         options.progress.add(1, 0);
         if !pack.can_give(&entry.id) {
@@ -89,6 +93,8 @@ fn check_pack(
             report.bytes += pack.header(&entry.id).ok().flatten().map_or(0, |header| header.size);
         }
     }
+    pack.forget_bases();
+    report.files[found_before..].sort_by(|a, b| a.why.cmp(&b.why));
     if options.full
         && report.files.len() == found_before
         && pack.rescued().is_none()

@@ -301,14 +301,17 @@ impl Objects {
     }
 
     fn foreign_header(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, u64)> {
-        self.foreign(id, failure).map(|(kind, content)| (kind, content.len() as u64))
+        self.foreign(id, failure).map(|((kind, content), _)| (kind, content.len() as u64))
     }
 
     fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
-        let (kind, content) = self.foreign(id, failure)?;
+        let ((kind, content), proven) = self.foreign(id, failure)?;
         let size = content.len() as u64;
         if let Some(Err(ReadError::Damaged(why))) = kind.map(|kind| check_structure_size(kind, size)) {
             return Err(corrupt(id, why));
+        }
+        if proven {
+            return Ok((kind, content));
         }
         match hash_any(kind, &content) {
             Ok(found) if found == *id => Ok((kind, content)),
@@ -318,25 +321,26 @@ impl Objects {
     }
 
     /// A loose file is read directly, and each pack resolves its deltas by itself. Only what is in a pack and could not
-    /// be had from it is asked of libgit2, which would look at a loose file too.
-    fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
+    /// be had from it is asked of libgit2, which would look at a loose file too. The second is whether the hash is known
+    /// to be right.
+    fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(AnyObject, bool)> {
         let mut why = None;
         let is_loose = self.loose_exists(id);
         if is_loose {
             match loose_files::read(&self.dir, id) {
-                Ok(found) => return Ok(found),
+                Ok(found) => return Ok((found, false)),
                 Err(cause) => why = Some(cause),
             }
         }
         match self.resolve(id) {
-            Ok(Some(found)) => return Ok(found),
+            Ok(Some(found)) => return Ok((found, true)),
             Ok(None) => {}
             Err(cause) => {
                 if let Some(found) = self.rebuild(id) {
-                    return Ok(found);
+                    return Ok((found, true));
                 }
                 if let (false, Some(found)) = (is_loose || self.loose_exists(id), self.foreign.read(id)) {
-                    return Ok(found);
+                    return Ok((found, false));
                 }
                 why = why.or(Some(cause));
             }
