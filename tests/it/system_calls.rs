@@ -31,8 +31,8 @@ const CALLS_FOR_STATUS: usize = 260;
 const CALLS_PER_CHECKPOINT: usize = 24;
 const PACKS_PER_CHECKPOINT: usize = 1;
 /// Of an optimized program, for each file of an unchanged tree, and for all else.
-const INSTRUCTIONS_PER_FILE: u64 = 20_000;
-const INSTRUCTIONS_IN_ALL: u64 = 60_000_000;
+const INSTRUCTIONS_PER_FILE: u64 = 4_000;
+const INSTRUCTIONS_IN_ALL: u64 = 14_000_000;
 
 const IGNORE_FILES: usize = 2;
 const FILES_PER_DIRECTORY: usize = 10;
