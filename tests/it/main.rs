@@ -69,6 +69,7 @@ mod refused_roots;
 mod regressions;
 mod relink;
 mod restore;
+mod restore_reads;
 mod restore_to;
 mod roundtrip;
 mod rules;
