@@ -48,6 +48,16 @@ impl RelPath {
         Self([&self.0, b"/".as_slice(), name].concat().into())
     }
 
+    /// This path with all components of another behind it.
+    #[must_use]
+    pub fn join_all(&self, below: &Self) -> Self {
+        match (self.is_root(), below.is_root()) {
+            (_, true) => self.clone(),
+            (true, _) => below.clone(),
+            _ => Self([&self.0, b"/".as_slice(), &below.0].concat().into()),
+        }
+    }
+
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }

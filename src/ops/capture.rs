@@ -40,6 +40,8 @@ pub struct Seen {
     /// Whether the cache could be believed.
     pub trusted: bool,
     pub rules: RulesStamp,
+    /// The checkpoint that was restored since, which holds what the listing then got.
+    pub restored: Option<ObjectId>,
 }
 
 /// The working directory, captured.
@@ -122,7 +124,7 @@ pub fn begin<'c>(
         forget_unverified(store, &mut listing);
     }
     let RulesToday { record, warning, stamp, .. } = today;
-    let seen = Seen { cache, trusted, rules: stamp };
+    let seen = Seen { cache, trusted, rules: stamp, restored: None };
     let (warnings, tree) = (warning.into_iter().collect(), None);
     Ok(Begun::Scanned(Box::new(Capturing { context, worktree, seen, record, warnings, listing, tree })))
 }
@@ -154,6 +156,11 @@ impl Capturing<'_> {
     /// What was seen up to now.
     pub fn listing(&self) -> &Listing {
         &self.listing
+    }
+
+    /// What is to be recorded beside the tree of what was seen up to now.
+    pub fn meta(&self) -> Meta {
+        Meta::of(&self.listing, self.record.clone())
     }
 
     /// Whether what was seen rests on a stat cache that may be believed.

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::listing::{Listing, Stat};
+use crate::model::object_id::ObjectId;
 use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
@@ -9,7 +10,6 @@ use crate::model::snapshot::Snapshot;
 use crate::ops::confirmation::{Confirmed, confirm};
 use crate::ops::context::Context;
 use crate::ops::staging::{self, Staged};
-use crate::ops::target::Target;
 use crate::ops::warning::Warning;
 use crate::store::journal::{Journal, Stage as JournalStage};
 use crate::store::locked::LockedStore;
@@ -24,8 +24,8 @@ pub struct Errand<'e> {
     pub plan: &'e RestorePlan,
     /// The present state that the plan was made from.
     pub present: &'e Listing,
-    pub target: &'e Target,
-    /// What the target is to look like here, see [`Target::wanted`].
+    pub target: ObjectId,
+    /// What the target is to look like here, see [`crate::ops::target::Target::adapted`].
     pub wanted: &'e Snapshot,
     pub special_bits: bool,
 }

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::meta::Meta;
+use crate::model::progress::Phase;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::context::Context;
 use crate::ops::gate::{Gate, GateOptions};
@@ -161,6 +162,7 @@ fn create_locked<'s>(
                 warnings.extend(moved.iter().map(Moved::warning));
             }
             let keep = options.keep.unwrap_or(context.settings.keep);
+            context.progress.begin(Phase::Flushing, 0, 0);
             finish(session, pack, *captured, record, keep, warnings)
         }
     }

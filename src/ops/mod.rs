@@ -1,5 +1,6 @@
 //! One verb a file: options in, outcome out. Here store and worktree meet; nothing is printed.
 
+pub mod aftermath;
 pub mod bisect;
 pub mod capture;
 pub mod carry_out;
@@ -16,7 +17,10 @@ pub mod diff_side;
 pub mod file_diff;
 pub mod find;
 pub mod find_text;
+pub mod focus;
 pub mod gate;
+pub mod held_state;
+pub mod heedful;
 pub mod history;
 pub mod left_out;
 pub mod list;
@@ -26,6 +30,7 @@ pub mod orphans;
 pub mod path_pattern;
 pub mod pin;
 pub mod present;
+pub mod prospect;
 pub mod prune;
 pub mod read_unknown;
 pub mod record;

@@ -8,6 +8,7 @@ use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
 use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::ops::context::Context;
+use crate::ops::heedful::{HeedfulSink, heed};
 use crate::ops::sink::{Sink, ThreadSink};
 use crate::ops::warning::Warning;
 use crate::worktree::read::{BlobSink, ReadOutcome, STREAM_FROM_BYTES, read_file, read_in};
@@ -143,13 +144,14 @@ impl Run<'_, '_> {
 
     fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<()> {
         let dir = self.worktree.root().open_below(&batch.path, Access::Search).ok();
+        let mut sink = HeedfulSink { context: self.context, sink };
         for file in batch.files {
             if file.id.is_some() {
                 continue;
             }
-            self.context.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
-            let fate = self.read_one(dir.as_ref(), &batch.path, file, sink)?;
-            self.context.progress.add(1, file.stat.size_bytes);
+            let fate = self.read_one(dir.as_ref(), &batch.path, file, &mut sink)?;
+            self.context.progress.add(1, 0);
+            heed(self.context)?;
             if let Some(fate) = fate {
                 lock(&self.met).push(Met { dir: batch.dir, name: file.name.clone(), fate });
             }

@@ -103,13 +103,18 @@ fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
     let Captured { listing, seen: Some(seen), .. } = captured else { return Ok(()) };
     let Some(newest) = locked.inventory().newest() else { return Ok(()) };
     let known = seen.cache.as_ref().filter(|_| seen.trusted);
-    if let Some(cache) = known.filter(|cache| locked.inventory().get(cache.checkpoint()).is_some())
+    let stays = |id: ObjectId| locked.inventory().get(id).is_some();
+    if let Some(cache) = known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
         && stat_cache::says_already(cache, listing, seen.rules)
     {
         return Ok(());
     }
     let packs = locked.store().objects().packs();
-    locked.save_stat_cache(Basis { checkpoint: newest.id, packs, rules: seen.rules }, listing, known)
+    locked.save_stat_cache(
+        Basis { checkpoint: newest.id, restored: seen.restored, packs, rules: seen.rules },
+        listing,
+        known,
+    )
 }
 
 /// Drops what the policy drops. Their objects go with the next prune.

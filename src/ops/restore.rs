@@ -168,7 +168,7 @@ fn refuse_pending(store: &Store, inventory: &Inventory) -> Result<()> {
     }
 }
 
-fn load_known(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Target> {
+fn load_known<'s>(store: &'s Store, inventory: &Inventory, id: ObjectId) -> Result<Target<'s>> {
     let checkpoint = inventory.get(id).ok_or_else(|| Error::Damaged {
         what: format!("checkpoint {}", id.short()),
         why: "it is needed here and is gone or unreadable".into(),

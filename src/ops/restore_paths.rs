@@ -50,9 +50,11 @@ fn below_root<'t>(root: &Root, typed: &'t [u8]) -> Option<&'t [u8]> {
 }
 
 /// Every PATH must be in the target, before anything changes.
-pub fn check_held(target: &Target, paths: &[RelPath]) -> Result<()> {
-    match paths.iter().find(|path| !target.holds(path)) {
-        Some(path) => Err(Error::NoSuchPath { checkpoint: target.id(), path: path.to_string() }),
-        None => Ok(()),
+pub fn check_held(target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
+    for path in paths {
+        if !target.holds(path)? {
+            return Err(Error::NoSuchPath { checkpoint: target.id(), path: path.to_string() });
+        }
     }
+    Ok(())
 }

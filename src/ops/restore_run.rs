@@ -1,20 +1,21 @@
 //! The course of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage, journal, apply.
 
-use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Operation, Verb};
 use crate::model::entry::Entry;
-use crate::model::listing::{Listing, Stat};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::Snapshot;
-use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
+use crate::ops::aftermath;
+use crate::ops::capture::{Captured, Sink};
 use crate::ops::carry_out::{self, Errand};
-use crate::ops::confirmation::hash_of;
+use crate::ops::confirmation::{Confirmed, hash_of};
 use crate::ops::context::Context;
+use crate::ops::focus::Focus;
+use crate::ops::prospect::{Prospect, look};
 use crate::ops::record::{self, safety_record};
 use crate::ops::restore_terms::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
 use crate::ops::session::{self, Pending, Session};
@@ -28,28 +29,22 @@ use crate::store::pack_set::PackSet;
 use crate::worktree::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
 
-/// The present state and what would be done to it.
-struct Prospect<'r> {
-    captured: Captured,
-    snapshot: Snapshot,
-    wanted: Cow<'r, Snapshot>,
-    plan: RestorePlan,
-}
-
 pub fn run(
     context: &Context,
     store: &Store,
-    request: &Request,
+    request: &Request<'_>,
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let first = look(context, store, request, Sink::HashOnly)?;
-    let mut shown = checked(first.plan)?;
+    // Nobody is asked with --yes, so nobody needs to be shown what is found again under the lock.
+    let mut shown = RestorePlan::default();
     if common.dry_run || !common.yes {
+        let first = look(context, store, request, Sink::HashOnly)?;
+        shown = checked(first.plan)?;
         request.target.check_contents(store, &shown, &context.interrupt)?;
-    }
-    if common.dry_run {
-        return Ok(outcome(request, shown, first.captured.warnings, true));
+        if common.dry_run {
+            return Ok(outcome(request, shown, first.captured.warnings, true));
+        }
     }
     let mut again = false;
     loop {
@@ -73,69 +68,13 @@ pub fn run(
     }
 }
 
-/// Captures the present state, with every path that the target or its successor knows, and plans.
-fn look<'r>(context: &Context, store: &Store, request: &'r Request, sink: Sink<'_, '_>) -> Result<Prospect<'r>> {
-    let target = &request.target;
-    let mut also: BTreeSet<RelPath> = target.files_to_look_at();
-    if let Some(pending) = &request.pending {
-        also.extend(files_of(store, pending.target())?);
-        also.extend(files_of(store, pending.safety())?);
-    }
-    let also: Vec<RelPath> = also.into_iter().collect();
-    let make_room = target.dirs_to_look_at();
-    let options = CaptureOptions { also: &also, make_room: &make_room, limit_files: None, include_sensitive: &[] };
-    let captured = present_state(context, store, target, &options, sink)?;
-    let snapshot = Snapshot::from(&captured.listing);
-    let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
-    let wanted = target.wanted(&snapshot);
-    let plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
-    Ok(Prospect { captured, snapshot, wanted, plan })
-}
-
-fn present_state(
-    context: &Context,
-    store: &Store,
-    target: &Target,
-    options: &CaptureOptions<'_>,
-    sink: Sink<'_, '_>,
-) -> Result<Captured> {
-    if !context.root.path().is_dir() {
-        return Ok(empty_root(target));
-    }
-    let worktree = WorkTree::open(context.root.path())?;
-    match capture(context, Some(store), &worktree, options, sink)? {
-        CaptureOutcome::Done(captured) => Ok(*captured),
-        CaptureOutcome::OverLimit { .. } => Err(Error::unexpected("a limit was met that was not set".to_owned())),
-    }
-}
-
-/// What a root that is gone will be once it is made again: empty, with the mode that the target has.
-fn empty_root(target: &Target) -> Captured {
-    let perm = target.snapshot.dirs.get(&RelPath::root()).copied().unwrap_or(0o755);
-    let listing = Listing::of_empty_root(Stat { mode: perm, ..Stat::default() }, 0);
-    Captured {
-        listing,
-        seen: None,
-        tree: target.checkpoint.tree,
-        meta: crate::model::meta::Meta::default(),
-        warnings: Vec::new(),
-    }
-}
-
 /// Tells whether the root was gone and had to be made.
-fn make_root(context: &Context, target: &Target) -> Result<bool> {
+fn make_root(context: &Context, target: &Target<'_>) -> Result<bool> {
     let root = context.root.path();
     if root.is_dir() {
         return Ok(false);
     }
-    let perm = target.snapshot.dirs.get(&RelPath::root()).copied().unwrap_or(0o755);
-    crate::worktree::root::make(root, perm).map(|()| true)
-}
-
-fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
-    let inventory = store.inventory()?;
-    let Some(checkpoint) = inventory.get(checkpoint) else { return Ok(Vec::new()) };
-    Ok(store.snapshot(checkpoint)?.files.into_keys().collect())
+    crate::worktree::root::make(root, target.root_perm()).map(|()| true)
 }
 
 fn checked(plan: RestorePlan) -> Result<RestorePlan> {
@@ -161,13 +100,13 @@ fn change(
     context: &Context,
     session: &mut Session<'_>,
     pack: PackSet<'_>,
-    present: Prospect<'_>,
-    request: &Request,
+    present: Prospect,
+    request: &Request<'_>,
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
     let worktree = WorkTree::open(context.root.path())?;
     if let Some(pending @ Pending::Known(journal)) = &request.pending {
-        let known = contents_known(session.locked.store(), pending, &request.target, &present.snapshot)?;
+        let known = contents_known(session.locked.store(), pending, &request.target, &present)?;
         if StageDir::leftover_holds_news(&worktree, &journal.staging, &|file, len| {
             Ok(known.contains(&hash_of(file, len)?))
         })? {
@@ -184,7 +123,7 @@ fn change(
         worktree: &worktree,
         plan: &present.plan,
         present: &present.captured.listing,
-        target: &request.target,
+        target: request.target.id(),
         wanted: &present.wanted,
         special_bits: request.reach.special_bits,
     };
@@ -195,11 +134,29 @@ fn change(
     warnings.extend(present.captured.warnings.iter().cloned());
     warnings.extend(carried.warning);
     let keep = common.keep.unwrap_or(context.settings.keep);
-    let evicted = record::settle(&mut session.locked, keep, None, &present.captured, &mut warnings);
+    let captured = as_left(present.captured, &present.plan, request, &carried.left_alone, carried.confirmed);
+    let evicted = record::settle(&mut session.locked, keep, None, &captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, warnings, false);
     (outcome.safety, outcome.evicted) = (Some(safety), evicted);
     outcome.left_alone.extend(carried.left_alone);
     Ok(outcome)
+}
+
+/// What was captured, as it is after the restore. What an interrupted one left is not always held by the checkpoint that a
+/// cache would name, so nothing is told of it.
+fn as_left(
+    mut captured: Captured,
+    plan: &RestorePlan,
+    request: &Request<'_>,
+    left: &[RelPath],
+    confirmed: Confirmed,
+) -> Captured {
+    captured.seen = captured.seen.filter(|_| request.pending.is_none());
+    if let Some(seen) = &mut captured.seen {
+        seen.restored = Some(request.target.id());
+        captured.listing = aftermath::after(captured.listing, plan, left, confirmed);
+    }
+    captured
 }
 
 /// Records the present state. Finishing an interrupted restore records it only if it met something that neither
@@ -208,8 +165,8 @@ fn keep_present(
     context: &Context,
     session: &mut Session<'_>,
     pack: PackSet<'_>,
-    present: &Prospect<'_>,
-    request: &Request,
+    present: &Prospect,
+    request: &Request<'_>,
     staging: &str,
 ) -> Result<ObjectId> {
     if let (Verb::Resume, Some(pending)) = (request.verb, &request.pending)
@@ -246,10 +203,16 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
 }
 
 /// Blobs that the working directory or one of the checkpoints concerned holds.
-fn contents_known(store: &Store, pending: &Pending, target: &Target, present: &Snapshot) -> Result<HashSet<ObjectId>> {
+fn contents_known(
+    store: &Store,
+    pending: &Pending,
+    target: &Target<'_>,
+    present: &Prospect,
+) -> Result<HashSet<ObjectId>> {
     let mut known = HashSet::new();
     let mut take = |state: &Snapshot| known.extend(state.files.values().map(|entry| entry.id));
-    [&target.snapshot, &target.successor, present].into_iter().for_each(&mut take);
+    let successor = target.successor(&Focus::Everything);
+    [&present.wanted, &successor, &present.snapshot].into_iter().for_each(&mut take);
     let inventory = store.inventory()?;
     for checkpoint in [pending.target(), pending.safety()].into_iter().filter_map(|id| inventory.get(id)) {
         take(&store.snapshot(checkpoint)?);
@@ -257,7 +220,7 @@ fn contents_known(store: &Store, pending: &Pending, target: &Target, present: &S
     Ok(known)
 }
 
-fn journal_of(request: &Request, safety: ObjectId, staging: &str, stage: Stage) -> Journal {
+fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: Stage) -> Journal {
     // What finishes an interrupted restore goes on under its name and its safety checkpoint.
     let (verb, safety) = match (&request.pending, request.verb) {
         (Some(Pending::Known(journal)), Verb::Resume) => (journal.verb, journal.safety),
@@ -274,7 +237,7 @@ fn journal_of(request: &Request, safety: ObjectId, staging: &str, stage: Stage) 
     }
 }
 
-fn outcome(request: &Request, plan: RestorePlan, warnings: Vec<Warning>, dry_run: bool) -> RestoreOutcome {
+fn outcome(request: &Request<'_>, plan: RestorePlan, warnings: Vec<Warning>, dry_run: bool) -> RestoreOutcome {
     RestoreOutcome {
         verb: request.verb,
         target: request.target.checkpoint.clone(),

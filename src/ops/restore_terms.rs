@@ -68,9 +68,9 @@ impl Check {
 }
 
 /// One restore as it is wanted.
-pub struct Request {
+pub struct Request<'s> {
     pub verb: Verb,
-    pub target: Target,
+    pub target: Target<'s>,
     pub reach: Reach,
     /// The interrupted restore that this one finishes or takes back.
     pub pending: Option<Pending>,

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::Verb;
 use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::ops::context::Context;
+use crate::ops::focus::Focus;
 use crate::ops::list::reader_warnings;
 use crate::ops::restore::find;
 use crate::ops::restore_paths;
@@ -37,7 +38,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     let destination = Destination::resolve(&options.to)?;
     let is_inside = destination.check_apart(&context.root, &context.base)?;
     let reach = Reach { paths: restore_paths::limits(paths), overlay: false, special_bits: options.special_bits };
-    let plan = write_out::plan(&target.snapshot, &reach);
+    let plan = write_out::plan(&target.snapshot(&Focus::Everything)?, &reach);
     if options.dry_run {
         target.check_contents(&store, &plan, &context.interrupt)?;
     } else {
@@ -69,7 +70,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
 fn carry_out(
     context: &Context,
     store: &Store,
-    target: &Target,
+    target: &Target<'_>,
     plan: &RestorePlan,
     reach: &Reach,
     destination: &Destination,
@@ -77,7 +78,7 @@ fn carry_out(
     let _shield = context.interrupt.shield();
     let claimed = destination.claim()?;
     // A directory that was there keeps the mode that its owner gave it.
-    let top = claimed.is_new().then(|| write_out::root_perm(&target.snapshot));
+    let top = claimed.is_new().then(|| target.root_perm());
     let written =
         write_out::write_out(context, store, &target.checkpoint, plan, reach.special_bits, top, &claimed.work);
     written.map_err(|error| match claimed.give_up() {

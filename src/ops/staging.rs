@@ -53,7 +53,8 @@ enum Done {
     Single(Range<usize>, Vec<Stat>),
 }
 
-/// Makes all new content complete on the file system where it goes, and durable.
+/// Makes all new content complete on the file system where it goes. It is made durable once it is in its place: until
+/// then the journal says that a restore is under way, and what was there before is in the safety checkpoint.
 pub fn stage(store: &Store, errand: &Errand<'_>, name: &str) -> Result<Staged> {
     let mut stage = Stage::create(errand.worktree, name)?;
     if errand.special_bits {
@@ -78,8 +79,6 @@ pub fn stage(store: &Store, errand: &Errand<'_>, name: &str) -> Result<Staged> {
     } else {
         write_back::meanwhile(stage.dir(), || work.share(file_count))?
     };
-    errand.context.progress.begin(Phase::Flushing, 0, 0);
-    stage.sync(errand.worktree)?;
     let mut gathered = Gathered { plan: steps::without_content(errand, &trees), expected: BTreeMap::new() };
     gathered.take(errand, &trees, &by_dir, &single, done);
     Ok(Staged { stage, plan: gathered.plan, expected: gathered.expected })
@@ -163,7 +162,7 @@ impl Work<'_, '_> {
         self.store.objects().stream_blob(blob, out).map_err(|e| match e {
             ObjectError::Io(e) => e,
             ObjectError::Sink(e) => Error::io("write", &self.errand.worktree.shown(item.path))(e),
-            damage => self.store.damage(self.errand.target.id(), format!("{}: {damage}", item.path)),
+            damage => self.store.damage(self.errand.target, format!("{}: {damage}", item.path)),
         })
     }
 }

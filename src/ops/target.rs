@@ -1,56 +1,121 @@
-//! The checkpoint that a restore leads to, read whole, with all that it knows about paths that it does not hold.
+//! The checkpoint that a restore leads to, with all that it knows about paths that it does not hold.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::default_rules::{DEFAULT_STORE_LIST, RECIPE_LIST};
 use crate::model::entry::Entry;
 use crate::model::interrupt::Interrupt;
-use crate::model::meta::RuleRecord;
+use crate::model::listing::Listing;
+use crate::model::meta::{Meta, RuleRecord};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::{Snapshot, below};
+use crate::ops::focus::Focus;
+use crate::ops::held_state::{HeldState, Unreadable};
 use crate::store::Store;
+use crate::store::tree_codec::{MODE_EXECUTABLE, MODE_FILE};
 use crate::worktree::rules::{RuleSources, Rules};
 
-pub struct Target {
+pub struct Target<'s> {
     pub checkpoint: Checkpoint,
-    pub snapshot: Snapshot,
-    /// Paths of the state that followed this one, if this is a safety checkpoint: it looked at each of them, so one
-    /// that it does not hold was not there.
-    pub successor: Snapshot,
+    store: &'s Store,
+    state: HeldState<'s>,
+    /// The state that followed this one, if this is a safety checkpoint: it looked at each path of that one, so what it
+    /// does not hold was not there. One that is gone tells nothing.
+    successor: Option<HeldState<'s>>,
     rules: Rules,
-    ignore_files: BTreeMap<RelPath, Vec<u8>>,
+    /// The `.gitignore` of each directory that was asked for.
+    ignore_files: RefCell<HashMap<RelPath, Option<Vec<u8>>>>,
+    /// The first thing that could not be read while a plan was made.
+    trouble: RefCell<Option<Unreadable>>,
 }
 
-impl Target {
-    /// Reads and checks everything but the contents that a restore will not need.
-    pub fn load(store: &Store, checkpoint: &Checkpoint) -> Result<Self> {
-        let snapshot = store.snapshot(checkpoint)?;
-        let record = if checkpoint.adopted { rules_of_plain_git(store) } else { store.meta(checkpoint)?.rules };
-        let ignore_files = ignore_files(store, checkpoint, &snapshot)?;
-        let successor = successor(store, checkpoint);
-        Ok(Self { checkpoint: checkpoint.clone(), snapshot, successor, rules: rules_of(record), ignore_files })
+impl<'s> Target<'s> {
+    /// Reads what is recorded beside the trees; those are read and checked where they are needed.
+    pub fn load(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
+        let meta = store.meta(checkpoint)?;
+        let record = if checkpoint.adopted { rules_of_plain_git(store) } else { meta.rules.clone() };
+        Ok(Self {
+            checkpoint: checkpoint.clone(),
+            store,
+            state: HeldState::new(store, checkpoint.tree, meta),
+            successor: successor(store, checkpoint),
+            rules: rules_of(record),
+            ignore_files: RefCell::default(),
+            trouble: RefCell::default(),
+        })
+    }
+
+    /// What a restore has to look into where `listing`, whose trees are known, is what stands there, with `present`
+    /// beside them. Of plain git's commits nothing but the trees is known, so all of them is looked into.
+    pub fn focus(&self, listing: &Listing, present: &Meta) -> Result<Focus> {
+        if self.checkpoint.adopted {
+            return Ok(Focus::Everything);
+        }
+        Focus::between(listing, present, &self.state, self.successor.as_ref()).map_err(|why| self.damage(why))
+    }
+
+    /// This state as far as `focus` goes.
+    pub fn snapshot(&self, focus: &Focus) -> Result<Snapshot> {
+        self.state.snapshot(focus).map_err(|why| self.damage(why))
+    }
+
+    /// The state that followed this one, if there is one and it can be read.
+    pub fn successor(&self, focus: &Focus) -> Snapshot {
+        self.successor.as_ref().and_then(|state| state.snapshot(focus).ok()).unwrap_or_default()
+    }
+
+    pub fn root_perm(&self) -> u32 {
+        self.state.perm_of_dir(&RelPath::root())
     }
 
     /// Whether a path that this state lacks would be in it, had it been there.
     fn would_hold(&self, path: &RelPath, is_dir: bool, size_bytes: u64) -> bool {
-        let seen =
-            if is_dir { self.successor.dirs.contains_key(path) } else { self.successor.files.contains_key(path) };
-        let ignore_file_of = |dir: &RelPath| self.ignore_files.get(dir).cloned();
-        seen || self.rules.would_capture(path, is_dir, size_bytes, &ignore_file_of)
+        let seen = self.successor.as_ref().is_some_and(|state| {
+            let found = if is_dir { state.has_dir(path) } else { state.has_file(path) };
+            found.unwrap_or(false)
+        });
+        seen || self.rules.would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
     }
 
-    /// This state as it is wanted where `present` stands. Plain git knows nothing of permission bits but whether a file
-    /// may be run, so what agrees in that keeps the bits that it has.
-    pub fn wanted(&self, present: &Snapshot) -> Cow<'_, Snapshot> {
-        if !self.checkpoint.adopted {
-            return Cow::Borrowed(&self.snapshot);
+    fn ignore_file_of(&self, dir: &RelPath) -> Option<Vec<u8>> {
+        if let Some(known) = self.ignore_files.borrow().get(dir) {
+            return known.clone();
         }
-        let mut wanted = self.snapshot.clone();
+        let read = self.read_ignore_file(dir).unwrap_or_else(|why| {
+            self.trouble.borrow_mut().get_or_insert(why);
+            None
+        });
+        self.ignore_files.borrow_mut().insert(dir.clone(), read.clone());
+        read
+    }
+
+    fn read_ignore_file(&self, dir: &RelPath) -> std::result::Result<Option<Vec<u8>>, Unreadable> {
+        let found = self.state.entry_at(&dir.join(b".gitignore"))?;
+        let Some(entry) = found.filter(|entry| matches!(entry.mode, MODE_FILE | MODE_EXECUTABLE)) else {
+            return Ok(None);
+        };
+        self.store.objects().read(&entry.id).map(|(_, bytes)| Some(bytes)).map_err(|e| e.to_string())
+    }
+
+    /// What [`Self::may_delete`] could not find out, if anything: a plan that rests on it must not be carried out.
+    pub fn check_all_was_known(&self) -> Result<()> {
+        match self.trouble.take() {
+            Some(why) => Err(self.damage(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// This state, `wanted`, as it is to be where `present` stands. Plain git knows nothing of permission bits but whether
+    /// a file may be run, so what agrees in that keeps the bits that it has.
+    pub fn adapted(&self, mut wanted: Snapshot, present: &Snapshot) -> Snapshot {
+        if !self.checkpoint.adopted {
+            return wanted;
+        }
         for (path, entry) in &mut wanted.files {
             let same = |found: &&Entry| found.kind == entry.kind && found.git_mode() == entry.git_mode();
             if let Some(found) = present.files.get(path).filter(same) {
@@ -60,7 +125,7 @@ impl Target {
         for (path, perm) in &mut wanted.dirs {
             *perm = present.dirs.get(path).copied().unwrap_or(*perm);
         }
-        Cow::Owned(wanted)
+        wanted
     }
 
     /// Whether something at `path` that this state lacks may go, with what stands there now.
@@ -69,16 +134,6 @@ impl Target {
         let unknowable = self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
         let size_bytes = present.files.get(path).map_or(0, |entry| entry.size_bytes);
         !unknowable && self.would_hold(path, is_dir, size_bytes)
-    }
-
-    /// Files that must be looked at on disk although a rule of today may leave them out.
-    pub fn files_to_look_at(&self) -> BTreeSet<RelPath> {
-        self.snapshot.files.keys().chain(self.successor.files.keys()).cloned().collect()
-    }
-
-    /// The same for directories; a file that stands in the place of one is looked at too.
-    pub fn dirs_to_look_at(&self) -> Vec<RelPath> {
-        self.snapshot.dirs.keys().chain(self.successor.dirs.keys()).cloned().collect()
     }
 
     /// Whether all that a plan would write is there and whole: what cannot be done is not to be shown.
@@ -94,8 +149,13 @@ impl Target {
     }
 
     /// Whether this state has something at a path, or below it.
-    pub fn holds(&self, path: &RelPath) -> bool {
-        self.snapshot.files.contains_key(path) || self.snapshot.dirs.contains_key(path)
+    pub fn holds(&self, path: &RelPath) -> Result<bool> {
+        let found = self.state.has_dir(path).and_then(|is_dir| Ok(is_dir || self.state.has_file(path)?));
+        found.map_err(|why| self.damage(why))
+    }
+
+    fn damage(&self, why: Unreadable) -> Error {
+        self.store.damage(self.id(), why)
     }
 
     pub fn id(&self) -> ObjectId {
@@ -120,22 +180,9 @@ fn rules_of(record: RuleRecord) -> Rules {
     })
 }
 
-fn ignore_files(store: &Store, checkpoint: &Checkpoint, snapshot: &Snapshot) -> Result<BTreeMap<RelPath, Vec<u8>>> {
-    let mut found = BTreeMap::new();
-    for (path, entry) in snapshot.files.iter().filter(|(path, _)| path.name() == b".gitignore") {
-        let is_file = entry.kind == crate::model::entry::Kind::File;
-        let Some(dir) = path.parent().filter(|_| is_file) else { continue };
-        let (_, bytes) = store.objects().read(&entry.id).map_err(|e| store.damage(checkpoint.id, e.to_string()))?;
-        found.insert(dir, bytes);
-    }
-    Ok(found)
-}
-
-/// The state to which the restore led that this safety checkpoint was taken before. One that is gone tells nothing.
-fn successor(store: &Store, checkpoint: &Checkpoint) -> Snapshot {
-    let Some(operation) = &checkpoint.record.operation else { return Snapshot::default() };
-    let Ok(followed) = crate::store::commit_reader::read_checkpoint(store.objects(), operation.target) else {
-        return Snapshot::default();
-    };
-    store.snapshot(&followed).unwrap_or_default()
+fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<HeldState<'s>> {
+    let operation = checkpoint.record.operation.as_ref()?;
+    let followed = crate::store::commit_reader::read_checkpoint(store.objects(), operation.target).ok()?;
+    let meta = store.meta(&followed).ok()?;
+    Some(HeldState::new(store, followed.tree, meta))
 }

@@ -224,10 +224,12 @@ impl Store {
         plain_file::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
     }
 
-    /// Whether a cache may be believed: its checkpoint is there, and each of its packs is as it was.
+    /// Whether a cache may be believed: its checkpoints are there, and each of its packs is as it was.
     pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
         let packs = self.objects.packs();
-        refs::exists(&self.layout, cache.checkpoint()) && cache.packs().iter().all(|pack| packs.contains(pack))
+        let named = [Some(cache.checkpoint()), cache.restored()];
+        named.into_iter().flatten().all(|id| refs::exists(&self.layout, id))
+            && cache.packs().iter().all(|pack| packs.contains(pack))
     }
 
     /// Whether an object is there, can be read, and is what its id says.

@@ -40,6 +40,11 @@ impl StatCache {
         self.head.checkpoint
     }
 
+    /// Another one, whose packs hold what was restored, if anything was.
+    pub fn restored(&self) -> Option<ObjectId> {
+        self.head.restored
+    }
+
     pub fn packs(&self) -> &[PackStamp] {
         &self.head.packs
     }
@@ -52,6 +57,8 @@ impl StatCache {
 /// What a cache is good for.
 pub struct Basis {
     pub checkpoint: ObjectId,
+    /// See [`StatCache::restored`].
+    pub restored: Option<ObjectId>,
     pub packs: Vec<PackStamp>,
     pub rules: RulesStamp,
 }
@@ -87,10 +94,10 @@ pub(super) fn sum_at_end(bytes: &[u8]) -> Option<u64> {
 /// # Errors
 /// A file cannot be written; the cache is worthless then.
 pub fn save(layout: &Layout, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
-    let Basis { checkpoint, packs, rules } = basis;
+    let Basis { checkpoint, restored, packs, rules } = basis;
     if let Some((known, patch)) = known.and_then(|known| Some((known, kept_write::patch(listing, &known.kept)?))) {
         let base_sum = known.head.base_sum;
-        let head = Head { base_sum, checkpoint, packs, rules };
+        let head = Head { base_sum, checkpoint, restored, packs, rules };
         return write_patch(layout, &head, &patch);
     }
     let Some(block) = kept_write::base(listing) else { return remove(layout) };
@@ -100,7 +107,7 @@ pub fn save(layout: &Layout, basis: Basis, listing: &Listing, known: Option<&Sta
     let base_sum = xxh3_64(&base);
     base.extend(base_sum.to_le_bytes());
     put(layout, &base, &layout.stat_cache())?;
-    write_patch(layout, &Head { base_sum, checkpoint, packs, rules }, &[])
+    write_patch(layout, &Head { base_sum, checkpoint, restored, packs, rules }, &[])
 }
 
 /// Says of a cache that is in place that it is good for other packs: what it names lives on in them.

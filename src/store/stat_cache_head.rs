@@ -8,7 +8,7 @@ use crate::model::rules_stamp::RulesStamp;
 use crate::store::pack_list::PackStamp;
 use crate::store::stat_cache::sum_at_end;
 
-const MAGIC: &[u8; 8] = b"CKPTSP02";
+const MAGIC: &[u8; 8] = b"CKPTSP03";
 const SUM_BYTES: usize = 8;
 
 /// A cache may be believed while these are there, unchanged.
@@ -17,6 +17,8 @@ pub struct Head {
     /// The sum of the base that the patch is for.
     pub base_sum: u64,
     pub checkpoint: ObjectId,
+    /// Another one that must be there too: what it holds was restored, and is named here.
+    pub restored: Option<ObjectId>,
     pub packs: Vec<PackStamp>,
     pub rules: RulesStamp,
 }
@@ -30,6 +32,8 @@ pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
         put(&mut out, number);
     }
     out.extend(head.checkpoint.as_bytes());
+    // Where there is none, the first one stands twice.
+    out.extend(head.restored.unwrap_or(head.checkpoint).as_bytes());
     for pack in &head.packs {
         put(&mut out, pack.name.len() as u64);
         out.extend(pack.name.as_bytes());
@@ -57,9 +61,10 @@ pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<KeptBlock>)> {
     let (base_sum, rules, index, names) = (input.number()?, input.number()?, input.number()?, input.number()?);
     let pack_count = input.number()?;
     let checkpoint = ObjectId::from_slice(input.take(20)?)?;
+    let restored = ObjectId::from_slice(input.take(20)?).filter(|restored| *restored != checkpoint);
     let packs = (0..pack_count).map(|_| input.pack()).collect::<Option<_>>()?;
     let at = end - input.0.len();
-    let head = Head { base_sum, checkpoint, packs, rules: RulesStamp { rules, index, names } };
+    let head = Head { base_sum, checkpoint, restored, packs, rules: RulesStamp { rules, index, names } };
     let block = if at == end { None } else { Some(KeptBlock::parse(bytes, at, end)?) };
     Some((head, block))
 }

@@ -52,14 +52,22 @@ impl<'o> TreeMemo<'o> {
         Ok(changes)
     }
 
-    fn side(&mut self, path: &RelPath, tree: Option<ObjectId>) -> Result<Arc<[TreeEntry]>, String> {
-        let Some(id) = tree else { return Ok(Arc::from([])) };
+    /// One tree, read and checked when it is first asked for.
+    ///
+    /// # Errors
+    /// In words: it cannot be read.
+    pub fn tree(&mut self, id: ObjectId) -> Result<Arc<[TreeEntry]>, String> {
         if let Some(known) = self.read.get(&id) {
             return Ok(Arc::clone(known));
         }
-        let entries: Arc<[TreeEntry]> = read_tree(self.objects, id).map_err(|why| format!("{path}: {why}"))?.into();
+        let entries: Arc<[TreeEntry]> = read_tree(self.objects, id)?.into();
         self.read.insert(id, Arc::clone(&entries));
         Ok(entries)
+    }
+
+    fn side(&mut self, path: &RelPath, tree: Option<ObjectId>) -> Result<Arc<[TreeEntry]>, String> {
+        let Some(id) = tree else { return Ok(Arc::from([])) };
+        self.tree(id).map_err(|why| format!("{path}: {why}"))
     }
 }
 

@@ -104,18 +104,18 @@ impl Applied<'_> {
     /// The system cannot write them.
     pub fn sync(&self) -> Result<()> {
         let mut places = BTreeSet::new();
-        for step in &self.done {
-            places.insert(step.path().parent().unwrap_or_default());
-            if matches!(step, Done::MadeDir { .. } | Done::ChangedMode { .. }) {
-                places.insert(step.path().clone());
-            }
-        }
+        self.done.iter().for_each(|step| add_places(step, &mut places));
         let whole = || {
             let synced = self.work.root().sync_file_system();
             synced.map_err(|error| self.work.io("write", &RelPath::root(), error))
         };
-        if places.len() > SYNCED_SINGLY && whole()? {
+        let are_many = places.len() > SYNCED_SINGLY || self.stage.holds_many();
+        if are_many && whole()? {
             return Ok(());
+        }
+        self.stage.sync_files().map_err(|error| self.work.io("write", self.stage.path(), error))?;
+        if self.stage.holds_many() {
+            self.done.iter().for_each(|step| add_files(step, &mut places));
         }
         for place in &places {
             match self.sync_place(place) {
@@ -149,6 +149,32 @@ impl Applied<'_> {
     /// The system refuses.
     pub fn discard(self) -> Result<()> {
         self.stage.discard(self.work)
+    }
+}
+
+/// Directories that a step changed, and files of which it changed the mode alone.
+fn add_places(step: &Done, places: &mut BTreeSet<RelPath>) {
+    let path = step.path();
+    places.insert(path.parent().unwrap_or_default());
+    match step {
+        Done::MadeDir { .. } | Done::ChangedMode { .. } => drop(places.insert(path.clone())),
+        Done::Grafted { holds, .. } => places.extend(holds.iter().map(|dir| path.join_all(&dir.below))),
+        _ => {}
+    }
+}
+
+/// Files that a step brought.
+fn add_files(step: &Done, places: &mut BTreeSet<RelPath>) {
+    let path = step.path();
+    match step {
+        Done::Placed { .. } | Done::Exchanged { .. } => drop(places.insert(path.clone())),
+        Done::Grafted { holds, .. } => {
+            for dir in holds.iter() {
+                let within = path.join_all(&dir.below);
+                places.extend(dir.files.iter().map(|(name, _)| within.join(name)));
+            }
+        }
+        _ => {}
     }
 }
 

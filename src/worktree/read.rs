@@ -1,5 +1,6 @@
 //! The bytes of one file, read in a state in which it stood still, or flagged where it never did.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -157,16 +158,24 @@ fn read_regular(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) 
     if before.size_bytes >= STREAM_FROM_BYTES {
         return stream(&file, &before, is_last, sink);
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(before.size_bytes).unwrap_or_default());
-    (&mut file).take(before.size_bytes).read_to_end(&mut bytes)?;
-    let after = sys::stat_file(&file)?;
-    let is_steady = after.same_content_as(&before) && bytes.len() as u64 == before.size_bytes;
-    if !is_steady && !is_last {
-        return Ok(Tried::Again);
-    }
-    let id = sink.blob(&bytes).map_err(Failure::Sink)?;
-    let stat = Stat { size_bytes: bytes.len() as u64, ..before };
-    Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::File, unsteady: !is_steady }))
+    BUFFER.with_borrow_mut(|bytes| {
+        bytes.clear();
+        bytes.reserve(usize::try_from(before.size_bytes).unwrap_or_default());
+        (&mut file).take(before.size_bytes).read_to_end(bytes)?;
+        let after = sys::stat_file(&file)?;
+        let is_steady = after.same_content_as(&before) && bytes.len() as u64 == before.size_bytes;
+        if !is_steady && !is_last {
+            return Ok(Tried::Again);
+        }
+        let id = sink.blob(bytes).map_err(Failure::Sink)?;
+        let stat = Stat { size_bytes: bytes.len() as u64, ..before };
+        Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::File, unsteady: !is_steady }))
+    })
+}
+
+thread_local! {
+    /// The memory for whole files, used again and again: to ask the system for it each time costs more than to read.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A large file: its blob is made before it is known whether the file stood still.

@@ -59,8 +59,6 @@ pub struct Stage {
 struct Unsynced {
     /// While they are few.
     files: Vec<File>,
-    /// Directories of trees, by their paths in the stage.
-    dirs: Vec<RelPath>,
     count: usize,
 }
 
@@ -107,7 +105,7 @@ impl Stage {
     /// # Errors
     /// It is not there.
     pub fn place(&self, work: &WorkTree, below: &RelPath) -> Result<Place> {
-        let path = below.components().fold(self.path.clone(), |path, name| path.join(name));
+        let path = self.path.join_all(below);
         let dir = self.dir.open_below(below, Access::Read).map_err(|error| work.io("open", &path, error))?;
         Ok(Place { dir, path })
     }
@@ -119,9 +117,7 @@ impl Stage {
     pub fn make_dir(&self, work: &WorkTree, place: &Place, below: &RelPath) -> Result<()> {
         let made = place.dir.make_dir(below.name());
         made.map_err(|error| work.io("make", &place.path.join(below.name()), error))?;
-        let mut unsynced = self.unsynced();
-        unsynced.count += 1;
-        unsynced.dirs.push(below.clone());
+        self.unsynced().count += 1;
         Ok(())
     }
 
@@ -212,37 +208,17 @@ impl Stage {
         if cfg!(target_os = "linux") { Ok(()) } else { file.sync_all() }
     }
 
-    /// Makes all files of the stage durable, and its directories.
+    /// Whether one call for the whole file system is cheaper than one for each file.
+    pub(super) fn holds_many(&self) -> bool {
+        self.unsynced().count > SYNCED_SINGLY
+    }
+
+    /// Makes the files durable that were made here, wherever they are by now.
     ///
     /// # Errors
     /// The system cannot write them.
-    pub fn sync(&self, work: &WorkTree) -> Result<()> {
-        self.sync_files().map_err(|error| work.io("write", &self.path, error))?;
-        work.root().sync().map_err(|error| work.io("write", &RelPath::root(), error))
-    }
-
-    fn sync_files(&self) -> io::Result<()> {
-        let Unsynced { files, dirs, count } = std::mem::take(&mut *self.unsynced());
-        let mut files_too = false;
-        if count > SYNCED_SINGLY && cfg!(target_os = "linux") {
-            if self.dir.sync_file_system()? {
-                return Ok(());
-            }
-            files_too = true;
-        }
-        for file in files {
-            file.sync_all()?;
-        }
-        for below in dirs.iter().chain([&RelPath::root()]) {
-            let dir = self.dir.open_below(below, Access::Read)?;
-            for item in if files_too { dir.list()? } else { Vec::new() } {
-                if let Ok((file, _)) = dir.open_file(&item.name) {
-                    file.sync_all()?;
-                }
-            }
-            dir.sync()?;
-        }
-        Ok(())
+    pub(super) fn sync_files(&self) -> io::Result<()> {
+        self.unsynced().files.iter().try_for_each(File::sync_all)
     }
 
     /// Removes the stage with all that is still in it.
@@ -290,22 +266,10 @@ mod tests {
         if cfg!(unix) {
             assert_eq!(stat.perm(), 0o751);
         }
-        stage.sync(&work).unwrap();
+        stage.sync_files().unwrap();
         drop(stage);
         Stage::remove_leftover(&work, HEX).unwrap();
         Stage::remove_leftover(&work, HEX).unwrap();
-        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn many_files_are_made_durable_too() {
-        let temp = tempfile::tempdir().unwrap();
-        let (work, stage) = stage_in(&temp);
-        for index in 0..2 * SYNCED_SINGLY {
-            stage.add(&work, index, Kind::File, 0o600, &mut |_| Ok(0)).unwrap();
-        }
-        stage.sync(&work).unwrap();
-        stage.discard(&work).unwrap();
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
     }
 

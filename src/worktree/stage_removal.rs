@@ -31,7 +31,7 @@ impl Stage {
         };
         let mut pending = vec![RelPath::root()];
         while let Some(below) = pending.pop() {
-            let failed = |error: io::Error| work.io("read", &shown(&path, &below), error);
+            let failed = |error: io::Error| work.io("read", &path.join_all(&below), error);
             let place = dir.open_below(&below, Access::Read).map_err(failed)?;
             for item in place.list().map_err(failed)? {
                 // Only what was the user's counts: our own half-written files can be made again.
@@ -71,10 +71,6 @@ fn is_dir(place: &Dir, name: &[u8]) -> bool {
     place.stat_child(name).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
 }
 
-fn shown(stage: &RelPath, below: &RelPath) -> RelPath {
-    below.components().fold(stage.clone(), |path, name| path.join(name))
-}
-
 /// Removes an open stage with all that is in it.
 pub(super) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
     // Each directory comes before those in it; what is empty by then goes backwards.
@@ -82,7 +78,7 @@ pub(super) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
     let mut at = 0;
     while let Some(below) = places.get(at).cloned() {
         let entered = empty(dir, &below).map_err(|(name, error)| {
-            let place = shown(path, &below);
+            let place = path.join_all(&below);
             if name.is_empty() { work.io("read", &place, error) } else { work.io("remove", &place.join(&name), error) }
         })?;
         places.extend(entered);
@@ -91,7 +87,7 @@ pub(super) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
     for below in places.iter().skip(1).rev() {
         let parent = dir.open_below(&below.parent().unwrap_or_default(), Access::Search);
         let removed = parent.and_then(|parent| parent.rmdir(below.name()));
-        removed.map_err(|error| work.io("remove", &shown(path, below), error))?;
+        removed.map_err(|error| work.io("remove", &path.join_all(below), error))?;
     }
     in_writable_root(work, || work.root().rmdir(path.name())).map_err(|error| work.io("remove", path, error))
 }

@@ -14,8 +14,8 @@ pub struct Args {
     /// Which trees: a project, b 50,000 files, c 1 GB in 20 files, d 300,000 files
     #[arg(long, value_delimiter = ',', default_value = "a,b,c,d")]
     pub trees: Vec<char>,
-    /// Which paths: cold, warm, ten, restore, prune, list, start, series
-    #[arg(long, value_delimiter = ',', default_value = "cold,warm,ten,restore,prune,list,start")]
+    /// Which paths: cold, warm, ten, restore, prune, text, list, start, series
+    #[arg(long, value_delimiter = ',', default_value = "cold,warm,ten,restore,prune,text,list,start")]
     pub paths: Vec<String>,
     /// Which contenders besides checkpoint and recipe: best, libgit2, stepback, restic
     #[arg(long, value_delimiter = ',')]
@@ -47,7 +47,7 @@ pub struct Args {
 }
 
 /// Every path there is.
-const PATHS: [&str; 8] = ["cold", "warm", "ten", "restore", "prune", "list", "start", "series"];
+const PATHS: [&str; 9] = ["cold", "warm", "ten", "restore", "prune", "text", "list", "start", "series"];
 
 impl Args {
     pub fn read() -> Result<Self> {

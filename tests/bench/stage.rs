@@ -1,6 +1,7 @@
 //! The whole evening: what is set up once, and the scenes in their order.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
@@ -23,12 +24,31 @@ use crate::{checks, machine, report};
 pub struct Stage {
     pub place: Place,
     pub contenders: Contenders,
+    /// What everybody leaves out.
+    list: PathBuf,
     /// Git directories that `git fsck` judges in the end.
     unchecked: RefCell<Vec<PathBuf>>,
     checked: Cell<usize>,
+    /// Copies of trees that were made in this run.
+    copies: RefCell<BTreeSet<PathBuf>>,
 }
 
 impl Stage {
+    /// A copy of a tree under a name of its own; the same one when asked for again.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn own_copy(&self, tree: &Tree, name: &str) -> Result<PathBuf> {
+        let root = self.place.tree(name);
+        if self.copies.borrow_mut().insert(root.clone()) {
+            if root.exists() {
+                place::cut_to_nothing(&self.place.put_aside(&root)?)?;
+            }
+            place::copy(&[tree.root.join(".")], &root)?;
+        }
+        Ok(root)
+    }
+
     pub fn will_be_checked(&self, store: Option<PathBuf>) {
         self.unchecked.borrow_mut().extend(store);
     }
@@ -57,10 +77,11 @@ pub fn run(args: &Args) -> Result<()> {
     let list = place.top().join("exclusions");
     place::write(&list, contender::probe_exclusion_list(&place.fresh_store("probe")?)?)?;
     let contenders = Contenders::gather(args, place.top(), &list)?;
-    let stage = Stage { place, contenders, unchecked: RefCell::default(), checked: Cell::new(0) };
+    let (unchecked, copies) = (RefCell::default(), RefCell::default());
+    let stage = Stage { place, contenders, list, unchecked, checked: Cell::new(0), copies };
     let mut trees = Vec::new();
     for &name in &args.trees {
-        match trees::make(name, args, &stage.place, &list) {
+        match trees::make(name, args, &stage.place, &stage.list) {
             Ok(tree) => trees.push(tree),
             Err(e) if name == 'a' || args.small => return Err(e),
             Err(e) => report::say(&format!("tree {name} is left out: {e:#}")),
@@ -93,7 +114,13 @@ fn play(args: &Args, stage: &Stage, trees: &[Tree]) -> Result<Vec<Row>> {
     }
     if let (true, Some(tree)) = (args.wants("prune"), tree('b')) {
         let keep = if args.small { 3 } else { 50 };
-        rows.extend(contest::hold(&mut [&mut Prune::new(stage, tree, keep, args.runs)?], &stage.place)?);
+        rows.extend(contest::hold(&mut [&mut Prune::halves(stage, tree, keep, args.runs)?], &stage.place)?);
+    }
+    if args.wants("text") {
+        let text = trees::make_text(args, &stage.place, &stage.list)?;
+        let count = if args.small { 5 } else { 20 };
+        let mut prune = Prune::large_file(stage, &text, count, args.runs)?;
+        rows.extend(contest::hold(&mut [&mut prune], &stage.place)?);
     }
     if let (true, Some(tree)) = (args.wants("list"), tree('a')) {
         let count = if args.small { 5 } else { 50 };

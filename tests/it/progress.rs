@@ -49,12 +49,13 @@ fn a_slow_verify_says_so_too() {
     let sandbox = with_files();
     sandbox.create("first");
     let whole = sandbox.run(&["verify", "--full"]).success().stdout;
-    let slow = SLOWLY.replace("openat", "pread64,openat");
+    let slow = SLOWLY.replace("openat", "pread64,openat").replace("8000", "2500");
     if !strace::available() {
         return;
     }
     let Some(run) = at_a_terminal(&sandbox, &format!("{slow} $checkpoint verify --full")) else { return };
-    let shown = screen(&run.success().stdout);
+    let run = run.success().stdout_has("verifying ");
+    let shown = screen(&run.stdout);
     assert_eq!(shown.join("\n"), whole.trim_end());
 }
 

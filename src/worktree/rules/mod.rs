@@ -17,8 +17,8 @@ use chain::Cover;
 pub use chain::DirRules;
 use pattern::Subject;
 use pattern_list::PatternList;
-pub use secrets::Peek;
 use secrets::Sensitive;
+pub use secrets::{Peek, may_be_secret};
 pub use tracked::{Tracked, TrackedLater};
 
 /// Where rules come from, beside the ignore files of the project.

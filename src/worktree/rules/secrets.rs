@@ -89,6 +89,11 @@ pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive
     registry.map(|rule| Sensitive::ByContent(Peek { rule, form: Form::Registry }))
 }
 
+/// Whether a file of this name may be one that no checkpoint is to hold unasked.
+pub fn may_be_secret(dir_name: &[u8], name: &[u8]) -> bool {
+    sensitive(dir_name, name, false).is_some()
+}
+
 fn environment_rule(name: &[u8]) -> Option<&'static str> {
     let (stem, tail) = name.split_at_checked(4)?;
     if !stem.eq_ignore_ascii_case(b".env") {

@@ -1,6 +1,7 @@
 //! A store of one large pack and many small checkpoints, half of which go.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -11,48 +12,80 @@ use crate::job::{Done, Job};
 use crate::place::{self, Size};
 use crate::report;
 use crate::stage::Stage;
-use crate::trees::{Edits, Tree};
+use crate::trees::{Edits, Tree, edit_large};
 
 /// Files that are edited before each checkpoint.
 const EDITED: usize = 10;
 
+/// What happens between two checkpoints of the history that is pruned.
+enum Between {
+    /// Ten files of the tree are edited.
+    Edits(Edits),
+    /// This one large file is.
+    Large(PathBuf),
+}
+
 pub struct Prune<'a> {
     seats: Seats<'a>,
+    path: &'static str,
     keep: usize,
+    left: usize,
     rounds: usize,
     /// The copy of the store that is pruned in this round.
     current: BTreeMap<Who, Seat>,
 }
 
 impl<'a> Prune<'a> {
-    /// Makes the stores: `2 * keep` checkpoints over one base, for us and for the recipe.
+    /// Makes stores of `2 * keep` checkpoints over one base, for us and for the recipe; half of them will go.
     ///
     /// # Errors
     /// A create fails.
-    pub fn new(stage: &'a Stage, tree: &'a Tree, keep: usize, rounds: usize) -> Result<Self> {
+    pub fn halves(stage: &'a Stage, tree: &'a Tree, keep: usize, rounds: usize) -> Result<Self> {
         let seats = Seats::fill(stage, tree, "prune", false, &[Who::Checkpoint, Who::Recipe])?;
         // What the user did before: the base is in one pack on git's side too.
         let (_, seat, _) = seats.get(Who::Recipe)?;
         git(&seat.tree).env("GIT_DIR", &seat.store).args(["gc", "--quiet", "--prune=now"]).run()?;
-        let edits = Edits::of(&tree.root, &tree.captured)?;
-        report::say(&format!("prune {}: {} checkpoints of {EDITED} edits", tree.name, 2 * keep));
-        for number in 0..2 * keep {
-            edits.make(&tree.root, number, EDITED)?;
-            stage.place.settle();
-            for who in [Who::Checkpoint, Who::Recipe] {
-                let (contender, seat, _) = seats.get(who)?;
-                let job = contender.create(seat);
-                let job = if who == Who::Checkpoint { job.args(["--keep", "1000"]) } else { job };
-                job.run()?;
-            }
-        }
-        Ok(Self { seats, keep, rounds, current: BTreeMap::new() })
+        let between = Between::Edits(Edits::of(&tree.root, &tree.captured)?);
+        add_checkpoints(&seats, &between, 2 * keep)?;
+        Ok(Self { seats, path: "prune", keep, left: keep, rounds, current: BTreeMap::new() })
+    }
+
+    /// Makes stores of `count` checkpoints of one large file that is edited again and again; all of them stay.
+    ///
+    /// # Errors
+    /// A create fails.
+    pub fn large_file(stage: &'a Stage, tree: &'a Tree, count: usize, rounds: usize) -> Result<Self> {
+        let seats = Seats::fill(stage, tree, "prune", false, &[Who::Checkpoint, Who::Recipe])?;
+        let file = tree.captured.first().context("there is no file")?;
+        add_checkpoints(&seats, &Between::Large(tree.root.join(file)), count)?;
+        // Filling the store made two of the first state.
+        let (left, current) = (count + 2, BTreeMap::new());
+        Ok(Self { seats, path: "prune, large text", keep: 1000, left, rounds, current })
     }
 }
 
+fn add_checkpoints(seats: &Seats<'_>, between: &Between, count: usize) -> Result<()> {
+    let tree = seats.tree;
+    report::say(&format!("prune {}: {count} checkpoints", tree.name));
+    for number in 0..count {
+        match between {
+            Between::Edits(edits) => edits.make(&tree.root, number, EDITED)?,
+            Between::Large(file) => edit_large(file, number)?,
+        }
+        seats.stage.place.settle();
+        for who in [Who::Checkpoint, Who::Recipe] {
+            let (contender, seat, _) = seats.get(who)?;
+            let job = contender.create(seat);
+            let job = if who == Who::Checkpoint { job.args(["--keep", "1000"]) } else { job };
+            job.run()?;
+        }
+    }
+    Ok(())
+}
+
 impl Scene for Prune<'_> {
-    fn path(&self) -> &'static str {
-        "prune"
+    fn path(&self) -> &str {
+        self.path
     }
 
     fn tree(&self) -> char {
@@ -86,7 +119,7 @@ impl Scene for Prune<'_> {
             let text = list.run()?.text();
             // Two lines are the head of the table.
             let rows = text.lines().count().saturating_sub(2);
-            ensure!(rows == self.keep, "{rows} checkpoints are left, not {}", self.keep);
+            ensure!(rows == self.left, "{rows} checkpoints are left, not {}", self.left);
         }
         Ok(())
     }

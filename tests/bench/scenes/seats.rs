@@ -7,7 +7,6 @@ use anyhow::{Context as _, Result};
 
 use crate::checks::Agreement;
 use crate::contender::{Contender, Seat, Who};
-use crate::place;
 use crate::report;
 use crate::stage::Stage;
 use crate::trees::Tree;
@@ -77,13 +76,10 @@ fn place_settle_and_create(stage: &Stage, contender: &dyn Contender, seat: &Seat
 /// The copy cannot be made.
 pub fn seat(stage: &Stage, tree: &Tree, contender: &dyn Contender, label: &str, own_tree: bool) -> Result<Seat> {
     let name = format!("{label}-{}-{}", tree.name, contender.who().name());
-    let root = if own_tree || contender.needs_own_tree() {
-        let root = stage.place.tree(&name);
-        if root.exists() {
-            place::cut_to_nothing(&stage.place.put_aside(&root)?)?;
-        }
-        place::copy(&[tree.root.join(".")], &root)?;
-        root
+    let root = if own_tree {
+        stage.own_copy(tree, &name)?
+    } else if contender.needs_own_tree() {
+        stage.own_copy(tree, &format!("{}-{}", tree.name, contender.who().name()))?
     } else {
         tree.root.clone()
     };

@@ -52,6 +52,22 @@ impl Edits {
     }
 }
 
+/// Changes five places of a large file, spread over the whole of it, and other ones in each round.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn edit_large(path: &Path, round: usize) -> Result<()> {
+    const PLACES: usize = 5;
+    let doing = || format!("cannot edit {}", path.display());
+    let mut bytes = std::fs::read(path).with_context(doing)?;
+    let step = bytes.len() / PLACES;
+    for number in 0..PLACES {
+        let at = number * step + (round * 104_729) % step;
+        bytes.splice(at..at, format!("\nedit {number} of round {round}\n").bytes());
+    }
+    std::fs::write(path, bytes).with_context(doing)
+}
+
 fn edit(path: &Path, line: &str, by_rename: bool) -> Result<()> {
     let doing = || format!("cannot edit {}", path.display());
     let mut bytes = std::fs::read(path).with_context(doing)?;

@@ -26,6 +26,16 @@ pub fn make(root: &Path, args: &Args, place: &Place, list: &Path) -> Result<Stri
     Ok(format!("{pairs} incompressible files and {pairs} of real text"))
 }
 
+/// A directory with one text file.
+///
+/// # Errors
+/// It cannot be written.
+pub fn make_text(root: &Path, bytes: usize, args: &Args, place: &Place, list: &Path) -> Result<()> {
+    crate::place::make_dir(root)?;
+    let sources = sources(args, place, list)?;
+    Text { sources: &sources, next: 0, rest: Vec::new() }.write(&root.join("text.txt"), bytes)
+}
+
 /// The text files of tree b, or of this project where there is no tree b.
 fn sources(args: &Args, place: &Place, list: &Path) -> Result<Vec<PathBuf>> {
     let b = place.tree("b");

@@ -17,7 +17,7 @@ use crate::args::Args;
 use crate::contender::git;
 use crate::place::{self, Place};
 
-pub use edits::Edits;
+pub use edits::{Edits, edit_large};
 pub use picture::Picture;
 
 /// A tree, and what of it is recorded.
@@ -65,6 +65,19 @@ pub fn make(name: char, args: &Args, place: &Place, list: &Path) -> Result<Tree>
     }
     let what = std::fs::read_to_string(&ready).context("cannot read what a tree is")?;
     look_at(name, &root, what, list)
+}
+
+/// A tree of one large text file, which is edited again and again.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make_text(args: &Args, place: &Place, list: &Path) -> Result<Tree> {
+    let root = place.tree("t");
+    let bytes = if args.small { 1_000_000 } else { 20_000_000 };
+    if !root.exists() {
+        large::make_text(&root, bytes, args, place, list)?;
+    }
+    look_at('t', &root, "one text file".to_owned(), list)
 }
 
 fn look_at(name: char, root: &Path, what: String, list: &Path) -> Result<Tree> {

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use walkdir::WalkDir;
 
 use super::project;
 use crate::args::Args;
@@ -17,6 +18,9 @@ const SKIPPED: [&str; 4] = ["@mui/icons-material", "@ant-design/icons", "@ant-de
 /// These fill the ignored `node_modules`: some 12,000 files.
 const IGNORED: [&str; 2] = ["@mui/icons-material/esm", "caniuse-lite"];
 
+/// Folders of these names are left out by default.
+const TOOLS_OUTPUT: [&str; 4] = ["dist", "build", "node_modules", ".next"];
+
 const ROOT_RULES: &str = "node_modules/\n*.log\n/coverage/\n.cache/\n*.tsbuildinfo\n!keep.log\n";
 const FOLDER_RULES: &str = "# made by tools\n/lib-cov\n*.tgz\n*.tmp\n!important.tmp\n";
 
@@ -24,7 +28,7 @@ pub fn make(root: &Path, args: &Args, place: &Place) -> Result<String> {
     let what = match &args.tree_b {
         Some(dir) => take(dir, root, place)?,
         None if args.small => small(root)?,
-        None => from_npm(root, &modules(args, place)?)?,
+        None => from_npm(root, &modules(args, place)?, place)?,
     };
     Ok(what)
 }
@@ -33,7 +37,7 @@ pub fn make(root: &Path, args: &Args, place: &Place) -> Result<String> {
 fn take(dir: &Path, root: &Path, place: &Place) -> Result<String> {
     let dir = dir.canonicalize().with_context(|| format!("cannot find {}", dir.display()))?;
     place::copy(&[dir.join(".")], root)?;
-    let all = walkdir::WalkDir::new(root).into_iter().filter_map(Result::ok);
+    let all = WalkDir::new(root).into_iter().filter_map(Result::ok);
     let repositories: Vec<PathBuf> =
         all.filter(|e| e.file_name() == ".git").map(walkdir::DirEntry::into_path).collect();
     for path in repositories {
@@ -73,7 +77,7 @@ fn modules(args: &Args, place: &Place) -> Result<PathBuf> {
 }
 
 /// The packages under a name that no rule leaves out; some of the rest under the name that every rule leaves out.
-fn from_npm(root: &Path, modules: &Path) -> Result<String> {
+fn from_npm(root: &Path, modules: &Path, place: &Place) -> Result<String> {
     let packages = root.join("packages");
     let mut whole = Vec::new();
     for name in names_in(modules)? {
@@ -89,11 +93,25 @@ fn from_npm(root: &Path, modules: &Path) -> Result<String> {
     whole.retain(|name| !SKIPPED.contains(&name.as_str()));
     let from: Vec<PathBuf> = whole.iter().map(|name| modules.join(name)).collect();
     place::copy(&from, &packages)?;
+    put_tools_output_aside(&packages, place)?;
     let ignored: Vec<PathBuf> = IGNORED.iter().map(|name| modules.join(name)).filter(|path| path.exists()).collect();
     place::copy(&ignored, &root.join("node_modules"))?;
     let plain: Vec<&str> = whole.iter().map(String::as_str).filter(|name| !name.starts_with(['.', '@'])).collect();
     dress(root, &plain)?;
     Ok("npm packages of tests/bench/tree-b/package.json".to_owned())
+}
+
+/// Packages from a registry are mostly what tools made of some source; such folders would only be left out and copied.
+fn put_tools_output_aside(packages: &Path, place: &Place) -> Result<()> {
+    let mut walk = WalkDir::new(packages).into_iter();
+    while let Some(entry) = walk.next() {
+        let entry = entry.context("cannot walk the packages")?;
+        if entry.file_type().is_dir() && entry.file_name().to_str().is_some_and(|name| TOOLS_OUTPUT.contains(&name)) {
+            walk.skip_current_dir();
+            place::cut_to_nothing(&place.put_aside(entry.path())?)?;
+        }
+    }
+    Ok(())
 }
 
 fn names_in(dir: &Path) -> Result<Vec<String>> {

@@ -1,0 +1,132 @@
+//! What a checkpoint holds, read as far as it is asked for.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::model::entry::{Entry, Kind, WhyNot};
+use crate::model::meta::Meta;
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::snapshot::{Snapshot, Standing};
+use crate::ops::focus::Focus;
+use crate::store::Store;
+use crate::store::tree_codec::{MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
+use crate::store::tree_memo::TreeMemo;
+
+/// Why a state cannot be read, in words.
+pub type Unreadable = String;
+
+/// A state of which only the meta was read.
+pub struct HeldState<'s> {
+    pub tree: ObjectId,
+    pub meta: Meta,
+    /// Directories that are there although no file lies below them.
+    bare_dirs: BTreeSet<RelPath>,
+    memo: RefCell<TreeMemo<'s>>,
+}
+
+impl<'s> HeldState<'s> {
+    pub fn new(store: &'s Store, tree: ObjectId, meta: Meta) -> Self {
+        let mut bare_dirs = meta.empty_dirs.clone();
+        for path in meta.empty_dirs.iter().chain(meta.uncaptured.keys()) {
+            bare_dirs.extend(path.ancestors());
+        }
+        Self { tree, meta, bare_dirs, memo: RefCell::new(TreeMemo::new(store.objects())) }
+    }
+
+    /// # Errors
+    /// The tree cannot be read.
+    pub fn entries(&self, tree: ObjectId) -> Result<Arc<[TreeEntry]>, Unreadable> {
+        self.memo.borrow_mut().tree(tree)
+    }
+
+    /// What the trees have at a path; they name no directory without a file below it.
+    ///
+    /// # Errors
+    /// A tree on the way cannot be read.
+    pub fn entry_at(&self, path: &RelPath) -> Result<Option<TreeEntry>, Unreadable> {
+        let mut found: Option<TreeEntry> = None;
+        for name in path.components() {
+            let tree = match &found {
+                None => self.tree,
+                Some(above) if above.is_directory() => above.id,
+                Some(_) => return Ok(None),
+            };
+            let entries = self.entries(tree).map_err(|why| format!("{path}: {why}"))?;
+            found = entries.iter().find(|entry| &*entry.name == name).cloned();
+            if found.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(found)
+    }
+
+    /// # Errors
+    /// As [`Self::entry_at`].
+    pub fn has_file(&self, path: &RelPath) -> Result<bool, Unreadable> {
+        let found = self.entry_at(path)?;
+        Ok(found.is_some_and(|entry| !entry.is_directory() && entry.mode != MODE_GITLINK))
+    }
+
+    /// # Errors
+    /// As [`Self::entry_at`].
+    pub fn has_dir(&self, path: &RelPath) -> Result<bool, Unreadable> {
+        if path.is_root() || self.bare_dirs.contains(path) {
+            return Ok(true);
+        }
+        Ok(self.entry_at(path)?.is_some_and(|entry| entry.is_directory()))
+    }
+
+    pub fn perm_of_dir(&self, path: &RelPath) -> u32 {
+        self.meta.unusual.get(path).copied().unwrap_or(self.meta.usual.directory)
+    }
+
+    /// All that lies in the directories in focus, with the bare names of the directories in them.
+    ///
+    /// # Errors
+    /// A tree cannot be read, or holds a name that must not be written to a disk.
+    pub fn snapshot(&self, focus: &Focus) -> Result<Snapshot, Unreadable> {
+        let mut snapshot = Snapshot::default();
+        let mut dirs = Vec::new();
+        let mut pending = vec![(RelPath::root(), self.tree)];
+        while let Some((path, tree)) = pending.pop() {
+            let entries = if focus.contains(&path) { self.entries(tree) } else { Ok(Arc::from([])) };
+            let entries = entries.map_err(|why| format!("{path}: {why}"))?;
+            for entry in entries.iter() {
+                let path = path.join(&entry.name);
+                let (kind, perm) = match entry.mode {
+                    MODE_DIRECTORY => {
+                        pending.push((path, entry.id));
+                        continue;
+                    }
+                    MODE_GITLINK => {
+                        snapshot.uncaptured.insert(path, Standing { why: WhyNot::Gitlink, is_dir: true });
+                        continue;
+                    }
+                    MODE_SYMLINK => (Kind::Symlink, 0o777),
+                    MODE_EXECUTABLE => (Kind::File, 0o755),
+                    _ => (Kind::File, 0o644),
+                };
+                snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
+            }
+            dirs.push(path);
+        }
+        self.meta_in(focus).complete(&mut snapshot);
+        for path in dirs {
+            let perm = self.perm_of_dir(&path);
+            snapshot.dirs.insert(path, perm);
+        }
+        Ok(snapshot)
+    }
+
+    fn meta_in(&self, focus: &Focus) -> Meta {
+        let mut meta = self.meta.clone();
+        if let Focus::Dirs(_) = focus {
+            let is_in = |path: &RelPath| path.parent().is_none_or(|parent| focus.contains(&parent));
+            meta.empty_dirs.retain(is_in);
+            meta.uncaptured.retain(|path, _| is_in(path));
+        }
+        meta
+    }
+}

@@ -1,0 +1,123 @@
+//! The present state, and what a restore would do to it.
+
+use crate::error::{Error, Result};
+use crate::model::listing::{Listing, Stat};
+use crate::model::meta::Meta;
+use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::snapshot::Snapshot;
+use crate::ops::capture::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
+use crate::ops::context::Context;
+use crate::ops::focus::{self, Focus};
+use crate::ops::restore_terms::Request;
+use crate::ops::target::Target;
+use crate::store::Store;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Both states, each as far as they differ, and the plan from one to the other.
+pub struct Prospect {
+    pub captured: Captured,
+    pub snapshot: Snapshot,
+    pub wanted: Snapshot,
+    pub plan: RestorePlan,
+}
+
+/// Captures the present state, with every path that the target or its successor knows, and plans.
+pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: Sink<'_, '_>) -> Result<Prospect> {
+    let target = &request.target;
+    if !context.root.path().is_dir() {
+        let captured = empty_root(target);
+        return plan(request, captured, &Focus::Everything, target.snapshot(&Focus::Everything)?);
+    }
+    let worktree = WorkTree::open(context.root.path())?;
+    let options = CaptureOptions { also: &[], make_room: &[], limit_files: None, include_sensitive: &[] };
+    let mut capturing = match capture::begin(context, Some(store), &worktree, &options)? {
+        Begun::Scanned(capturing) => *capturing,
+        Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
+    };
+    let mut focus = read_and_compare(&mut capturing, request, &mut sink)?;
+    let mut held = target.snapshot(&focus)?;
+    if extend(&mut capturing, store, request, &held, &focus)? {
+        focus = read_and_compare(&mut capturing, request, &mut sink)?;
+        held = target.snapshot(&focus)?;
+    }
+    let captured = capturing.finish(&mut sink)?;
+    plan(request, captured, &focus, held)
+}
+
+/// What an interrupted restore left, or a cache that may not be believed, is looked at from end to end.
+fn read_and_compare(capturing: &mut Capturing<'_>, request: &Request<'_>, sink: &mut Sink<'_, '_>) -> Result<Focus> {
+    capturing.read(sink)?;
+    if request.pending.is_some() || !capturing.is_trusted() {
+        return Ok(Focus::Everything);
+    }
+    capturing.tree(sink)?;
+    request.target.focus(capturing.listing(), &capturing.meta())
+}
+
+/// Adds what stands on disk at the paths of the states concerned and was left out by a rule of today; whether there
+/// was such a path.
+fn extend(
+    capturing: &mut Capturing<'_>,
+    store: &Store,
+    request: &Request<'_>,
+    held: &Snapshot,
+    focus: &Focus,
+) -> Result<bool> {
+    let successor = request.target.successor(focus);
+    let mut files: Vec<RelPath> = held.files.keys().chain(successor.files.keys()).cloned().collect();
+    if let Some(pending) = &request.pending {
+        files.extend(files_of(store, pending.target())?);
+        files.extend(files_of(store, pending.safety())?);
+    }
+    let mut dirs: Vec<RelPath> = held.dirs.keys().chain(successor.dirs.keys()).cloned().collect();
+    for paths in [&mut files, &mut dirs] {
+        paths.retain(|path| focus::may_stand_unlisted(capturing.listing(), path));
+        paths.sort();
+        paths.dedup();
+    }
+    if files.is_empty() && dirs.is_empty() {
+        return Ok(false);
+    }
+    capturing.add(&files, &dirs).map(|()| true)
+}
+
+fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
+    let inventory = store.inventory()?;
+    let Some(checkpoint) = inventory.get(checkpoint) else { return Ok(Vec::new()) };
+    Ok(store.snapshot(checkpoint)?.files.into_keys().collect())
+}
+
+fn plan(request: &Request<'_>, captured: Captured, focus: &Focus, held: Snapshot) -> Result<Prospect> {
+    let target = &request.target;
+    let snapshot = focus::present(&captured.listing, focus);
+    let wanted = target.adapted(held, &snapshot);
+    let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
+    let mut plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
+    target.check_all_was_known()?;
+    plan.unchanged += skipped(&captured.listing, &snapshot, focus, &request.reach);
+    Ok(Prospect { captured, snapshot, wanted, plan })
+}
+
+/// Files that were not looked at because they are as the target has them.
+fn skipped(listing: &Listing, seen: &Snapshot, focus: &Focus, reach: &Reach) -> usize {
+    if *focus == Focus::Everything {
+        return 0;
+    }
+    if reach.paths.is_empty() {
+        return listing.file_count().saturating_sub(seen.files.len());
+    }
+    let paths = listing.paths();
+    let unseen = listing.dirs.iter().zip(&paths).filter(|(_, path)| !focus.contains(path));
+    let covered = |path: &RelPath, name: &[u8]| reach.covers(path) || reach.covers(&path.join(name));
+    unseen.map(|(dir, path)| dir.files.iter().filter(|file| covered(path, file.name)).count()).sum()
+}
+
+/// What a root that is gone will be once it is made again: empty, with the mode that the target has.
+fn empty_root(target: &Target<'_>) -> Captured {
+    let stat = Stat { mode: target.root_perm(), ..Stat::default() };
+    let listing = Listing::of_empty_root(stat, 0);
+    let (tree, meta, warnings) = (target.checkpoint.tree, Meta::default(), Vec::new());
+    Captured { listing, seen: None, tree, meta, warnings }
+}
