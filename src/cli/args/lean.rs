@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, FromArgMatches as _};
+use clap::{Args, Command as Grammar, FromArgMatches as _};
 
 use super::{Cli, GlobalArgs};
 use super::{
@@ -13,7 +13,7 @@ use super::{
 /// say to that.
 pub fn parse(args: &[OsString]) -> Option<Cli> {
     let command = args.iter().skip(1).filter_map(|word| word.to_str()).find_map(command)?;
-    let whole = clap::Command::new("checkpoint").disable_help_subcommand(true).args_override_self(true);
+    let whole = Grammar::new("checkpoint").disable_help_subcommand(true).args_override_self(true);
     let mut whole = GlobalArgs::augment_args(whole).subcommand(command);
     let matches = whole.try_get_matches_from_mut(args);
     // The process ends soon: taking the description apart is lost time.
@@ -21,7 +21,7 @@ pub fn parse(args: &[OsString]) -> Option<Cli> {
     Cli::from_arg_matches_mut(&mut matches.ok()?).ok()
 }
 
-fn command(name: &str) -> Option<clap::Command> {
+fn command(name: &str) -> Option<Grammar> {
     Some(match name {
         "create" => of::<create::CreateArgs>("create"),
         "list" => of::<list::ListArgs>("list"),
@@ -47,8 +47,8 @@ fn command(name: &str) -> Option<clap::Command> {
     })
 }
 
-fn of<A: Args>(name: &'static str) -> clap::Command {
-    A::augment_args(clap::Command::new(name))
+fn of<A: Args>(name: &'static str) -> Grammar {
+    A::augment_args(Grammar::new(name))
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
     fn every_command_is_known_here_with_the_same_options() {
         for whole in super::super::command().get_subcommands() {
             let lean = command(whole.get_name()).expect(whole.get_name());
-            let names = |command: &clap::Command| -> Vec<String> {
+            let names = |command: &Grammar| -> Vec<String> {
                 command.get_arguments().map(|argument| format!("{argument:?}")).collect()
             };
             assert_eq!(names(&lean), names(whole), "{}", whole.get_name());
