@@ -63,17 +63,21 @@ pub fn hold(scenes: &mut [&mut dyn Scene], place: &Place) -> Result<Vec<Row>> {
 
 fn hold_round(scene: &mut dyn Scene, row: &mut Row, round: usize, place: &Place) -> Result<()> {
     let mut turns: Vec<Who> = Who::ALL.into_iter().filter(|who| scene.takes_part(*who)).collect();
-    turns.retain(|who| !who.is_slow() || round < slow_rounds(scene));
+    turns.retain(|who| !row.out.contains_key(who) && (!who.is_slow() || round < slow_rounds(scene)));
     let first = round % turns.len().max(1);
     turns.rotate_left(first);
-    let named = |who: Who| format!("{} {}, round {}, {}", row.path, row.tree, round + 1, who.name());
+    let named = format!("{} {}, round {}", row.path, row.tree, round + 1);
     let mut took = Vec::new();
-    scene.before_round(round).with_context(|| format!("{} {}, before round {}", row.path, row.tree, round + 1))?;
+    scene.before_round(round).with_context(|| format!("before {named}"))?;
     for who in turns {
-        let done = turn(scene, who, round, place).with_context(|| named(who))?;
-        took.push((who, done.elapsed));
+        match turn(scene, who, round, place) {
+            Ok(done) => took.push((who, done.elapsed)),
+            // A peer that cannot do it is out of this row, and the table says why.
+            Err(e) if who.is_peer() => row.drop_out(who, &e),
+            Err(e) => return Err(e.context(format!("{named}, {}", who.name()))),
+        }
     }
-    scene.after_round(round).with_context(|| format!("{} {}, after round {}", row.path, row.tree, round + 1))?;
+    scene.after_round(round).with_context(|| format!("after {named}"))?;
     report::round(row, round, scene.rounds(), &took);
     for (who, elapsed) in took {
         row.push(who, elapsed);

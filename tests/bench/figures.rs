@@ -16,15 +16,27 @@ pub struct Row {
     pub size: BTreeMap<Who, Size>,
     /// KiB of the largest process, from a run that was not timed.
     pub peak: BTreeMap<Who, u64>,
+    /// Who could not do it, and the last that was heard of it.
+    pub out: BTreeMap<Who, String>,
 }
 
 impl Row {
     pub fn new(path: &str, tree: char) -> Self {
-        Self { path: path.to_owned(), tree, ms: BTreeMap::new(), size: BTreeMap::new(), peak: BTreeMap::new() }
+        let (ms, size, peak, out) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { path: path.to_owned(), tree, ms, size, peak, out }
     }
 
     pub fn push(&mut self, who: Who, elapsed: Duration) {
         self.ms.entry(who).or_default().push(elapsed.as_secs_f64() * 1000.0);
+    }
+
+    /// Takes somebody out of this row.
+    pub fn drop_out(&mut self, who: Who, why: &anyhow::Error) {
+        let text = format!("{why:#}");
+        let last = text.lines().last().unwrap_or_default().to_owned();
+        crate::report::say(&format!("{} {}: {} is out: {text}", self.path, self.tree, who.name()));
+        self.ms.remove(&who);
+        self.out.insert(who, last);
     }
 
     pub fn runs(&self, who: Who) -> usize {

@@ -139,6 +139,22 @@ pub fn size_of(top: &Path) -> Result<Size> {
     Ok(size)
 }
 
+/// Reads everything below, so that the caches of the kernel are warm for whoever comes first.
+///
+/// # Errors
+/// Something cannot be read.
+pub fn warm_up(top: &Path) -> Result<()> {
+    for entry in WalkDir::new(top) {
+        let entry = entry.context("cannot walk a tree")?;
+        if entry.file_type().is_file() {
+            let doing = || format!("cannot read {}", entry.path().display());
+            let mut file = std::fs::File::open(entry.path()).with_context(doing)?;
+            std::io::copy(&mut file, &mut std::io::sink()).with_context(doing)?;
+        }
+    }
+    Ok(())
+}
+
 /// Copies directories with everything that `cp -a` keeps.
 ///
 /// # Errors

@@ -146,6 +146,14 @@ fn limits(rows: &[Row]) -> String {
 /// A file cannot be written.
 pub fn all(args: &Args, machine: &str, stage: &Stage, trees: &[Tree], rows: &[Row], checked: usize) -> Result<()> {
     let mut text = format!("{machine}\n\n{}\n{}\n{}", trees_table(trees), table(rows), limits(rows));
+    for row in rows {
+        for (who, why) in &row.out {
+            text.push_str(&format!("* {} could not do *{}* on tree {}: {why}.\n", who.name(), row.path, row.tree));
+        }
+    }
+    for note in stage.notes() {
+        text.push_str(&format!("* {}.\n", note.lines().next().unwrap_or_default()));
+    }
     for (who, why) in &stage.contenders.absent {
         text.push_str(&format!("* {}: {why}.\n", who.name()));
     }

@@ -31,9 +31,20 @@ pub struct Stage {
     checked: Cell<usize>,
     /// Copies of trees that were made in this run.
     copies: RefCell<BTreeSet<PathBuf>>,
+    notes: RefCell<Vec<String>>,
 }
 
 impl Stage {
+    /// Something that the reader of the tables must know.
+    pub fn note(&self, text: String) {
+        report::say(&text);
+        self.notes.borrow_mut().push(text);
+    }
+
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.borrow().clone()
+    }
+
     /// A copy of a tree under a name of its own; the same one when asked for again.
     ///
     /// # Errors
@@ -77,14 +88,14 @@ pub fn run(args: &Args) -> Result<()> {
     let list = place.top().join("exclusions");
     place::write(&list, contender::probe_exclusion_list(&place.fresh_store("probe")?)?)?;
     let contenders = Contenders::gather(args, place.top(), &list)?;
-    let (unchecked, copies) = (RefCell::default(), RefCell::default());
-    let stage = Stage { place, contenders, list, unchecked, checked: Cell::new(0), copies };
+    let (unchecked, copies, notes) = (RefCell::default(), RefCell::default(), RefCell::default());
+    let stage = Stage { place, contenders, list, unchecked, checked: Cell::new(0), copies, notes };
     let mut trees = Vec::new();
     for &name in &args.trees {
         match trees::make(name, args, &stage.place, &stage.list) {
             Ok(tree) => trees.push(tree),
             Err(e) if name == 'a' || args.small => return Err(e),
-            Err(e) => report::say(&format!("tree {name} is left out: {e:#}")),
+            Err(e) => stage.note(format!("tree {name} is left out: {e:#}")),
         }
     }
     if trees.is_empty() {

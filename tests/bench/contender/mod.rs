@@ -42,9 +42,14 @@ impl Who {
         }
     }
 
+    /// Somebody else's program: its failures are reported, and are not failures of this benchmark.
+    pub fn is_peer(self) -> bool {
+        matches!(self, Self::Libgit2 | Self::Stepback | Self::Restic)
+    }
+
     /// Takes seconds where others take milliseconds: two runs must do.
     pub fn is_slow(self) -> bool {
-        matches!(self, Self::Libgit2 | Self::Stepback | Self::Restic)
+        self.is_peer()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The first checkpoint: all is read, hashed, compressed and stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result};
 
@@ -21,6 +21,8 @@ pub struct Cold<'a> {
     first: BTreeMap<Who, Seat>,
     /// The store of this round.
     current: BTreeMap<Who, Seat>,
+    /// Whose store of this round is complete.
+    sound: BTreeSet<Who>,
     sizes: BTreeMap<Who, Size>,
     agreement: Agreement,
 }
@@ -31,8 +33,8 @@ impl<'a> Cold<'a> {
         for contender in stage.contenders.iter() {
             first.insert(contender.who(), seats::seat(stage, tree, contender, "cold", false)?);
         }
-        let (current, sizes) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { stage, tree, rounds, first, current, sizes, agreement: Agreement::default() })
+        let (current, sound, sizes) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
+        Ok(Self { stage, tree, rounds, first, current, sound, sizes, agreement: Agreement::default() })
     }
 }
 
@@ -53,6 +55,11 @@ impl Scene for Cold<'_> {
         self.first.contains_key(&who)
     }
 
+    fn before_round(&mut self, _round: usize) -> Result<()> {
+        let roots: BTreeSet<_> = self.first.values().map(|seat| seat.tree.as_path()).collect();
+        roots.into_iter().try_for_each(place::warm_up)
+    }
+
     fn job(&mut self, who: Who, round: usize) -> Result<Job> {
         let contender = self.stage.contenders.get(who).context("no such contender")?;
         let mut seat = self.first.get(&who).context("no tree")?.clone();
@@ -67,14 +74,18 @@ impl Scene for Cold<'_> {
         let contender = self.stage.contenders.get(who).context("no such contender")?;
         let seat = self.current.get(&who).context("no store")?;
         let id = contender.made(seat, done)?;
-        self.agreement.hear(round, who, contender.tree_id(seat, &id)?)
+        self.agreement.hear(round, who, contender.tree_id(seat, &id)?)?;
+        self.sound.insert(who);
+        Ok(())
     }
 
     /// Each store is checked and measured at once; then its blocks go, or the disk would be full soon.
     fn after_round(&mut self, _round: usize) -> Result<()> {
         for (who, seat) in std::mem::take(&mut self.current) {
             let contender = self.stage.contenders.get(who).context("no such contender")?;
-            if let Some(store) = contender.git_dir(&seat)? {
+            if self.sound.remove(&who)
+                && let Some(store) = contender.git_dir(&seat)?
+            {
                 checks::fsck(&store)?;
                 self.stage.count_checked();
             }

@@ -71,9 +71,14 @@ impl Scene for Restore<'_> {
 
     fn job(&mut self, who: Who, round: usize) -> Result<Job> {
         let (contender, seat, id) = self.seats.get(who)?;
+        place::warm_up(&seat.tree)?;
         match self.damage {
             Damage::Changed(count) => self.edits.make(&seat.tree, round, count)?,
             Damage::Gone => self.take_all(&seat.tree)?,
+        }
+        // The store too: whoever restores everything reads all of it.
+        if seat.store.exists() {
+            place::warm_up(&seat.store)?;
         }
         Ok(contender.restore(seat, id))
     }

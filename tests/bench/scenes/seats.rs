@@ -28,16 +28,32 @@ impl<'a> Seats<'a> {
         for contender in stage.contenders.iter().filter(|one| who.contains(&one.who())) {
             let name = contender.who().name();
             report::say(&format!("{label} {}: first checkpoint of {name}", tree.name));
-            let seat = seat(stage, tree, contender, label, own_trees)?;
-            contender.open(&seat)?;
-            place_settle_and_create(stage, contender, &seat)?;
-            // The second sees no file of the very tick in which the first was made.
-            let id = place_settle_and_create(stage, contender, &seat)?;
-            agreement.hear(0, contender.who(), contender.tree_id(&seat, &id)?)?;
-            stage.will_be_checked(contender.git_dir(&seat)?);
-            seats.by_who.insert(contender.who(), (seat, id));
+            match seats.add(contender, label, own_trees, &mut agreement) {
+                Err(e) if contender.who().is_peer() => {
+                    stage.note(format!("{name} has no store of {}: {e:#}", tree.name))
+                }
+                other => other?,
+            }
         }
         Ok(seats)
+    }
+
+    fn add(
+        &mut self,
+        contender: &dyn Contender,
+        label: &str,
+        own_trees: bool,
+        agreement: &mut Agreement,
+    ) -> Result<()> {
+        let seat = seat(self.stage, self.tree, contender, label, own_trees)?;
+        contender.open(&seat)?;
+        settle_and_create(self.stage, contender, &seat)?;
+        // The second sees no file of the very tick in which the first was made.
+        let id = settle_and_create(self.stage, contender, &seat)?;
+        agreement.hear(0, contender.who(), contender.tree_id(&seat, &id)?)?;
+        self.stage.will_be_checked(contender.git_dir(&seat)?);
+        self.by_who.insert(contender.who(), (seat, id));
+        Ok(())
     }
 
     pub fn has(&self, who: Who) -> bool {
@@ -64,7 +80,7 @@ impl<'a> Seats<'a> {
     }
 }
 
-fn place_settle_and_create(stage: &Stage, contender: &dyn Contender, seat: &Seat) -> Result<String> {
+fn settle_and_create(stage: &Stage, contender: &dyn Contender, seat: &Seat) -> Result<String> {
     stage.place.settle();
     let done = contender.create(seat).run()?;
     contender.made(seat, &done)
