@@ -82,7 +82,7 @@ impl Block {
     }
 
     fn add_files(&mut self, files: &Files) -> Option<(usize, usize)> {
-        let start = self.files.len() / FILE_BYTES;
+        let first = self.files.len() / FILE_BYTES;
         for file in files.iter() {
             let name_at = small(self.file_names.len())?;
             self.file_names.extend(file.name);
@@ -95,7 +95,7 @@ impl Block {
             out.extend(file.id.filter(|_| is_sure).map_or(NO_ID, |id| *id.as_bytes()));
             put_numbers(out, &[name_at]);
         }
-        Some((start, files.len()))
+        Some((first, files.len()))
     }
 
     fn add_dir(&mut self, dir: &ListedDir, place: &Place) -> Option<()> {

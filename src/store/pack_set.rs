@@ -75,8 +75,15 @@ impl<'k> PackSet<'k> {
     /// # Errors
     /// One could not be completed; others may be there whole, and nothing needs them.
     pub fn finish(self, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
-        let mut writers: Vec<PackWriter<'k>> =
-            self.writers.into_iter().filter(|writer| writer.new_object_count() > 0).collect();
+        let mut writers: Vec<PackWriter<'k>> = Vec::new();
+        for writer in self.writers.into_iter().filter(|writer| writer.new_object_count() > 0) {
+            // What is small enough to be still in memory needs no pack of its own.
+            let left = match writers.first_mut() {
+                Some(first) => first.absorb(writer)?,
+                None => Some(writer),
+            };
+            writers.extend(left);
+        }
         let Some(last) = writers.pop() else { return Ok(Vec::new()) };
         let completed: Vec<Result<Option<Completed>>> = std::thread::scope(|scope| {
             let others: Vec<_> = writers.into_iter().map(|writer| scope.spawn(|| writer.complete())).collect();

@@ -23,6 +23,8 @@ const WHOLE_UPTO_BYTES: u64 = 16 << 20;
 /// A pack up to this size never touches the disk before it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
 const PIECE_BYTES: usize = 1 << 20;
+/// What a pack begins with; the count comes at the end.
+const START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
 
 type PackResult<T> = std::result::Result<T, PackError>;
 
@@ -50,7 +52,7 @@ impl<'k> PackWriter<'k> {
         let pack_dir = objects_dir.join("pack");
         directories::create_private(&pack_dir)?;
         let mut tail = Vec::with_capacity(PIECE_BYTES);
-        tail.extend_from_slice(b"PACK\0\0\0\x02\0\0\0\0");
+        tail.extend_from_slice(START);
         let (entries, deflater) = (HashMap::new(), Deflater::default());
         Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None })
     }
@@ -269,6 +271,22 @@ impl<'k> PackWriter<'k> {
         let pack_dir = self.pack_dir.clone();
         let completed = self.complete()?;
         Ok(pack_publish::publish(&pack_dir, completed.into_iter().collect(), None)?.pop())
+    }
+
+    /// Takes over what another writer holds, if that is still all in memory; gives it back otherwise.
+    ///
+    /// # Errors
+    /// What was taken over could not be written.
+    pub fn absorb(&mut self, other: Self) -> Result<Option<Self>> {
+        if other.spilled.is_some() {
+            return Ok(Some(other));
+        }
+        let shift = self.bytes_written() - START.len() as u64;
+        let moved = other.entries.into_values().map(|entry| IndexEntry { offset: entry.offset + shift, ..entry });
+        self.entries.extend(moved.map(|entry| (entry.id, entry)));
+        self.tail.extend_from_slice(other.tail.get(START.len()..).unwrap_or_default());
+        self.spill_if_large()?;
+        Ok(None)
     }
 
     /// Completes the pack, to be published later. `None`, and no file, if nothing was added.

@@ -1,6 +1,7 @@
 //! Git trees from a listing, and a state by path from git trees.
 
 use crate::model::entry::{Entry, Kind, WhyNot, git_mode};
+use crate::model::kept_listing::KeptDir;
 use crate::model::listing::Listing;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
@@ -17,14 +18,13 @@ pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<Obje
     let mut same = vec![false; listing.dirs.len()];
     // Parents have smaller indexes than their children, so backwards means children first.
     for index in (0..listing.dirs.len()).rev() {
-        let known = tree_if_same(listing, index, &same);
-        same[index] = known.is_some();
-        listing.dirs[index].tree = match known {
-            Some(tree) => tree,
-            None => match entries_of(listing, index) {
-                entries if entries.is_empty() => None,
-                mut entries => Some(put(&tree_codec::encode(&mut entries))?),
-            },
+        if let Some(before) = before_if_same(listing, index, &same) {
+            (same[index], listing.dirs[index].tree) = (true, before.tree());
+            continue;
+        }
+        listing.dirs[index].tree = match entries_of(listing, index) {
+            entries if entries.is_empty() => None,
+            mut entries => Some(put(&tree_codec::encode(&mut entries))?),
         };
     }
     match listing.dirs[0].tree {
@@ -33,13 +33,13 @@ pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<Obje
     }
 }
 
-/// The tree that a directory had, if nothing in it or below it changed.
-fn tree_if_same(listing: &Listing, index: usize, same: &[bool]) -> Option<Option<ObjectId>> {
+/// What a directory was, if nothing in it or below it changed.
+fn before_if_same<'l>(listing: &'l Listing, index: usize, same: &[bool]) -> Option<KeptDir<'l>> {
     let dir = listing.dirs.get(index).filter(|dir| dir.untouched)?;
     let kept = listing.kept.as_ref()?;
     let number = dir.kept?;
     let has_all = dir.dirs.len() == kept.children(number).len() && dir.dirs.iter().all(|child| same[*child]);
-    if has_all { kept.dir(number).map(|before| before.tree()) } else { None }
+    if has_all { kept.dir(number) } else { None }
 }
 
 fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {

@@ -33,11 +33,12 @@ pub fn load(root: &Path) -> Result<Tracked, String> {
     Ok(Tracked::from_parts(shared.into_iter().chain([index])))
 }
 
-/// The stat of the index, if there is one, which tells it from itself after a change; `None` if a change in this moment would not show.
-pub fn stamp(root: &Path) -> Option<Option<Stat>> {
+/// The stat of the index, which tells it from itself after a change; an empty one where there is none, and `None` if a
+/// change in this moment would not show.
+pub fn stamp(root: &Path) -> Option<Stat> {
     let started_ns = sys::coarse_now_ns();
-    let index = git_dir(root).ok()?.map(|dir| sys::stat_path(&dir.join("index")).unwrap_or_default());
-    index.is_none_or(|stat| !is_racy(&stat, started_ns)).then_some(index)
+    let index = git_dir(root).ok()?.and_then(|dir| sys::stat_path(&dir.join("index")).ok()).unwrap_or_default();
+    (!is_racy(&index, started_ns)).then_some(index)
 }
 
 fn read_index(path: &Path) -> Result<Option<IndexNames>, String> {

@@ -369,13 +369,11 @@ impl<'a> Walk<'a> {
 
     fn ignore_file_of(&self, frame: &Frame) -> Option<Vec<u8>> {
         self.dirs[frame.index].files.get(scan_dir::IGNORE_FILE)?;
-        match &frame.handle {
-            Some(dir) => scan_dir::read_ignore_file(dir),
-            None => {
-                let dir = self.shared.work.root().open_below(&self.path_of(frame.index), Access::Search).ok()?;
-                scan_dir::read_ignore_file(&dir)
-            }
+        if let Some(dir) = &frame.handle {
+            return scan_dir::read_ignore_file(dir);
         }
+        let dir = self.shared.work.root().open_below(&self.path_of(frame.index), Access::Search).ok()?;
+        scan_dir::read_ignore_file(&dir)
     }
 
     /// Judges a name that was a directory when it was listed and is something else now.
@@ -389,8 +387,12 @@ impl<'a> Walk<'a> {
         self.shared.count(files.len() as u64);
         let listed = &mut self.dirs[index];
         (listed.untouched, listed.settled) = (false, false);
-        files.into_iter().for_each(|file| scan_dir::insert_file(listed.files.make_listed(), file));
-        uncaptured.into_iter().for_each(|item| scan_dir::insert_uncaptured(&mut listed.uncaptured, item));
+        for file in files {
+            scan_dir::insert_file(listed.files.make_listed(), file);
+        }
+        for item in uncaptured {
+            scan_dir::insert_uncaptured(&mut listed.uncaptured, item);
+        }
         for flickering in subdirs {
             self.leave(flickering, WhyNot::Unreadable("it changed its kind during the scan".into()));
         }
