@@ -63,12 +63,13 @@ mod tests {
     #[test]
     fn every_command_is_known_here_with_the_same_options() {
         for whole in super::super::command().get_subcommands() {
-            let lean = command(whole.get_name()).expect(whole.get_name());
+            let name = whole.get_name();
+            let lean = command(name).expect(name);
             let names = |command: &Grammar| -> Vec<String> {
                 command.get_arguments().map(|argument| format!("{argument:?}")).collect()
             };
-            assert_eq!(names(&lean), names(whole), "{}", whole.get_name());
-            assert_eq!(lean.get_groups().count(), whole.get_groups().count(), "{}", whole.get_name());
+            assert_eq!(names(&lean), names(whole), "{name}");
+            assert_eq!(lean.get_groups().count(), whole.get_groups().count(), "{name}");
         }
     }
 
