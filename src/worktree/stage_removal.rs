@@ -12,6 +12,8 @@ use crate::worktree::tree_handle::WorkTree;
 const OWNER_WX: u32 = 0o300;
 /// The same, and to list it.
 const OWNER_RWX: u32 = 0o700;
+/// With fewer names than this, a second thread costs more than it gives.
+const SHARED_FROM_NAMES: usize = 128;
 
 impl Stage {
     /// Whether a stage that a killed run left holds a file of which `is_known` says that its bytes are nowhere else.
@@ -92,17 +94,35 @@ pub(super) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
     in_writable_root(work, || work.root().rmdir(path.name())).map_err(|error| work.io("remove", path, error))
 }
 
-/// Removes all names of a directory but those of trees, and of directories in them, which it gives back. The failure
-/// names what could not go.
-fn empty(stage: &Dir, below: &RelPath) -> std::result::Result<Vec<RelPath>, (Vec<u8>, io::Error)> {
+/// The name that could not go, none if it was the directory itself, and why.
+type Refusal = (Vec<u8>, io::Error);
+
+/// Removes all names of a directory but those of trees, and of directories in them, which it gives back.
+fn empty(stage: &Dir, below: &RelPath) -> std::result::Result<Vec<RelPath>, Refusal> {
     let whole = |error: io::Error| (Vec::new(), error);
     let place = open_for_change(stage, below).map_err(whole)?;
+    let items = place.list().map_err(whole)?;
+    if items.len() < SHARED_FROM_NAMES {
+        return remove_items(&place, below, &items);
+    }
+    // The file system gives the room of one file back while the next name goes.
+    std::thread::scope(|scope| {
+        let (one, other) = items.split_at(items.len() / 2);
+        let one = scope.spawn(|| remove_items(&place, below, one));
+        let other = remove_items(&place, below, other);
+        let mut left = one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        left.extend(other?);
+        Ok(left)
+    })
+}
+
+fn remove_items(place: &Dir, below: &RelPath, items: &[Item]) -> std::result::Result<Vec<RelPath>, Refusal> {
     let mut left = Vec::new();
-    for item in place.list().map_err(whole)? {
+    for item in items {
         match place.unlink(&item.name) {
             Ok(()) => {}
-            Err(_) if is_ours_to_enter(&place, below, &item) => left.push(below.join(&item.name)),
-            Err(_) if is_dir(&place, &item.name) => {
+            Err(_) if is_ours_to_enter(place, below, item) => left.push(below.join(&item.name)),
+            Err(_) if is_dir(place, &item.name) => {
                 place.rmdir(&item.name).map_err(|error| (item.name.to_vec(), error))?;
             }
             Err(error) => return Err((item.name.to_vec(), error)),

@@ -74,7 +74,7 @@ impl Place {
             let number = self.aside.get();
             self.aside.set(number + 1);
             let to = aside.join(number.to_string());
-            if !to.exists() {
+            if to.symlink_metadata().is_err() {
                 std::fs::rename(path, &to).with_context(|| format!("cannot move {} aside", path.display()))?;
                 return Ok(to);
             }

@@ -30,7 +30,7 @@ impl<'a> Seats<'a> {
             report::say(&format!("{label} {}: first checkpoint of {name}", tree.name));
             match seats.add(contender, label, own_trees, &mut agreement) {
                 Err(e) if contender.who().is_peer() => {
-                    stage.note(format!("{name} has no store of {}: {e:#}", tree.name))
+                    stage.note(format!("{name} has no store of {}: {e:#}", tree.name));
                 }
                 other => other?,
             }
