@@ -159,7 +159,7 @@ impl Work<'_, '_> {
 
     fn fetch(&self, item: &Item<'_>, out: &mut dyn std::io::Write) -> Result<u64> {
         let blob: &ObjectId = &item.entry.id;
-        self.store.objects().stream_blob(blob, out).map_err(|e| match e {
+        self.store.objects().write_blob(blob, out).map_err(|e| match e {
             ObjectError::Io(e) => e,
             ObjectError::Sink(e) => Error::io("write", &self.errand.worktree.shown(item.path))(e),
             damage => self.store.damage(self.errand.target, format!("{}: {damage}", item.path)),

@@ -43,6 +43,7 @@ pub mod object_error;
 pub mod objects;
 mod objects_damage;
 mod objects_delta;
+mod objects_quick;
 pub mod pack_delta;
 pub mod pack_error;
 pub mod pack_index;

@@ -7,7 +7,7 @@ use crate::model::rel_path::RelPath;
 use crate::worktree::sys::{Access, Dir};
 
 /// How long what was made may gather before it is written.
-const GATHERED_FOR: Duration = Duration::from_millis(50);
+const GATHERED_FOR: Duration = Duration::from_millis(120);
 
 /// Does something that writes much to the file system of `dir`. Whether the disk took it is told by no one here: who
 /// needs that makes it durable afterwards.
