@@ -41,6 +41,15 @@ impl Deflater {
         Ok(&self.out[..len])
     }
 
+    /// The zlib stream of `data` as it is, for what is read often and is too short to be worth more.
+    ///
+    /// # Errors
+    /// As [`Self::compress`].
+    pub fn store(&mut self, data: &[u8]) -> Result<&[u8], String> {
+        let len = deflate_into(&mut self.stored, data, &mut self.out)?;
+        Ok(&self.out[..len])
+    }
+
     /// Whether three samples together shrink by less than 4 %.
     pub fn is_incompressible(&mut self, samples: &[&[u8]]) -> bool {
         let (mut before, mut after) = (0, 0);

@@ -98,7 +98,9 @@ impl<'k> PackWriter<'k> {
     fn append(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {
         let offset = self.bytes_written();
         let header = pack_reader::encode_header(kind, content.len() as u64);
-        let stream = self.deflater.compress(content).map_err(|why| PackError::Source(io::Error::other(why)))?;
+        let is_commit = kind == Some(ObjectKind::Commit);
+        let stream = if is_commit { self.deflater.store(content) } else { self.deflater.compress(content) };
+        let stream = stream.map_err(|why| PackError::Source(io::Error::other(why)))?;
         let mut crc = EntryCrc::default();
         for part in [&*header, stream] {
             crc.update(part);
