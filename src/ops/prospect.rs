@@ -1,5 +1,7 @@
 //! The present state, and what a restore would do to it.
 
+use std::collections::BTreeSet;
+
 use crate::error::{Error, Result};
 use crate::model::listing::{Listing, Stat};
 use crate::model::meta::Meta;
@@ -66,20 +68,20 @@ fn extend(
     focus: &Focus,
 ) -> Result<bool> {
     let successor = request.target.successor(focus);
-    let mut files: Vec<RelPath> = held.files.keys().chain(successor.files.keys()).cloned().collect();
+    let mut more = Vec::new();
     if let Some(pending) = &request.pending {
-        files.extend(files_of(store, pending.target())?);
-        files.extend(files_of(store, pending.safety())?);
+        more.extend(files_of(store, pending.target())?);
+        more.extend(files_of(store, pending.safety())?);
     }
-    let mut dirs: Vec<RelPath> = held.dirs.keys().chain(successor.dirs.keys()).cloned().collect();
-    for paths in [&mut files, &mut dirs] {
-        paths.retain(|path| focus::may_stand_unlisted(capturing.listing(), path));
-        paths.sort();
-        paths.dedup();
-    }
+    let is_wanted = |path: &&RelPath| focus::may_stand_unlisted(capturing.listing(), path);
+    let files = held.files.keys().chain(successor.files.keys()).chain(&more).filter(is_wanted);
+    let dirs = held.dirs.keys().chain(successor.dirs.keys()).filter(is_wanted);
+    let files: BTreeSet<RelPath> = files.cloned().collect();
+    let dirs: BTreeSet<RelPath> = dirs.cloned().collect();
     if files.is_empty() && dirs.is_empty() {
         return Ok(false);
     }
+    let [files, dirs] = [files, dirs].map(|paths| paths.into_iter().collect::<Vec<_>>());
     capturing.add(&files, &dirs).map(|()| true)
 }
 

@@ -147,8 +147,7 @@ impl Stage {
         self.make_file(work, (&self.dir, &self.path), index.to_string().as_bytes(), (kind, perm), writer)
     }
 
-    /// Makes a file with what `writer` writes; for a symlink that is its text. A file gets its permission bits once it
-    /// is complete; until then only its owner can read it.
+    /// Makes a file with what `writer` writes; for a symlink that is its text.
     ///
     /// # Errors
     /// `writer` failed, or the file cannot be made.
@@ -178,10 +177,15 @@ impl Stage {
             dir.make_symlink(name, &text).map_err(failed)?;
             return dir.stat_child(name).map_err(failed);
         }
-        let mut file = dir.create_file(name).map_err(failed)?;
+        let wanted = perm & self.kept_bits;
+        // Nobody else comes into the stage, so it may have its bits from the start.
+        let mut file = dir.create_file_with(name, wanted & RWX_BITS).map_err(failed)?;
         writer(&mut file)?;
-        sys::set_file_mode(&file, perm & self.kept_bits).map_err(failed)?;
-        let stat = sys::stat_file(&file).map_err(failed)?;
+        let mut stat = sys::stat_file(&file).map_err(failed)?;
+        if stat.perm() != wanted {
+            sys::set_file_mode(&file, wanted).map_err(failed)?;
+            stat = sys::stat_file(&file).map_err(failed)?;
+        }
         self.note_unsynced(file).map_err(failed)?;
         Ok(stat)
     }

