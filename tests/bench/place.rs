@@ -49,14 +49,14 @@ impl Place {
         self.top.join("homes").join(name)
     }
 
-    /// A path for a store that no store has had yet: one of an earlier run with the same --work moves aside.
+    /// A path for a store; one of an earlier run with the same --work moves aside and gives its blocks back.
     ///
     /// # Errors
     /// The former cannot be moved.
     pub fn fresh_store(&self, name: &str) -> Result<PathBuf> {
         let store = self.top.join("stores").join(name);
         if store.exists() {
-            self.put_aside(&store)?;
+            cut_to_nothing(&self.put_aside(&store)?)?;
         }
         make_dir(store.parent().unwrap_or(&self.top))?;
         Ok(store)
