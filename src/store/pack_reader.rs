@@ -13,8 +13,6 @@ pub const HEADER_BYTES: u64 = 12;
 /// The checksum at its end.
 pub const TRAILER_BYTES: u64 = 20;
 /// Content above this is read in pieces.
-/// So much of the beginning of a pack is kept from its opening on.
-const START_BYTES: usize = 1024;
 const WHOLE_UPTO_BYTES: u64 = 64 << 20;
 /// No honest tree or commit is larger.
 const STRUCTURE_UPTO_BYTES: u64 = 256 << 20;
@@ -79,8 +77,6 @@ pub struct PackReader {
     len: u64,
     /// Where the last entry ends.
     entries_end: u64,
-    /// What is kept of the beginning.
-    start: Vec<u8>,
 }
 
 impl PackReader {
@@ -89,8 +85,7 @@ impl PackReader {
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        let mut reader = Self { file, len, entries_end: len.saturating_sub(TRAILER_BYTES), start: Vec::new() };
-        reader.keep_start()?;
+        let reader = Self { file, len, entries_end: len.saturating_sub(TRAILER_BYTES) };
         if len < HEADER_BYTES + TRAILER_BYTES {
             return Err(ReadError::Damaged(format!("the pack has only {len} bytes")));
         }
@@ -107,15 +102,7 @@ impl PackReader {
     pub fn open_damaged(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        Ok(Self { file, len, entries_end: len, start: Vec::new() })
-    }
-
-    /// Small packs, such as those of a checkpoint in which little changed, are read in one go.
-    fn keep_start(&mut self) -> io::Result<()> {
-        let mut start = vec![0; usize::try_from(self.len).unwrap_or(usize::MAX).min(START_BYTES)];
-        self.read_exact_at(&mut start, 0)?;
-        self.start = start;
-        Ok(())
+        Ok(Self { file, len, entries_end: len })
     }
 
     /// Bytes of the file.
@@ -299,24 +286,15 @@ impl PackReader {
 
     /// # Errors
     /// The bytes are not there or cannot be read.
-    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        let kept = usize::try_from(offset).ok().and_then(|at| self.start.get(at..at.checked_add(buffer.len())?));
-        match kept {
-            Some(kept) => {
-                buffer.copy_from_slice(kept);
-                Ok(())
-            }
-            None => self.read_file_at(buffer, offset),
-        }
-    }
-
     #[cfg(unix)]
-    fn read_file_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset)
     }
 
+    /// # Errors
+    /// The bytes are not there or cannot be read.
     #[cfg(windows)]
-    fn read_file_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    pub fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buffer.is_empty() {
             match std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
