@@ -114,11 +114,11 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
 pub fn cut_to_nothing(top: &Path) -> Result<()> {
     for entry in WalkDir::new(top).follow_root_links(false) {
         let entry = entry.context("cannot walk what was put aside")?;
-        if !entry.file_type().is_file() {
-            continue;
-        }
         let path = entry.path();
         let doing = || format!("cannot cut {}", path.display());
+        if !entry.file_type().is_file() || entry.metadata().with_context(doing)?.len() == 0 {
+            continue;
+        }
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).with_context(doing)?;
         std::fs::OpenOptions::new().write(true).truncate(true).open(path).with_context(doing)?;
     }
