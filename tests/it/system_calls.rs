@@ -22,6 +22,8 @@ const BYTES_OF_STAT_CACHE: u64 = 4096;
 /// In one that finds a file edited, for each: its own directory is listed again.
 const DIRECTORIES_PER_EDIT: usize = 1;
 const BYTES_OF_STAT_CACHE_PER_EDIT: u64 = 1500;
+/// By how many calls two equal runs may differ.
+const WAITING_CALLS: usize = 20;
 /// What a directory that a rule leaves out may cost, however much lies in it.
 const CALLS_PER_IGNORED_DIRECTORY: usize = 8;
 /// Of commands that only look at the store.
@@ -199,8 +201,10 @@ fn what_lies_in_an_ignored_directory_costs_nothing() {
     let Some(without) = calls(None) else { return };
     let (few, many) = (calls(Some(20)).expect("a trace"), calls(Some(2000)).expect("a trace"));
     println!("{without} calls without, {few} with 20 files, {many} with 2,000");
-    assert!(many.abs_diff(few) <= 2, "{many} calls with 2,000 ignored files, {few} with 20");
-    assert!(many <= without + CALLS_PER_IGNORED_DIRECTORY, "{many} calls with an ignored directory, {without} without");
+    // Threads that wait for each other make a few calls more or less each time.
+    assert!(many.abs_diff(few) <= WAITING_CALLS, "{many} calls with 2,000 ignored files, {few} with 20");
+    let at_most = without + CALLS_PER_IGNORED_DIRECTORY + WAITING_CALLS;
+    assert!(many <= at_most, "{many} calls with an ignored directory, {without} without");
 }
 
 /// The calls of a command on a store with few checkpoints, and how many more each further one costs.
