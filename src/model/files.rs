@@ -61,6 +61,7 @@ impl Files {
         self.len() == 0
     }
 
+    #[inline]
     pub fn at(&self, index: usize) -> Option<FileView<'_>> {
         match &self.kept {
             None => self.listed.get(index).map(view),

@@ -130,23 +130,36 @@ impl KeptBlock {
 
     /// The file of that number; an empty one where there is none. Its device is not kept.
     pub(super) fn file(&self, index: usize) -> FileView<'_> {
-        let record = self.record(&self.files, index, FILE_BYTES).unwrap_or(&[0; FILE_BYTES]);
-        let name_at = u32_at(record, 60) as usize;
-        let next = self.record(&self.files, index + 1, FILE_BYTES);
-        let name_end = next.map_or(self.file_names, |next| u32_at(next, 60) as usize);
-        let mode = u32_at(record, 32);
+        let records = &self.bytes[self.files.clone()];
+        let at = index.saturating_mul(FILE_BYTES);
+        // Of a known length, so that no field needs a look at the bounds: this is done for every file, many times.
+        let record = records.get(at..).and_then(<[u8]>::first_chunk::<FILE_BYTES>).unwrap_or(&[0; FILE_BYTES]);
+        let next = records.get(at.saturating_add(FILE_BYTES)..).and_then(<[u8]>::first_chunk::<FILE_BYTES>);
+        let name_end = next.map_or(self.file_names, |next| u32_in(next, 60) as usize);
+        let mode = u32_in(record, 32);
         let stat = Stat {
             dev: 0,
-            ino: u64_at(record, 0),
-            size_bytes: u64_at(record, 8),
-            mtime_ns: u64_at(record, 16).cast_signed(),
-            ctime_ns: u64_at(record, 24).cast_signed(),
+            ino: u64_in(record, 0),
+            size_bytes: u64_in(record, 8),
+            mtime_ns: u64_in(record, 16).cast_signed(),
+            ctime_ns: u64_in(record, 24).cast_signed(),
             mode,
-            links: u32_at(record, 36).into(),
+            links: u32_in(record, 36).into(),
         };
         let kind = if mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
-        FileView { name: self.file_name(name_at..name_end), kind, stat, id: id_at(record, 40), unsteady: false }
+        let name = self.file_name(u32_in(record, 60) as usize..name_end);
+        FileView { name, kind, stat, id: id_at(record, 40), unsteady: false }
     }
+}
+
+#[inline]
+fn u32_in(record: &[u8; FILE_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
+}
+
+#[inline]
+fn u64_in(record: &[u8; FILE_BYTES], at: usize) -> u64 {
+    u64::from(u32_in(record, at)) | u64::from(u32_in(record, at + 4)) << 32
 }
 
 fn u32_at(record: &[u8], at: usize) -> u32 {
