@@ -82,8 +82,8 @@ mod tests {
         let items: Vec<Uncaptured> = PLAIN
             .into_iter()
             .chain(texts)
-            .enumerate()
-            .map(|(at, why)| Uncaptured { name: vec![0xff, at as u8].into(), why, is_dir: at % 2 == 0 })
+            .zip(0_u8..)
+            .map(|(why, at)| Uncaptured { name: vec![0xff, at].into(), why, is_dir: at % 2 == 0 })
             .collect();
         let mut bytes = Vec::new();
         render(&items, &mut bytes);

@@ -33,7 +33,9 @@ fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
         git.run(&["fsck", "--full", "--strict"]).success();
     }
     sandbox.run(&["verify", "--full"]).success();
-    large.iter().for_each(|path| std::fs::remove_file(path).expect("a file can be removed"));
+    for path in &large {
+        std::fs::remove_file(path).expect("a file can be removed");
+    }
     sandbox.remove("z/7").write("z/8", "edited");
     sandbox.restore("huge").success();
     assert_eq!(large.each_ref().map(|path| sum(path)), sums);

@@ -166,7 +166,9 @@ fn an_unchanged_tree_has_nothing_written_but_the_new_row() {
 fn ten_edits_cost_ten_files_read_and_no_cache_written_anew() {
     let sandbox = settled(200);
     let edited: BTreeSet<PathBuf> = (0..10).map(|at| sandbox.path(format!("d{at}/s{at}/{at}"))).collect();
-    edited.iter().for_each(|path| std::fs::write(path, "edited").unwrap());
+    for path in &edited {
+        std::fs::write(path, "edited").unwrap();
+    }
     let Some(trace) = trace(&sandbox, &["create", "--reason", "warm"]) else { return };
     assert_eq!(trace.run.code, 0, "{}", trace.run);
     // Whether a rule leaves an edited file out is asked again.
