@@ -1,4 +1,4 @@
-//! The one helper that turns the working directory into blobs and trees. Here worktree and store meet.
+//! The one place that turns the working directory into blobs and trees. Here worktree and store meet.
 
 use std::collections::{HashMap, HashSet};
 

@@ -4,15 +4,15 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::model::entry::{Entry, Kind, WhyNot};
 use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
-use crate::model::snapshot::{Snapshot, Standing};
+use crate::model::snapshot::Snapshot;
 use crate::ops::focus::Focus;
 use crate::store::Store;
-use crate::store::tree_codec::{MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
+use crate::store::tree_codec::{MODE_GITLINK, TreeEntry};
 use crate::store::tree_memo::TreeMemo;
+use crate::store::trees;
 
 /// Why a state cannot be read, in words.
 pub type Unreadable = String;
@@ -94,21 +94,7 @@ impl<'s> HeldState<'s> {
             let entries = if focus.contains(&path) { self.entries(tree) } else { Ok(Arc::from([])) };
             let entries = entries.map_err(|why| format!("{path}: {why}"))?;
             for entry in entries.iter() {
-                let path = path.join(&entry.name);
-                let (kind, perm) = match entry.mode {
-                    MODE_DIRECTORY => {
-                        pending.push((path, entry.id));
-                        continue;
-                    }
-                    MODE_GITLINK => {
-                        snapshot.uncaptured.insert(path, Standing { why: WhyNot::Gitlink, is_dir: true });
-                        continue;
-                    }
-                    MODE_SYMLINK => (Kind::Symlink, 0o777),
-                    MODE_EXECUTABLE => (Kind::File, 0o755),
-                    _ => (Kind::File, 0o644),
-                };
-                snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
+                pending.extend(trees::put_entry(&mut snapshot, path.join(&entry.name), entry));
             }
             dirs.push(path);
         }

@@ -65,24 +65,26 @@ pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, Stri
     let mut pending = vec![(RelPath::root(), root)];
     while let Some((path, id)) = pending.pop() {
         for entry in read_tree(objects, id).map_err(|why| format!("{path}: {why}"))? {
-            let path = path.join(&entry.name);
-            let (kind, perm) = match entry.mode {
-                MODE_DIRECTORY => {
-                    pending.push((path, entry.id));
-                    continue;
-                }
-                MODE_GITLINK => {
-                    snapshot.uncaptured.insert(path, Standing { why: WhyNot::Gitlink, is_dir: true });
-                    continue;
-                }
-                MODE_SYMLINK => (Kind::Symlink, 0o777),
-                MODE_EXECUTABLE => (Kind::File, 0o755),
-                _ => (Kind::File, 0o644),
-            };
-            snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
+            pending.extend(put_entry(&mut snapshot, path.join(&entry.name), &entry));
         }
     }
     Ok(snapshot)
+}
+
+/// Puts one entry of a tree into a state. What is a directory is given back, with its tree.
+pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) -> Option<(RelPath, ObjectId)> {
+    let (kind, perm) = match entry.mode {
+        MODE_DIRECTORY => return Some((path, entry.id)),
+        MODE_GITLINK => {
+            snapshot.uncaptured.insert(path, Standing { why: WhyNot::Gitlink, is_dir: true });
+            return None;
+        }
+        MODE_SYMLINK => (Kind::Symlink, 0o777),
+        MODE_EXECUTABLE => (Kind::File, 0o755),
+        _ => (Kind::File, 0o644),
+    };
+    snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
+    None
 }
 
 /// One tree, checked.
