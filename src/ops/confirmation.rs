@@ -86,10 +86,10 @@ fn read_dir_back(
     Ok(written)
 }
 
-/// Waits until the clock of the file system has gone on: what changed before has an earlier time than what changes from
-/// now on.
+/// Waits until the clock of the file system has gone past now: what changed before has an earlier time than what changes
+/// from now on. (The fine clock is what it has to pass: a tick alone may leave it behind a file written just before.)
 fn next_tick_ns() -> i64 {
-    let before = sys::coarse_now_ns();
+    let before = sys::fine_now_ns();
     for _ in 0..LOOKS {
         if sys::coarse_now_ns() > before {
             break;

@@ -314,6 +314,11 @@ pub fn set_file_mode(file: &File, perm: u32) -> io::Result<()> {
     file.set_permissions(to_permissions(&file.metadata()?, perm))
 }
 
+/// A time that no file written before has passed.
+pub fn fine_now_ns() -> i64 {
+    since_1970(SystemTime::now())
+}
+
 /// The time that a file written now would get, or an earlier one; never a later one.
 pub fn coarse_now_ns() -> i64 {
     const SECOND_NS: i64 = 1_000_000_000;

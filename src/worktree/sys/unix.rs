@@ -404,6 +404,13 @@ pub fn set_file_mode(file: &File, perm: u32) -> io::Result<()> {
     Ok(fs::fchmod(file, to_mode(perm))?)
 }
 
+/// A time that no file written before has passed: Linux also stamps files with the fine clock, which runs ahead of
+/// [`coarse_now_ns`].
+pub fn fine_now_ns() -> i64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    nanoseconds(now.tv_sec, now.tv_nsec)
+}
+
 /// The time that a file written now would get, or an earlier one; never a later one.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn coarse_now_ns() -> i64 {
