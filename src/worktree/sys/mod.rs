@@ -14,7 +14,9 @@ mod portable;
 mod unix;
 
 #[cfg(any(not(unix), checkpoint_portable))]
-pub use portable::{Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file, stat_path};
+pub use portable::{
+    Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file, stat_path,
+};
 #[cfg(all(unix, not(checkpoint_portable)))]
 pub use unix::{Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file, stat_path};
 
