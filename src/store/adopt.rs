@@ -43,7 +43,7 @@ pub fn candidates(
 }
 
 /// The tips, and what lies below them down to a commit that is known or that we made.
-fn line_of(reader: &CommitReader<'_>, tips: &[ObjectId], known: &ObjectIds) -> Vec<ObjectId> {
+fn line_of(reader: &mut CommitReader<'_>, tips: &[ObjectId], known: &ObjectIds) -> Vec<ObjectId> {
     let mut seen: HashSet<ObjectId> = HashSet::new();
     let mut line = Vec::new();
     let mut pending = tips.to_vec();

@@ -14,7 +14,7 @@ use crate::store::layout::Layout;
 use crate::store::mark;
 use crate::store::plain_file;
 use crate::store::refs::{self, Family, Value};
-use crate::store::{Store, skeleton, stat_cache};
+use crate::store::{Store, kept_commits, skeleton, stat_cache};
 
 /// Compares what is derived with what it is derived from, and names what cannot be read.
 ///
@@ -66,6 +66,9 @@ fn check_own(layout: &Layout, report: &mut Report) -> Result<()> {
     let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
     if has_cache && stat_cache::read(layout).is_none() {
         report.derived.push(finding(layout, &layout.stat_cache(), "it does not add up".into()));
+    }
+    if kept_commits::is_sound(layout) == Some(false) {
+        report.derived.push(finding(layout, &layout.commits(), "it does not add up".into()));
     }
     for path in [layout.left_out(), layout.size_gate()] {
         if plain_file::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {

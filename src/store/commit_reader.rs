@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 
+use crate::error::Error;
 use crate::model::adopted;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
 use crate::store::commit_codec::{self, CommitParts};
 use crate::store::hash::ObjectKind;
+use crate::store::kept_commits::{self, KeptCommits};
+use crate::store::layout::Layout;
 use crate::store::objects::{ObjectError, Objects};
 
 /// Reads commits and remembers the places that it worked out.
@@ -16,13 +19,29 @@ pub struct CommitReader<'o> {
     /// Sequence numbers of commits met so far. One that cannot be read counts as 0.
     places: HashMap<ObjectId, u64>,
     newest_format: u32,
+    kept: KeptCommits,
+    /// Commits that were not among those.
+    read: Vec<(ObjectId, Vec<u8>)>,
     /// Time in milliseconds since 1970 and sequence number of the checkpoints of ours that were read.
     own: Vec<(i64, u64)>,
 }
 
 impl<'o> CommitReader<'o> {
     pub fn new(objects: &'o Objects) -> Self {
-        Self { objects, places: HashMap::new(), newest_format: 0, own: Vec::new() }
+        Self::with_kept(objects, KeptCommits::default())
+    }
+
+    /// One that takes commits from what was kept of them where it can.
+    pub fn with_kept(objects: &'o Objects, kept: KeptCommits) -> Self {
+        Self { objects, places: HashMap::new(), newest_format: 0, kept, read: Vec::new(), own: Vec::new() }
+    }
+
+    /// Keeps what had to be read for the next reader, if that is worth it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(self, layout: &Layout) -> Result<(), Error> {
+        kept_commits::keep(layout, self.objects, &self.kept, self.read)
     }
 
     /// The largest format number among the checkpoints of ours that were read.
@@ -67,12 +86,17 @@ impl<'o> CommitReader<'o> {
 
     /// # Errors
     /// As [`Self::checkpoint`], but the message is not looked at.
-    pub fn parts(&self, id: ObjectId) -> Result<CommitParts, String> {
+    pub fn parts(&mut self, id: ObjectId) -> Result<CommitParts, String> {
+        if let Some(content) = self.kept.get(id) {
+            return commit_codec::parse(content);
+        }
         let (kind, bytes) = self.objects.read(&id).map_err(|e: ObjectError| e.to_string())?;
         if kind != ObjectKind::Commit {
             return Err(format!("{} is no commit", id.short()));
         }
-        commit_codec::parse(&bytes)
+        let parts = commit_codec::parse(&bytes)?;
+        self.read.push((id, bytes));
+        Ok(parts)
     }
 
     /// The sequence number of a commit: what its trailer says, or one more than the largest among its parents.
@@ -110,7 +134,7 @@ impl<'o> CommitReader<'o> {
     }
 
     /// The largest sequence number among the checkpoints of ours that are not younger than a commit.
-    fn last_before(&self, id: ObjectId) -> u64 {
+    fn last_before(&mut self, id: ObjectId) -> u64 {
         let Ok(commit) = self.parts(id) else { return 0 };
         // The commit knows its time to the second only.
         let until_ms = commit.seconds.saturating_mul(1000).saturating_add(999);

@@ -67,7 +67,16 @@ impl Description {
     }
 
     pub fn write(&self, layout: &Layout) -> Result<()> {
-        durable::replace(&layout.description(), render(self).as_bytes())
+        durable::replace(&layout.description(), self.render().as_bytes())
+    }
+
+    /// The text of the file.
+    pub fn render(&self) -> String {
+        let Self { format, root, created_ms, identity: (dev, ino), forced } = self;
+        let forced = if *forced { "forced\n" } else { "" };
+        let root = percent_encode(root);
+        let text = format!("format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\n{forced}");
+        format!("{text}{SUM}{:016x}\n", xxh3_64(text.as_bytes()))
     }
 }
 
@@ -76,14 +85,6 @@ impl Description {
 pub fn format_of(layout: &Layout) -> Option<u32> {
     let text = plain_file::read_text(&layout.description()).ok().filter(|text| sum_is_right(text))?;
     text.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
-}
-
-fn render(description: &Description) -> String {
-    let Description { format, root, created_ms, identity: (dev, ino), forced } = description;
-    let forced = if *forced { "forced\n" } else { "" };
-    let root = percent_encode(root);
-    let text = format!("format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\n{forced}");
-    format!("{text}{SUM}{:016x}\n", xxh3_64(text.as_bytes()))
 }
 
 /// Whether the last line fits what stands above it.
@@ -114,8 +115,8 @@ mod tests {
     #[test]
     fn a_description_comes_back_and_garbage_is_none() {
         let made = Description::of_root(Path::new("/a b/\u{fc}"), 5, (1, 2), true);
-        assert_eq!(parse(&render(&made)), Some(made.clone()));
-        let text = render(&made);
+        assert_eq!(parse(&Description::render(&made)), Some(made.clone()));
+        let text = Description::render(&made);
         for at in 0..text.len() {
             let mut flipped = text.clone().into_bytes();
             flipped[at] ^= 1;

@@ -63,8 +63,8 @@ impl Inventory {
 
     /// The list for those who only read: in it are also rows of the manifest whose ref is gone, if their commit is
     /// there, and what plain git made since the last command that wrote.
-    pub fn read_with_rows(layout: &Layout, objects: &Objects) -> Result<Self> {
-        let mut reader = CommitReader::new(objects);
+    pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
+        let objects = reader.objects();
         let mut inventory = Self::read_by(layout, &mut reader)?;
         let text = plain_file::read(&layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

@@ -149,6 +149,10 @@ impl Layout {
         self.own().join("stat-cache-patch")
     }
 
+    pub fn commits(&self) -> PathBuf {
+        self.own().join("commits")
+    }
+
     pub fn left_out(&self) -> PathBuf {
         self.own().join("left-out")
     }
@@ -186,6 +190,7 @@ impl Layout {
             self.journal(),
             self.stat_cache(),
             self.stat_cache_patch(),
+            self.commits(),
             self.left_out(),
             self.size_gate(),
             self.unlike(),

@@ -21,6 +21,7 @@ use crate::store::guard;
 use crate::store::hash::ObjectKind;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, Journal, JournalState};
+use crate::store::kept_commits;
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::mark;
@@ -59,7 +60,7 @@ impl<'s> LockedStore<'s> {
         if lock.had_to_wait {
             store.objects().refresh()?;
         }
-        let mut reader = CommitReader::new(store.objects());
+        let mut reader = CommitReader::with_kept(store.objects(), kept_commits::read(layout, store.objects()));
         let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);
@@ -69,6 +70,8 @@ impl<'s> LockedStore<'s> {
         skeleton::write_exclusion_list(layout)?;
         refs::unpack(layout)?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
+        // Without the file all goes on as before, only more slowly.
+        let _ = reader.keep(layout);
         Ok(Self { store, lock, inventory, recovery })
     }
 
@@ -126,7 +129,7 @@ impl<'s> LockedStore<'s> {
             let pack = layout.packs().join(format!("{}.pack", stamp.name));
             std::fs::metadata(&pack).map_err(Error::io("find the pack just written", &pack))?;
         }
-        self.store.objects().refresh()?;
+        self.store.objects().add_packs(&published);
         let checkpoint = Checkpoint { id, tree, meta, record, pinned: false, adopted: false };
         self.inventory.checkpoints.push(checkpoint.clone());
         Ok(checkpoint)
@@ -344,6 +347,9 @@ impl<'s> LockedStore<'s> {
         let layout = self.store.layout();
         if stat_cache::read(layout).is_none() {
             stat_cache::remove(layout)?;
+        }
+        if kept_commits::is_sound(layout) == Some(false) {
+            durable::remove_if_there(&layout.commits())?;
         }
         for path in [layout.left_out(), layout.size_gate()] {
             if !plain_file::read_text(&path).is_ok_and(|text| !text.contains('\0')) {

@@ -34,6 +34,7 @@ pub mod hash;
 pub mod id_set;
 pub mod inventory;
 pub mod journal;
+pub mod kept_commits;
 pub mod layout;
 pub mod lock;
 pub mod locked;
@@ -84,6 +85,7 @@ pub mod usage;
 pub mod versions;
 pub mod weight;
 
+use commit_reader::CommitReader;
 use description::Description;
 use inventory::Inventory;
 use journal::JournalState;
@@ -155,7 +157,13 @@ impl Store {
     }
 
     pub fn inventory(&self) -> Result<Inventory> {
-        Inventory::read_with_rows(&self.layout, &self.objects)
+        let kept = kept_commits::read(&self.layout, &self.objects);
+        Inventory::read_with_rows(&self.layout, CommitReader::with_kept(&self.objects, kept))
+    }
+
+    /// The same, with every commit read from its pack.
+    fn inventory_as_stored(&self) -> Result<Inventory> {
+        Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects))
     }
 
     pub fn journal(&self) -> Result<JournalState> {
@@ -201,7 +209,7 @@ impl Store {
     /// # Errors
     /// The store could not be looked at, or we were asked to stop. Damage is in the report.
     pub fn check(&self, only: Option<ObjectId>, options: &check::CheckOptions<'_>) -> Result<check::Report> {
-        let inventory = self.inventory()?;
+        let inventory = self.inventory_as_stored()?;
         let mut report = check::Report::default();
         options.progress.begin(Phase::Verifying, 0, 0);
         let mut states = check_states::StateChecker::new(&self.objects, options);
@@ -255,8 +263,7 @@ fn make(layout: &Layout, description: &Description) -> Result<()> {
     const TRIES: usize = 10;
     let attempt = || {
         skeleton::heal(layout)?;
-        skeleton::write_exclusion_list(layout)?;
-        description.write(layout)
+        skeleton::write_founding_files(layout, description)
     };
     for _ in 1..TRIES {
         match attempt() {

@@ -69,6 +69,16 @@ impl Objects {
         self.list_again(&self.snapshot().packs)
     }
 
+    /// Adds packs that were just written, the newest of all, without a look at the others.
+    pub fn add_packs(&self, stamps: &[PackStamp]) {
+        let Listing { packs, loose_fan_out } = &*self.snapshot();
+        let pack_dir = self.dir.join("pack");
+        let added = stamps.iter().filter_map(|stamp| Pack::stat(&pack_dir, &stamp.name)).map(Arc::new);
+        let known = packs.iter().filter(|pack| !stamps.iter().any(|stamp| stamp.name == pack.stamp.name));
+        let packs = added.chain(known.cloned()).collect();
+        self.replace_listing(Listing { packs, loose_fan_out: *loose_fan_out });
+    }
+
     pub(super) fn list_again(&self, known: &[Arc<Pack>]) -> Result<()> {
         self.replace_listing(list(&self.dir, known)?);
         Ok(())

@@ -195,6 +195,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         from.journal(),
         from.stat_cache(),
         from.stat_cache_patch(),
+        from.commits(),
         from.size_gate(),
         from.salvage_mark(),
     ];

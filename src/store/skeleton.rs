@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::default_rules::DEFAULT_STORE_LIST;
+use crate::store::description::Description;
 use crate::store::directories;
 use crate::store::durable;
 use crate::store::layout::Layout;
@@ -36,7 +37,7 @@ pub fn heal(layout: &Layout) -> Result<()> {
         directories::create_private(&dir)?;
     }
     directories::make_private(layout.dir())?;
-    constants(layout).iter().try_for_each(|(path, expected)| keep(path, expected))
+    constants(layout).iter().try_for_each(|(path, expected)| keep(&layout.own(), path, expected))
 }
 
 /// Files that are the same in every store, but for the path of the store.
@@ -55,11 +56,31 @@ pub fn write_exclusion_list(layout: &Layout) -> Result<()> {
     if path.exists() { Ok(()) } else { durable::replace(&path, DEFAULT_STORE_LIST.as_bytes()) }
 }
 
-fn keep(path: &Path, expected: &[u8]) -> Result<()> {
+/// Writes the two files that nobody could make again, the exclusion list and the description, and flushes them at once.
+/// The description comes last: with it, there is a store.
+pub fn write_founding_files(layout: &Layout, description: &Description) -> Result<()> {
+    let own = layout.own();
+    let list = match layout.exclusion_list() {
+        path if path.exists() => None,
+        path => Some((durable::written_aside(&own, DEFAULT_STORE_LIST.as_bytes())?, path)),
+    };
+    let described = durable::written_aside(&own, description.render().as_bytes())?;
+    let files = list.iter().map(|(file, _)| file).chain([&described]);
+    durable::sync_together(&files.collect::<Vec<_>>())?;
+    if let Some((file, path)) = list {
+        durable::put_in_place(file, &own, &path)?;
+        durable::sync_directory(layout.dir())?;
+    }
+    durable::put_in_place(described, &own, &layout.description())?;
+    durable::sync_directory(&own)
+}
+
+/// Constant files are not flushed: every writer makes those anew that a power cut took.
+fn keep(aside: &Path, path: &Path, expected: &[u8]) -> Result<()> {
     match std::fs::read(path) {
         Ok(found) if found == expected => Ok(()),
-        Ok(_) => durable::replace(path, expected),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => durable::replace(path, expected),
+        Ok(_) => durable::replace_derived(aside, path, expected),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => durable::replace_derived(aside, path, expected),
         Err(e) => Err(Error::io("read", path)(e)),
     }
 }

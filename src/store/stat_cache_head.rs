@@ -35,10 +35,7 @@ pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
     // Where there is none, the first one stands twice.
     out.extend(head.restored.unwrap_or(head.checkpoint).as_bytes());
     for pack in &head.packs {
-        put(&mut out, pack.name.len() as u64);
-        out.extend(pack.name.as_bytes());
-        put(&mut out, pack.size_bytes);
-        put(&mut out, pack.mtime_ns.cast_unsigned());
+        pack.render(&mut out);
     }
     out.extend(block);
     let sum = xxh3_64(&out);
@@ -46,7 +43,8 @@ pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
     out
 }
 
-fn put(out: &mut Vec<u8>, number: u64) {
+/// Appends a number, as all numbers of these files are.
+pub fn put(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
@@ -69,20 +67,31 @@ pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<KeptBlock>)> {
     Some((head, block))
 }
 
-struct Input<'b>(&'b [u8]);
+/// What is left of a file to be parsed; `None` everywhere where it ends too soon.
+pub struct Input<'b>(pub &'b [u8]);
+
+impl PackStamp {
+    /// Appends it as [`Input::pack`] reads it.
+    pub fn render(&self, out: &mut Vec<u8>) {
+        put(out, self.name.len() as u64);
+        out.extend(self.name.as_bytes());
+        put(out, self.size_bytes);
+        put(out, self.mtime_ns.cast_unsigned());
+    }
+}
 
 impl<'b> Input<'b> {
-    fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+    pub fn take(&mut self, length: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(taken)
     }
 
-    fn number(&mut self) -> Option<u64> {
+    pub fn number(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    fn pack(&mut self) -> Option<PackStamp> {
+    pub fn pack(&mut self) -> Option<PackStamp> {
         let length = usize::try_from(self.number()?).ok()?;
         let name = String::from_utf8(self.take(length)?.to_vec()).ok()?;
         Some(PackStamp { name, size_bytes: self.number()?, mtime_ns: self.number()?.cast_signed() })
