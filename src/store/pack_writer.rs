@@ -90,9 +90,12 @@ impl<'k> PackWriter<'k> {
         Ok(id)
     }
 
-    /// An object in the store counts only if it can be read and is the same: a damaged one is written anew.
+    /// An object in the store counts only if it can be read and is the same: a damaged one is written anew. For a commit
+    /// the indexes of all packs would be read in vain: each has a number of its own.
     fn store_has(&self, id: &ObjectId, kind: ObjectKind, content: &[u8]) -> bool {
-        self.known.holds(id) && self.known.read(id).is_ok_and(|(k, stored)| k == kind && stored == content)
+        kind != ObjectKind::Commit
+            && self.known.holds(id)
+            && self.known.read(id).is_ok_and(|(k, stored)| k == kind && stored == content)
     }
 
     fn append(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {
