@@ -1,10 +1,17 @@
 //! Hashes: ids of objects with collision detection, and the plain SHA-1 of packs and indexes.
 
+mod checked;
+mod conditions;
+mod filter;
+mod recompress;
+mod wide;
+
 use std::fmt;
 
 use sha1::Digest as _;
 
 use crate::model::object_id::ObjectId;
+use checked::CheckedSha1;
 
 /// The kinds of object that a checkpoint is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,7 +50,7 @@ impl std::error::Error for Collision {}
 
 /// The id of an object whose content comes in pieces.
 pub struct ObjectHasher {
-    state: sha1_checked::Sha1,
+    state: CheckedSha1,
 }
 
 impl ObjectHasher {
@@ -54,7 +61,7 @@ impl ObjectHasher {
 
     /// The same by git's word for the kind, which may be one that no checkpoint is made of.
     pub fn named(kind: &str, len: u64) -> Self {
-        let mut hasher = Self { state: checked() };
+        let mut hasher = Self { state: CheckedSha1::default() };
         hasher.update(format!("{kind} {len}\0").as_bytes());
         hasher
     }
@@ -62,25 +69,18 @@ impl ObjectHasher {
     /// A hasher that lacks git's header: the published colliding files collide only without it.
     #[cfg(test)]
     pub(crate) fn without_header() -> Self {
-        Self { state: checked() }
+        Self { state: CheckedSha1::default() }
     }
 
     pub fn update(&mut self, bytes: &[u8]) {
-        sha1_checked::Digest::update(&mut self.state, bytes);
+        self.state.update(bytes);
     }
 
     /// # Errors
     /// [`Collision`] if some block of the content was made for an attack.
     pub fn finish(self) -> Result<ObjectId, Collision> {
-        match self.state.try_finalize() {
-            sha1_checked::CollisionResult::Ok(digest) => Ok(ObjectId::from_bytes(digest.into())),
-            _ => Err(Collision),
-        }
+        self.state.finish().map(ObjectId::from_bytes).ok_or(Collision)
     }
-}
-
-fn checked() -> sha1_checked::Sha1 {
-    sha1_checked::Sha1::builder().detect_collision(true).safe_hash(false).build()
 }
 
 /// The id of an object that is in memory.

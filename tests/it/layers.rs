@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Each outside crate, and the beginnings of the paths of the files that may name it.
-const DOORS: [(&str, &[&str]); 23] = [
+const DOORS: [(&str, &[&str]); 22] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["model/time", "view/"]),
     ("clap", &["cli/args", "cli/completion", "cli/manual"]),
@@ -36,12 +36,11 @@ const DOORS: [(&str, &[&str]); 23] = [
     ("serde", &["config", "view/json"]),
     ("serde_json", &["view/json"]),
     ("sha1", &["store/hash"]),
-    ("sha1_checked", &["store/hash"]),
     ("sha2", &["store/layout"]),
     ("signal_hook", &["cli/signals"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/usage"]),
-    ("xxhash_rust", &["store/stat_cache", "store/journal", "store/description"]),
+    ("xxhash_rust", &["store/stat_cache", "store/kept_commits", "store/journal", "store/description"]),
 ];
 
 fn imports(file: &SourceFile) -> BTreeSet<String> {
@@ -128,8 +127,16 @@ fn other_programs_are_started_at_one_place_only() {
 
 #[test]
 fn nothing_unwraps_or_ends_the_process() {
-    let breaches = source::lines_with(&[".unwrap()", "todo!", "unimplemented!", "process::exit", "unsafe "], "");
+    let breaches = source::lines_with(&[".unwrap()", "todo!", "unimplemented!", "process::exit"], "");
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+#[test]
+fn one_call_is_unsafe_and_no_other() {
+    let breaches = source::lines_with(&["unsafe "], "store/hash/wide.rs");
+    assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+    let wide = source::files().into_iter().find(|file| file.name == "store/hash/wide.rs").expect("it is there");
+    assert_eq!(wide.code.matches("unsafe ").count(), 1);
 }
 
 #[test]
