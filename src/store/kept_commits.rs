@@ -31,6 +31,9 @@ struct Holder {
     index: (u64, i64),
 }
 
+/// The commits that one pack holds.
+type Held = (Holder, Vec<(ObjectId, Vec<u8>)>);
+
 /// Contents of commits by their id.
 #[derive(Debug, Default)]
 pub struct KeptCommits {
@@ -119,7 +122,7 @@ fn render(held: &BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>) -> Vec<u8> {
     out
 }
 
-fn parse(bytes: &[u8]) -> Option<Vec<(Holder, Vec<(ObjectId, Vec<u8>)>)>> {
+fn parse(bytes: &[u8]) -> Option<Vec<Held>> {
     sum_at_end(bytes)?;
     let mut input = Input(bytes.get(..bytes.len() - SUM_BYTES)?);
     if input.take(MAGIC.len())? != MAGIC {
@@ -129,7 +132,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<(Holder, Vec<(ObjectId, Vec<u8>)>)>> {
     (0..holders).map(|_| parse_holder(&mut input)).collect()
 }
 
-fn parse_holder(input: &mut Input<'_>) -> Option<(Holder, Vec<(ObjectId, Vec<u8>)>)> {
+fn parse_holder(input: &mut Input<'_>) -> Option<Held> {
     let holder = Holder { pack: input.pack()?, index: (input.number()?, input.number()?.cast_signed()) };
     let count = input.number()?;
     let mut commit = || {

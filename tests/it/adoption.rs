@@ -140,7 +140,7 @@ fn the_room_of_an_adopted_line_comes_back_with_its_last_commit() {
     for number in 0..6 {
         sandbox.write("a", format!("{number}")).run(&["create", "-r", "ours", "--keep", "5"]).success();
     }
-    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(2);
     let index = std::fs::File::options().write(true).open(sandbox.store().join("index")).expect("git's index");
     index.set_modified(long_ago).expect("its time can be set");
     sandbox.real_clock().run(&["prune", "--keep", "5"]).success().stdout_has("Pruned");

@@ -100,7 +100,9 @@ mod tests {
     /// What the reference implementation says.
     fn reference(pieces: &[Vec<u8>]) -> Option<[u8; 20]> {
         let mut hasher = sha1_checked::Sha1::builder().safe_hash(false).build();
-        pieces.iter().for_each(|piece| sha1_checked::Digest::update(&mut hasher, piece));
+        for piece in pieces {
+            sha1_checked::Digest::update(&mut hasher, piece);
+        }
         match hasher.try_finalize() {
             sha1_checked::CollisionResult::Ok(digest) => Some(digest.into()),
             _ => None,
@@ -109,7 +111,9 @@ mod tests {
 
     fn ours(pieces: &[Vec<u8>]) -> Option<[u8; 20]> {
         let mut hasher = CheckedSha1::default();
-        pieces.iter().for_each(|piece| hasher.update(piece));
+        for piece in pieces {
+            hasher.update(piece);
+        }
         hasher.finish()
     }
 

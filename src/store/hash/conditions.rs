@@ -3,6 +3,8 @@
 //! Source: M. Stevens, D. Shumow, "Speeding up detection of SHA-1 collision attacks using unavoidable attack conditions"
 //! (USENIX Security 2017), with the list that their program `sha1collisiondetection` publishes.
 
+#![expect(clippy::unreadable_literal, reason = "a table of bits; separators would make it wider, not clearer")]
+
 /// One relation: bit `.1` of word `.0` and bit `.3` of word `.2` are equal (`.4` is 0) or differ (1) in every block of
 /// an attack by one of the disturbance vectors `.5`, whose bits count as in [`super::recompress::vectors`].
 pub type Condition = (u8, u8, u8, u8, u8, u32);

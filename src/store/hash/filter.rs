@@ -1,6 +1,9 @@
 //! Which blocks may be half of a SHA-1 collision: many blocks are looked at in one go, in a shape that compilers turn
 //! into vector instructions.
 
+#![expect(clippy::inline_always, reason = "all of it is compiled again in `wide.rs` for other processors")]
+#![expect(clippy::needless_range_loop, reason = "loops over lanes in this shape become vector instructions")]
+
 use super::conditions::{LATER, with_strongest};
 
 /// How many blocks are looked at together.
@@ -15,11 +18,14 @@ const VECTORS: usize = 32;
 
 type Lanes = [u32; LANES];
 
-/// By disturbance vector: which of the later conditions are about it, and how many those are.
-const LATER_OF: [([u8; MOST_LATER], usize); VECTORS] = later_of();
+/// Indexes of later conditions, and how many those are.
+type List = ([u8; MOST_LATER], usize);
+
+/// By disturbance vector: which of the later conditions are about it.
+const LATER_OF: [List; VECTORS] = later_of();
 
 #[expect(clippy::cast_possible_truncation, reason = "there are fewer conditions than 256")]
-const fn later_of() -> [([u8; MOST_LATER], usize); VECTORS] {
+const fn later_of() -> [List; VECTORS] {
     let mut lists = [([0; MOST_LATER], 0); VECTORS];
     let mut at = 0;
     while at < LATER.len() {

@@ -147,7 +147,7 @@ fn schedule_from(words: &mut Words, from: usize) {
 }
 
 /// What a step adds besides the state's first and last word: FIPS 180-4, 4.1.1 and 4.2.1.
-#[inline(always)]
+#[inline]
 fn mixed(step: usize, b: u32, c: u32, d: u32) -> u32 {
     match step {
         0..20 => (d ^ (b & (c ^ d))).wrapping_add(0x5a82_7999),

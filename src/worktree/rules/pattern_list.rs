@@ -91,6 +91,6 @@ mod tests {
         }
         let long = [b"**/*a".repeat(2_000_000), b"b".to_vec()].concat();
         assert_eq!(verdict(&PatternList::parse(&long), "aaaaaaaaa"), None);
-        assert!(begin.elapsed() < std::time::Duration::from_secs(60), "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < std::time::Duration::from_mins(1), "{:?}", begin.elapsed());
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Longer than any command of the tests may take; a program that hangs fails its test instead of blocking all others.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Clone)]
 pub struct Run {

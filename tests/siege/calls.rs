@@ -1,0 +1,100 @@
+//! System calls of one run: which were made and how often, and how the tracer is told to disturb one of them.
+
+use std::collections::BTreeMap;
+
+use crate::field::Field;
+
+const TRACER: &str = "/usr/bin/strace";
+
+/// Calls by which a run leaves a trace on the disk. Between two of them a kill finds what it finds just before the second.
+const CHANGING: &[&str] = &[
+    "write",
+    "pwrite64",
+    "openat",
+    "openat2",
+    "mkdir",
+    "mkdirat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "link",
+    "linkat",
+    "symlinkat",
+    "ftruncate",
+    "fchmod",
+    "fchmodat",
+    "fchmodat2",
+    "chmod",
+    "utimensat",
+    "fsync",
+    "fdatasync",
+    "syncfs",
+    "exit_group",
+    "copy_file_range",
+    "fallocate",
+    "flock",
+    "fcntl",
+];
+
+/// One place in a run.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub name: String,
+    /// 1 for the first call of that name in a thread.
+    pub nth: usize,
+}
+
+impl Call {
+    pub fn changes_something(&self) -> bool {
+        CHANGING.contains(&self.name.as_str())
+    }
+}
+
+/// Every call of a run, by name and number. The field is put back before.
+pub fn of(field: &Field, args: &[&str]) -> Vec<Call> {
+    field.put_back();
+    let log = field.beside("calls");
+    let log = log.display().to_string();
+    let _ = field.run(&[TRACER, "-f", "-qq", "-o", &log], args);
+    let text = std::fs::read_to_string(&log).expect("the tracer wrote its log");
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for line in text.lines() {
+        let Some((thread, rest)) = line.split_once(' ') else { continue };
+        let Some((name, _)) = rest.trim_start().split_once('(') else { continue };
+        if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            *counts.entry((name.to_owned(), thread.to_owned())).or_default() += 1;
+        }
+    }
+    let mut most: BTreeMap<String, usize> = BTreeMap::new();
+    for ((name, _), count) in counts {
+        let known = most.entry(name).or_default();
+        *known = count.max(*known);
+    }
+    most.retain(|name, _| name != "execve");
+    most.into_iter().flat_map(|(name, count)| (1..=count).map(move |nth| Call { name: name.clone(), nth })).collect()
+}
+
+/// What stands before the program so that the tracer does `what` (`signal=KILL`, `error=EIO`) at one call, or from it on.
+pub fn disturbing(call: &Call, what: &str, from_then_on: bool) -> Vec<String> {
+    let Call { name, nth } = call;
+    let when = if from_then_on { format!("{nth}+") } else { nth.to_string() };
+    let words = [
+        TRACER,
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        &format!("trace={name}"),
+        "-e",
+        &format!("inject={name}:{what}:when={when}"),
+    ];
+    words.map(str::to_owned).to_vec()
+}
+
+pub fn can_trace() -> bool {
+    crate::bench::strace::available()
+}

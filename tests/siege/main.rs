@@ -1,0 +1,40 @@
+//! The siege: the program is killed, starved and lied to at every place, and afterwards nothing may be lost.
+//!
+//! `cargo test --release --test siege -- --seconds 120 --seed 7` besieges for about that long and ends with one line of
+//! figures. What does not fit into the time is drawn by the seed.
+
+#[path = "../it/bench/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "the bench serves the other tests too")]
+mod bench;
+
+mod calls;
+mod choice;
+mod errno;
+mod field;
+mod judge;
+mod kill;
+mod options;
+mod scenario;
+mod tally;
+
+use options::Options;
+use tally::Tally;
+
+fn main() {
+    let options = Options::from_args();
+    let tally = Tally::default();
+    let scenes: [(&str, f64, fn(&Options, &Tally)); 2] = [("kill", 0.5, kill::besiege), ("errno", 0.5, errno::besiege)];
+    let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
+    let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
+    for (name, share, besiege) in wanted {
+        let begun = std::time::Instant::now();
+        besiege(&options.with_seconds(options.seconds * share / shares), &tally);
+        println!("{name}: {:.0} s; so far {tally}", begun.elapsed().as_secs_f64());
+    }
+    for loss in tally.losses() {
+        println!("LOST {loss}");
+    }
+    println!("seed {}", options.seed);
+    println!("{tally}");
+    std::process::exit(i32::from(tally.is_bad()));
+}
