@@ -165,7 +165,7 @@ impl<'s> LockedStore<'s> {
         if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             return Ok(());
         }
-        match durable::replace_derived(self.store.layout().dir(), &path, text.as_bytes()) {
+        match durable::replace_derived(&self.store.layout().own(), &path, text.as_bytes()) {
             Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&path, text.as_bytes()),
             written => written,
         }

@@ -62,7 +62,7 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
     let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
     if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
         recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
-        durable::replace(&store.layout().manifest(), expected.as_bytes())?;
+        durable::replace_through(&store.layout().own(), &store.layout().manifest(), expected.as_bytes())?;
     }
     mend_main(store, inventory)?;
     Ok(recovery)
@@ -90,14 +90,15 @@ fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
     }
 }
 
-/// Temporary files that a killed run left beside the lock.
+/// Temporary files that a killed run left beside the lock, or beside the manifest.
 fn sweep_own(store: &Store) -> Result<()> {
-    let dir = store.layout().own();
-    scratch::sweep(&dir)?;
-    for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
-        let entry = entry.map_err(Error::io("read", &dir))?;
-        if entry.file_name().as_encoded_bytes().starts_with(durable::TEMPORARY_PREFIX.as_bytes()) {
-            durable::remove_if_there(&entry.path())?;
+    scratch::sweep(&store.layout().own())?;
+    for dir in [store.layout().own(), store.dir().to_path_buf()] {
+        for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
+            let entry = entry.map_err(Error::io("read", &dir))?;
+            if entry.file_name().as_encoded_bytes().starts_with(durable::TEMPORARY_PREFIX.as_bytes()) {
+                durable::remove_if_there(&entry.path())?;
+            }
         }
     }
     Ok(())

@@ -120,7 +120,11 @@ impl<'s> Salvage<'s> {
         let lost_refs = self.write_refs(&kept)?;
         let layout = self.fresh.layout().clone();
         let inventory = Inventory::read(&layout, self.fresh.objects())?;
-        durable::replace(&layout.manifest(), manifest::render(&inventory.checkpoints).as_bytes())?;
+        durable::replace_through(
+            &layout.own(),
+            &layout.manifest(),
+            manifest::render(&inventory.checkpoints).as_bytes(),
+        )?;
         if let Some(newest) = inventory.newest() {
             refs::write_main(&layout, newest.id)?;
         }
@@ -183,7 +187,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     let created_ms = known.map_or(description.created_ms, |known| known.created_ms);
     Description { created_ms, forced, ..description.clone() }.write(to)?;
     match plain_file::read(&from.exclusion_list()) {
-        Ok(bytes) if !bytes.contains(&0) => durable::replace(&to.exclusion_list(), &bytes)?,
+        Ok(bytes) if !bytes.contains(&0) => durable::replace_through(&to.own(), &to.exclusion_list(), &bytes)?,
         _ => skeleton::write_exclusion_list(to)?,
     }
     if let Ok(JournalState::Open(journal)) = journal::read(from) {

@@ -53,7 +53,7 @@ pub fn constants(layout: &Layout) -> [(PathBuf, Vec<u8>); 4] {
 /// Writes the exclusion list of a new store. It is the user's from then on: an emptied one stays empty.
 pub fn write_exclusion_list(layout: &Layout) -> Result<()> {
     let path = layout.exclusion_list();
-    if path.exists() { Ok(()) } else { durable::replace(&path, DEFAULT_STORE_LIST.as_bytes()) }
+    if path.exists() { Ok(()) } else { durable::replace_through(&layout.own(), &path, DEFAULT_STORE_LIST.as_bytes()) }
 }
 
 /// Writes the two files that nobody could make again, the exclusion list and the description, and flushes them at once.
