@@ -60,7 +60,7 @@ fn noise() -> &'static [u8] {
 }
 
 /// Files below a directory that nobody but a command at work should see.
-fn leftovers(dir: &Path) -> Vec<PathBuf> {
+pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![dir.to_path_buf()];
     while let Some(dir) = pending.pop() {

@@ -76,6 +76,7 @@ mod rules;
 mod safety;
 mod salvage;
 mod secrets;
+mod shortage;
 mod show;
 mod size_gate;
 mod source;
