@@ -1,6 +1,8 @@
 //! Plain git on the store: it is an ordinary bare repository, and its trees are the ones that git itself would make.
 
-use crate::bench::{Git, Sandbox};
+use std::time::{Duration, Instant};
+
+use crate::bench::{Git, Sandbox, damaged, strace};
 
 fn with_git() -> Option<(Sandbox, Git)> {
     let sandbox = Sandbox::bare();
@@ -124,4 +126,35 @@ fn a_commit_that_git_puts_on_main_is_not_dropped() {
     sandbox.create("two");
     sandbox.run(&["prune"]).success();
     assert_eq!(git.output(&["cat-file", "-t", &commit]), "commit");
+}
+
+#[test]
+fn a_pack_that_is_taken_away_before_its_ref_is_there_costs_that_create_alone() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::bare();
+    fill(&sandbox);
+    let (one, tree) = (sandbox.create("one"), sandbox.tree());
+    sandbox.write("a", "2");
+    let (store, known) = (sandbox.store(), damaged::packs_of(&sandbox.store()));
+    // As `git gc --prune=now` does with what no ref names.
+    let taker = std::thread::spawn(move || {
+        let begun = Instant::now();
+        let is_new = |pack: &std::path::PathBuf| !known.contains(pack) && pack.with_extension("idx").exists();
+        while begun.elapsed() < Duration::from_secs(60) {
+            if let Some(pack) = damaged::packs_of(&store).into_iter().find(is_new) {
+                std::thread::sleep(Duration::from_millis(150));
+                return std::fs::remove_file(pack.with_extension("idx")).and_then(|()| std::fs::remove_file(&pack));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Err(std::io::ErrorKind::TimedOut.into())
+    });
+    let run = strace::slowed(&sandbox, "rename,renameat,renameat2", 400_000, &["create", "--reason", "two"]);
+    taker.join().expect("the other thread ends").expect("the pack can be taken away");
+    assert!(matches!(run.code, 1 | 6) && run.stdout.is_empty(), "{run}");
+    sandbox.write("a", "3").create("three");
+    sandbox.restore(&one).success();
+    sandbox.tree().assert_is(&tree, "after all");
 }
