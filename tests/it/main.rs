@@ -61,6 +61,7 @@ mod place;
 mod plain_git;
 mod plan_property;
 mod progress;
+mod promises;
 mod prune;
 mod questions;
 mod readme;
