@@ -369,7 +369,7 @@ impl<'s> LockedStore<'s> {
     }
 
     pub fn journal(&self) -> Result<JournalState> {
-        journal::read(self.store.layout())
+        self.store.journal()
     }
 
     /// Writes journals while the store itself is borrowed for a record.

@@ -268,6 +268,39 @@ fn an_undo_that_is_killed_too_is_finished_by_the_next_one() {
     }
 }
 
+#[test]
+fn a_journal_of_another_store_is_not_believed() {
+    if !strace::available() {
+        return;
+    }
+    let story = pending_story().expect("some kill leaves a pending restore");
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.write("a", "2").create("two");
+    let journal = |sandbox: &Sandbox| sandbox.store().join("checkpoint/journal");
+    std::fs::copy(journal(&story.sandbox), journal(&sandbox)).expect("a journal can be copied");
+    let before = sandbox.tree();
+    assert!(sandbox.status()["pending"].is_null(), "the other store's restore counts as one of this one");
+    sandbox.run(&["restore", "--resume"]).code(3);
+    sandbox.run(&["undo", "--yes"]).code(3);
+    sandbox.tree().assert_is(&before, "what was pending elsewhere");
+    sandbox.run(&["verify", "--repair"]).success();
+    assert!(!journal(&sandbox).exists(), "the repair left it");
+    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.create("three");
+    // A store that was moved still knows its own.
+    let place = story.sandbox.top().join("moved");
+    std::fs::rename(story.sandbox.root(), &place).expect("it can be moved");
+    let moved = |args: &[&str]| {
+        let dir = place.display().to_string();
+        story.sandbox.run_under(&["/usr/bin/env", "-C", &dir], args).success()
+    };
+    moved(&["relink", &story.sandbox.root().display().to_string(), "--yes"]);
+    moved(&["restore", "--resume"]);
+    std::fs::rename(&place, story.sandbox.root()).expect("it can be moved back");
+    story.sandbox.tree().assert_is(&story.target, "resumed in another place");
+}
+
 const FLUSHES: &str = "fsync,fdatasync";
 const WRITES: &str = "write,pwrite64,writev";
 
