@@ -226,6 +226,22 @@ fn a_zone_that_is_none_changes_nothing() {
 }
 
 #[test]
+fn a_zone_that_would_never_end_is_not_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    let (pipe, endless) = (sandbox.top().join("pipe"), sandbox.top().join("endless"));
+    fixtures::fifo(&pipe);
+    std::fs::File::create(&endless).and_then(|file| file.set_len(1 << 40)).expect("a file of holes can be made");
+    for place in [pipe.display().to_string(), endless.display().to_string()] {
+        for zone in [place.clone(), format!(":{place}"), format!("../../../../{place}"), format!(":../../../{place}")] {
+            sandbox.env("TZ", &zone);
+            let run = sandbox.run_under(&["/usr/bin/timeout", "20"], &["show", "2026-03-24T12:00"]);
+            run.success().stdout_has("first");
+        }
+    }
+}
+
+#[test]
 fn a_user_without_a_name_can_do_everything() {
     let sandbox = Sandbox::bare();
     sandbox.write("a", "1").write("d/b", "1");
