@@ -184,18 +184,18 @@ fn readers_find_every_checkpoint_when_refs_and_manifest_are_gone() {
 #[test]
 fn one_bad_line_of_packed_refs_hides_no_other() {
     let story = story();
-    let store = story.sandbox.store();
+    let place = story.sandbox.store();
     let mut lines = "# pack-refs with: peeled fully-peeled sorted\n".to_owned();
-    for path in fixtures::files_below(&store.join("refs/checkpoints")) {
+    for path in fixtures::files_below(&place.join("refs/checkpoints")) {
         let id = path.file_name().expect("a name").display().to_string();
         lines.push_str(&format!("{id} refs/checkpoints/{id}\nrubbish \0\u{1}\n{id} ../../escape\n"));
         fixtures::remove(&path);
     }
-    std::fs::write(store.join("packed-refs"), lines).expect("a file can be written");
+    std::fs::write(place.join("packed-refs"), lines).expect("a file can be written");
     // No row of the manifest is to help.
-    fixtures::remove(&store.join("checkpoint-manifest.md"));
+    fixtures::remove(&place.join("checkpoint-manifest.md"));
     story.nothing_is_lost("bad lines in packed-refs");
-    assert!(!store.join("packed-refs").exists());
+    assert!(!place.join("packed-refs").exists());
     story.sandbox.run(&["verify", "--full"]).success();
 }
 

@@ -351,10 +351,13 @@ fn without_a_lock_nothing_is_written() {
             assert!(strace::has_struck(&story.sandbox) && run.code == 1, "{error}\n{run}");
         }
     }
-    assert_eq!(story.sandbox.listed_ids(), [story.first.clone()]);
+    assert_eq!(story.sandbox.listed_ids(), std::slice::from_ref(&story.first));
     story.sandbox.tree().assert_is(&story.former, "after all refusals");
     story.goes_on("without a lock");
 }
+
+/// What is to happen, and how its call is told.
+type Step<'s> = (&'s str, &'s dyn Fn(&Call) -> bool);
 
 #[test]
 fn what_a_printed_id_stands_for_was_flushed_before() {
@@ -369,7 +372,7 @@ fn what_a_printed_id_stands_for_was_flushed_before() {
     let named = |call: &Call, part: &str| call.name.starts_with("rename") && call.has_flag(part) && call.succeeded();
     let flushed = |call: &Call, dir: &PathBuf| call.name == "fsync" && call.path().as_ref() == Some(dir);
     let is_print = |call: &Call| call.name == "write" && call.has_flag(&format!("\"{id}\\n\""));
-    let steps: [(&str, &dyn Fn(&Call) -> bool); 5] = [
+    let steps: [Step<'_>; 5] = [
         ("the pack gets its name", &|call| named(call, "/objects/pack/pack-")),
         ("which is flushed", &|call| flushed(call, &packs)),
         ("the ref gets its name", &|call| named(call, "/refs/checkpoints/")),

@@ -143,8 +143,8 @@ impl Trace {
 
     /// Files below a directory that got their names there without having been flushed under the names before.
     pub fn named_unflushed(&self, below: &Path) -> Vec<PathBuf> {
-        let flushes = self.named(&["fsync", "fdatasync"]).filter(|call| call.succeeded());
-        let flushed: BTreeSet<PathBuf> = flushes.filter_map(Call::path).collect();
+        let syncs = self.named(&["fsync", "fdatasync"]).filter(|call| call.succeeded());
+        let flushed: BTreeSet<PathBuf> = syncs.filter_map(Call::path).collect();
         let named = self.calls.iter().filter_map(Call::renamed);
         named.filter(|(from, to)| to.starts_with(below) && !flushed.contains(from)).map(|(_, to)| to).collect()
     }
