@@ -16,7 +16,7 @@ use crate::store::pack_reader::EntryKind;
 /// Compressed content above this is left to the way that takes constant memory.
 const QUICK_UPTO_BYTES: u64 = 4 << 20;
 /// So is content above this, however little room it takes in the pack: zeros shrink to a thousandth.
-const QUICK_CONTENT_BYTES: u64 = 32 << 20;
+const QUICK_CONTENT_BYTES: u64 = 16 << 20;
 
 impl Objects {
     /// Writes the content of a blob and says how long it is. What is not found whole and undeltified at once goes by

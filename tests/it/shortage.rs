@@ -275,12 +275,12 @@ fn too_few_descriptors_make_no_checkpoint_that_lacks_anything() {
 
 #[test]
 fn a_file_larger_than_the_memory_that_may_be_used_comes_back() {
-    const LEN: u64 = 300 << 20;
+    const LEN: u64 = 32 << 20;
     let sandbox = Sandbox::new();
     let path = sandbox.path("large");
     std::fs::File::create(&path).and_then(|file| file.set_len(LEN)).expect("a long file can be made");
     // In KiB, of what the program asks the system for.
-    let script = "ulimit -d 200000; exec \"$0\" \"$@\"";
+    let script = "ulimit -d 28000; exec \"$0\" \"$@\"";
     let limited = |args: &[&str]| sandbox.run_under(&["/bin/sh", "-c", script], args).success();
     limited(&["create", "-r", "large"]);
     std::fs::write(&path, "small").expect("a file can be written");
