@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::cli::args::COMPLETE_VARIABLE;
@@ -11,11 +11,17 @@ use crate::config::{self, Environment};
 use crate::error::{Error, Result};
 use crate::model::time;
 
+/// A file that says when a zone sets its clocks takes a few thousand bytes.
+const MOST_ZONE_BYTES: u64 = 1 << 20;
+
 /// Reads every variable that this program knows.
 #[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
 pub fn read() -> Environment {
     let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    if text("TZ").is_some_and(|zone| !can_be_read(&zone)) {
+        time::ignore_zone();
+    }
     let home = path("HOME").or_else(|| path("USERPROFILE")).filter(|home| home.is_absolute());
     Environment {
         // Without a home of the caller's own, no other user's configuration is asked.
@@ -30,6 +36,16 @@ pub fn read() -> Environment {
         no_color: env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
         pager: env::var_os("CHECKPOINT_PAGER").or_else(|| env::var_os("PAGER")),
     }
+}
+
+/// Whether a time zone is a name, a rule or a plain file: a device might never come to its end, a pipe never begin.
+fn can_be_read(zone: &str) -> bool {
+    let path = Path::new(zone.strip_prefix(':').unwrap_or(zone));
+    if path.is_absolute() {
+        return path.metadata().map_or(true, |found| found.is_file() && found.len() <= MOST_ZONE_BYTES);
+    }
+    // What is below the system's own directory of zones is plain.
+    !path.components().any(|part| part == Component::ParentDir)
 }
 
 /// Every variable that this program or a library of its own reads, and what it holds; of a private one only that it is set.

@@ -1,10 +1,20 @@
 //! Times: milliseconds since 1970 to the forms that people and programs read, and back.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone, Utc};
 
 const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+
+/// Whether the zone of the machine is not to be asked for: `chrono` looks it up by itself, and reads whatever `TZ` names.
+static IS_ZONE_IGNORED: AtomicBool = AtomicBool::new(false);
+
+/// From here on UTC stands for the zone of the machine.
+pub fn ignore_zone() {
+    IS_ZONE_IGNORED.store(true, Ordering::Relaxed);
+}
 
 /// `2026-03-24 12:45:30`, UTC: the form of messages, the manifest and the piped table.
 pub fn utc_seconds(time_ms: i64) -> String {
@@ -23,7 +33,12 @@ pub fn compact_utc(time_ms: i64) -> String {
 
 /// `2026-03-24 12:45` in the zone of the machine: the form of terminals.
 pub fn local_minutes(time_ms: i64) -> String {
-    utc(time_ms).with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()
+    const FORM: &str = "%Y-%m-%d %H:%M";
+    let time = utc(time_ms);
+    if IS_ZONE_IGNORED.load(Ordering::Relaxed) {
+        return time.format(FORM).to_string();
+    }
+    time.with_timezone(&Local).format(FORM).to_string()
 }
 
 /// How long ago that was, in the largest unit that is not zero: `3 min`, `5 d`.
@@ -98,7 +113,12 @@ fn parse_local(text: &str) -> Option<(i64, i64)> {
     let day = || Some((NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?, DAY_MS));
     let (naive, length_ms) = timed.or_else(day)?;
     // An hour that the clock shows twice means its later pass; one that it skips has no answer.
-    Local.from_local_datetime(&naive).latest().map(|time| (time.timestamp_millis(), length_ms))
+    let time = if IS_ZONE_IGNORED.load(Ordering::Relaxed) {
+        naive.and_utc().timestamp_millis()
+    } else {
+        Local.from_local_datetime(&naive).latest()?.timestamp_millis()
+    };
+    Some((time, length_ms))
 }
 
 #[cfg(test)]

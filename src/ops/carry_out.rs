@@ -13,7 +13,7 @@ use crate::ops::staging::{self, Staged};
 use crate::ops::warning::Warning;
 use crate::store::journal::{Journal, Stage as JournalStage};
 use crate::store::locked::LockedStore;
-use crate::worktree::apply::{ApplyError, apply};
+use crate::worktree::apply::{Applied, ApplyError, apply};
 use crate::worktree::stage::Stage;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -66,14 +66,19 @@ pub fn carry_out(
         let warning = Some(Warning::LateWrites { paths: late, staging: journal.staging.clone() });
         return Ok(CarriedOut { left_alone, confirmed, warning });
     }
-    // What waits in the staging directory goes only after the journal says that nobody will ask for it. The restore is
-    // done and durable by now: what fails here is said, and the next command that writes tries again.
-    let closed = locked
-        .write_journal(&Journal { stage: JournalStage::Finished, ..journal.clone() })
-        .and_then(|()| applied.discard())
-        .and_then(|()| locked.remove_journal());
+    let closed = close(locked, journal, applied);
     let warning = closed.err().map(Warning::bookkeeping("clearing the staging directory away"));
     Ok(CarriedOut { left_alone, confirmed, warning })
+}
+
+/// What waits in the staging directory goes only after the journal says that nobody will ask for it. The restore is done
+/// and durable by now: what fails here is said, and the next command that writes tries again.
+fn close(locked: &mut LockedStore<'_>, journal: &Journal, applied: Applied<'_>) -> Result<()> {
+    // Where there is no room to say so, both go all the same: a kill between them leaves a restore that counts as
+    // interrupted, and all that is needed to end it is in the store.
+    let _ = locked.write_journal(&Journal { stage: JournalStage::Finished, ..journal.clone() });
+    applied.discard()?;
+    locked.remove_journal()
 }
 
 /// What is to be said of a restore that was carried out.

@@ -105,18 +105,13 @@ fn change(
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
     let worktree = WorkTree::open(context.root.path())?;
+    let staging = durable::random_hex();
     if let Some(pending @ Pending::Known(journal)) = &request.pending {
         let known = contents_known(session.locked.store(), pending, &request.target, &present)?;
-        if StageDir::leftover_holds_news(&worktree, &journal.staging, &|file, len| {
-            Ok(known.contains(&hash_of(file, len)?))
-        })? {
-            let staging = journal.staging.clone();
-            session.warnings.push(Warning::LateWrites { paths: Vec::new(), staging });
-        } else {
-            StageDir::remove_leftover(&worktree, &journal.staging)?;
-        }
+        session.warnings.extend(clear_leftovers(&worktree, journal, &known)?);
+        // Until all is staged anew the journal goes on about the interrupted restore: a kill leaves nothing unnamed.
+        session.locked.write_journal(&Journal { filling: Some(staging.clone()), ..journal.clone() })?;
     }
-    let staging = durable::random_hex();
     let safety = keep_present(context, session, pack, &present, request, &staging)?;
     let errand = Errand {
         context,
@@ -202,6 +197,18 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
         || !present.dirs.iter().all(|(path, perm)| dir_is_known(path, perm)))
 }
 
+/// Removes what an interrupted restore and a way out of it staged, but for bytes that are nowhere else.
+fn clear_leftovers(worktree: &WorkTree, journal: &Journal, known: &HashSet<ObjectId>) -> Result<Option<Warning>> {
+    if let Some(filling) = &journal.filling {
+        StageDir::remove_leftover(worktree, filling)?;
+    }
+    let is_known = |file: &mut dyn std::io::Read, len| Ok(known.contains(&hash_of(file, len)?));
+    if StageDir::leftover_holds_news(worktree, &journal.staging, &is_known)? {
+        return Ok(Some(Warning::LateWrites { paths: Vec::new(), staging: journal.staging.clone() }));
+    }
+    StageDir::remove_leftover(worktree, &journal.staging).map(|()| None)
+}
+
 /// Blobs that the working directory or one of the checkpoints concerned holds.
 fn contents_known(
     store: &Store,
@@ -233,6 +240,7 @@ fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: Sta
         safety,
         reach: request.reach.clone(),
         staging: staging.to_owned(),
+        filling: None,
         settles: request.settles,
     }
 }

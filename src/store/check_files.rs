@@ -9,7 +9,7 @@ use crate::store::check::Report;
 use crate::store::check_objects::finding;
 use crate::store::description::Description;
 use crate::store::inventory::Inventory;
-use crate::store::journal::{self, JournalState};
+use crate::store::journal::JournalState;
 use crate::store::layout::Layout;
 use crate::store::mark;
 use crate::store::plain_file;
@@ -24,7 +24,7 @@ pub fn check(store: &Store, inventory: &Inventory, report: &mut Report) -> Resul
     let layout = store.layout();
     check_constants(layout, report);
     check_list(layout, report);
-    check_own(layout, report)?;
+    check_own(store, report)?;
     check_refs(store, inventory, report)?;
     check_manifest(store, inventory, report);
     Ok(())
@@ -52,14 +52,15 @@ fn check_list(layout: &Layout, report: &mut Report) {
     }
 }
 
-fn check_own(layout: &Layout, report: &mut Report) -> Result<()> {
+fn check_own(store: &Store, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
     if Description::read(layout)?.is_none() {
         report.derived.push(finding(layout, &layout.description(), "it is missing or makes no sense".into()));
     }
     if plain_file::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
         report.derived.push(finding(layout, &layout.lock(), "it is missing".into()));
     }
-    if journal::read(layout)? == JournalState::Unreadable {
+    if store.journal()? == JournalState::Unreadable {
         let why = "the journal of an interrupted restore cannot be read: 'checkpoint undo' takes that restore back";
         report.files.push(finding(layout, &layout.journal(), why.into()));
     }

@@ -50,6 +50,8 @@ pub struct Journal {
     pub reach: Reach,
     /// Names the staging directory: sixteen hex digits.
     pub staging: String,
+    /// Names the one that a way out of this restore fills: nothing of the user's is in it yet.
+    pub filling: Option<String>,
     /// This takes an interrupted restore back, so its target is also where `undo` leads.
     pub settles: bool,
 }
@@ -95,6 +97,9 @@ fn render(journal: &Journal) -> String {
         journal.safety,
         journal.staging
     );
+    if let Some(filling) = &journal.filling {
+        text.extend(["filling ", filling, "\n"]);
+    }
     let flags = [
         ("overlay", journal.reach.overlay),
         ("special-bits", journal.reach.special_bits),
@@ -132,6 +137,7 @@ fn parse(bytes: &[u8]) -> Option<Journal> {
         safety: ObjectId::from_hex(value("safety")?)?,
         reach: Reach { paths, overlay: flag("overlay"), special_bits: flag("special-bits") },
         staging: value("staging").filter(|name| is_staging_name(name))?.to_owned(),
+        filling: value("filling").filter(|name| is_staging_name(name)).map(str::to_owned),
         settles: flag("settles"),
     })
 }
@@ -156,6 +162,7 @@ mod tests {
                 special_bits: false,
             },
             staging: "0123456789abcdef".to_owned(),
+            filling: Some("fedcba9876543210".to_owned()),
             settles: true,
         }
     }

@@ -25,6 +25,7 @@ use crate::store::kept_commits;
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::mark;
+use crate::store::pack_list::PackStamp;
 use crate::store::pack_set::PackSet;
 use crate::store::plain_file;
 use crate::store::recover::{self, Recovery};
@@ -123,11 +124,15 @@ impl<'s> LockedStore<'s> {
             refs::write_meta(layout, id, meta)?;
         }
         self.keep_foreign_main()?;
-        refs::publish_checkpoint(layout, id, staged)?;
-        for stamp in &published {
-            // A user's own `git gc` may have taken a pack that no ref named yet.
-            let pack = layout.packs().join(format!("{}.pack", stamp.name));
-            std::fs::metadata(&pack).map_err(Error::io("find the pack just written", &pack))?;
+        // A user's own `git gc` may take a pack that no ref names yet: it is looked for while none does, and once more
+        // when that can no longer happen.
+        let done = check_still_there(layout, &published)
+            .and_then(|()| refs::publish_checkpoint(layout, id, staged))
+            .and_then(|()| check_still_there(layout, &published));
+        if let Err(e) = done {
+            // Nobody was told of this checkpoint, so nothing is to name it; the failure itself is what is to be said.
+            let _ = self.remove_refs(&[id]).and_then(|()| refs::sync(layout));
+            return Err(e);
         }
         self.store.objects().add_packs(&published);
         let checkpoint = Checkpoint { id, tree, meta, record, pinned: false, adopted: false };
@@ -364,7 +369,7 @@ impl<'s> LockedStore<'s> {
     }
 
     pub fn journal(&self) -> Result<JournalState> {
-        journal::read(self.store.layout())
+        self.store.journal()
     }
 
     /// Writes journals while the store itself is borrowed for a record.
@@ -379,6 +384,13 @@ impl<'s> LockedStore<'s> {
     pub fn remove_journal(&self) -> Result<()> {
         journal::remove(self.store.layout())
     }
+}
+
+fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<()> {
+    packs.iter().try_for_each(|stamp| {
+        let pack = layout.packs().join(format!("{}.pack", stamp.name));
+        std::fs::metadata(&pack).map(drop).map_err(Error::io("find the pack just written", &pack))
+    })
 }
 
 fn set_aside(layout: &Layout, path: &Path, name: &str, now_ms: i64) -> Result<PathBuf> {

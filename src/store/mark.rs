@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::model::git_index;
 use crate::model::object_id::ObjectId;
-use crate::store::journal::{self, JournalState};
+use crate::store::journal::JournalState;
 use crate::store::plain_file;
 use crate::store::reach::Reach;
 use crate::store::refs::{self, Family};
@@ -47,7 +47,7 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     let mut gone = gone.clone();
     gone.extend(lost_pins(store)?);
     let mut roots = refs::roots(layout, &gone)?;
-    match journal::read(layout)? {
+    match store.journal()? {
         JournalState::None => {}
         JournalState::Open(journal) => roots.extend([journal.target, journal.safety]),
         JournalState::Unreadable => {

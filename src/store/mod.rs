@@ -166,8 +166,19 @@ impl Store {
         Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects))
     }
 
+    /// The journal of a restore. Changes are under way only once its two checkpoints are here: where neither is, it was
+    /// brought from another store, and nothing in it is believed.
     pub fn journal(&self) -> Result<JournalState> {
-        journal::read(&self.layout)
+        let state = journal::read(&self.layout)?;
+        let is_here = |id: &ObjectId| self.objects.contains(id) || refs::exists(&self.layout, *id);
+        Ok(match state {
+            JournalState::Open(open)
+                if open.stage == journal::Stage::Applying && ![open.target, open.safety].iter().any(is_here) =>
+            {
+                JournalState::Unreadable
+            }
+            state => state,
+        })
     }
 
     /// Waits for the exclusive lock and heals what is derived.

@@ -6,6 +6,7 @@
 use std::io::Write;
 
 use crate::model::object_id::ObjectId;
+use crate::store::deflate;
 use crate::store::hash::{ObjectKind, TrailerHasher};
 use crate::store::object_error::ObjectError;
 use crate::store::objects::Objects;
@@ -14,6 +15,8 @@ use crate::store::pack_reader::EntryKind;
 
 /// Compressed content above this is left to the way that takes constant memory.
 const QUICK_UPTO_BYTES: u64 = 4 << 20;
+/// So is content above this, however little room it takes in the pack: zeros shrink to a thousandth.
+const QUICK_CONTENT_BYTES: u64 = 16 << 20;
 
 impl Objects {
     /// Writes the content of a blob and says how long it is. What is not found whole and undeltified at once goes by
@@ -34,10 +37,16 @@ impl Objects {
 
 fn content(pack: &Pack, id: &ObjectId) -> Option<Vec<u8>> {
     let (entry, end) = pack.place_of(id).ok()??;
-    if end.saturating_sub(entry.offset) > QUICK_UPTO_BYTES {
+    let (span, reader) = (end.saturating_sub(entry.offset), pack.reader().ok()?);
+    if span > QUICK_UPTO_BYTES {
         return None;
     }
-    let (header, content) = pack.reader().ok()?.content(entry.offset, end).ok()?;
+    // Few entries can hold so much: the header of all others is read along with the rest.
+    let may_be_large = deflate::check_expansion(span, QUICK_CONTENT_BYTES).is_ok();
+    if may_be_large && reader.header(entry.offset, end).ok()?.size > QUICK_CONTENT_BYTES {
+        return None;
+    }
+    let (header, content) = reader.content(entry.offset, end).ok()?;
     let is_whole = header.kind == EntryKind::Object(ObjectKind::Blob) && blob_id(&content) == *id;
     is_whole.then_some(content)
 }

@@ -1,6 +1,11 @@
 //! `create`: what it prints, what it records, and which words it refuses.
 
-use crate::bench::Sandbox;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::bench::{Sandbox, strace};
 
 #[test]
 fn create_prints_the_short_id_alone_and_talks_on_stderr() {
@@ -149,4 +154,107 @@ fn a_closed_stdout_is_no_failure() {
     command.current_dir(sandbox.root());
     crate::bench::Run::of(command).success().stderr_has("piped");
     assert_eq!(sandbox.listed().len(), 1);
+}
+
+#[test]
+fn files_of_any_time_are_captured_and_their_edits_are_seen() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock();
+    let seconds = Duration::from_secs;
+    let times = [
+        UNIX_EPOCH - seconds(1_000_000_000),
+        UNIX_EPOCH,
+        UNIX_EPOCH + seconds(1 << 31),
+        UNIX_EPOCH + seconds(1 << 32),
+        UNIX_EPOCH + seconds(13_000_000_000),
+    ];
+    let write_all = |text: &str| {
+        for (at, time) in times.iter().enumerate() {
+            sandbox.write(at.to_string(), text);
+            let file = std::fs::File::options().append(true).open(sandbox.path(at.to_string())).expect("it opens");
+            file.set_modified(*time).expect("a time can be set");
+        }
+    };
+    for round in ["one", "two", "six"] {
+        write_all(round);
+        sandbox.create(round);
+    }
+    for at in 0..times.len() {
+        for round in ["one", "two", "six"] {
+            sandbox.run(&["cat", &format!("{round}:{at}")]).success().stdout_is(round);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_gone_before_it_is_read_is_no_failure() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("d/a", "1").write("d/b", "2").write("d/c", "3");
+    let run = strace::failing_at_path(&sandbox, &sandbox.path("d"), "openat", "ENOENT", "1", &["create", "--json"]);
+    let data = run.success().data();
+    assert!(strace::has_struck(&sandbox), "no file was opened");
+    assert_eq!((&data["coverage"], &data["counts"]["files"]), (&"complete".into(), &2.into()));
+    assert_eq!(sandbox.create_data(&["-r", "again"])["counts"]["files"], 3);
+}
+
+#[test]
+fn a_file_that_never_stands_still_is_captured_and_flagged() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("busy", vec![b'x'; 17 << 20]);
+    let (path, is_over) = (sandbox.path("busy"), Arc::new(AtomicBool::new(false)));
+    let writer = {
+        let is_over = Arc::clone(&is_over);
+        std::thread::spawn(move || {
+            let mut file = std::fs::File::options().append(true).open(path).expect("it opens");
+            while !is_over.load(Ordering::SeqCst) {
+                file.write_all(b"y").expect("it can be written");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        })
+    };
+    let run = strace::slowed(&sandbox, "read,pread64", 20_000, &["create", "--json"]);
+    is_over.store(true, Ordering::SeqCst);
+    writer.join().expect("the writer ends");
+    let run = run.success();
+    assert!(run.warning_codes().contains(&"changed_while_read".to_owned()), "{run}");
+    // What was read then does not count as known.
+    sandbox.create("at rest");
+    let len = sandbox.run(&["cat", "at rest:busy"]).success().stdout.len();
+    assert_eq!(Some(len as u64), sandbox.path("busy").metadata().map(|found| found.len()).ok());
+}
+
+#[test]
+fn a_root_that_is_moved_away_meanwhile_is_not_recorded() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::bare();
+    let fill = |text: &str| {
+        for at in 0..20 {
+            sandbox.write(format!("d{at}/{text}"), text);
+        }
+    };
+    fill("old");
+    let first = sandbox.create("first");
+    fill("new");
+    let (root, aside) = (sandbox.root().to_path_buf(), sandbox.top().join("aside"));
+    let mover = {
+        let (root, aside) = (root.clone(), aside.clone());
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(500));
+            std::fs::rename(root, aside).expect("it can be moved");
+        })
+    };
+    let run = strace::slowed(&sandbox, "getdents64", 60_000, &["create", "--reason", "second"]);
+    mover.join().expect("it was moved");
+    assert!(!sandbox.root().exists(), "something was made in its place");
+    run.code(3).stdout_is("");
+    std::fs::rename(&aside, &root).expect("it can be moved back");
+    assert_eq!(sandbox.listed_ids(), [first]);
 }

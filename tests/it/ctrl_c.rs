@@ -60,7 +60,7 @@ fn noise() -> &'static [u8] {
 }
 
 /// Files below a directory that nobody but a command at work should see.
-fn leftovers(dir: &Path) -> Vec<PathBuf> {
+pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![dir.to_path_buf()];
     while let Some(dir) = pending.pop() {
@@ -172,5 +172,29 @@ fn ctrl_c_while_a_restore_writes_leaves_the_directory_as_it_was() {
     if strace::available() {
         let ended: usize = [FLUSHES, RENAMES, WRITES].map(|calls| sweep(calls, None, restore)).iter().sum();
         assert!(ended > 2, "no restore was interrupted while it wrote");
+    }
+}
+
+#[test]
+fn term_and_hangup_are_heeded_as_ctrl_c_is() {
+    if !strace::available() {
+        return;
+    }
+    let commands: [fn(&Story) -> Vec<&str>; 2] = [create, restore];
+    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+        for command in commands {
+            let story = story(false);
+            let (sandbox, args) = (&story.sandbox, command(&story));
+            let when = format!("SIG{signal} in {}", args.join(" "));
+            let run = strace::signal_at_path(sandbox, &sandbox.path("d1"), "openat", signal, 2, &args).code(code);
+            assert_eq!((run.stdout.as_str(), run.stderr.lines().count()), ("", 1), "{when}\n{run}");
+            assert_eq!(sandbox.listed_ids(), story.ids, "{when}: a new row");
+            sandbox.tree().assert_is(&story.tree, &when);
+            assert!(sandbox.status()["pending"].is_null(), "{when}: a pending restore");
+            for place in [sandbox.store().as_path(), sandbox.root()] {
+                assert_eq!(leftovers(place), [""; 0].map(PathBuf::from), "{when}");
+            }
+            story.go_on(&when);
+        }
     }
 }

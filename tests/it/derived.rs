@@ -180,3 +180,51 @@ fn readers_find_every_checkpoint_when_refs_and_manifest_are_gone() {
         std::fs::rename(&whole, sandbox.store()).expect("a rename");
     }
 }
+
+#[test]
+fn one_bad_line_of_packed_refs_hides_no_other() {
+    let story = story();
+    let place = story.sandbox.store();
+    let mut lines = "# pack-refs with: peeled fully-peeled sorted\n".to_owned();
+    for path in fixtures::files_below(&place.join("refs/checkpoints")) {
+        let id = path.file_name().expect("a name").display().to_string();
+        lines.push_str(&format!("{id} refs/checkpoints/{id}\nrubbish \0\u{1}\n{id} ../../escape\n"));
+        fixtures::remove(&path);
+    }
+    std::fs::write(place.join("packed-refs"), lines).expect("a file can be written");
+    // No row of the manifest is to help.
+    fixtures::remove(&place.join("checkpoint-manifest.md"));
+    story.nothing_is_lost("bad lines in packed-refs");
+    assert!(!place.join("packed-refs").exists());
+    story.sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
+fn two_copies_of_a_store_that_went_their_own_ways_can_be_put_together() {
+    let sandbox = Sandbox::new();
+    let (store, other) = (sandbox.store(), sandbox.top().join("other"));
+    sandbox.write("a", "1").create("one");
+    fixtures::copy_tree(&store, &other);
+    sandbox.write("a", "2").create("two");
+    let (here, there) = (store.clone(), sandbox.top().join("with-two"));
+    std::fs::rename(&here, &there).expect("it can be moved");
+    std::fs::rename(&other, &here).expect("it can be moved");
+    sandbox.write("a", "3").create("three");
+    // What a service does that brings two machines together: files that only one has, and conflicts under other names.
+    for file in fixtures::files_below(&there) {
+        let place = here.join(file.strip_prefix(&there).expect("below it"));
+        let beside = place.with_file_name(format!("{}.sync-conflict", place.file_name().expect("a name").display()));
+        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a directory can be made");
+        std::fs::copy(&file, if place.exists() { beside } else { place }).expect("a file can be copied");
+    }
+    for reason in ["one", "two", "three"] {
+        sandbox.run(&["show", reason]).success();
+    }
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.write("a", "4").create("four");
+    assert_eq!(sandbox.listed().len(), 4);
+    for (reason, text) in [("one", "1"), ("two", "2"), ("three", "3"), ("four", "4")] {
+        sandbox.restore(reason).success();
+        assert_eq!(sandbox.read("a"), text);
+    }
+}

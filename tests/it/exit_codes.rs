@@ -183,3 +183,14 @@ fn global_options_stand_in_any_position() {
         assert_eq!(run.data()["checkpoints"].as_array().map(Vec::len), Some(1), "{run}");
     }
 }
+
+#[test]
+fn a_current_directory_that_is_gone_is_named() {
+    let sandbox = Sandbox::new();
+    for forget in ["", "unset PWD;"] {
+        let script = format!("mkdir gone && cd gone && rmdir ../gone && {forget} exec \"$0\" create");
+        let run = sandbox.run_under(&["/bin/sh", "-c", &script], &[]);
+        assert!(matches!(run.code, 1 | 3), "{run}");
+        assert!(run.stderr.starts_with("checkpoint: ") && run.stderr.lines().count() == 1, "{run}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Nothing in the environment, in anybody's git configuration or in attributes changes a byte, and no child is started.
 
-use crate::bench::{Sandbox, strace, tree::Tree};
+use crate::bench::trace::trace;
+use crate::bench::{Git, Sandbox, fixtures, skipped, strace, tree::Tree};
 
 const GIT_VARIABLES: [&str; 22] = [
     "GIT_DIR",
@@ -29,7 +30,7 @@ const GIT_VARIABLES: [&str; 22] = [
 
 fn fill(sandbox: &Sandbox) {
     sandbox.write("crlf.txt", "a\r\nb\r\n").write("lone", [0u8, 13, 255, 254, 10, 13]).write("id.c", "/* $Id: x$ */\n");
-    sandbox.write("big.bin", crate::bench::fixtures::noise(7, 4096)).write("utf16.txt", [0xff, 0xfe, 65, 0, 10, 0]);
+    sandbox.write("big.bin", fixtures::noise(7, 4096)).write("utf16.txt", [0xff, 0xfe, 65, 0, 10, 0]);
     let attributes = "* text=auto eol=crlf\n*.c ident\n*.bin filter=lfs diff=lfs merge=lfs -text\n\
                       utf16.txt working-tree-encoding=UTF-16\n[attr]binary -diff\n";
     sandbox.write(".gitattributes", attributes).write(".gitmodules", "[submodule \"x\"]\n\tpath = ../..\n\turl = -x\n");
@@ -148,4 +149,150 @@ fn planted_links_and_alternates_in_a_store_are_refused_or_worked_around() {
     let run = sandbox.run(&["create"]);
     assert_ne!(run.code, 101, "{run}");
     assert_eq!(sandbox.read("a"), "2");
+}
+
+#[test]
+fn what_would_lead_a_store_elsewhere_is_refused_and_stays() {
+    for name in [
+        "commondir",
+        "gitdir",
+        "shallow",
+        "info/grafts",
+        "objects/info/alternates",
+        "objects/info/http-alternates",
+        "refs/replace",
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1").create("first");
+        std::fs::write(sandbox.store().join(name), "/elsewhere\n").expect("a file can be written");
+        sandbox.watch(&sandbox.store()).watch(sandbox.root());
+        for args in [&["create"][..], &["list"], &["restore", "first", "--yes"], &["prune"], &["verify", "--repair"]] {
+            let run = sandbox.run(&[args, &["--json"]].concat()).code(1);
+            assert_eq!(run.error_code(), "hostile_store", "{name}");
+            assert!(run.stdout.contains(name), "{run}");
+        }
+    }
+}
+
+#[test]
+fn a_store_of_another_user_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    if std::os::unix::fs::chown(sandbox.store(), Some(54_321), None).is_err() {
+        return skipped("needs the right to give files away");
+    }
+    sandbox.watch(&sandbox.store()).watch(sandbox.root());
+    for args in [&["create"][..], &["list"], &["restore", "first", "--yes"], &["prune"], &["verify", "--repair"]] {
+        let run = sandbox.run(&[args, &["--json"]].concat()).code(1);
+        assert_eq!(run.error_code(), "hostile_store", "{run}");
+        assert!(run.stdout.contains("user 54321"), "{run}");
+    }
+}
+
+#[test]
+fn a_store_that_others_may_write_is_closed_by_the_next_writer() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    sandbox.chmod(sandbox.store(), 0o777).write("a", "2").create("second");
+    assert_eq!(fixtures::mode_of(&sandbox.store()), 0o700);
+}
+
+#[test]
+fn no_command_opens_a_socket() {
+    let sandbox = Sandbox::new();
+    fill(&sandbox);
+    for args in
+        [&["create", "-r", "one"][..], &["list"], &["status"], &["diff"], &["restore", "one", "--yes"], &["prune"]]
+    {
+        let Some(trace) = trace(&sandbox, args) else { return };
+        let names: Vec<&str> = trace.named(&["socket", "connect", "bind"]).map(|call| call.name.as_str()).collect();
+        assert!(names.is_empty() && trace.run.code == 0, "{names:?}\n{}", trace.run);
+    }
+}
+
+#[test]
+fn a_zone_that_is_none_changes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    let listed = sandbox.run(&["list"]).success().stdout;
+    for zone in ["No/Such/Zone", ":/etc/passwd", "\u{7f}\u{1b}[2J", "<+99>99", "", "localtime"] {
+        sandbox.env("TZ", zone);
+        sandbox.run(&["list"]).success().stdout_is(&listed);
+        sandbox.run(&["status"]).success();
+        sandbox.run(&["show", "2026-03-24T12:00:00Z"]).success();
+        sandbox.write("a", zone).run(&["create"]).success();
+        sandbox.run(&["delete", "latest", "--yes"]).success();
+    }
+}
+
+#[test]
+fn a_zone_that_would_never_end_is_not_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    let (pipe, endless) = (sandbox.top().join("pipe"), sandbox.top().join("endless"));
+    fixtures::fifo(&pipe);
+    std::fs::File::create(&endless).and_then(|file| file.set_len(1 << 40)).expect("a file of holes can be made");
+    for place in [pipe.display().to_string(), endless.display().to_string()] {
+        for zone in [place.clone(), format!(":{place}"), format!("../../../../{place}"), format!(":../../../{place}")] {
+            sandbox.env("TZ", &zone);
+            let run = sandbox.run_under(&["/usr/bin/timeout", "20"], &["show", "2026-03-24T12:00"]);
+            run.success().stdout_has("first");
+        }
+    }
+}
+
+#[test]
+fn a_user_without_a_name_can_do_everything() {
+    let sandbox = Sandbox::bare();
+    sandbox.write("a", "1").write("d/b", "1");
+    for entry in walkdir::WalkDir::new(sandbox.top()) {
+        let entry = entry.expect("the sandbox can be walked");
+        if std::os::unix::fs::lchown(entry.path(), Some(54_321), Some(54_321)).is_err() {
+            return skipped("needs the right to give files away");
+        }
+    }
+    let nameless = ["/usr/bin/setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"];
+    if sandbox.run_under(&nameless, &["--version"]).code != 0 {
+        return skipped("needs a program that every user may start");
+    }
+    let run = |args: &[&str]| sandbox.run_under(&nameless, args).success();
+    run(&["create", "-r", "one"]);
+    sandbox.write("a", "2");
+    run(&["restore", "one", "--yes"]);
+    assert_eq!(sandbox.read("a"), "1");
+    run(&["undo", "--yes"]);
+    assert_eq!(sandbox.read("a"), "2");
+    run(&["list"]).stdout_has("one");
+    run(&["prune", "--keep", "1"]);
+}
+
+/// A commit like this one, but of a tree with one file of this name, written as plain git would refuse to.
+fn with_tree_of(git: &Git, commit: &str, name: &str) -> String {
+    let blob = hex::decode(git.output(&["rev-parse", &format!("{commit}:a")])).expect("an id");
+    let tree = [b"100644 ".as_slice(), name.as_bytes(), b"\0", &blob].concat();
+    let write = |kind: &str, more: &[&str], bytes: &[u8]| {
+        let args = [&["hash-object", "-t", kind, "-w", "--stdin"], more].concat();
+        String::from_utf8(git.filter(&args, bytes)).expect("an id").trim().to_owned()
+    };
+    let tree = write("tree", &["--literally"], &tree);
+    let text = git.output(&["cat-file", "commit", commit]);
+    let text = text.replace(&git.output(&["rev-parse", &format!("{commit}^{{tree}}")]), &tree);
+    write("commit", &[], format!("{}\n", text.replace("Sequence: 1", "Sequence: 2")).as_bytes())
+}
+
+#[test]
+fn a_tree_with_a_name_that_leads_elsewhere_is_not_restored() {
+    for name in ["..", ".", "", ".git", ".GIT", "git~1", "a/b", "/a"] {
+        let sandbox = Sandbox::new();
+        let Some(git) = Git::find(sandbox.root()) else { return };
+        let git = git.with("GIT_DIR", sandbox.store());
+        sandbox.write("a", "1").create("first");
+        let first = sandbox.shown("first")["id"].as_str().expect("an id").to_owned();
+        let made = with_tree_of(&git, &first, name);
+        std::fs::write(sandbox.store().join("refs/checkpoints").join(&made), format!("{made}\n")).expect("a ref");
+        sandbox.write("a", "2").watch(sandbox.root());
+        let run = sandbox.restore(&made[..8]);
+        assert!(matches!(run.code, 3 | 6), "{name:?}\n{run}");
+        sandbox.run(&["verify"]).code(6).stdout_has(&made[..8]);
+    }
 }

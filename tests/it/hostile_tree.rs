@@ -199,3 +199,20 @@ fn a_path_longer_than_the_system_takes_at_once_comes_back() {
     sandbox.write("beside", "1").restore(data["short"].as_str().expect("an id")).success();
     assert!(!sandbox.exists("beside"));
 }
+
+#[test]
+fn three_hundred_levels_come_and_go() {
+    let sandbox = Sandbox::new();
+    let deep: PathBuf = std::iter::repeat_n("d", 300).collect();
+    sandbox.write("a", "1").write(deep.join("file"), "deep").mkdir(deep.join("empty"));
+    let with = sandbox.create("with");
+    let tree = sandbox.tree();
+    sandbox.remove("d");
+    let without = sandbox.create("without");
+    sandbox.restore(&with).success();
+    sandbox.tree().assert_is(&tree, "after the restore");
+    sandbox.restore(&without).success();
+    assert!(!sandbox.exists("d"));
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&tree, "after the undo");
+}

@@ -1,6 +1,7 @@
-//! A restore killed at any moment: the next command says so, and either way out leads exactly to where it says.
+//! A restore or a create killed at any moment: the next command says so, and each way out leads to where it says.
 
-use crate::bench::{Run, Sandbox, strace, tree::Tree};
+use crate::bench::{Run, Sandbox, fixtures, strace, tree::Tree};
+use crate::ctrl_c::leftovers;
 
 /// The system calls at which a restore is killed, one kind after the other.
 const RENAMES: &str = "renameat2,renameat,rename";
@@ -223,4 +224,159 @@ fn a_create_killed_anywhere_leaves_a_whole_checkpoint_or_none() {
             return;
         }
     }
+}
+
+/// Cuts off the way out of a restore that was cut off, at each of its calls; taken once more, it ends where it says.
+fn sweep_again(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
+    for nth in (1..=MOST_CALLS).step_by(2) {
+        let story = story();
+        assert_eq!(story.kill("renameat2", 4).code, 137);
+        assert_eq!(story.look("cut off in the middle"), Left::Pending);
+        let when = format!("{way_out:?} killed at {calls} number {nth}");
+        let run = strace::kill_at(&story.sandbox, calls, nth, way_out);
+        assert!(matches!(run.code, 0 | 137), "{when}\n{run}");
+        if !story.sandbox.status()["pending"].is_null() {
+            story.sandbox.run(way_out).success();
+        }
+        let now = story.sandbox.tree().without(|path| path.starts_with(b".checkpoint-stage-"));
+        now.assert_is(end(&story), &when);
+        assert!(story.sandbox.status()["pending"].is_null(), "{when}: still pending");
+        story.sandbox.restore(&story.target_id).success();
+        story.sandbox.tree().assert_is(&story.target, &when);
+        if run.code == 0 {
+            return;
+        }
+    }
+    panic!("more than {MOST_CALLS} calls of {calls}");
+}
+
+#[test]
+fn a_resume_that_is_killed_too_is_finished_by_the_next_one() {
+    if strace::available() {
+        for calls in [RENAMES, REMOVALS] {
+            sweep_again(calls, &["restore", "--resume"], |story| &story.target);
+        }
+    }
+}
+
+#[test]
+fn an_undo_that_is_killed_too_is_finished_by_the_next_one() {
+    if strace::available() {
+        for calls in [RENAMES, REMOVALS] {
+            sweep_again(calls, &["undo", "--yes"], |story| &story.former);
+        }
+    }
+}
+
+#[test]
+fn a_journal_of_another_store_is_not_believed() {
+    if !strace::available() {
+        return;
+    }
+    let story = pending_story().expect("some kill leaves a pending restore");
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.write("a", "2").create("two");
+    let journal = |sandbox: &Sandbox| sandbox.store().join("checkpoint/journal");
+    std::fs::copy(journal(&story.sandbox), journal(&sandbox)).expect("a journal can be copied");
+    let before = sandbox.tree();
+    assert!(sandbox.status()["pending"].is_null(), "the other store's restore counts as one of this one");
+    sandbox.run(&["restore", "--resume"]).code(3);
+    sandbox.run(&["undo", "--yes"]).code(3);
+    sandbox.tree().assert_is(&before, "what was pending elsewhere");
+    sandbox.run(&["verify", "--repair"]).success();
+    assert!(!journal(&sandbox).exists(), "the repair left it");
+    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.create("three");
+    // A store that was moved still knows its own.
+    let place = story.sandbox.top().join("moved");
+    std::fs::rename(story.sandbox.root(), &place).expect("it can be moved");
+    let moved = |args: &[&str]| {
+        let dir = place.display().to_string();
+        story.sandbox.run_under(&["/usr/bin/env", "-C", &dir], args).success()
+    };
+    moved(&["relink", &story.sandbox.root().display().to_string(), "--yes"]);
+    moved(&["restore", "--resume"]);
+    std::fs::rename(&place, story.sandbox.root()).expect("it can be moved back");
+    story.sandbox.tree().assert_is(&story.target, "resumed in another place");
+}
+
+const FLUSHES: &str = "fsync,fdatasync";
+const WRITES: &str = "write,pwrite64,writev";
+
+#[test]
+fn the_very_first_create_killed_anywhere_leaves_a_store_that_the_next_one_completes() {
+    if !strace::available() {
+        return;
+    }
+    for calls in ["mkdir,mkdirat", RENAMES, FLUSHES] {
+        for nth in 1..=MOST_CALLS {
+            let sandbox = Sandbox::new();
+            sandbox.write("a", "1").write("d/b", "2");
+            let run = strace::kill_at(&sandbox, calls, nth, &["create", "--reason", "first"]);
+            let listed = sandbox.listed();
+            assert!(listed.len() <= 1 && listed.iter().all(|one| one["damaged"] == false), "{calls} {nth}\n{run}");
+            let printed = run.stdout.trim_end();
+            assert!(printed.is_empty() || listed[0]["short"] == printed, "a printed id is not listed\n{run}");
+            sandbox.write("a", "2");
+            let second = sandbox.create("second");
+            sandbox.run(&["verify", "--full"]).success();
+            sandbox.write("a", "3");
+            sandbox.restore(&second).success();
+            assert_eq!(sandbox.read("a"), "2", "{calls} {nth}");
+            if run.code == 0 {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_create_killed_while_it_writes_flushes_or_evicts_leaves_whole_checkpoints() {
+    if !strace::available() {
+        return;
+    }
+    for calls in [WRITES, FLUSHES, REMOVALS] {
+        for nth in 1..=MOST_CALLS {
+            let sandbox = Sandbox::new();
+            for at in ["1", "2", "3"] {
+                sandbox.write("a", at).create(at);
+            }
+            sandbox.write("a", "4");
+            let run = strace::kill_at(&sandbox, calls, nth, &["create", "--reason", "4", "--keep", "2"]);
+            let listed = sandbox.listed();
+            assert!((2..=4).contains(&listed.len()), "{calls} {nth}\n{run}");
+            let printed = run.stdout.trim_end();
+            assert!(printed.is_empty() || listed[0]["short"] == printed, "a printed id is not listed\n{run}");
+            sandbox.run(&["verify", "--full"]).success();
+            sandbox.write("a", "5").create("5");
+            for one in &listed {
+                sandbox.restore(one["id"].as_str().expect("an id")).success();
+                assert_eq!(one["reason"], sandbox.read("a"), "{calls} {nth}");
+            }
+            if run.code == 0 {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn what_kills_in_a_row_leave_goes_with_the_next_create_and_prune() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    for at in 0..16 {
+        sandbox.write("large", fixtures::noise(at as u64, 1 << 20));
+        let calls = [FLUSHES, RENAMES][at % 2];
+        let _ = strace::kill_at(&sandbox, calls, 1 + at / 3, &["create", "--reason", &at.to_string()]);
+    }
+    sandbox.write("a", "2").create("last");
+    assert!(leftovers(&sandbox.store()).is_empty(), "{:?}", leftovers(&sandbox.store()));
+    sandbox.run(&["prune"]).success();
+    let (listed, bytes) = (sandbox.listed().len() as u64, sandbox.store_bytes());
+    assert!(bytes < (listed + 1) << 20, "{bytes} bytes for {listed} checkpoints");
+    sandbox.run(&["verify", "--full"]).success();
 }

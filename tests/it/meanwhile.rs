@@ -1,5 +1,8 @@
-//! `verify` beside a writer: packs that vanish while it looks were replaced, which is no damage.
+//! Commands side by side: writers take turns, and what a reader misses because somebody dropped or replaced it meanwhile
+//! is no damage.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -56,4 +59,81 @@ fn a_check_calls_nothing_damaged_that_a_writer_replaced_meanwhile() {
             with_a_deletion_meanwhile(&sandbox, nth, args).success();
         }
     }
+}
+
+#[test]
+fn a_checkpoint_that_is_deleted_while_it_is_read_is_never_called_damaged() {
+    if !strace::available() {
+        return;
+    }
+    for nth in [22, 32, 42, 56, 72] {
+        for args in [&["cat", "k1:a"][..], &["show", "k1"], &["diff", "k1", "k2"], &["find", "a"]] {
+            let sandbox = with_five();
+            let run = with_a_deletion_meanwhile(&sandbox, nth, args);
+            assert!(matches!(run.code, 0 | 3), "opening {nth}\n{run}");
+            assert!(!run.stderr.contains("damaged"), "opening {nth}\n{run}");
+        }
+    }
+}
+
+/// Runs each row of commands by a thread of its own, one after the other, with a file written before each.
+fn side_by_side(sandbox: &Sandbox, rows: Vec<Vec<Command>>) -> Vec<Vec<Run>> {
+    let files: Vec<PathBuf> = (0..rows.len()).map(|number| sandbox.path(format!("f{number}"))).collect();
+    let threads: Vec<_> =
+        files.into_iter().zip(rows).map(|(file, row)| thread::spawn(move || run_row(&file, row))).collect();
+    threads.into_iter().map(|row| row.join().expect("a thread ends")).collect()
+}
+
+fn run_row(file: &Path, row: Vec<Command>) -> Vec<Run> {
+    let mut runs = Vec::new();
+    for (at, command) in row.into_iter().enumerate() {
+        std::fs::write(file, at.to_string()).expect("a file can be written");
+        runs.push(Run::of(command));
+    }
+    runs
+}
+
+#[test]
+fn eight_times_eight_creates_at_once_give_sixty_four_true_answers() {
+    let sandbox = Sandbox::new();
+    sandbox.real_clock().user_config("keep = 100\n").write("a", "1");
+    let create = |row: usize, at: usize| sandbox.command(&[], &["create", "--json", "-r", &format!("{row}-{at}")]);
+    let rows = (0..8).map(|row| (0..8).map(|at| create(row, at)).collect::<Vec<Command>>()).collect();
+    let answers = side_by_side(&sandbox, rows);
+    let mut made = 0;
+    for (row, runs) in answers.iter().enumerate() {
+        for (at, run) in runs.iter().enumerate() {
+            let data = run.clone().success().data();
+            made += usize::from(data["created"] == true);
+            let file = format!("{}:f{row}", data["short"].as_str().expect("an id"));
+            sandbox.run(&["cat", &file]).success().stdout_is(&at.to_string());
+        }
+    }
+    let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md")).expect("a manifest");
+    assert_eq!(manifest.lines().filter(|line| line.ends_with("| cli |")).count(), made);
+    assert_eq!(sandbox.listed().len(), made);
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
+fn creators_a_pruner_and_readers_do_not_get_in_each_others_way() {
+    const ROUNDS: usize = 12;
+    let sandbox = with_five();
+    sandbox.real_clock();
+    let rows: [&[&str]; 6] = [
+        &["create", "--keep", "4"],
+        &["create", "--keep", "4"],
+        &["prune", "--keep", "3"],
+        &["list"],
+        &["verify", "--full"],
+        &["status"],
+    ];
+    let commands = |args: &&[&str]| (0..ROUNDS).map(|_| sandbox.command(&[], args)).collect::<Vec<Command>>();
+    for run in side_by_side(&sandbox, rows.iter().map(commands).collect()).into_iter().flatten() {
+        let run = run.success();
+        assert!(!run.stderr.contains("damaged"), "{run}");
+    }
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.run(&["prune", "--keep", "3"]).success();
+    assert_eq!(sandbox.listed().len(), 3);
 }

@@ -1,6 +1,6 @@
 //! What cannot be read makes a checkpoint partial: still made, still listed, and a restore leaves it alone.
 
-use crate::bench::{Run, Sandbox, skipped};
+use crate::bench::{Run, Sandbox, skipped, strace};
 
 /// A program that takes the right to read everything away from root.
 const ORDINARY: [&str; 3] =
@@ -118,4 +118,45 @@ fn show_gives_no_advice_to_call_show() {
     let run = sandbox.run(&["show", "latest"]).success().stdout_has("closed-file").stderr_has("is partial");
     assert!(!run.stderr.contains("'checkpoint show"), "{run}");
     sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+}
+
+#[test]
+fn a_file_on_a_failing_disk_makes_the_checkpoint_partial_and_is_no_deletion() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("bad", "1").write("good", "1").create("before");
+    sandbox.write("bad", "22").write("good", "22");
+    let (bad, args) = (sandbox.path("bad"), ["create", "--json", "-r", "partial"]);
+    let run = strace::failing_at_path(&sandbox, &bad, "read,pread64", "EIO", "1+", &args).code(5);
+    let data = run.data();
+    assert_eq!((&data["coverage"], &data["counts"]["deleted"]), (&"partial".into(), &0.into()), "{run}");
+    assert_eq!((&data["uncaptured"][0]["path"], &data["uncaptured"][1]), (&"bad".into(), &serde_json::Value::Null));
+    sandbox.write("bad", "333").write("good", "333");
+    sandbox.restore("partial").success();
+    assert_eq!((sandbox.read("bad"), sandbox.read("good")), ("333".into(), "22".into()));
+}
+
+#[test]
+fn a_mount_is_named_and_left_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("src/f", "1").create("before");
+    let script = r#"
+        mkdir disk bound; mount -t tmpfs none disk && mount --bind src bound || exit 99
+        echo theirs > disk/f; echo 2 > a
+        code=0; "$0" create --json -r mounted > "$HOME/document" || code=$?; echo "create $code"
+        "$0" restore before --yes > /dev/null
+        cat a disk/f bound/f"#;
+    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
+    if run.code == 99 || run.stderr.contains("unshare failed") {
+        return skipped("needs the right to mount");
+    }
+    run.success().stdout_is("create 5\n1theirs\n1");
+    let document = std::fs::read_to_string(sandbox.home().join("document")).expect("a document");
+    let document: serde_json::Value = serde_json::from_str(&document).expect("a document");
+    let uncaptured = document["data"]["uncaptured"].as_array().expect("a list");
+    let mut named: Vec<&str> = uncaptured.iter().filter_map(|one| one["path"].as_str()).collect();
+    named.sort_unstable();
+    assert_eq!(named, ["bound", "disk"]);
 }

@@ -177,3 +177,14 @@ fn a_bind_mount_of_a_root_is_a_root_of_its_own_and_no_moved_project() {
     assert_eq!(sandbox.listed().len(), 1, "the first root has its own");
     assert!(place::store(&sandbox.base(), &other).is_dir());
 }
+
+#[test]
+fn a_base_that_is_a_link_to_another_place_is_used_there() {
+    let sandbox = Sandbox::new();
+    let disk = sandbox.top().join("disk");
+    std::fs::create_dir(&disk).expect("a directory can be made");
+    std::os::unix::fs::symlink(&disk, sandbox.base()).expect("a link can be made");
+    sandbox.write("a", "1").create("first");
+    assert!(place::store(&disk, sandbox.root()).join("HEAD").is_file());
+    assert_eq!(sandbox.listed().len(), 1);
+}

@@ -1,6 +1,10 @@
 //! Plain git on the store: it is an ordinary bare repository, and its trees are the ones that git itself would make.
 
-use crate::bench::{Git, Sandbox};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::bench::{Git, Sandbox, damaged, fixtures, strace};
 
 fn with_git() -> Option<(Sandbox, Git)> {
     let sandbox = Sandbox::bare();
@@ -124,4 +128,58 @@ fn a_commit_that_git_puts_on_main_is_not_dropped() {
     sandbox.create("two");
     sandbox.run(&["prune"]).success();
     assert_eq!(git.output(&["cat-file", "-t", &commit]), "commit");
+}
+
+#[test]
+fn a_pack_that_is_taken_away_before_its_ref_is_there_costs_that_create_alone() {
+    if !strace::available() {
+        return;
+    }
+    // The second comes between the last look at the packs and the ref.
+    for sign in ["objects/pack", "refs/meta"] {
+        let sandbox = Sandbox::bare();
+        fill(&sandbox);
+        let (one, tree) = (sandbox.create("one"), sandbox.tree());
+        sandbox.write("a", "2");
+        let taker = taker_of_packs(sandbox.store(), sign);
+        let run = strace::slowed(&sandbox, "rename,renameat,renameat2", 400_000, &["create", "--reason", "two"]);
+        taker.join().expect("the other thread ends").expect("the pack can be taken away");
+        assert!(matches!(run.code, 1 | 6) && run.stdout.is_empty(), "{sign}\n{run}");
+        assert_eq!(sandbox.listed_ids(), std::slice::from_ref(&one), "{sign}");
+        for path in fixtures::files_below(&sandbox.store().join("refs")) {
+            let name = path.file_name().expect("a name").display().to_string();
+            assert!(name == "main" || name.starts_with(&one), "{sign}: {} is left", path.display());
+        }
+        sandbox.run(&["verify", "--full"]).success();
+        sandbox.write("a", "3").create("three");
+        sandbox.restore(&one).success();
+        sandbox.tree().assert_is(&tree, "after all");
+    }
+}
+
+/// Takes a new pack away a little after something new stands in this folder of the store, as `git gc --prune=now` does
+/// with what no ref names.
+fn taker_of_packs(store: PathBuf, sign: &str) -> JoinHandle<std::io::Result<()>> {
+    let (known, folder) = (damaged::packs_of(&store), store.join(sign));
+    let count = move || fixtures::files_below(&folder).iter().filter(|path| !is_temporary(path)).count();
+    // A pack and its index.
+    let (before, more) = (count(), if sign == "objects/pack" { 2 } else { 1 });
+    std::thread::spawn(move || {
+        let begun = Instant::now();
+        while count() < before + more {
+            if begun.elapsed() > Duration::from_mins(1) {
+                return Err(std::io::ErrorKind::TimedOut.into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(150));
+        let new = damaged::packs_of(&store).into_iter().find(|pack| !known.contains(pack));
+        let new = new.ok_or(std::io::ErrorKind::NotFound)?;
+        std::fs::remove_file(new.with_extension("idx")).and_then(|()| std::fs::remove_file(&new))
+    })
+}
+
+fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().expect("a name").as_encoded_bytes();
+    name.starts_with(b"tmp_") || name.starts_with(b".")
 }

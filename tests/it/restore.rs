@@ -267,3 +267,17 @@ fn a_plan_that_could_not_be_carried_out_is_not_shown() {
     }
     sandbox.run(&["restore", &id, "a", "--dry-run"]).success();
 }
+
+#[test]
+fn files_named_like_those_of_a_bare_repository_come_back() {
+    let sandbox = Sandbox::new();
+    for name in ["HEAD", "config", "description", "objects/pack/x.pack", "refs/heads/main", "hooks/post-checkout"] {
+        sandbox.write(name, name).write(format!("sub/{name}"), name);
+    }
+    let (id, tree) = (sandbox.create("a project of such files"), sandbox.tree());
+    for name in ["HEAD", "config", "description", "objects", "refs", "hooks", "sub"] {
+        sandbox.remove(name);
+    }
+    sandbox.restore(&id).success();
+    sandbox.tree().assert_is(&tree, "after the restore");
+}

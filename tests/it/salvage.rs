@@ -287,3 +287,35 @@ fn who_waited_for_a_store_that_is_replaced_or_removed_meanwhile_does_not_write_i
     assert_eq!(fixtures::files_below(&aside), before, "the removed store was written to");
     assert_eq!(sandbox.listed_ids(), [String::from_utf8_lossy(&made.stdout).trim()]);
 }
+
+#[test]
+fn a_store_that_is_moved_away_in_the_middle_of_a_create_is_not_begun_anew_in_its_place() {
+    if !strace::available() {
+        return;
+    }
+    let (sandbox, first, tree) = story();
+    sandbox.write("a", "9");
+    let (store, aside) = (sandbox.store(), sandbox.top().join("moved"));
+    let mover = {
+        let (store, aside) = (store.clone(), aside.clone());
+        std::thread::spawn(move || {
+            let begun = std::time::Instant::now();
+            // A pack that is being written: it has no name yet.
+            while !crate::ctrl_c::leftovers(&store).iter().any(|path| path.starts_with(store.join("objects"))) {
+                assert!(begun.elapsed().as_secs() < 60, "no pack was begun");
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            fs::rename(&store, &aside).unwrap();
+        })
+    };
+    let run = strace::slowed(&sandbox, "fsync,fdatasync", 500_000, &["create", "--reason", "late"]);
+    mover.join().unwrap();
+    assert!(run.code != 0 && run.stdout.is_empty(), "{run}");
+    assert!(!store.exists(), "something was written in the old place");
+    fs::rename(&aside, &store).unwrap();
+    assert_eq!(sandbox.listed_ids().len(), 2);
+    sandbox.create("third");
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.restore(&first).success();
+    sandbox.tree().assert_is(&tree, "after all");
+}

@@ -212,11 +212,12 @@ impl Dir {
     pub fn rename_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            Err(error) if may_do_otherwise(error) => {}
             done => return Ok(done?),
         }
         fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty())?;
-        self.unlink(name)
+        // Where the first name may not go, the second one must not stay.
+        self.unlink(name).inspect_err(|_| drop(to.unlink(to_name)))
     }
 
     /// The same for a directory. Where that cannot be done in one step, an empty directory that somebody makes at the new
@@ -224,7 +225,7 @@ impl Dir {
     pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            Err(error) if may_do_otherwise(error) => {}
             done => return Ok(done?),
         }
         match to.stat_child(to_name) {
@@ -238,7 +239,7 @@ impl Dir {
     pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &with.fd, with_name, fs::RenameFlags::EXCHANGE) {
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+            Err(error) if may_do_otherwise(error) => {}
             done => return Ok(done?),
         }
         super::exchange_by_renames(self, name, with, with_name)
@@ -312,6 +313,13 @@ impl Dir {
         }
         Ok(false)
     }
+}
+
+/// Whether a rename with flags failed because the kernel, the file system or a filter in front of them does not offer it.
+/// A filter refuses as if we lacked the right; where we do lack it, the other way meets the same refusal.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn may_do_otherwise(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM)
 }
 
 /// Pieces of a path that end at a component, each short enough for one call.

@@ -73,3 +73,17 @@ pub fn signal_at_path(sandbox: &Sandbox, path: &Path, calls: &str, signal: &str,
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal={signal}:when={nth}"));
     sandbox.run_under(&[PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name], args)
 }
+
+/// Lets those of these system calls alone fail that name this path, or a file in this directory by its descriptor.
+/// `when` says which of them, as the tracer does: `2` is the second alone, `2+` all from the second on.
+pub fn failing_at_path(sandbox: &Sandbox, path: &Path, calls: &str, error: &str, when: &str, args: &[&str]) -> Run {
+    let (log_name, path) = (log_file(sandbox).display().to_string(), path.display().to_string());
+    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}:when={when}"));
+    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name], args)
+}
+
+/// Whether the last run made a call that was let fail; otherwise there is nothing more to try.
+pub fn has_struck(sandbox: &Sandbox) -> bool {
+    let log = std::fs::read(log_file(sandbox)).expect("the tracer wrote its log");
+    String::from_utf8_lossy(&log).contains("(INJECTED)")
+}

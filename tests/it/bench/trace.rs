@@ -1,6 +1,6 @@
 //! Every system call of one run, with the paths that descriptors stand for.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::{Run, Sandbox, strace};
@@ -139,6 +139,14 @@ impl Trace {
         let inside =
             |(path, count): (PathBuf, u64)| Some((path.strip_prefix(below).ok()?.display().to_string(), count));
         bytes.into_iter().filter_map(inside).collect()
+    }
+
+    /// Files below a directory that got their names there without having been flushed under the names before.
+    pub fn named_unflushed(&self, below: &Path) -> Vec<PathBuf> {
+        let syncs = self.named(&["fsync", "fdatasync"]).filter(|call| call.succeeded());
+        let flushed: BTreeSet<PathBuf> = syncs.filter_map(Call::path).collect();
+        let named = self.calls.iter().filter_map(Call::renamed);
+        named.filter(|(from, to)| to.starts_with(below) && !flushed.contains(from)).map(|(_, to)| to).collect()
     }
 
     pub fn threads_started(&self) -> usize {

@@ -1,0 +1,386 @@
+//! What runs short or fails under the program: room, descriptors, memory, flushes, the right to write, calls that a
+//! system lacks. Nothing is half-made, and what comes next works.
+
+use std::path::PathBuf;
+
+use crate::bench::trace::{Call, trace};
+use crate::bench::{Run, Sandbox, Tree, fixtures, skipped, strace};
+use crate::ctrl_c::leftovers;
+
+const WRITES: &str = "write,pwrite64,writev";
+const FLUSHES: &str = "fsync,fdatasync";
+const RENAMES: &str = "rename,renameat,renameat2";
+/// No command here makes more calls of one kind; a larger count means that a loop does not end by itself.
+const MOST_CALLS: usize = 200;
+
+struct Story {
+    sandbox: Sandbox,
+    first: String,
+    target: Tree,
+    former: Tree,
+}
+
+/// One checkpoint, and changes since of every kind that a restore has to take back.
+fn story() -> Story {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("d/b", fixtures::noise(1, 3000)).mkdir("empty").symlink("link", "a");
+    sandbox.write("run", "x").chmod("run", 0o755).write("gone/deep/file", "g");
+    let first = sandbox.create("first");
+    let target = sandbox.tree();
+    sandbox.write("a", "2").write("d/b", fixtures::noise(2, 3000)).remove("empty").remove("link").remove("gone");
+    sandbox.write("new/one", "n").write("new/two", "n").chmod("run", 0o700).chmod("d", 0o700);
+    let former = sandbox.tree();
+    Story { sandbox, first, target, former }
+}
+
+impl Story {
+    /// The directory as it stands; what an interrupted restore staged is no part of it.
+    fn now(&self) -> Tree {
+        self.sandbox.tree().without(|path| path.starts_with(b".checkpoint-stage-"))
+    }
+
+    /// Everything that is listed is whole, nothing is left over, and the next commands work.
+    fn goes_on(&self, when: &str) {
+        let sandbox = &self.sandbox;
+        assert_eq!(leftovers(&sandbox.store()), [""; 0].map(PathBuf::from), "{when}");
+        assert!(sandbox.listed().iter().all(|one| one["damaged"] == false), "{when}");
+        sandbox.run(&["verify", "--full"]).success();
+        sandbox.write("a", "3");
+        sandbox.create("next");
+        sandbox.restore(&self.first).success();
+        sandbox.tree().assert_is(&self.target, when);
+    }
+}
+
+const CREATE: [&str; 3] = ["create", "--reason", "second"];
+
+/// A create either made a whole checkpoint and printed its id, or failed and printed none.
+fn tells_the_truth(story: &Story, run: &Run, when: &str) {
+    assert!(matches!(run.code, 0 | 1), "{when}\n{run}");
+    assert!(run.code == 0 || run.stdout.is_empty(), "{when}: an id of a failure\n{run}");
+    if run.code == 0 {
+        assert_eq!(story.sandbox.listed()[0]["short"], run.stdout.trim_end(), "{when}\n{run}");
+    }
+}
+
+#[test]
+fn a_create_without_room_makes_none_and_the_next_one_works() {
+    if !strace::available() {
+        return;
+    }
+    for (calls, error, step) in [
+        (WRITES, "ENOSPC", 1),
+        (WRITES, "EDQUOT", 5),
+        (WRITES, "EFBIG", 5),
+        (RENAMES, "ENOSPC", 1),
+        (FLUSHES, "ENOSPC", 1),
+    ] {
+        let mut failed = 0;
+        for nth in (1..=MOST_CALLS).step_by(step) {
+            let (story, when) = (story(), format!("{error} from {calls} number {nth} on"));
+            let run = strace::failing_from(&story.sandbox, calls, error, nth, &CREATE);
+            if !strace::has_struck(&story.sandbox) {
+                break;
+            }
+            failed += usize::from(run.code == 1);
+            // Where even the id could not be printed, the checkpoint may be there all the same.
+            tells_the_truth(&story, &run, &when);
+            story.goes_on(&when);
+        }
+        assert!(failed > 0, "no create ran out of room at {calls}");
+    }
+}
+
+#[test]
+fn a_flush_or_a_rename_that_fails_once_costs_that_create_at_most() {
+    if !strace::available() {
+        return;
+    }
+    for calls in [FLUSHES, RENAMES] {
+        let mut failed = 0;
+        for nth in 1..=MOST_CALLS {
+            let (story, when) = (story(), format!("EIO at {calls} number {nth}"));
+            let run = strace::failing_nth(&story.sandbox, calls, "EIO", nth, &CREATE);
+            if !strace::has_struck(&story.sandbox) {
+                break;
+            }
+            tells_the_truth(&story, &run, &when);
+            failed += usize::from(run.code == 1);
+            story.goes_on(&when);
+        }
+        assert!(failed > 1, "{failed} creates failed at {calls}");
+    }
+}
+
+#[test]
+fn a_restore_without_room_changes_nothing() {
+    if !strace::available() {
+        return;
+    }
+    let mut unchanged = 0;
+    for nth in (1..=MOST_CALLS).step_by(2) {
+        let (story, when) = (story(), format!("no room from write number {nth} on"));
+        let run = strace::failing_from(&story.sandbox, WRITES, "ENOSPC", nth, &["restore", &story.first, "--yes"]);
+        if !strace::has_struck(&story.sandbox) {
+            break;
+        }
+        let is_pending = !story.sandbox.status()["pending"].is_null();
+        if story.now() == story.former {
+            unchanged += 1;
+            assert!(run.code == 1 && !is_pending, "{when}\n{run}");
+        } else {
+            // It was done before the room was gone, and where that could not be written down the journal went all the same.
+            story.sandbox.tree().assert_is(&story.target, &when);
+            assert!(!is_pending, "{when}\n{run}");
+        }
+        story.sandbox.restore(&story.first).success();
+        story.sandbox.tree().assert_is(&story.target, &when);
+        story.goes_on(&when);
+    }
+    assert!(unchanged > 2, "{unchanged} restores ran out of room before they changed anything");
+}
+
+#[test]
+fn a_step_of_a_restore_that_is_refused_takes_the_whole_back() {
+    if !strace::available() {
+        return;
+    }
+    // That `renameat2` is not permitted may be a filter's word, so it is done otherwise.
+    for (calls, error) in [
+        ("renameat2", "EACCES"),
+        ("renameat2", "EPERM"),
+        ("symlinkat", "EPERM"),
+        ("mkdirat", "EPERM"),
+        ("fchmod,fchmodat", "EPERM"),
+        ("unlinkat", "EPERM"),
+    ] {
+        for nth in 1..=MOST_CALLS {
+            let (story, when) = (story(), format!("{error} at {calls} number {nth}"));
+            let run = strace::failing_nth(&story.sandbox, calls, error, nth, &["restore", &story.first, "--yes"]);
+            if !strace::has_struck(&story.sandbox) {
+                assert!(nth > 1, "a restore makes no {calls}");
+                break;
+            }
+            assert!(matches!(run.code, 0 | 1), "{when}\n{run}");
+            let expected = if run.code == 0 { &story.target } else { &story.former };
+            story.now().assert_is(expected, &when);
+            assert!(story.sandbox.status()["pending"].is_null(), "{when}\n{run}");
+            story.sandbox.restore(&story.first).success();
+            story.sandbox.tree().assert_is(&story.target, &when);
+        }
+    }
+}
+
+/// Runs a script in which `$b` is the base, on a file system of its own with these options.
+fn on_a_small_disk(sandbox: &Sandbox, options: &str, script: &str) -> Option<Run> {
+    std::fs::create_dir_all(sandbox.base()).expect("a directory can be made");
+    let base = sandbox.base().display().to_string();
+    with_mounts(sandbox, &format!("b='{base}'; mount -t tmpfs -o {options} none \"$b\" || exit 99\n{script}"))
+}
+
+/// Runs a script that may mount; `None`, with a printed line, where nobody may.
+fn with_mounts(sandbox: &Sandbox, script: &str) -> Option<Run> {
+    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
+    if run.code == 99 || run.stderr.contains("unshare failed") {
+        skipped("needs the right to mount");
+        return None;
+    }
+    Some(run.success())
+}
+
+#[test]
+fn on_a_disk_full_to_the_last_byte_a_prune_gives_room() {
+    let sandbox = Sandbox::new();
+    let script = r#"
+        new() { head -c 2000000 /dev/urandom > data; }
+        for reason in one two three; do new; "$0" create -q -r $reason > /dev/null; done
+        cat /dev/zero > "$b/fill" 2> /dev/null || true
+        new; cp data "$HOME/before"
+        code=0; "$0" create -q -r four || code=$?; echo "create $code"
+        code=0; "$0" restore one --yes || code=$?; echo "restore $code"
+        cmp data "$HOME/before"
+        echo "listed $("$0" list | grep -c '| cli |')"
+        "$0" verify --full > /dev/null
+        "$0" prune --keep 1 > /dev/null
+        "$0" create -q -r five > /dev/null
+        "$0" verify --full > /dev/null
+        rm data; "$0" restore five --yes > /dev/null
+        cmp data "$HOME/before""#;
+    let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else { return };
+    assert_eq!(run.stdout, "create 1\nrestore 1\nlisted 3\n", "{run}");
+    assert!(run.stderr.contains("No space left"), "{run}");
+}
+
+#[test]
+fn on_a_disk_without_an_inode_left_nothing_is_half_made() {
+    let sandbox = Sandbox::new();
+    let script = r#"
+        echo 1 > a; "$0" create -q -r one > /dev/null
+        i=0; while touch "$b/fill$i" 2> /dev/null; do i=$((i+1)); done
+        echo 2 > a
+        code=0; "$0" create -q -r two || code=$?; echo "create $code"
+        code=0; "$0" restore one --yes || code=$?; echo "restore $code, $(cat a)"
+        "$0" verify --full > /dev/null
+        rm "$b"/fill*
+        "$0" create -q -r three > /dev/null
+        "$0" verify --full > /dev/null
+        echo "listed $("$0" list | grep -c '| cli |')"
+        "$0" restore one --yes > /dev/null; cat a"#;
+    let Some(run) = on_a_small_disk(&sandbox, "nr_inodes=150", script) else { return };
+    assert_eq!(run.stdout, "create 1\nrestore 1, 2\nlisted 2\n1\n", "{run}");
+}
+
+#[test]
+fn where_nothing_can_be_written_all_is_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.write("a", "2").watch(sandbox.root());
+    let script = r#"
+        mount --bind "$b" "$b" && mount -o remount,bind,ro "$b" || exit 99
+        for words in list status "show latest" "diff latest" "cat latest:a" "find a" verify "verify --full"; do
+            "$0" $words > /dev/null || echo "failed: $words"
+        done
+        code=0; "$0" create || code=$?; echo "create $code"
+        code=0; "$0" restore latest --yes || code=$?; echo "restore $code"
+        code=0; "$0" prune || code=$?; echo "prune $code""#;
+    let base = sandbox.base().display().to_string();
+    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else { return };
+    assert_eq!(run.stdout, "create 1\nrestore 1\nprune 1\n", "{run}");
+    assert!(run.stderr.contains("CHECKPOINT_HOME"), "the way out is not named\n{run}");
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
+fn too_few_descriptors_make_no_checkpoint_that_lacks_anything() {
+    let mut made = 0;
+    for most in [9, 11, 13, 16, 20, 26, 40, 64] {
+        let story = story();
+        let sandbox = &story.sandbox;
+        sandbox.write("1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/deep", "d");
+        let before = sandbox.tree();
+        let script = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
+        let run = sandbox.run_under(&["/bin/sh", "-c", &script], &CREATE);
+        tells_the_truth(&story, &run, &format!("with {most} descriptors"));
+        if run.code == 0 {
+            made += 1;
+            sandbox.remove("1").remove("d");
+            sandbox.restore("second").success();
+            sandbox.tree().assert_is(&before, &format!("with {most} descriptors"));
+        }
+        sandbox.remove("1");
+        story.goes_on(&format!("with {most} descriptors"));
+    }
+    assert!(made > 1, "{made} creates managed with 64 descriptors or less");
+}
+
+#[test]
+fn a_file_larger_than_the_memory_that_may_be_used_comes_back() {
+    const LEN: u64 = 32 << 20;
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("large");
+    std::fs::File::create(&path).and_then(|file| file.set_len(LEN)).expect("a long file can be made");
+    // In KiB, of what the program asks the system for.
+    let script = "ulimit -d 28000; exec \"$0\" \"$@\"";
+    let limited = |args: &[&str]| sandbox.run_under(&["/bin/sh", "-c", script], args).success();
+    limited(&["create", "-r", "large"]);
+    std::fs::write(&path, "small").expect("a file can be written");
+    limited(&["restore", "large", "--yes"]);
+    limited(&["verify", "--full"]);
+    let (found, zeros) = (std::fs::read(&path).expect("a file can be read"), vec![0; 1 << 20]);
+    assert_eq!(found.len() as u64, LEN);
+    assert!(found.chunks(zeros.len()).all(|chunk| *chunk == zeros[..chunk.len()]), "another file came back");
+}
+
+#[test]
+fn a_call_that_was_interrupted_is_made_again() {
+    if !strace::available() {
+        return;
+    }
+    for nth in 1..=MOST_CALLS {
+        let story = story();
+        let run = strace::failing_nth(&story.sandbox, WRITES, "EINTR", nth, &CREATE).success();
+        if !strace::has_struck(&story.sandbox) {
+            break;
+        }
+        assert_eq!(run.stdout.len(), 9, "{run}");
+        story.goes_on(&format!("EINTR at write number {nth}"));
+    }
+    let story = story();
+    let file = story.sandbox.path("d/b");
+    strace::failing_at_path(&story.sandbox, &file, "read,pread64", "EINTR", "1", &CREATE).success();
+    assert!(strace::has_struck(&story.sandbox), "the file was not read");
+    story.sandbox.remove("d/b");
+    story.sandbox.restore("second").success();
+    story.sandbox.tree().assert_is(&story.former, "after an interrupted read");
+}
+
+#[test]
+fn a_call_that_the_system_lacks_is_done_without() {
+    if !strace::available() {
+        return;
+    }
+    for (call, error) in [
+        ("openat2", "ENOSYS"),
+        ("openat2", "EPERM"),
+        ("renameat2", "ENOSYS"),
+        ("renameat2", "EINVAL"),
+        ("renameat2", "EPERM"),
+        ("syncfs", "ENOSYS"),
+        ("statx", "ENOSYS"),
+    ] {
+        let story = story();
+        let run = |args: &[&str]| strace::failing_from(&story.sandbox, call, error, 1, args).success();
+        run(&CREATE);
+        run(&["restore", &story.first, "--yes"]);
+        story.sandbox.tree().assert_is(&story.target, &format!("restored without {call}, {error}"));
+        run(&["undo", "--yes"]);
+        story.sandbox.tree().assert_is(&story.former, &format!("taken back without {call}, {error}"));
+        story.goes_on(&format!("without {call}, {error}"));
+    }
+}
+
+#[test]
+fn without_a_lock_nothing_is_written() {
+    if !strace::available() {
+        return;
+    }
+    let story = story();
+    for error in ["ENOLCK", "ENOSYS", "EINVAL"] {
+        for args in [&CREATE[..], &["restore", &story.first, "--yes"], &["prune", "--keep", "1"]] {
+            let run = strace::failing_from(&story.sandbox, "flock", error, 1, args);
+            assert!(strace::has_struck(&story.sandbox) && run.code == 1, "{error}\n{run}");
+        }
+    }
+    assert_eq!(story.sandbox.listed_ids(), std::slice::from_ref(&story.first));
+    story.sandbox.tree().assert_is(&story.former, "after all refusals");
+    story.goes_on("without a lock");
+}
+
+/// What is to happen, and how its call is told.
+type Step<'s> = (&'s str, &'s dyn Fn(&Call) -> bool);
+
+#[test]
+fn what_a_printed_id_stands_for_was_flushed_before() {
+    let Story { sandbox, .. } = story();
+    let Some(trace) = trace(&sandbox, &CREATE) else { return };
+    let id = trace.run.clone().success().stdout.trim_end().to_owned();
+    for place in ["objects", "refs/checkpoints"] {
+        let place = sandbox.store().join(place);
+        assert_eq!(trace.named_unflushed(&place), [""; 0].map(PathBuf::from), "{}", place.display());
+    }
+    let (packs, refs) = (sandbox.store().join("objects/pack"), sandbox.store().join("refs/checkpoints"));
+    let named = |call: &Call, part: &str| call.name.starts_with("rename") && call.has_flag(part) && call.succeeded();
+    let flushed = |call: &Call, dir: &PathBuf| call.name == "fsync" && call.path().as_ref() == Some(dir);
+    let is_print = |call: &Call| call.name == "write" && call.has_flag(&format!("\"{id}\\n\""));
+    let steps: [Step<'_>; 5] = [
+        ("the pack gets its name", &|call| named(call, "/objects/pack/pack-")),
+        ("which is flushed", &|call| flushed(call, &packs)),
+        ("the ref gets its name", &|call| named(call, "/refs/checkpoints/")),
+        ("which is flushed", &|call| flushed(call, &refs)),
+        ("the id is printed", &is_print),
+    ];
+    let mut calls = trace.calls.iter();
+    for (step, is_it) in steps {
+        assert!(calls.any(is_it), "not in this order: {step}");
+    }
+}
