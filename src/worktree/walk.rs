@@ -307,7 +307,7 @@ impl<'a> Walk<'a> {
         let room = self.shared.room();
         let index = frame.index;
         let has_ignore_file = items.iter().any(scan_dir::may_be_ignore_file);
-        let rules = self.rules_in(&dir, index, has_ignore_file);
+        let (rules, is_unread) = self.rules_in(&dir, index, has_ignore_file);
         let known = self.previous().zip(frame.kept).and_then(|(previous, kept)| previous.dir(kept));
         frame.rules_changed |= known.as_ref().is_some_and(KeptDir::has_hidden_rules);
         let known = known.map(|before| Known { files: before.files() });
@@ -322,7 +322,8 @@ impl<'a> Walk<'a> {
             }
         }
         frame.rules_changed |= scan.ignore_file_changed(has_ignore_file);
-        let has_hidden_rules = has_ignore_file && !scan.has_ignore_file();
+        // Rules that could not be read may be readable the next time: they count as new then.
+        let has_hidden_rules = has_ignore_file && (!scan.has_ignore_file() || is_unread);
         let DirScan { files, uncaptured, mut subdirs, is_settled, .. } = scan;
         self.note_read(files.len());
         let listed = &mut self.dirs[index];
@@ -336,15 +337,18 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The rules in a directory that is about to be read; those above it are on the stack.
-    fn rules_in(&self, dir: &Dir, index: usize, has_ignore_file: bool) -> DirRules {
+    /// The rules in a directory that is about to be read; those above it are on the stack. And whether it has an ignore
+    /// file that could not be read.
+    fn rules_in(&self, dir: &Dir, index: usize, has_ignore_file: bool) -> (DirRules, bool) {
         let ignore_file = has_ignore_file.then(|| scan_dir::read_ignore_file(dir)).flatten();
-        match self.stack.len().checked_sub(1) {
+        let is_unread = has_ignore_file && ignore_file.is_none();
+        let rules = match self.stack.len().checked_sub(1) {
             None => self.shared.rules.enter_root(ignore_file.as_deref()),
             Some(above) => {
                 self.shared.rules.enter(self.rules_at(above), &self.dirs[index].name, ignore_file.as_deref())
             }
-        }
+        };
+        (rules, is_unread)
     }
 
     /// The rules of a directory on the stack, with all above it on which they depend.

@@ -206,3 +206,27 @@ fn an_ignore_file_that_is_a_link_is_not_followed() {
     sandbox.symlink(".gitignore", "../rules").write("a", "1");
     assert_eq!(captured(&sandbox), [".gitignore", "a"].map(str::to_owned).into());
 }
+
+#[test]
+fn rules_that_could_not_be_read_once_hold_the_next_time() {
+    use crate::bench::strace;
+    if !strace::available() {
+        return;
+    }
+    let mut was_captured = 0;
+    for nth in 1..100 {
+        let sandbox = Sandbox::bare();
+        sandbox.write(".gitignore", "*.log\n").write("d/left.log", "out").write("d/kept", "in");
+        sandbox.create("base");
+        sandbox.write("later", "1").write("d/kept", "2");
+        let run = strace::failing_nth(&sandbox, "openat", "EIO", nth, &["create", "-r", "disturbed"]);
+        if !strace::has_struck(&sandbox) {
+            break;
+        }
+        was_captured += usize::from(run.code == 0 && sandbox.run(&["cat", "disturbed:d/left.log"]).code == 0);
+        let run = sandbox.run(&["create", "-r", "with rules"]);
+        assert_eq!(run.code, 0, "{run}");
+        sandbox.run(&["cat", "with rules:d/left.log"]).code(3);
+    }
+    assert!(was_captured > 0, "no run lost sight of the rules: nothing was tested");
+}
