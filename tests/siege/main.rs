@@ -23,7 +23,8 @@ use tally::Tally;
 fn main() {
     let options = Options::from_args();
     let tally = Tally::default();
-    let scenes: [(&str, f64, fn(&Options, &Tally)); 2] = [("kill", 0.35, kill::besiege), ("errno", 0.65, errno::besiege)];
+    let scenes: [(&str, f64, fn(&Options, &Tally)); 2] =
+        [("kill", 0.35, kill::besiege), ("errno", 0.65, errno::besiege)];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
     for (name, share, besiege) in wanted {
