@@ -18,7 +18,7 @@ use crate::store::Store;
 use crate::store::description::Description;
 use crate::store::locked::NewCheckpoint;
 use crate::store::pack_set::PackSet;
-use crate::store::salvage::Salvaged;
+use crate::store::salvage::{Salvaged, Unreadable};
 use crate::store::trees;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -204,7 +204,7 @@ fn open_usable(context: &Context, force: bool) -> Result<(Store, Option<Salvaged
     match open_store(context, force) {
         Err(Error::StoreUnusable { .. }) => {
             let _shield = context.interrupt.shield();
-            let salvaged = salvage_unusable(context, &context.store_dir()?)?;
+            let salvaged = salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?;
             Ok((open_store(context, force)?, salvaged))
         }
         opened => Ok((opened?, None)),

@@ -15,7 +15,7 @@ use crate::store::description::{self, Description};
 use crate::store::guard;
 use crate::store::layout::Layout;
 use crate::store::lock;
-use crate::store::salvage::{Salvage, Salvaged, lacks_only_bytes};
+use crate::store::salvage::{Salvage, Salvaged, Unreadable, lacks_only_bytes};
 
 /// What a repair did.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
         Ok(Some(store)) => store,
         Ok(None) => return Ok(None),
         Err(Error::StoreUnusable { .. }) => {
-            let salvaged = salvage_unusable(context, &place)?;
+            let salvaged = salvage_unusable(context, &place, Unreadable::IsPassedOver)?;
             let mended = Mended { salvaged, ..Mended::default() };
             return Ok(Some((mended, check_again(context, place)?, Vec::new())));
         }
@@ -71,7 +71,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
         let report = store.check(None, &options)?;
         return Ok(Some((mended, report, warnings)));
     }
-    mended.salvaged = Some(salvage(context, &place)?);
+    mended.salvaged = Some(salvage(context, &place, Unreadable::IsPassedOver)?);
     drop(session);
     Ok(Some((mended, check_again(context, place)?, warnings)))
 }
@@ -114,7 +114,7 @@ fn describe(context: &Context) -> Description {
 }
 
 /// Salvages a store in which something stands that nobody can work with; `None` if somebody else has done it meanwhile.
-pub fn salvage_unusable(context: &Context, place: &Path) -> Result<Option<Salvaged>> {
+pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Option<Salvaged>> {
     let layout = Layout::new(place.to_path_buf());
     if let Some(found) = description::format_of(&layout).filter(|found| *found > description::FORMAT) {
         let supported = description::FORMAT;
@@ -127,14 +127,15 @@ pub fn salvage_unusable(context: &Context, place: &Path) -> Result<Option<Salvag
     };
     match guard::check(&layout) {
         Ok(()) => Ok(None),
-        Err(Error::StoreUnusable { .. }) => salvage(context, place).map(Some),
+        Err(Error::StoreUnusable { .. }) => salvage(context, place, unreadable).map(Some),
         Err(other) => Err(other),
     }
 }
 
-fn salvage(context: &Context, place: &Path) -> Result<Salvaged> {
+fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
-    let salvage = Salvage::begin(place, &describe(context), context.lock_wait, &context.holder, &go_on)?;
+    let (wait, holder) = (context.lock_wait, &context.holder);
+    let salvage = Salvage::begin(place, &describe(context), wait, holder, unreadable, &go_on)?;
     supply(context, salvage.store(), &|| salvage.check())?;
     salvage.finish(context.now_ms)
 }

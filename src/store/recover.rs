@@ -9,6 +9,7 @@ use crate::store::adopt;
 use crate::store::commit_reader::CommitReader;
 use crate::store::durable;
 use crate::store::inventory::Inventory;
+use crate::store::objects::ObjectError;
 use crate::store::refs::{self, Family, Value};
 use crate::store::rescue;
 use crate::store::scratch;
@@ -174,6 +175,12 @@ fn restore_ref(
 ) -> Result<Option<Checkpoint>> {
     let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id);
     if known {
+        return Ok(None);
+    }
+    if let Err(ObjectError::Io(_)) = store.objects().read(&id) {
+        // The row goes with the next manifest, so the ref has to tell that there is a checkpoint: once the disk can be
+        // read again it is whole.
+        refs::write(store.layout(), Family::Checkpoints, id, id)?;
         return Ok(None);
     }
     let Ok(checkpoint) = reader.checkpoint(id) else { return Ok(None) };

@@ -23,6 +23,7 @@ use crate::store::objects::Objects;
 use crate::store::pack_writer::PackWriter;
 use crate::store::plain_file;
 use crate::store::refs::{self, Family};
+pub use crate::store::salvage_objects::Unreadable;
 use crate::store::salvage_objects::{take_over, take_some};
 use crate::store::salvage_refs::{Remembered, remembered};
 use crate::store::swap::{self, Mark};
@@ -66,6 +67,7 @@ impl<'s> Salvage<'s> {
         description: &Description,
         wait: Duration,
         holder: &str,
+        unreadable: Unreadable,
         go_on: &'s dyn Fn() -> Result<()>,
     ) -> Result<Self> {
         let beside = lock::acquire_directory(place.parent().unwrap_or(place), wait)?;
@@ -86,7 +88,7 @@ impl<'s> Salvage<'s> {
             _beside: beside,
             _lock: lock,
         };
-        take_over(&damaged.objects(), salvage.fresh.objects(), go_on)?;
+        take_over(&damaged.objects(), salvage.fresh.objects(), unreadable, go_on)?;
         salvage.remembered = remembered(&damaged, salvage.fresh.objects());
         Ok(salvage)
     }

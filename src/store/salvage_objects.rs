@@ -12,13 +12,26 @@ use crate::store::pack_reader::{EntryHeader, EntryKind};
 use crate::store::pack_walk;
 use crate::store::pack_writer::{PackError, PackWriter};
 
+/// What is made of a pack that the disk does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It may be whole, and readable the next time: nobody asked for a store without it.
+    Stops,
+    /// It is left behind, in the store that is kept.
+    IsPassedOver,
+}
+
 /// Brings every object that `from` can still give into `to`, which nobody else knows yet.
 ///
 /// # Errors
-/// The new store cannot be written, or we were asked to stop. What cannot be read is passed over.
-pub fn take_over(from: &Path, to: &Objects, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+/// The new store cannot be written, or we were asked to stop. What is damaged is passed over.
+pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
     // Without the directory there is nothing to take.
-    let Ok(old) = Objects::open(from) else { return Ok(()) };
+    let old = match Objects::open(from) {
+        Ok(old) => old,
+        Err(cause @ Error::Io { .. }) if unreadable == Unreadable::Stops => return Err(cause),
+        Err(_) => return Ok(()),
+    };
     old.look_again();
     let mut damaged = Vec::new();
     for pack in old.pack_list() {
@@ -26,6 +39,11 @@ pub fn take_over(from: &Path, to: &Objects, go_on: &dyn Fn() -> Result<()>) -> R
         if is_wholly_good(&pack, go_on)? {
             link_pack(&pack, &to.objects_dir().join("pack"))?;
         } else {
+            if unreadable == Unreadable::Stops {
+                for path in [&pack.index_path, &pack.pack_path] {
+                    std::fs::read(path).map_err(Error::io("read", path))?;
+                }
+            }
             damaged.push(pack);
         }
     }
