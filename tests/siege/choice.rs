@@ -1,6 +1,6 @@
 //! Numbers that look like chance and follow from a seed.
 
-/// SplitMix64 (Steele, Lea, Flood, 2014).
+/// `SplitMix64` (Steele, Lea, Flood, 2014).
 #[derive(Clone, Debug)]
 pub struct Choice(pub u64);
 

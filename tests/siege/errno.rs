@@ -1,14 +1,15 @@
 //! Errors that the system reports, at every call that can fail so, once and from then on.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crate::calls::{self, Call};
 use crate::choice::Choice;
 use crate::judge::{Said, judge};
 use crate::kill::words;
 use crate::options::Options;
-use crate::scenario::{SCENARIOS, Scenario};
+use crate::parallel::over_scenarios;
+use crate::scenario::Scenario;
 use crate::tally::Tally;
 
 const ERRORS: &[(&str, &[&str])] = &[
@@ -69,28 +70,12 @@ const ERRORS: &[(&str, &[&str])] = &[
     ("ENOSYS", &["openat2", "statx", "renameat2", "getrandom", "utimensat", "copy_file_range", "clone3"]),
 ];
 
-/// One trial in so many is shown to plain git.
-const DEEPLY_EVERY: usize = 16;
-
 pub fn besiege(options: &Options, tally: &Tally) {
     if !calls::can_trace() {
         tally.skipped("injected errors: no strace");
         return;
     }
-    let until = Instant::now() + Duration::from_secs_f64(options.seconds);
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some(scenario) = SCENARIOS.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let left = SCENARIOS.len().saturating_sub(next.load(Ordering::Relaxed)).div_ceil(2) + 1;
-                    let share = until.saturating_duration_since(Instant::now()).as_secs_f64();
-                    let share = Duration::from_secs_f64(share / f64::from(u32::try_from(left).expect("few")));
-                    sweep(scenario, options.seed, Instant::now() + share, tally);
-                }
-            });
-        }
-    });
+    over_scenarios(options.seconds, &|scenario, until| sweep(scenario, options.seed, until, tally));
 }
 
 fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
@@ -98,8 +83,7 @@ fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
     let mut choice = Choice(seed);
     let mut trials: Vec<(Call, &str, bool)> = Vec::new();
     for call in calls::of(&stage.field, scenario.args) {
-        for (error, names) in ERRORS.iter().filter(|(_, names)| names.contains(&call.name.as_str())) {
-            debug_assert!(!names.is_empty());
+        for (error, _) in ERRORS.iter().filter(|(_, names)| names.contains(&call.name.as_str())) {
             trials.extend([false, true].map(|from_then_on| (call.clone(), *error, from_then_on)));
         }
     }
@@ -116,7 +100,7 @@ fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
         let from_then_on = *from_then_on && *error != "EINTR";
         let wrapper = calls::disturbing(call, &format!("error={error}"), from_then_on);
         let run = stage.field.run(&words(&wrapper), scenario.args);
-        if let Err(why) = judge(&stage, &Said::Done(run), tried % DEEPLY_EVERY == 0) {
+        if let Err(why) = judge(&stage, &Said::Done(run), tried) {
             let when = if from_then_on { "from then on" } else { "once" };
             tally.lost(format!("{}, {error} at {} {}, {when}: {why}", scenario.name, call.name, call.nth));
         }

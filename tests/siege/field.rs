@@ -1,8 +1,8 @@
 //! A place to besiege: a home and a working directory at a fixed place, which can be put back as they were.
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use tempfile::TempDir;
 
@@ -12,7 +12,7 @@ const FIRST_MOMENT_MS: i64 = 1_774_353_600_000;
 
 pub struct Field {
     place: TempDir,
-    now_ms: Cell<i64>,
+    now_ms: AtomicI64,
 }
 
 impl Field {
@@ -20,7 +20,7 @@ impl Field {
     pub fn new() -> Self {
         let builder = || tempfile::Builder::new();
         let place = builder().prefix("siege").tempdir_in("/dev/shm").or_else(|_| builder().prefix("siege").tempdir());
-        let field = Self { place: place.expect("a temporary directory"), now_ms: Cell::new(FIRST_MOMENT_MS) };
+        let field = Self { place: place.expect("a temporary directory"), now_ms: AtomicI64::new(FIRST_MOMENT_MS) };
         field.clear();
         field
     }
@@ -82,12 +82,16 @@ impl Field {
 
     /// The program behind `wrapper`, with an empty environment and a clock that goes on.
     pub fn run(&self, wrapper: &[&str], args: &[&str]) -> Run {
+        Run::of(self.command(wrapper, args))
+    }
+
+    pub fn command(&self, wrapper: &[&str], args: &[&str]) -> Command {
         let words: Vec<&str> = wrapper.iter().copied().chain([binary()]).chain(args.iter().copied()).collect();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env_clear().env("HOME", self.home()).env("TZ", "UTC");
-        command.env("CHECKPOINT_NOW", self.now_ms.replace(self.now_ms.get() + 1000).to_string());
+        command.env("CHECKPOINT_NOW", self.now_ms.fetch_add(1000, Ordering::Relaxed).to_string());
         command.current_dir(if self.work().is_dir() { self.work() } else { self.live() });
-        Run::of(command)
+        command
     }
 }
 

@@ -13,8 +13,12 @@ pub enum Said {
     Done(Run),
 }
 
-/// Looks at the field and says what is lost, if anything is. `deeply` asks plain git too. The field is changed.
-pub fn judge(stage: &Stage<'_>, said: &Said, deeply: bool) -> Result<(), String> {
+/// One trial in so many is shown to plain git.
+const DEEPLY_EVERY: usize = 8;
+
+/// Looks at the field and says what is lost, if anything is. The field is changed. By the number of the trial, a restore
+/// that was cut off is finished or taken back, and plain git is asked or not.
+pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize) -> Result<(), String> {
     let field = &stage.field;
     if let Said::Done(run) = said
         && (run.code == 101 || run.code >= 128)
@@ -25,7 +29,7 @@ pub fn judge(stage: &Stage<'_>, said: &Said, deeply: bool) -> Result<(), String>
         // Nothing reads such a store; the create below is the way out of it.
         let _ = field.run(&[], &["create", "-r", "way out", "-q"]);
     }
-    working_directory(stage, said)?;
+    working_directory(stage, said, trial)?;
     let work = Tree::capture(&field.work()).without(|path| path.starts_with(b".checkpoint-stage-"));
     every_state(stage)?;
     let made = field.run(&[], &["create", "-r", "afterwards", "--json"]);
@@ -41,19 +45,18 @@ pub fn judge(stage: &Stage<'_>, said: &Said, deeply: bool) -> Result<(), String>
         return Err(format!("damage: {verified}"));
     }
     leftovers(field)?;
-    if deeply { plain_git(field) } else { Ok(()) }
+    if trial.is_multiple_of(DEEPLY_EVERY) { plain_git(field) } else { Ok(()) }
 }
 
 /// The working directory is as it was, or as it was to be; a restore cut off says so, and leads on and back.
-fn working_directory(stage: &Stage<'_>, said: &Said) -> Result<(), String> {
+fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize) -> Result<(), String> {
     let field = &stage.field;
     let status = field.run(&[], &["status", "--json"]);
     if status.code != 0 {
         return Err(format!("no status: {status}"));
     }
     if !status.data()["pending"].is_null() {
-        let on =
-            if stage.states.len() % 2 == 0 { ["restore", "--resume", "--yes"].as_slice() } else { &["undo", "--yes"] };
+        let on = if trial.is_multiple_of(2) { ["restore", "--resume", "--yes"].as_slice() } else { &["undo", "--yes"] };
         let run = field.run(&[], on);
         if run.code != 0 {
             return Err(format!("a restore that was cut off leads nowhere: {run}"));

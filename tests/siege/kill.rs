@@ -1,40 +1,25 @@
 //! A kill at every system call that changes something, at as many others as there is time for, and in the recovery.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crate::calls::{self, Call};
 use crate::choice::Choice;
 use crate::judge::{Said, judge};
 use crate::options::Options;
-use crate::scenario::{SCENARIOS, Scenario, Stage};
+use crate::parallel::over_scenarios;
+use crate::scenario::{Scenario, Stage};
 use crate::tally::Tally;
 
 /// One trial in so many is killed a second time, while the next command recovers.
 const TWICE_EVERY: usize = 4;
-/// One trial in so many is shown to plain git.
-const DEEPLY_EVERY: usize = 8;
 
 pub fn besiege(options: &Options, tally: &Tally) {
     if !calls::can_trace() {
         tally.skipped("kill points: no strace");
         return;
     }
-    let until = Instant::now() + Duration::from_secs_f64(options.seconds);
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                while let Some(scenario) = SCENARIOS.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let now = Instant::now();
-                    let share = until.saturating_duration_since(now).as_secs_f64();
-                    let left = SCENARIOS.len().saturating_sub(next.load(Ordering::Relaxed)).div_ceil(2) + 1;
-                    let share = Duration::from_secs_f64(share / f64::from(u32::try_from(left).expect("few")));
-                    sweep(scenario, options.seed, now + share, tally);
-                }
-            });
-        }
-    });
+    over_scenarios(options.seconds, &|scenario, until| sweep(scenario, options.seed, until, tally));
 }
 
 fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
@@ -64,14 +49,14 @@ fn trial(stage: &Stage<'_>, call: &Call, at: usize, choice: &mut Choice, tally: 
     let wrapper = calls::disturbing(call, "signal=KILL", false);
     let run = stage.field.run(&words(&wrapper), stage.scenario.args);
     let said = if run.code == 137 { Said::Nothing } else { Said::Done(run) };
-    if at % TWICE_EVERY == 0 {
+    if at.is_multiple_of(TWICE_EVERY) {
         let name = ["write", "rename", "fsync", "unlink", "openat", "exit_group"][choice.below(6)];
         let again = Call { name: name.into(), nth: 1 + choice.below(6) };
         let wrapper = calls::disturbing(&again, "signal=KILL", false);
         let _ = stage.field.run(&words(&wrapper), &["create", "-r", "afterwards", "-q"]);
         tally.kill_points.fetch_add(1, Ordering::Relaxed);
     }
-    judge(stage, &said, at % DEEPLY_EVERY == 0)
+    judge(stage, &said, at)
 }
 
 /// Borrowed words.

@@ -7,12 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Default)]
 pub struct Tally {
     pub kill_points: AtomicU64,
-    pub power_cuts: AtomicU64,
     pub injected_errors: AtomicU64,
     pub concurrent_operations: AtomicU64,
-    pub escape_attempts: AtomicU64,
     lost: Mutex<Vec<String>>,
-    escaped: Mutex<Vec<String>>,
     skipped: Mutex<Vec<String>>,
 }
 
@@ -22,44 +19,22 @@ impl Tally {
         self.lost.lock().expect("no panic").push(what);
     }
 
-    pub fn escaped(&self, what: String) {
-        eprintln!("ESCAPED {what}");
-        self.escaped.lock().expect("no panic").push(what);
-    }
-
     pub fn skipped(&self, why: &str) {
         println!("skipped: {why}");
         self.skipped.lock().expect("no panic").push(why.to_owned());
     }
 
     pub fn losses(&self) -> Vec<String> {
-        let (lost, escaped) = (self.lost.lock().expect("no panic"), self.escaped.lock().expect("no panic"));
-        lost.iter().chain(escaped.iter()).cloned().collect()
-    }
-
-    pub fn is_bad(&self) -> bool {
-        !self.losses().is_empty()
+        self.lost.lock().expect("no panic").clone()
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        write!(
-            f,
-            "{} kill points, {} power cuts, {} injected errors, {} concurrent operations, {} escape attempts: \
-             {} lost, {} escaped",
-            count(&self.kill_points),
-            count(&self.power_cuts),
-            count(&self.injected_errors),
-            count(&self.concurrent_operations),
-            count(&self.escape_attempts),
-            self.lost.lock().expect("no panic").len(),
-            self.escaped.lock().expect("no panic").len()
-        )?;
-        for why in self.skipped.lock().expect("no panic").iter() {
-            write!(f, " (skipped: {why})")?;
-        }
-        Ok(())
+        let (kills, errors) = (self.kill_points.load(Ordering::Relaxed), self.injected_errors.load(Ordering::Relaxed));
+        let (operations, lost) = (self.concurrent_operations.load(Ordering::Relaxed), self.losses().len());
+        write!(f, "{kills} kill points, {errors} injected errors, {operations} concurrent operations: {lost} lost")?;
+        let skipped = self.skipped.lock().expect("no panic");
+        skipped.iter().try_for_each(|why| write!(f, " (skipped: {why})"))
     }
 }

@@ -1,0 +1,111 @@
+//! Many processes at once in one directory, some of them killed: whatever was promised to one of them holds for all.
+
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::bench::Tree;
+use crate::choice::Choice;
+use crate::field::Field;
+use crate::options::Options;
+use crate::scenario::{checkpoints, held};
+use crate::tally::Tally;
+
+const PROCESSES: u64 = 16;
+/// One operation in so many is killed.
+const KILLED_EVERY: usize = 8;
+const LONGEST_LIFE_MS: usize = 30;
+/// Done, in part, or refused: a directory that changes under a restore, one that was cut off, a lock that others have.
+const FAIR_CODES: [i32; 3] = [0, 5, 4];
+/// So many checkpoints are brought back at the end.
+const LOOKED_AT: usize = 40;
+
+pub fn besiege(options: &Options, tally: &Tally) {
+    let field = Field::new();
+    for at in 0..20 {
+        field.write(&format!("d{}/{at}", at % 3), format!("{at}"));
+    }
+    let until = Instant::now() + Duration::from_secs_f64(options.seconds);
+    let promised: Mutex<Vec<String>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for member in 0..PROCESSES {
+            let (field, promised) = (&field, &promised);
+            scope.spawn(move || {
+                let mut choice = Choice(options.seed.wrapping_add(member));
+                while Instant::now() < until {
+                    operation(field, member, &mut choice, promised, tally);
+                }
+            });
+        }
+    });
+    let promised = promised.into_inner().expect("no panic");
+    if let Err(why) = settled(&field, &promised) {
+        tally.lost(format!("crowd: {why}"));
+    }
+}
+
+fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<Vec<String>>, tally: &Tally) {
+    let known = promised.lock().expect("no panic").clone();
+    let some = if known.is_empty() { "latest".to_owned() } else { known[choice.below(known.len())].clone() };
+    let number = choice.next();
+    let args: Vec<&str> = match choice.below(12) {
+        0..=5 => {
+            // A restore of another process may just be putting a file there, or taking the directory away.
+            let _ = std::fs::write(field.work().join(format!("d{}/{member}", number % 3)), number.to_string());
+            vec!["create", "-q", "-r", "crowd", "--keep", "100000"]
+        }
+        6 | 7 => vec!["list"],
+        8 | 9 => vec!["restore", &some, "--yes"],
+        10 => vec!["prune", "--keep", "100000"],
+        _ => vec!["status"],
+    };
+    tally.concurrent_operations.fetch_add(1, Ordering::Relaxed);
+    let mut command = field.command(&[], &args);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program can be started");
+    let killed = choice.below(KILLED_EVERY) == 0;
+    if killed {
+        std::thread::sleep(Duration::from_millis(choice.below(LONGEST_LIFE_MS) as u64));
+        let _ = child.kill();
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let id = out.trim();
+    if args[0] == "create" && id.len() == 8 {
+        promised.lock().expect("no panic").push(id.to_owned());
+    }
+    if !killed && !output.status.code().is_some_and(|code| FAIR_CODES.contains(&code)) {
+        tally.lost(format!("crowd: {args:?} ended with {}: {err}", output.status));
+    }
+}
+
+/// Once all are gone: what was cut off is taken back, nothing is damaged, and everything that was promised is there.
+fn settled(field: &Field, promised: &[String]) -> Result<(), String> {
+    if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
+        let undone = field.run(&[], &["undo", "--yes"]);
+        if undone.code != 0 {
+            return Err(format!("what was cut off cannot be taken back: {undone}"));
+        }
+    }
+    let made = field.run(&[], &["create", "-r", "last", "--keep", "100000"]);
+    if made.code != 0 {
+        return Err(format!("nothing can be created any more: {made}"));
+    }
+    let verified = field.run(&[], &["verify", "--full"]);
+    if verified.code != 0 {
+        return Err(format!("damage: {verified}"));
+    }
+    let listed = checkpoints(field);
+    for id in promised {
+        if !listed.iter().any(|(full, _)| full.starts_with(id.as_str())) {
+            return Err(format!("{id} was promised and is not listed"));
+        }
+    }
+    for id in promised.iter().rev().take(LOOKED_AT) {
+        held(field, id)?;
+    }
+    let last = held(field, &listed[0].0)?;
+    let work = Tree::capture(&field.work());
+    if last == work { Ok(()) } else { Err(format!("the last create is not the directory: {:?}", last.diff(&work))) }
+}
