@@ -14,6 +14,7 @@ use crate::store::check::{CheckOptions, FileFinding, Report};
 use crate::store::description::{self, Description};
 use crate::store::guard;
 use crate::store::layout::Layout;
+use crate::store::left_behind;
 use crate::store::lock;
 use crate::store::salvage::{Salvage, Salvaged, Unreadable, lacks_only_bytes};
 
@@ -26,6 +27,8 @@ pub struct Mended {
     pub set_aside: Vec<PathBuf>,
     /// Checkpoints that lacked something and are whole again.
     pub healed: usize,
+    /// Checkpoints that an earlier repair had left in the kept copy, and that are in the store again.
+    pub fetched: usize,
     /// The store was replaced.
     pub salvaged: Option<Salvaged>,
 }
@@ -36,7 +39,11 @@ impl Mended {
     }
 
     pub fn is_nothing(&self) -> bool {
-        self.derived.is_empty() && self.set_aside.is_empty() && self.healed == 0 && self.salvaged.is_none()
+        self.derived.is_empty()
+            && self.set_aside.is_empty()
+            && self.healed == 0
+            && self.fetched == 0
+            && self.salvaged.is_none()
     }
 }
 
@@ -57,9 +64,10 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
     let options = CheckOptions { full: true, go_on: &go_on, progress: &context.progress };
     let before = check_calmly(context, &mut store, None, true)?;
+    let fetched = fetch(context, &place)?;
     let Some(store) = Store::open(place.clone())? else { return Ok(None) };
     let mut session = begin_afresh(context, &store)?;
-    let mut mended = Mended { derived: before.derived, ..Mended::default() };
+    let mut mended = Mended { derived: before.derived, fetched, ..Mended::default() };
     mended.set_aside = heal(context, &session)?;
     let report = supply(context, &store, &|| store.check(None, &options))?;
     mended.healed = before.damaged.iter().filter(|was| report.damaged.iter().all(|is| is.id != was.id)).count();
@@ -74,6 +82,16 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
     mended.salvaged = Some(salvage(context, &place, Unreadable::IsPassedOver)?);
     drop(session);
     Ok(Some((mended, check_again(context, place)?, warnings)))
+}
+
+/// What could not be read when the store was replaced may be readable now.
+fn fetch(context: &Context, place: &Path) -> Result<usize> {
+    let Some(store) = Store::open(place.to_path_buf())? else { return Ok(0) };
+    if left_behind::copies(store.layout())?.is_empty() {
+        return Ok(0);
+    }
+    let session = begin_afresh(context, &store)?;
+    left_behind::fetch(&session.locked, &|| context.interrupt.check().map_err(|signal| Error::Interrupted { signal }))
 }
 
 /// Only what is seen under the lock is acted on: packs that vanished until then were replaced, not lost.

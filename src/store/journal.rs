@@ -69,7 +69,7 @@ pub fn read(layout: &Layout) -> Result<JournalState> {
     let path = layout.journal();
     match plain_file::read(&path) {
         Ok(bytes) => Ok(parse(&bytes).map_or(JournalState::Unreadable, JournalState::Open)),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(JournalState::None),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(JournalState::None),
         Err(e) if e.kind() == ErrorKind::InvalidData => Ok(JournalState::Unreadable),
         Err(e) => Err(Error::io("read", &path)(e)),
     }

@@ -153,6 +153,11 @@ impl Layout {
         self.own().join("commits")
     }
 
+    /// Which kept copies may hold checkpoints that the store lacks.
+    pub fn left_behind(&self) -> PathBuf {
+        self.own().join("left-behind")
+    }
+
     pub fn left_out(&self) -> PathBuf {
         self.own().join("left-out")
     }
@@ -192,6 +197,7 @@ impl Layout {
             self.stat_cache_patch(),
             self.commits(),
             self.left_out(),
+            self.left_behind(),
             self.size_gate(),
             self.unlike(),
             self.salvage_mark(),

@@ -36,6 +36,7 @@ pub mod inventory;
 pub mod journal;
 pub mod kept_commits;
 pub mod layout;
+pub mod left_behind;
 pub mod lock;
 pub mod locked;
 pub mod loose_files;

@@ -1,5 +1,6 @@
 //! The packs of a store: their list, newest first, and each one's index and reader, opened when first needed.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
@@ -56,14 +57,16 @@ pub enum Found {
 pub type AnyObject = (Option<ObjectKind>, Vec<u8>);
 
 impl Pack {
-    /// `None` if there is no such pair of plain files.
+    /// `None` if there is no such plain file. One that cannot be looked at is taken to be there: reading it says more.
     pub fn stat(pack_dir: &Path, name: &str) -> Option<Self> {
         let pack_path = pack_dir.join(format!("{name}.pack"));
         let index_path = pack_dir.join(format!("{name}.idx"));
-        let meta = std::fs::symlink_metadata(&pack_path).ok().filter(std::fs::Metadata::is_file)?;
-        let age = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-        let mtime_ns = i64::try_from(age.as_nanos()).unwrap_or(i64::MAX);
-        let stamp = PackStamp { name: name.into(), size_bytes: meta.len(), mtime_ns };
+        let (size_bytes, mtime_ns) = match std::fs::symlink_metadata(&pack_path) {
+            Ok(meta) if meta.is_file() => (meta.len(), mtime_ns(&meta)),
+            Err(cause) if !matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => (0, 0),
+            _ => return None,
+        };
+        let stamp = PackStamp { name: name.into(), size_bytes, mtime_ns };
         let (index, reader) = (OnceLock::new(), OnceLock::new());
         Some(Self { stamp, pack_path, index_path, index, reader, bases: BaseCache::default(), rescued: None })
     }
@@ -257,6 +260,11 @@ impl Pack {
         }
         Err(ReadError::Damaged("the index points outside the pack".into()))
     }
+}
+
+fn mtime_ns(meta: &std::fs::Metadata) -> i64 {
+    let age = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    i64::try_from(age.as_nanos()).unwrap_or(i64::MAX)
 }
 
 fn with_places<T>(index: &PackIndex, reader: &PackReader, work: impl FnOnce(&Places<'_>) -> T) -> T {

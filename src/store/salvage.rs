@@ -17,15 +17,16 @@ use crate::store::durable;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, JournalState};
 use crate::store::layout::Layout;
+use crate::store::left_behind;
 use crate::store::lock::{self, LockGuard};
 use crate::store::loose_files::names_in;
 use crate::store::objects::Objects;
 use crate::store::pack_writer::PackWriter;
 use crate::store::plain_file;
-use crate::store::refs::{self, Family};
+use crate::store::refs;
 pub use crate::store::salvage_objects::Unreadable;
 use crate::store::salvage_objects::{take_over, take_some};
-use crate::store::salvage_refs::{Remembered, remembered};
+use crate::store::salvage_refs::{Remembered, put_back, remembered};
 use crate::store::swap::{self, Mark};
 use crate::store::{Store, skeleton};
 
@@ -119,8 +120,8 @@ impl<'s> Salvage<'s> {
         let (in_part, lost): (Vec<DamagedState>, Vec<DamagedState>) =
             report.damaged.into_iter().partition(|state| lacks_only_bytes(&self.fresh, state.id));
         let kept: Vec<ObjectId> = whole.iter().copied().chain(in_part.iter().map(|state| state.id)).collect();
-        let lost_refs = self.write_refs(&kept)?;
         let layout = self.fresh.layout().clone();
+        let lost_refs = put_back(&layout, self.fresh.objects(), &self.remembered, &kept, self.go_on)?;
         let inventory = Inventory::read(&layout, self.fresh.objects())?;
         durable::replace_through(
             &layout.own(),
@@ -131,8 +132,11 @@ impl<'s> Salvage<'s> {
             refs::write_main(&layout, newest.id)?;
         }
         sync_below(layout.dir())?;
-        swap::set_mark(&layout, Mark::Whole)?;
         let kept_as = swap::kept_beside(&self.place, now_ms);
+        if !lost.is_empty() || !lost_refs.is_empty() || self.remembered.is_doubtful {
+            left_behind::note(&layout, &kept_as)?;
+        }
+        swap::set_mark(&layout, Mark::Whole)?;
         swap::put_in_place(layout.dir(), &self.place, &kept_as)?;
         self.finished = true;
         let placed = Layout::new(self.place.clone());
@@ -140,31 +144,6 @@ impl<'s> Salvage<'s> {
         // The config names the store's own path.
         skeleton::heal(&placed)?;
         Ok(Salvaged { kept_as, whole: whole.len(), in_part: in_part.len(), lost, lost_refs })
-    }
-
-    fn write_refs(&self, kept: &[ObjectId]) -> Result<Vec<String>> {
-        let layout = self.fresh.layout();
-        for id in kept {
-            if let Some(meta) = read_checkpoint(self.fresh.objects(), *id).ok().and_then(|checkpoint| checkpoint.meta) {
-                refs::write(layout, Family::Meta, *id, meta)?;
-            }
-            refs::write(layout, Family::Checkpoints, *id, *id)?;
-            if self.remembered.pins.contains(id) {
-                refs::write(layout, Family::Pins, *id, *id)?;
-            }
-        }
-        let mut lost = Vec::new();
-        let progress = Progress::default();
-        let options = CheckOptions { full: true, go_on: self.go_on, progress: &progress };
-        let mut checker = StateChecker::new(self.fresh.objects(), &options);
-        for (name, id) in &self.remembered.others {
-            if checker.line_is_whole(*id)? {
-                refs::write_named(layout, name, *id)?;
-            } else {
-                lost.push(name.clone());
-            }
-        }
-        Ok(lost)
     }
 }
 
@@ -192,7 +171,8 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         Ok(bytes) if !bytes.contains(&0) => durable::replace_through(&to.own(), &to.exclusion_list(), &bytes)?,
         _ => skeleton::write_exclusion_list(to)?,
     }
-    if let Ok(JournalState::Open(journal)) = journal::read(from) {
+    // One that only the disk does not give is waited for: it may know of a restore that was cut off.
+    if let JournalState::Open(journal) = journal::read(from)? {
         journal::write(to, &journal)?;
     }
     let left_behind = [

@@ -3,8 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::error::Result;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
+use crate::model::progress::Progress;
+use crate::store::check::CheckOptions;
+use crate::store::check_states::StateChecker;
 use crate::store::commit_reader::read_checkpoint;
 use crate::store::layout::Layout;
 use crate::store::loose_files::names_in;
@@ -19,21 +23,30 @@ pub struct Remembered {
     pub pins: BTreeSet<ObjectId>,
     /// Refs that are none of ours, by their full name.
     pub others: BTreeMap<String, ObjectId>,
+    /// There may have been more: something could not be read.
+    pub is_doubtful: bool,
 }
 
 /// Collects what refs and rows name. If there are neither, every commit of ours counts: nothing tells then which of
 /// them were dropped.
 pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     let mut found = Remembered::default();
-    let family = |family| refs::read_family(damaged, family).unwrap_or_default().into_keys();
-    found.checkpoints.extend(family(Family::Checkpoints));
-    found.pins.extend(family(Family::Pins));
+    let mut family = |family| {
+        let read = refs::read_family(damaged, family);
+        found.is_doubtful |= read.is_err();
+        read.unwrap_or_default().into_keys()
+    };
+    let (checkpoints, pins) = (family(Family::Checkpoints), family(Family::Pins));
+    found.checkpoints.extend(checkpoints);
+    found.pins.extend(pins);
     found.others = other_refs(damaged);
     let manifest = plain_file::read(&damaged.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
     if let Some(bytes) = &manifest {
         for row in manifest::ids(&String::from_utf8_lossy(bytes)) {
-            let named = objects.by_prefix(&row);
-            found.checkpoints.extend(named.into_iter().filter(|id| read_checkpoint(objects, *id).is_ok()));
+            let mut named = objects.by_prefix(&row);
+            named.retain(|id| read_checkpoint(objects, *id).is_ok());
+            found.is_doubtful |= named.is_empty();
+            found.checkpoints.extend(named);
         }
     }
     if manifest.is_none() {
@@ -43,7 +56,42 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     found
 }
 
-fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
+/// Gives those checkpoints and every other ref that leads to something whole their refs. The names of the others.
+///
+/// # Errors
+/// A ref cannot be written, or we were asked to stop.
+pub fn put_back(
+    layout: &Layout,
+    objects: &Objects,
+    remembered: &Remembered,
+    kept: &[ObjectId],
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Vec<String>> {
+    for id in kept {
+        if let Some(meta) = read_checkpoint(objects, *id).ok().and_then(|checkpoint| checkpoint.meta) {
+            refs::write(layout, Family::Meta, *id, meta)?;
+        }
+        refs::write(layout, Family::Checkpoints, *id, *id)?;
+        if remembered.pins.contains(id) {
+            refs::write(layout, Family::Pins, *id, *id)?;
+        }
+    }
+    let mut lost = Vec::new();
+    let progress = Progress::default();
+    let options = CheckOptions { full: true, go_on, progress: &progress };
+    let mut checker = StateChecker::new(objects, &options);
+    for (name, id) in &remembered.others {
+        if checker.line_is_whole(*id)? {
+            refs::write_named(layout, name, *id)?;
+        } else {
+            lost.push(name.clone());
+        }
+    }
+    Ok(lost)
+}
+
+/// The refs that are none of ours, by their full name.
+pub fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
     let mut found: BTreeMap<String, ObjectId> = refs::packed(layout).unwrap_or_default();
     let mut folders = vec!["refs".to_owned()];
     while let Some(folder) = folders.pop() {

@@ -25,7 +25,7 @@ const INTRUDERS: [Intruder; 3] = [
     ("a directory", |path| fs::create_dir_all(path.join("x")).unwrap()),
 ];
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     "HEAD",
     "config",
     "info/attributes",
@@ -38,6 +38,7 @@ const FILES: [&str; 14] = [
     "checkpoint/lock",
     "checkpoint/journal",
     "checkpoint/stat-cache",
+    "checkpoint/left-behind",
     "checkpoint/left-out",
     "checkpoint/size-gate",
 ];
@@ -318,4 +319,36 @@ fn a_store_that_is_moved_away_in_the_middle_of_a_create_is_not_begun_anew_in_its
     sandbox.run(&["verify", "--full"]).success();
     sandbox.restore(&first).success();
     sandbox.tree().assert_is(&tree, "after all");
+}
+
+#[test]
+fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
+    let (sandbox, first, tree) = story();
+    sandbox.run(&["pin", &first]).code(0);
+    let packs = packs_of(&sandbox.store());
+    let hidden: Vec<(PathBuf, Vec<u8>)> = packs.iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    for (path, bytes) in &hidden {
+        fs::write(path, vec![0; bytes.len()]).unwrap();
+    }
+    let run = sandbox.run(&["verify", "--repair"]).code(6);
+    assert!(run.stdout.contains("salvaged: 0 of 2 checkpoints"), "{run}");
+    let kept = kept_copies(&sandbox.store());
+    // Nothing more can be read: nothing comes, and nothing is forgotten.
+    sandbox.run(&["verify", "--repair"]).code(0);
+    let between = sandbox.create("between");
+    for (path, bytes) in &hidden {
+        fs::write(kept[0].join("objects/pack").join(path.file_name().unwrap()), bytes).unwrap();
+    }
+    let run = sandbox.run(&["verify", "--repair"]).code(0);
+    assert!(run.stdout.contains("brought back from the kept copy: 2 checkpoints"), "{run}");
+    let listed = sandbox.run(&["list"]).code(0).stdout;
+    assert!(listed.contains(&between) && listed.contains(&first), "{listed}");
+    assert_eq!(sandbox.run(&["list", "--json"]).data()["checkpoints"][2]["pinned"], true, "{listed}");
+    sandbox.run(&["restore", &first, "--yes"]).code(0);
+    assert_eq!(sandbox.tree(), tree);
+    // What is dropped from now on stays away.
+    sandbox.run(&["unpin", &first]).code(0);
+    sandbox.run(&["delete", &first, "--yes"]).code(0);
+    let run = sandbox.run(&["verify", "--repair"]).code(0);
+    assert!(run.stdout.contains("nothing to mend"), "{run}");
 }

@@ -91,6 +91,10 @@ fn mended(mended: &Mended) -> String {
     if mended.healed > 0 {
         text.push_str(&format!("made whole: {}\n", count(mended.healed, "checkpoint", "checkpoints")));
     }
+    if mended.fetched > 0 {
+        let many = count(mended.fetched, "checkpoint", "checkpoints");
+        text.push_str(&format!("brought back from the kept copy: {many}\n"));
+    }
     if let Some(salvaged) = &mended.salvaged {
         let known = salvaged.whole + salvaged.in_part + salvaged.lost.len();
         let in_part = if salvaged.in_part > 0 { format!(", {} more in part", salvaged.in_part) } else { String::new() };

@@ -63,6 +63,7 @@ fn mended(mended: &Mended) -> Value {
         "derived": mended.derived.iter().map(file).collect::<Vec<_>>(),
         "set_aside": mended.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
         "healed": mended.healed,
+        "fetched": mended.fetched,
         "salvaged": salvaged,
     })
 }
