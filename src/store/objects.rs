@@ -33,6 +33,8 @@ pub struct Objects {
     pub(super) damaged: Mutex<BTreeMap<PathBuf, String>>,
     /// Copies that failed once; the next attempt takes another.
     pub(super) bad_copies: Mutex<HashSet<(PackStamp, ObjectId)>>,
+    /// What kept the last look at damaged packs from reading one of them in full.
+    pub(super) unread: Mutex<Option<Error>>,
     /// Whether damaged packs were looked at a second time: that is done once.
     pub(super) looked_again: Mutex<bool>,
 }
@@ -53,6 +55,7 @@ impl Objects {
             foreign: Foreign::new(objects_dir),
             damaged: Mutex::default(),
             bad_copies: Mutex::default(),
+            unread: Mutex::default(),
             looked_again: Mutex::default(),
         })
     }

@@ -10,17 +10,23 @@ use crate::store::object_error::ObjectError;
 use crate::store::objects::{Listing, Objects, corrupt};
 use crate::store::pack_list::Pack;
 use crate::store::pack_reader::ReadError;
-use crate::store::rescue;
+use crate::store::rescue::{self, Rescue};
 
 impl Objects {
     /// Makes damaged packs and those without an index as readable as they can be made, in memory and once. Done when
     /// something could not be found or read. Whether there are such packs.
     pub fn look_again(&self) -> bool {
         let mut looked = locked(&self.looked_again);
-        if !*looked && self.refresh().is_ok() {
-            *looked = true;
-            let before = self.snapshot();
-            if let Ok(packs) = rescue::rescue(&self.dir.join("pack"), &before.packs) {
+        if *looked {
+            return self.has_rescued();
+        }
+        let before = self.refresh().map(|()| self.snapshot());
+        let rescue = before.and_then(|before| Ok((rescue::rescue(&self.dir.join("pack"), &before.packs)?, before)));
+        match rescue {
+            Err(cause) => *locked(&self.unread) = Some(cause),
+            Ok((Rescue { packs, unread }, before)) => {
+                *looked = true;
+                *locked(&self.unread) = unread;
                 let rescued = packs.iter().filter(|pack| pack.rescued().is_some());
                 locked(&self.damaged).extend(rescued.filter_map(|pack| {
                     let path = if pack.rescued()?.is_whole { &pack.index_path } else { &pack.pack_path };
@@ -33,6 +39,11 @@ impl Objects {
         }
         drop(looked);
         self.has_rescued()
+    }
+
+    /// The error that kept a damaged pack from being read in full, if the last look at all packs met one.
+    pub fn take_unread(&self) -> Option<Error> {
+        locked(&self.unread).take()
     }
 
     /// Whether damaged packs were found and made readable.

@@ -1,6 +1,7 @@
 //! Walking a pack without its index: every entry that is still whole, and whether that is all of them.
 
 use std::collections::HashMap;
+use std::io;
 
 use crate::model::object_id::ObjectId;
 use crate::store::base_cache::BaseCache;
@@ -20,6 +21,8 @@ pub struct Walk {
     pub is_whole: bool,
     /// The checksum that the pack ends with, or should.
     pub trailer: [u8; 20],
+    /// The disk did not give all of it.
+    pub unread: Option<io::Error>,
 }
 
 /// Reads and hashes every entry. Where one is damaged, the bytes are searched for the start of the next.
@@ -27,8 +30,12 @@ pub fn walk(reader: &PackReader) -> Walk {
     let end = reader.entries_end();
     let mut found = Found::default();
     let (mut at, mut passed_over) = (HEADER_BYTES, 0);
+    let mut unread = None;
     while at < end {
-        at = read_entry(reader, at, &mut found).unwrap_or_else(|_| {
+        at = read_entry(reader, at, &mut found).unwrap_or_else(|cause| {
+            if let ReadError::Io(cause) = cause {
+                unread.get_or_insert(cause);
+            }
             let next = next_start(reader, at + 1).unwrap_or(end);
             passed_over += next - at;
             next
@@ -38,7 +45,8 @@ pub fn walk(reader: &PackReader) -> Walk {
     let is_complete = passed_over == TRAILER_BYTES && (found.plain.len() + found.deltas.len()) as u64 == expected;
     let resolved = resolve_deltas(reader, &mut found);
     let (trailer, matches) = check_trailer(reader).unwrap_or_default();
-    Walk { entries: found.plain, is_whole: is_complete && resolved && reader.has_magic() && matches, trailer }
+    let is_whole = is_complete && resolved && reader.has_magic() && matches;
+    Walk { entries: found.plain, is_whole, trailer, unread }
 }
 
 #[derive(Default)]

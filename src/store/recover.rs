@@ -52,8 +52,13 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
         // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
         None => store.objects().commits(),
     };
+    let is_row_unfound = before.text().is_some_and(|text| inventory.rows_without_checkpoint(text).len() > lost.len());
+    if is_row_unfound && let Some(unread) = store.objects().take_unread() {
+        // The row goes with the next manifest, and nothing else tells of that checkpoint.
+        return Err(unread);
+    }
     for id in lost {
-        if let Some(checkpoint) = restore_ref(store, reader, inventory, id)? {
+        if let Some(checkpoint) = restore_ref(store, reader, inventory, id, before.text().is_some())? {
             recovery.note(&checkpoint);
             inventory.checkpoints.push(checkpoint);
         }
@@ -166,25 +171,29 @@ fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId
     inventory.rows_without_checkpoint(text).iter().flat_map(|prefix| store.objects().by_prefix(prefix)).collect()
 }
 
-/// Gives a checkpoint its ref back, if it has none and can be read whole.
+/// Gives a checkpoint its ref back, if it has none: where a row names it whatever is wrong with it, because nothing else
+/// would tell of it then, and else only if it is whole.
 fn restore_ref(
     store: &Store,
     reader: &mut CommitReader<'_>,
     inventory: &Inventory,
     id: ObjectId,
+    has_row: bool,
 ) -> Result<Option<Checkpoint>> {
     let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id);
     if known {
         return Ok(None);
     }
-    if let Err(ObjectError::Io(_)) = store.objects().read(&id) {
-        // The row goes with the next manifest, so the ref has to tell that there is a checkpoint: once the disk can be
-        // read again it is whole.
-        refs::write(store.layout(), Family::Checkpoints, id, id)?;
-        return Ok(None);
+    match store.objects().read(&id) {
+        Err(ObjectError::Io(_) | ObjectError::Corrupt { .. }) if has_row => {
+            refs::write(store.layout(), Family::Checkpoints, id, id)?;
+            return Ok(None);
+        }
+        Err(_) => return Ok(None),
+        Ok(_) => {}
     }
     let Ok(checkpoint) = reader.checkpoint(id) else { return Ok(None) };
-    if trees::read_snapshot(store.objects(), checkpoint.tree).is_err() {
+    if !has_row && trees::read_snapshot(store.objects(), checkpoint.tree).is_err() {
         return Ok(None);
     }
     if let Some(meta) = checkpoint.meta {

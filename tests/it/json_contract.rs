@@ -427,6 +427,7 @@ struct Repair {
     derived: Vec<FileFinding>,
     set_aside: Vec<String>,
     healed: u64,
+    fetched: u64,
     salvaged: Option<Salvaged>,
 }
 

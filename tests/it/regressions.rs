@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use crate::bench::damaged::{packs_of, put};
 use crate::bench::fixtures::mode_of;
 use crate::bench::{Sandbox, strace};
 use crate::partial::wrapper;
@@ -84,6 +85,23 @@ fn a_restore_gives_lost_refs_back_before_it_looks_for_its_target() {
     std::fs::remove_dir_all(sandbox.store().join("refs")).expect("the refs can be removed");
     sandbox.restore("one").success().stderr_has("had lost its ref");
     assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
+fn a_damaged_checkpoint_whose_ref_is_lost_too_is_not_forgotten() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let first = sandbox.create("one");
+    let packs = packs_of(&sandbox.store());
+    sandbox.write("a", "2").create("two");
+    for pack in packs {
+        let bytes = std::fs::read(&pack).expect("a pack");
+        put(&pack, &vec![0; bytes.len()]);
+    }
+    std::fs::remove_dir_all(sandbox.store().join("refs/checkpoints")).expect("the refs can be removed");
+    sandbox.write("a", "3").create("three");
+    let run = sandbox.run(&["verify"]).code(6);
+    assert!(run.stdout.contains(&first) || run.stderr.contains(&first), "{run}");
 }
 
 #[test]

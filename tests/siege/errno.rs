@@ -75,34 +75,55 @@ pub fn besiege(options: &Options, tally: &Tally) {
         tally.skipped("injected errors: no strace");
         return;
     }
-    over_scenarios(options.seconds, &|scenario, until| sweep(scenario, options.seed, until, tally));
+    over_scenarios(options.seconds, &|scenario, until| sweep(scenario, options, until, tally));
 }
 
-fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
+struct Trial {
+    call: Call,
+    error: &'static str,
+    from_then_on: bool,
+    /// As it is told, and asked for again.
+    place: String,
+}
+
+impl Trial {
+    fn new(scenario: &Scenario, call: &Call, error: &'static str, from_then_on: bool) -> Self {
+        // An interrupted call is tried again: from then on it would be for ever.
+        let from_then_on = from_then_on && error != "EINTR";
+        let when = if from_then_on { "from then on" } else { "once" };
+        let place = format!("{}, {error} at {} {}, {when}", scenario.name, call.name, call.nth);
+        Self { call: call.clone(), error, from_then_on, place }
+    }
+}
+
+fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) {
     let stage = scenario.set_up();
-    let mut choice = Choice(seed);
-    let mut trials: Vec<(Call, &str, bool)> = Vec::new();
+    let mut choice = Choice(options.seed);
+    let mut trials: Vec<Trial> = Vec::new();
     for call in calls::of(&stage.field, scenario.args) {
         for (error, _) in ERRORS.iter().filter(|(_, names)| names.contains(&call.name.as_str())) {
-            trials.extend([false, true].map(|from_then_on| (call.clone(), *error, from_then_on)));
+            trials.extend([false, true].map(|from_then_on| Trial::new(scenario, &call, error, from_then_on)));
         }
+    }
+    if let Some(wanted) = &options.place {
+        trials.retain(|trial| trial.place == *wanted);
     }
     choice.shuffle(&mut trials);
     let mut tried = 0;
-    for (call, error, from_then_on) in &trials {
+    for trial in &trials {
         if Instant::now() > until {
             break;
         }
         tried += 1;
         tally.injected_errors.fetch_add(1, Ordering::Relaxed);
         stage.field.put_back();
-        // An interrupted call is tried again: from then on it would be for ever.
-        let from_then_on = *from_then_on && *error != "EINTR";
-        let wrapper = calls::disturbing(call, &format!("error={error}"), from_then_on);
+        let wrapper = calls::disturbing(&trial.call, &format!("error={}", trial.error), trial.from_then_on);
         let run = stage.field.run(&words(&wrapper), scenario.args);
+        if options.place.is_some() {
+            println!("{run}");
+        }
         if let Err(why) = judge(&stage, &Said::Done(run), tried) {
-            let when = if from_then_on { "from then on" } else { "once" };
-            tally.lost(format!("{}, {error} at {} {}, {when}: {why}", scenario.name, call.name, call.nth));
+            tally.lost(format!("{}: {why}", trial.place));
         }
     }
     println!("  {}: {tried} of {} errors", scenario.name, trials.len());

@@ -26,6 +26,8 @@ mod kill;
 mod options;
 mod parallel;
 mod scenario;
+mod short;
+mod shorten;
 mod tally;
 
 use options::Options;
@@ -35,10 +37,17 @@ use tally::Tally;
 type Scene = (&'static str, f64, fn(&Options, &Tally));
 
 fn main() {
+    if let Some(code) = shorten::asked_for() {
+        std::process::exit(code);
+    }
     let options = Options::from_args();
     let tally = Tally::default();
-    let scenes: [Scene; 3] =
-        [("kill", 0.3, kill::besiege), ("errno", 0.6, errno::besiege), ("crowd", 0.1, crowd::besiege)];
+    let scenes: [Scene; 4] = [
+        ("kill", 0.3, kill::besiege),
+        ("errno", 0.5, errno::besiege),
+        ("short", 0.1, short::besiege),
+        ("crowd", 0.1, crowd::besiege),
+    ];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
     for (name, share, besiege) in wanted {

@@ -6,13 +6,15 @@ pub struct Options {
     pub seed: u64,
     /// Names of scenes; none means all.
     only: Vec<String>,
+    /// The one place to look at again, in the words of the loss that was told.
+    pub place: Option<String>,
 }
 
 impl Options {
     /// # Panics
     /// An argument makes no sense.
     pub fn from_args() -> Self {
-        let mut options = Self { seconds: 20.0, seed: 1, only: Vec::new() };
+        let mut options = Self { seconds: 20.0, seed: 1, only: Vec::new(), place: None };
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
             let mut value = || args.next().unwrap_or_else(|| panic!("{arg} needs a value"));
@@ -20,7 +22,8 @@ impl Options {
                 "--seconds" => options.seconds = value().parse().expect("a number of seconds"),
                 "--seed" => options.seed = value().parse().expect("a number"),
                 "--only" => options.only = value().split(',').map(str::to_owned).collect(),
-                _ => panic!("what is {arg}? known: --seconds N, --seed N, --only SCENE,..."),
+                "--place" => options.place = Some(value()),
+                _ => panic!("what is {arg}? known: --seconds N, --seed N, --only SCENE,..., --place PLACE"),
             }
         }
         options

@@ -1,0 +1,41 @@
+//! Reads and writes that do less than they were asked to: nothing of that may be noticed.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use crate::judge::{Said, judge};
+use crate::options::Options;
+use crate::parallel::over_scenarios;
+use crate::scenario::Scenario;
+use crate::shorten;
+use crate::tally::Tally;
+
+/// The most that one call may do, in bytes; 0 is half of what was asked for.
+const LIMITS: [u64; 8] = [0, 1, 7, 64, 100, 511, 4096, 65_537];
+
+pub fn besiege(options: &Options, tally: &Tally) {
+    if !shorten::IS_POSSIBLE {
+        tally.skipped("short reads and writes: they need Linux on x86-64");
+        return;
+    }
+    over_scenarios(options.seconds, &|scenario, until| sweep(scenario, until, tally));
+}
+
+fn sweep(scenario: &Scenario, until: Instant, tally: &Tally) {
+    let stage = scenario.set_up();
+    let own = std::env::current_exe().expect("the siege has a path").display().to_string();
+    for (at, limit) in LIMITS.iter().enumerate() {
+        if at > 1 && Instant::now() > until {
+            break;
+        }
+        stage.field.put_back();
+        let run = stage.field.run(&[&own, shorten::ARGUMENT, &limit.to_string()], scenario.args);
+        tally.injected_errors.fetch_add(1, Ordering::Relaxed);
+        let place = format!("{}, calls that do at most {limit} bytes", scenario.name);
+        if run.code != 0 && run.code != 5 {
+            tally.lost(format!("{place}: {run}"));
+        } else if let Err(why) = judge(&stage, &Said::Done(run), at) {
+            tally.lost(format!("{place}: {why}"));
+        }
+    }
+}
