@@ -27,7 +27,12 @@ enum Harm {
     Emptied,
     Nul,
     Cut,
-    Flipped { at: usize, mask: u8 },
+    Flipped {
+        at: usize,
+        mask: u8,
+    },
+    /// As long as before, and nothing of it is right.
+    Garbage,
     Missing,
 }
 
@@ -40,6 +45,21 @@ struct Case {
 }
 
 const WRITERS: [&str; 3] = ["create", "restore", "prune"];
+
+/// Stands for the oldest checkpoint in the commands below.
+const FIRST: &str = "FIRST";
+
+const OTHER_READERS: [&[&str]; 9] = [
+    &["list"],
+    &["list", "--all"],
+    &["status"],
+    &["status", "--brief"],
+    &["diff", FIRST],
+    &["diff", FIRST, "latest", "--stat"],
+    &["find", "text"],
+    &["find", "--text", "line 7"],
+    &["restore", FIRST, "--dry-run"],
+];
 
 /// The next of a row of numbers that look like chance.
 fn draw(state: &mut u64) -> usize {
@@ -62,10 +82,14 @@ fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
         ("checkpoint/description", Derived),
         ("checkpoint/lock", Hint),
         ("checkpoint/stat-cache", Hint),
+        ("checkpoint/stat-cache-patch", Hint),
+        ("checkpoint/commits", Derived),
         ("checkpoint/left-out", Hint),
         ("checkpoint/size-gate", Hint),
     ];
     let mut files: Vec<(PathBuf, Weight)> = known.iter().map(|(name, weight)| (PathBuf::from(name), *weight)).collect();
+    let missing: Vec<_> = files.iter().filter(|(file, _)| !store.join(file).is_file()).collect();
+    assert!(missing.is_empty(), "the specimen lacks {missing:?}");
     let mut add = |found: Vec<PathBuf>, weight, most: usize| {
         let inside = found.iter().map(|path| path.strip_prefix(store).expect("in the store").to_path_buf());
         files.extend(inside.take(most).map(|path| (path, weight)));
@@ -81,7 +105,7 @@ fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
 }
 
 fn harms(len: usize, more: usize, state: &mut u64) -> Vec<Harm> {
-    let mut harms = vec![Harm::Emptied, Harm::Nul, Harm::Cut, Harm::Missing];
+    let mut harms = vec![Harm::Emptied, Harm::Nul, Harm::Cut, Harm::Garbage, Harm::Missing];
     let places = [0, len / 2, len.saturating_sub(1)].into_iter().chain((0..more).map(|_| draw(state) % len.max(1)));
     let places: BTreeSet<usize> = places.filter(|at| *at < len).collect();
     // Not 32: a capital letter in an id means the same.
@@ -98,6 +122,7 @@ fn inflict(copy: &Copy, case: &Case) {
         Harm::Nul => damaged::put(&path, &vec![0; bytes.len()]),
         Harm::Cut => damaged::put(&path, &bytes[..bytes.len() / 2]),
         Harm::Flipped { at, mask } => damaged::flip(&path, at, mask),
+        Harm::Garbage => damaged::put(&path, &fixtures::noise(case.writer as u64, bytes.len())),
         Harm::Missing => fs::remove_file(&path).expect("the file can be removed"),
     }
 }
@@ -121,8 +146,8 @@ fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
 }
 
 fn is_silent(case: &Case) -> bool {
-    let is_pin = case.file.starts_with("refs/pins");
-    case.weight == Weight::Hint || (is_pin && case.harm == Harm::Missing)
+    let may_be_missing = case.file.starts_with("refs/pins") || case.file.ends_with("checkpoint/commits");
+    case.weight == Weight::Hint || (may_be_missing && case.harm == Harm::Missing)
 }
 
 /// What only reads: nothing is written, the damage is named, and nobody is kept from the rest.
@@ -138,6 +163,11 @@ fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
     let first = specimen.ids.last().expect("a checkpoint");
     let shown = calm(copy.sandbox.run(&["show", first]), &[0, 6]);
     assert!(shown.code == 0 || case.weight == Weight::Only, "{shown}");
+    for args in OTHER_READERS {
+        let args: Vec<&str> = args.iter().map(|word| if *word == FIRST { first.as_str() } else { word }).collect();
+        let run = calm(copy.sandbox.run(&args), &[0, 6]);
+        assert!(run.code == 0 || case.weight == Weight::Only, "{run}");
+    }
     lost
 }
 
