@@ -20,13 +20,22 @@ mod calls;
 mod choice;
 mod crowd;
 mod errno;
+mod escape;
 mod field;
+mod forge;
+mod guard;
+mod hostile;
+mod hostile_names;
+mod hostile_shapes;
 mod judge;
 mod kill;
 mod options;
 mod parallel;
+mod race;
 mod scenario;
+mod swapper;
 mod tally;
+mod tampered;
 
 use options::Options;
 use tally::Tally;
@@ -37,8 +46,12 @@ type Scene = (&'static str, f64, fn(&Options, &Tally));
 fn main() {
     let options = Options::from_args();
     let tally = Tally::default();
-    let scenes: [Scene; 3] =
-        [("kill", 0.3, kill::besiege), ("errno", 0.6, errno::besiege), ("crowd", 0.1, crowd::besiege)];
+    let scenes: [Scene; 4] = [
+        ("kill", 0.3, kill::besiege),
+        ("errno", 0.5, errno::besiege),
+        ("crowd", 0.1, crowd::besiege),
+        ("escape", 0.1, escape::besiege),
+    ];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
     for (name, share, besiege) in wanted {
@@ -49,7 +62,10 @@ fn main() {
     for loss in tally.losses() {
         println!("LOST {loss}");
     }
+    for escape in tally.escapes() {
+        println!("ESCAPED {escape}");
+    }
     println!("seed {}", options.seed);
     println!("{tally}");
-    std::process::exit(i32::from(!tally.losses().is_empty()));
+    std::process::exit(i32::from(!tally.losses().is_empty() || !tally.escapes().is_empty()));
 }
