@@ -82,9 +82,9 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
     let objects = field.store().join("objects");
     let form = choice.below(2);
     if form == 0 {
-        forge.write_loose(&objects)
+        forge.write_loose(&objects);
     } else {
-        forge.write_pack(&objects)
+        forge.write_pack(&objects);
     }
     let name = if is_ours { format!("checkpoints/{id}") } else { "heads/main".to_owned() };
     std::fs::write(field.store().join("refs").join(name), format!("{id}\n")).expect("a ref");
