@@ -19,11 +19,12 @@ pub fn besiege(options: &Options, tally: &Tally) {
     side_by_side(&|member| race::besiege(options.seed.wrapping_add(member), until(1.0), tally));
     let count = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Relaxed);
     println!(
-        "  {} commands at {} forged checkpoints, {} swaps during {} runs",
+        "  {} commands at {} forged checkpoints, {} swaps during {} runs, {} files caught within one write",
         count(&tally.tampered),
         next.into_inner(),
         count(&tally.swaps),
-        count(&tally.races)
+        count(&tally.races),
+        count(&tally.torn)
     );
 }
 

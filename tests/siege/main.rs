@@ -48,9 +48,9 @@ fn main() {
     let tally = Tally::default();
     let scenes: [Scene; 4] = [
         ("kill", 0.3, kill::besiege),
-        ("errno", 0.5, errno::besiege),
+        ("errno", 0.6, errno::besiege),
         ("crowd", 0.1, crowd::besiege),
-        ("escape", 0.1, escape::besiege),
+        ("escape", 0.3, escape::besiege),
     ];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();

@@ -131,7 +131,7 @@ fn trial(field: &Field, command: &[&str], wrapper: &[String], choice: &mut Choic
     let escaped = guard.check().and_then(|()| check_copies(field)).and_then(|()| nothing_was_read(field));
     if let Err(why) = escaped {
         tally.escaped(says(why));
-    } else if let Err(why) = fair(&run).and_then(|()| whole(field, &run)).and_then(|()| settled(field, &guard)) {
+    } else if let Err(why) = fair(&run).and_then(|()| whole(field, &run, tally)).and_then(|()| settled(field, &guard)) {
         tally.lost(says(why));
     }
 }
@@ -198,12 +198,14 @@ fn objects(field: &Field) -> BTreeSet<Vec<u8>> {
     found
 }
 
+/// Done, in part, refused, or failed because somebody is at the very files that are being laid out.
 fn fair(run: &Run) -> Result<(), String> {
-    if matches!(run.code, 0 | 4 | 5) && !run.stderr.contains("panicked") { Ok(()) } else { Err("an unfair end".into()) }
+    let is_fair = matches!(run.code, 0 | 1 | 4 | 5) && !run.stderr.contains("panicked");
+    if is_fair { Ok(()) } else { Err("an unfair end".into()) }
 }
 
 /// Of what stood there before all is in the directory or in the store, and no file that was rewritten is a mixture.
-fn whole(field: &Field, run: &Run) -> Result<(), String> {
+fn whole(field: &Field, run: &Run, tally: &Tally) -> Result<(), String> {
     let mut known = objects(field);
     for path in fixtures::files_below(&field.work()) {
         known.extend(std::fs::read(path));
@@ -222,18 +224,29 @@ fn whole(field: &Field, run: &Run) -> Result<(), String> {
     let store = git2::Repository::open_bare(field.store()).map_err(|error| error.to_string())?;
     let id = run.data()["id"].as_str().unwrap_or_default().to_owned();
     let tree = store.find_commit_by_prefix(&id).and_then(|commit| commit.tree()).map_err(|error| error.to_string())?;
-    (0..TORN_LENS.len()).try_for_each(|at| steady(&store, &tree, at, run))
+    (0..TORN_LENS.len()).try_for_each(|at| steady(&store, &tree, at, run, tally))
 }
 
-fn steady(store: &git2::Repository, tree: &git2::Tree<'_>, at: usize, run: &Run) -> Result<(), String> {
+/// One thing goes unseen: the system stamps a file before it copies the bytes of a write, so that a read in the middle of one
+/// single write meets no later stamp. Such a mixture has the letters of two writes that followed each other.
+fn steady(store: &git2::Repository, tree: &git2::Tree<'_>, at: usize, run: &Run, tally: &Tally) -> Result<(), String> {
     let path = format!("torn/{at}");
     let found = tree.get_path(Path::new(&path)).and_then(|entry| store.find_blob(entry.id()));
     let blob = found.map_err(|error| format!("{path}: {error}"))?;
-    let bytes = blob.content();
-    let is_one = bytes.len() == TORN_LENS[at] && bytes.iter().all(|byte| *byte == bytes[0]);
+    let letters: BTreeSet<u8> = blob.content().iter().copied().collect();
+    let letters = Vec::from_iter(letters);
     let warnings = run.json()["warnings"].as_array().cloned().unwrap_or_default();
     let is_told = warnings.iter().any(|told| told["code"] == "changed_while_read" && told["path"] == path.as_str());
-    if is_one || is_told { Ok(()) } else { Err(format!("{path} is a mixture, and nothing is said of it")) }
+    match letters.as_slice() {
+        _ if is_told => Ok(()),
+        _ if blob.size() != TORN_LENS[at] => Err(format!("{path} is cut, and nothing is said of it")),
+        [_] => Ok(()),
+        [one, next] if next - one == 1 || [*one, *next] == *b"az" => {
+            tally.torn.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+        _ => Err(format!("{path} is a mixture, and nothing is said of it")),
+    }
 }
 
 /// Nothing is stuck: what was cut off can be taken back, and a checkpoint can be made.

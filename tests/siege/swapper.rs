@@ -48,15 +48,20 @@ impl Pair {
         if let Some(to) = &self.to {
             let _ = symlinkat(to, &dir, &self.link);
         }
-        let name = if self.name == STAGE { stage_in(&self.late) } else { Some(self.name.clone()) };
-        name.is_some_and(|name| renameat_with(&dir, &name, &dir, &self.link, RenameFlags::EXCHANGE).is_ok())
+        self.present_name()
+            .is_some_and(|name| renameat_with(&dir, &name, &dir, &self.link, RenameFlags::EXCHANGE).is_ok())
     }
 
     fn put_right(&self) {
         let is_link = |name: &str| self.late.join(name).symlink_metadata().is_ok_and(|meta| meta.is_symlink());
-        if self.to.is_none() && is_link(&self.name) && !is_link(&self.link) {
+        let is_swapped = self.present_name().is_some_and(|name| is_link(&name)) && !is_link(&self.link);
+        if self.to.is_none() && is_swapped {
             self.swap();
         }
+    }
+
+    fn present_name(&self) -> Option<String> {
+        if self.name == STAGE { stage_in(&self.late) } else { Some(self.name.clone()) }
     }
 }
 
@@ -81,15 +86,16 @@ pub struct Meanwhile {
 /// Swaps until it is over; then what was swapped stands right again. Between two swaps a file of `torn` is rewritten.
 pub fn swap(pairs: &[Pair], torn: &[(File, usize)], meanwhile: &Meanwhile, mut choice: Choice) {
     let rest = RESTS_US[choice.below(RESTS_US.len())];
-    let mut letter = 0;
+    let mut letters = vec![0; torn.len()];
     while !meanwhile.is_over.load(Ordering::Acquire) {
         let did = pairs[choice.below(pairs.len())].swap();
         if did && meanwhile.is_running.load(Ordering::Acquire) {
             meanwhile.swaps.fetch_add(1, Ordering::Relaxed);
         }
-        if let Some((file, len)) = torn.get(choice.below(torn.len() + 1)) {
-            letter = (letter + 1) % 26;
-            let _ = file.write_all_at(&vec![b'a' + letter; *len], 0);
+        let at = choice.below(torn.len() + 1);
+        if let Some((file, len)) = torn.get(at) {
+            letters[at] = (letters[at] + 1) % 26;
+            let _ = file.write_all_at(&vec![b'a' + letters[at]; *len], 0);
         }
         pause(Duration::from_micros(choice.below(rest + 1) as u64));
     }

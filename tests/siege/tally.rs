@@ -14,6 +14,8 @@ pub struct Tally {
     pub tampered: AtomicU64,
     pub swaps: AtomicU64,
     pub races: AtomicU64,
+    /// Files that were captured in the middle of one write.
+    pub torn: AtomicU64,
     lost: Mutex<Vec<String>>,
     escaped: Mutex<Vec<String>>,
     skipped: Mutex<Vec<String>>,
