@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::choice::Choice;
 use crate::options::Options;
 use crate::tally::Tally;
-use crate::{hostile, hostile_shapes, race, tampered};
+use crate::{hostile, hostile_metas, hostile_shapes, race, tampered};
 
 /// The part of the time that goes to forged checkpoints; the rest goes to races.
 const TAMPERED_PART: f64 = 0.6;
@@ -42,7 +42,8 @@ fn tamper(own_seed: u64, seed: u64, next: &AtomicUsize, until: Instant, tally: &
     let field = tampered::field();
     let decoy = field.top().join("decoy");
     let mut shared = Choice(seed);
-    let mut cases = [hostile_shapes::all(&decoy), hostile::each_name(&decoy, &mut shared)].concat();
+    let mut cases =
+        [hostile_shapes::all(&decoy), hostile_metas::all(&decoy), hostile::each_name(&decoy, &mut shared)].concat();
     shared.shuffle(&mut cases);
     let mut choice = Choice(own_seed);
     while Instant::now() < until {

@@ -6,6 +6,9 @@ use crate::choice::Choice;
 use crate::forge::{Forge, Id, Kind};
 use crate::hostile_names::{odd_names, spellings};
 
+/// The hex digits of a staging directory that is a link to the decoy.
+pub const STAGED: &str = "00112233445566aa";
+
 /// What the program has to make of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -46,6 +49,8 @@ pub struct Case {
     pub meta: Option<String>,
     /// More lines among the trailers.
     pub trailers: String,
+    /// A journal without its sum, in which TARGET and SAFETY stand for the forged checkpoint and the first.
+    pub journal: Option<String>,
     /// What a user would ask for.
     pub path: Vec<u8>,
     pub verdict: Verdict,
@@ -77,7 +82,13 @@ pub fn sort(entries: &mut [Entry]) {
 impl Case {
     pub fn new(what: impl Into<String>, entries: Vec<Entry>, path: impl Into<Vec<u8>>, verdict: Verdict) -> Self {
         let (what, path) = (what.into(), path.into());
-        Self { what, tree: Node::Tree(entries), meta: None, trailers: String::new(), path, verdict }
+        Self { what, tree: Node::Tree(entries), meta: None, trailers: String::new(), journal: None, path, verdict }
+    }
+
+    /// The journal with its sum.
+    pub fn journal(&self, target: &str, safety: &str) -> Option<String> {
+        let text = self.journal.as_ref()?.replace("TARGET", target).replace("SAFETY", safety);
+        Some(format!("{text}sum {:016x}\n", xxhash_rust::xxh3::xxh3_64(text.as_bytes())))
     }
 
     /// Forges what the case needs, and its commit.

@@ -1,4 +1,4 @@
-//! Trees, metas and commits that are wrong in another way than by a name.
+//! Trees that are wrong in another way than by a name.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ const MODES: [&str; 19] = [
 const LEVELS: usize = 300;
 
 pub fn all(decoy: &Path) -> Vec<Case> {
-    [of_trees(decoy), of_modes(), of_kinds(), of_links(decoy), of_metas(), of_commits()].concat()
+    [of_trees(decoy), of_modes(), of_kinds(), of_links(decoy)].concat()
 }
 
 fn planted(bytes: &[u8]) -> Node {
@@ -174,69 +174,4 @@ fn of_links(decoy: &Path) -> Vec<Case> {
         Case::new(format!("links to {what}"), entries, "a", verdict)
     };
     texts.into_iter().map(case).collect()
-}
-
-/// What a meta says of paths is as hostile as a tree.
-fn of_metas() -> Vec<Case> {
-    use Verdict::{Open, Refused};
-    let lines = [
-        ("empty .git/planted", Refused),
-        ("empty .git", Refused),
-        ("empty .GIT/planted", Refused),
-        ("empty git~1", Refused),
-        ("empty d0/.git/hooks", Refused),
-        ("empty sub/.git/planted", Refused),
-        ("empty .g%E2%80%8Cit/planted", Refused),
-        ("empty ../planted", Refused),
-        ("empty /etc/planted", Refused),
-        ("empty a/../../planted", Refused),
-        ("empty a/.", Refused),
-        ("empty a%00b", Refused),
-        ("empty a//b", Refused),
-        ("mode 4777 ../planted", Refused),
-        ("mode 777 /etc", Refused),
-        ("uncaptured fifo f - ../planted", Refused),
-        ("uncaptured fifo f - .git/planted", Refused),
-        ("uncaptured reserved-name d - sub/.git/below/planted", Refused),
-        ("mode 777 .git", Refused),
-        ("mode 777 .git/config", Refused),
-        ("mode 777 sub/.git", Refused),
-        ("mode 777 link", Open),
-        ("mode 4777 a", Open),
-        ("mode 0 .", Open),
-        ("empty link/planted", Open),
-        ("empty a/planted", Open),
-        ("empty out/planted", Open),
-        ("empty out", Open),
-        ("empty ignored.log/planted", Open),
-        ("empty .checkpoint-stage-00112233445566aa/planted", Open),
-        ("uncaptured reserved-name d - .git", Open),
-        ("uncaptured mount d - link/planted", Open),
-        ("uncaptured gitlink d - out/planted/below", Open),
-        ("store-list %21.git%0A%21%2A%2A", Open),
-    ];
-    let case = |(line, verdict): (&str, Verdict)| {
-        let meta = format!("checkpoint-meta 1\nusual 644 755 755\n{line}\n");
-        let path = line.rsplit(' ').next().expect("words").as_bytes();
-        let entries = vec![file("a"), link("link", "../../decoy")];
-        Case { meta: Some(meta), ..Case::new(format!("meta '{line}'"), entries, path, verdict) }
-    };
-    lines.into_iter().map(case).collect()
-}
-
-fn of_commits() -> Vec<Case> {
-    use Verdict::{Open, Refused};
-    let plain = |what: &str, verdict| Case::new(what, vec![file("a")], "a", verdict);
-    let operation = |path: &str| format!("Operation: restore\nTarget: {}\nPath: {path}\n", "5a".repeat(20));
-    let mut cases = vec![
-        Case { tree: planted(b"planted"), ..plain("its tree is a blob", Refused) },
-        Case { tree: Node::Missing, ..plain("its tree is missing", Refused) },
-        Case { meta: Some(String::new()), ..plain("its meta is empty", Refused) },
-        Case { meta: Some("checkpoint-meta 2\n".into()), ..plain("its meta is of another format", Refused) },
-    ];
-    for path in [".git", ".git/hooks", "..", "../planted", "/etc", "link/x", "a%00", "sub/.git", "out/d0", "."] {
-        let what = format!("a safety checkpoint of '{path}'");
-        cases.push(Case { trailers: operation(path), ..plain(&what, Open) });
-    }
-    cases
 }

@@ -1,8 +1,6 @@
 //! Commands in a directory whose parts are swapped for links that lead out: nothing is written there, nothing read.
 
-use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -12,6 +10,7 @@ use crate::calls;
 use crate::choice::Choice;
 use crate::field::Field;
 use crate::guard::{Guard, MARKER, check_copies, copies};
+use crate::race_judge::{fair, nothing_was_read, settled, whole};
 use crate::swapper::{self, Meanwhile, Pair};
 use crate::tally::Tally;
 
@@ -45,7 +44,8 @@ const HELD_UP: [&str; 14] = [
 const HELD_UP_US: [usize; 4] = [100, 300, 1000, 3000];
 /// One run in so many is held up.
 const HELD_UP_EVERY: usize = 4;
-const TORN_LENS: [usize; 3] = [100, 40_000, 400_000];
+/// Sizes of the files that are rewritten while they are read.
+pub const TORN_LENS: [usize; 3] = [100, 40_000, 400_000];
 
 pub fn besiege(seed: u64, until: Instant, tally: &Tally) {
     let field = field();
@@ -168,98 +168,4 @@ fn watched(field: &Field, wrapper: &[String], args: &[&str], meanwhile: &Meanwhi
     let output = child.wait_with_output().expect("it ends");
     meanwhile.is_running.store(false, Ordering::Release);
     Run::from_output(shown, &output)
-}
-
-/// No object of the store has anything of the decoys.
-fn nothing_was_read(field: &Field) -> Result<(), String> {
-    let is_theirs = |bytes: &[u8]| bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes());
-    if objects(field).iter().any(|bytes| is_theirs(bytes)) {
-        Err("something from outside was captured".into())
-    } else {
-        Ok(())
-    }
-}
-
-/// The bytes of all blobs, read by another program than ours.
-fn objects(field: &Field) -> BTreeSet<Vec<u8>> {
-    let odb = git2::Odb::new().expect("an object database");
-    let objects = field.store().join("objects");
-    odb.add_disk_alternate(objects.to_str().expect("UTF-8")).expect("a store has objects");
-    let mut found = BTreeSet::new();
-    let walked = odb.foreach(|id| {
-        if let Ok(object) = odb.read(*id)
-            && object.kind() == git2::ObjectType::Blob
-        {
-            found.insert(object.data().to_vec());
-        }
-        true
-    });
-    walked.expect("the objects can be listed");
-    found
-}
-
-/// Done, in part, refused, or failed because somebody is at the very files that are being laid out.
-fn fair(run: &Run) -> Result<(), String> {
-    let is_fair = matches!(run.code, 0 | 1 | 4 | 5) && !run.stderr.contains("panicked");
-    if is_fair { Ok(()) } else { Err("an unfair end".into()) }
-}
-
-/// Of what stood there before all is in the directory or in the store, and no file that was rewritten is a mixture.
-fn whole(field: &Field, run: &Run, tally: &Tally) -> Result<(), String> {
-    let mut known = objects(field);
-    for path in fixtures::files_below(&field.work()) {
-        known.extend(std::fs::read(path));
-    }
-    for dir in ["d0", "d1", "d2"] {
-        for name in ["f", "g", "in/h", "in/i"] {
-            let text = format!("three {dir}/{name}");
-            if !known.contains(text.as_bytes()) {
-                return Err(format!("{dir}/{name} as it was edited is nowhere any more"));
-            }
-        }
-    }
-    if !run.shown_command.contains("raced") || !matches!(run.code, 0 | 5) {
-        return Ok(());
-    }
-    let store = git2::Repository::open_bare(field.store()).map_err(|error| error.to_string())?;
-    let id = run.data()["id"].as_str().unwrap_or_default().to_owned();
-    let tree = store.find_commit_by_prefix(&id).and_then(|commit| commit.tree()).map_err(|error| error.to_string())?;
-    (0..TORN_LENS.len()).try_for_each(|at| steady(&store, &tree, at, run, tally))
-}
-
-/// One thing goes unseen: the system stamps a file before it copies the bytes of a write, so that a read in the middle of one
-/// single write meets no later stamp. Such a mixture has the letters of two writes that followed each other.
-fn steady(store: &git2::Repository, tree: &git2::Tree<'_>, at: usize, run: &Run, tally: &Tally) -> Result<(), String> {
-    let path = format!("torn/{at}");
-    let found = tree.get_path(Path::new(&path)).and_then(|entry| store.find_blob(entry.id()));
-    let blob = found.map_err(|error| format!("{path}: {error}"))?;
-    let letters: BTreeSet<u8> = blob.content().iter().copied().collect();
-    let letters = Vec::from_iter(letters);
-    let warnings = run.json()["warnings"].as_array().cloned().unwrap_or_default();
-    let is_told = warnings.iter().any(|told| told["code"] == "changed_while_read" && told["path"] == path.as_str());
-    match letters.as_slice() {
-        _ if is_told => Ok(()),
-        _ if blob.size() != TORN_LENS[at] => Err(format!("{path} is cut, and nothing is said of it")),
-        [_] => Ok(()),
-        [one, next] if next - one == 1 || [*one, *next] == *b"az" => {
-            tally.torn.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        }
-        _ => Err(format!("{path} is a mixture, and nothing is said of it")),
-    }
-}
-
-/// Nothing is stuck: what was cut off can be taken back, and a checkpoint can be made.
-fn settled(field: &Field, guard: &Guard) -> Result<(), String> {
-    if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
-        let undone = field.run(&[], &["undo", "--yes"]);
-        if undone.code != 0 {
-            return Err(format!("what was cut off cannot be taken back: {undone}"));
-        }
-    }
-    let made = field.run(&[], &["create", "-r", "afterwards"]);
-    if !matches!(made.code, 0 | 5) {
-        return Err(format!("nothing can be created any more: {made}"));
-    }
-    guard.check()
 }

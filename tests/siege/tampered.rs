@@ -1,23 +1,22 @@
-//! Every command against a forged checkpoint: what is forbidden is refused, what is odd is written below the root only.
+//! Every command against a forged checkpoint.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use sha2::{Digest as _, Sha256};
-
-use crate::bench::tree::Kind as Shape;
-use crate::bench::{Run, Tree, fixtures};
+use crate::bench::{Tree, fixtures};
 use crate::choice::Choice;
 use crate::field::Field;
 use crate::forge::Forge;
-use crate::guard::{Guard, MARKER, Picture, check_copies, copies};
-use crate::hostile::{Case, Node, Verdict};
+use crate::guard::{Guard, MARKER, Picture, copies};
+use crate::hostile::{Case, STAGED};
 use crate::tally::Tally;
+use crate::tampered_judge::Trial;
+
+/// Left out each other time, so that a restore that seems to be cut off is taken back instead.
+const RESUME: &[&str] = &["restore", "--resume", "--yes"];
 
 /// SEL, PATH, ITEM (`SEL:PATH`) and OUT stand for the forged checkpoint, what is in it, and a place for a copy. First those
 /// that read; a checkpoint that may be restored is restored and taken back, before the store is swept.
-const COMMANDS: [&[&str]; 25] = [
+const COMMANDS: [&[&str]; 26] = [
     &["verify", "--full"],
     &["verify", "SEL"],
     &["list"],
@@ -32,6 +31,7 @@ const COMMANDS: [&[&str]; 25] = [
     &["restore", "SEL", "PATH", "--to", "OUT"],
     &["restore", "SEL", "--to", "OUT"],
     &["bisect", "first", "SEL", "--", "true"],
+    RESUME,
     &["restore", "SEL", "PATH", "--yes"],
     &["undo", "--yes"],
     &["restore", "SEL", "--overlay", "--yes"],
@@ -59,7 +59,7 @@ pub fn field() -> Field {
         std::os::unix::fs::symlink(to, field.work().join(name)).expect("a link");
     }
     for place in [decoy, field.work().join(".git"), field.work().join("sub/.git"), field.home().join("theirs")] {
-        for name in ["f", "d0/f", "d0/in/h", "in/h"] {
+        for name in ["f", "d0/f", "d0/in/h", "in/h", "0", "1"] {
             std::fs::create_dir_all(place.join(name).parent().expect("above")).expect("a directory");
             std::fs::write(place.join(name), MARKER).expect("a file");
         }
@@ -75,8 +75,8 @@ pub fn field() -> Field {
 /// Forges one case into the field as it was kept, and lets all commands at it.
 pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
     field.put_back();
-    // Plain git knows neither metas nor trailers.
-    let is_ours = case.meta.is_some() || !case.trailers.is_empty() || choice.below(6) > 0;
+    // Plain git knows no metas, trailers or journals.
+    let is_ours = case.meta.is_some() || case.journal.is_some() || !case.trailers.is_empty() || choice.below(6) > 0;
     let mut forge = Forge::default();
     let id = hex::encode(case.forge(&mut forge, is_ours));
     let objects = field.store().join("objects");
@@ -92,6 +92,13 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
         // The next writer makes a checkpoint of what plain git committed.
         let _ = field.run(&[], &["create", "-r", "adopts", "-q"]);
     }
+    let first = crate::scenario::checkpoints(field).pop().map(|(id, _)| id).unwrap_or_default();
+    if let Some(journal) = case.journal(&id, &first) {
+        std::fs::write(field.store().join("checkpoint/journal"), journal).expect("a journal");
+        let stage = field.work().join(format!(".checkpoint-stage-{STAGED}"));
+        std::os::unix::fs::symlink(field.top().join("decoy"), stage).expect("a link");
+    }
+    let resumes = choice.below(2) == 0;
     let trial = Trial {
         field,
         case,
@@ -101,7 +108,7 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
         root: Picture::of(field.work()),
         before: Tree::capture(&field.work()),
     };
-    for command in COMMANDS {
+    for command in COMMANDS.into_iter().filter(|command| resumes || *command != RESUME) {
         let Some(args) = trial.filled_in(command) else { continue };
         tally.escape_attempts.fetch_add(1, Ordering::Relaxed);
         tally.tampered.fetch_add(1, Ordering::Relaxed);
@@ -120,125 +127,6 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
         if let Err(why) = trial.judge(command, &run) {
             tally.escaped(says(why));
             return;
-        }
-    }
-}
-
-struct Trial<'t> {
-    field: &'t Field,
-    case: &'t Case,
-    id: &'t str,
-    is_ours: bool,
-    guard: Guard,
-    root: Picture,
-    before: Tree,
-}
-
-impl Trial<'_> {
-    /// `None` where the path cannot be typed.
-    fn filled_in(&self, command: &[&str]) -> Option<Vec<String>> {
-        let path = String::from_utf8(self.case.path.clone()).ok().filter(|path| !path.contains('\0'));
-        let fill = |word: &&str| match *word {
-            "SEL" => Some(self.id[..12].to_owned()),
-            "PATH" => path.clone().filter(|path| !path.starts_with('-')),
-            "ITEM" => path.clone().map(|path| format!("{}:{path}", &self.id[..12])),
-            "OUT" => Some(self.field.beside("copies/out").display().to_string()),
-            word => Some(word.to_owned()),
-        };
-        command.iter().map(fill).collect()
-    }
-
-    fn nothing_escaped(&self) -> Result<(), String> {
-        self.guard.check()?;
-        check_copies(self.field)
-    }
-
-    fn judge(&self, command: &[&str], run: &Run) -> Result<(), String> {
-        let fell_over = run.code == 101 || run.code >= 128 || run.stderr.contains("panicked");
-        let may_fail = self.case.verdict == Verdict::Open;
-        if fell_over || !(matches!(run.code, 0 | 2..=7) || may_fail && run.code == 1) {
-            return Err("an exit code that is none of those agreed".into());
-        }
-        let is_copy = command.contains(&"OUT");
-        let out = copies(self.field).join("out");
-        match self.case.verdict {
-            Verdict::Open => Ok(()),
-            Verdict::Refused | Verdict::Damaged => {
-                if self.case.verdict == Verdict::Refused {
-                    self.root.check()?;
-                } else {
-                    self.as_before()?;
-                }
-                if is_copy && out.symlink_metadata().is_ok() {
-                    return Err("something was written of what is forbidden".into());
-                }
-                self.refused(command, run.code)
-            }
-            Verdict::Legal if !self.is_ours => Ok(()),
-            Verdict::Legal => self.written(command, run.code, &out),
-        }
-    }
-
-    fn refused(&self, command: &[&str], code: i32) -> Result<(), String> {
-        let whole = ["--full", "--dry-run", "--overlay", "--restore-suid"];
-        let is_whole = command.iter().any(|word| whole.contains(word)) || command == ["restore", "SEL", "--to", "OUT"];
-        let is_fair = match command[0] {
-            "verify" | "restore" if is_whole && self.is_ours => code == 6,
-            "restore" => matches!(code, 2 | 3 | 4 | 6),
-            _ => true,
-        };
-        if is_fair { Ok(()) } else { Err("it was not called damaged".into()) }
-    }
-
-    fn as_before(&self) -> Result<(), String> {
-        let mut now = Tree::capture(&self.field.work());
-        // What a restore of one PATH made above that path is not the business of its undo.
-        now.nodes.retain(|path, node| !node.is_dir() || self.before.nodes.contains_key(path));
-        if now == self.before { Ok(()) } else { Err(format!("not as before: {:?}", now.diff(&self.before))) }
-    }
-
-    /// What is merely odd comes back to the byte.
-    fn written(&self, command: &[&str], code: i32, out: &Path) -> Result<(), String> {
-        let mut expected = BTreeMap::new();
-        model(&self.case.tree, b"", &mut expected);
-        let agrees = |tree: Tree| {
-            let wrong =
-                expected.iter().find(|(path, shape)| tree.nodes.get(*path).map(|node| &node.kind) != Some(*shape));
-            wrong.map_or(Ok(()), |(path, _)| Err(format!("'{}' is not what was to be written", path.escape_ascii())))
-        };
-        match command {
-            ["restore", "SEL", "--to", "OUT"] if code == 0 => {
-                let tree = Tree::capture(out);
-                let more = tree.nodes.len() - 1 - expected.len();
-                if more > 0 { Err(format!("{more} paths too many")) } else { agrees(tree) }
-            }
-            ["restore", "SEL", "--restore-suid", "--yes"] if code == 0 => agrees(Tree::capture(&self.field.work())),
-            ["restore", "SEL", "--to" | "--restore-suid", _] | ["verify", "--full"] if code != 0 => {
-                Err("something legal was refused".into())
-            }
-            ["undo", ..] => self.as_before(),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What a tree puts into a directory; a directory without anything in it is not there.
-fn model(node: &Node, at: &[u8], shapes: &mut BTreeMap<Vec<u8>, Shape>) {
-    let Node::Tree(entries) = node else { return };
-    for entry in entries {
-        let path = if at.is_empty() { entry.name.clone() } else { [at, b"/", &entry.name].concat() };
-        match &entry.node {
-            Node::Blob(text) if entry.mode == "120000" => {
-                shapes.insert(path, Shape::Symlink(text.clone()));
-            }
-            Node::Blob(bytes) => {
-                let digest = Sha256::digest(bytes).into();
-                shapes.insert(path, Shape::File { digest, size_bytes: bytes.len() as u64 });
-            }
-            below => {
-                shapes.insert(path.clone(), Shape::Dir);
-                model(below, &path, shapes);
-            }
         }
     }
 }
