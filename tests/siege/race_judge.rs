@@ -61,25 +61,31 @@ pub fn whole(field: &Field, run: &Run, tally: &Tally) -> Result<(), String> {
     if !run.shown_command.contains("raced") || !matches!(run.code, 0 | 5) {
         return Ok(());
     }
-    let store = git2::Repository::open_bare(field.store()).map_err(|error| error.to_string())?;
-    let id = run.data()["id"].as_str().unwrap_or_default().to_owned();
-    let tree = store.find_commit_by_prefix(&id).and_then(|commit| commit.tree()).map_err(|error| error.to_string())?;
-    (0..TORN_LENS.len()).try_for_each(|at| steady(&store, &tree, at, run, tally))
+    (0..TORN_LENS.len()).try_for_each(|at| steady(&captured(field, run, at)?, at, run, tally))
+}
+
+/// What a `create` took of a file that was being rewritten.
+fn captured(field: &Field, made: &Run, at: usize) -> Result<Vec<u8>, String> {
+    let found = || {
+        let store = git2::Repository::open_bare(field.store())?;
+        let id = made.data()["id"].as_str().unwrap_or_default().to_owned();
+        let entry = store.find_commit_by_prefix(&id)?.tree()?.get_path(Path::new(&format!("torn/{at}")))?;
+        Ok(store.find_blob(entry.id())?.content().to_vec())
+    };
+    found().map_err(|error: git2::Error| format!("torn/{at}: {error}"))
 }
 
 /// One thing goes unseen: the system stamps a file before it copies the bytes of a write, so that a read in the middle of one
 /// single write meets no later stamp. Such a mixture has the letters of two writes that followed each other.
-fn steady(store: &git2::Repository, tree: &git2::Tree<'_>, at: usize, run: &Run, tally: &Tally) -> Result<(), String> {
+fn steady(bytes: &[u8], at: usize, run: &Run, tally: &Tally) -> Result<(), String> {
     let path = format!("torn/{at}");
-    let found = tree.get_path(Path::new(&path)).and_then(|entry| store.find_blob(entry.id()));
-    let blob = found.map_err(|error| format!("{path}: {error}"))?;
-    let letters: BTreeSet<u8> = blob.content().iter().copied().collect();
+    let letters: BTreeSet<u8> = bytes.iter().copied().collect();
     let letters = Vec::from_iter(letters);
     let warnings = run.json()["warnings"].as_array().cloned().unwrap_or_default();
     let is_told = warnings.iter().any(|told| told["code"] == "changed_while_read" && told["path"] == path.as_str());
     match letters.as_slice() {
         _ if is_told => Ok(()),
-        _ if blob.size() != TORN_LENS[at] => Err(format!("{path} is cut, and nothing is said of it")),
+        _ if bytes.len() != TORN_LENS[at] => Err(format!("{path} is cut, and nothing is said of it")),
         [_] => Ok(()),
         [one, next] if next - one == 1 || [*one, *next] == *b"az" => {
             tally.torn.fetch_add(1, Ordering::Relaxed);
@@ -97,9 +103,16 @@ pub fn settled(field: &Field, guard: &Guard) -> Result<(), String> {
             return Err(format!("what was cut off cannot be taken back: {undone}"));
         }
     }
-    let made = field.run(&[], &["create", "-r", "afterwards"]);
+    let made = field.run(&[], &["create", "-r", "afterwards", "--json"]);
     if !matches!(made.code, 0 | 5) {
         return Err(format!("nothing can be created any more: {made}"));
+    }
+    for at in 0..TORN_LENS.len() {
+        // However it was captured in the middle of a write: what stands there at rest is read again.
+        let file = std::fs::read(field.work().join(format!("torn/{at}"))).map_err(|error| error.to_string())?;
+        if captured(field, &made, at)? != file {
+            return Err(format!("torn/{at} stands still, and is not what was captured"));
+        }
     }
     guard.check()
 }
