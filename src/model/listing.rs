@@ -15,6 +15,8 @@ pub const TYPE_BITS: u32 = 0o170_000;
 pub const SYMLINK_BITS: u32 = 0o120_000;
 /// The window in which a file system that keeps whole seconds (or FAT: every other one) hides a change.
 const COARSE_TICK_NS: i64 = 2_000_000_000;
+/// A write that takes longer is not reckoned with: ten megabytes in a second.
+const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
 
 /// One component of a path, as raw bytes.
 pub type Name = Box<[u8]>;
@@ -56,7 +58,8 @@ pub struct ListedFile {
     pub stat: Stat,
     /// The blob, if it is known without reading, or once it was read.
     pub id: Option<ObjectId>,
-    /// Changed while it was read, three times in a row: captured as last read, never taken as clean.
+    /// Changed while it was read, three times in a row, or may have done so unseen: captured as last read, never taken as
+    /// clean.
     pub unsteady: bool,
 }
 
@@ -180,9 +183,25 @@ pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
 }
 
+/// Whether a write that began before `started_ns` may have gone on then: the system stamps a file before it copies the
+/// bytes of a write, so what is read in the middle of one lacks the rest, and no later stamp tells.
+pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
+    let longest_ns = i64::try_from(stat.size_bytes).unwrap_or(i64::MAX).saturating_mul(SLOWEST_WRITE_NS_PER_BYTE);
+    stat.mtime_ns.saturating_add(longest_ns) >= started_ns
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_long_write_may_still_be_at_is_not_sure() {
+        let stat = |mtime_ns, size_bytes| Stat { mtime_ns, size_bytes, ..Stat::default() };
+        assert!(may_be_half_written(&stat(0, 1 << 20), 100_000_000));
+        assert!(!may_be_half_written(&stat(0, 1 << 20), 110_000_000));
+        assert!(!may_be_half_written(&stat(0, 100), 20_000));
+        assert!(may_be_half_written(&stat(i64::MAX, u64::MAX), i64::MAX));
+    }
 
     #[test]
     fn what_is_not_older_than_the_scan_is_racy() {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::model::entry::WhyNot;
 use crate::model::meta::{Meta, UsualModes};
-use crate::model::rel_path::RelPath;
+use crate::model::rel_path::{RelPath, is_dot_git};
 use crate::model::snapshot::Standing;
 use crate::model::text::{percent_decode, percent_encode};
 
@@ -46,7 +46,8 @@ fn render_rules(meta: &Meta, text: &mut String) {
 /// Reads a meta blob.
 ///
 /// # Errors
-/// Any line that is not understood: a meta read by halves could let a restore delete too much.
+/// Any line that is not understood: a meta read by halves could let a restore delete too much. A path in a `.git` is
+/// none of ours, in whatever spelling.
 pub fn parse(bytes: &[u8]) -> Result<Meta, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
     let mut lines = text.lines();
@@ -64,16 +65,19 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
         "usual" => meta.usual = parse_usual(rest)?,
         "mode" => {
             let (perm, path) = rest.split_once(' ')?;
-            meta.unusual.insert(decode(path)?, parse_perm(perm)?);
+            meta.unusual.insert(decode_ours(path)?, parse_perm(perm)?);
         }
         "empty" => {
-            meta.empty_dirs.insert(decode(rest)?);
+            meta.empty_dirs.insert(decode_ours(rest)?);
         }
         "uncaptured" => {
             let mut words = rest.splitn(4, ' ');
             let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
             let standing = Standing { why: parse_why(word, why)?, is_dir: kind == "d" };
-            meta.uncaptured.insert(decode(words.next()?)?, standing);
+            let path = decode(words.next()?)?;
+            // What was not captured may have such a name. What holds it is a directory that a restore makes.
+            path.ancestors().all(|above| is_ours(&above)).then_some(())?;
+            meta.uncaptured.insert(path, standing);
         }
         "store-list" => meta.rules.store_list = Some(percent_decode(rest)?),
         "exclude" => meta.rules.excludes.push(decode_text(rest)?),
@@ -127,6 +131,15 @@ fn decode(word: &str) -> Option<RelPath> {
     RelPath::new(&percent_decode(word)?).ok()
 }
 
+/// A path that a restore may make or change.
+fn decode_ours(word: &str) -> Option<RelPath> {
+    decode(word).filter(is_ours)
+}
+
+fn is_ours(path: &RelPath) -> bool {
+    !path.components().any(is_dot_git)
+}
+
 fn decode_text(word: &str) -> Option<String> {
     String::from_utf8(percent_decode(word)?).ok()
 }
@@ -145,6 +158,7 @@ mod tests {
         meta.empty_dirs.insert(path(b"d/e"));
         let standing = |why| Standing { why, is_dir: false };
         meta.uncaptured.insert(path(b"p"), standing(WhyNot::Fifo));
+        meta.uncaptured.insert(path(b"d/.GIT"), standing(WhyNot::ReservedName));
         meta.uncaptured
             .insert(path(b"u"), Standing { why: WhyNot::Unreadable("Permission denied".into()), is_dir: true });
         meta.rules.store_list = Some(b"x/\n!y\n".to_vec());
@@ -168,6 +182,10 @@ mod tests {
             "checkpoint-meta 1\nfuture 1\n",
             "checkpoint-meta 1\nmode 99999 a\n",
             "checkpoint-meta 1\nempty ../x\n",
+            "checkpoint-meta 1\nempty .git\n",
+            "checkpoint-meta 1\nempty d/.GIT/x\n",
+            "checkpoint-meta 1\nmode 777 git~1\n",
+            "checkpoint-meta 1\nuncaptured fifo f - .git/x\n",
             "checkpoint-meta 1\n\n",
         ] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::model::entry::WhyNot;
-use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
+use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured, may_be_half_written};
 use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::ops::context::Context;
@@ -57,6 +57,7 @@ pub fn read_unknown(
     if paths.is_empty() {
         return Ok(());
     }
+    let started_ns = listing.started_ns;
     let mut batches = Vec::new();
     let mut paths = paths.into_iter().peekable();
     for (index, dir) in listing.dirs.iter_mut().enumerate() {
@@ -64,7 +65,7 @@ pub fn read_unknown(
             split(index, &path, dir.files.listed_mut(), &mut batches);
         }
     }
-    let mut met = read_batches(context, worktree, batches, sink)?;
+    let mut met = read_batches(context, worktree, started_ns, batches, sink)?;
     met.sort_unstable();
     for met in met {
         settle(listing, met, warnings);
@@ -94,6 +95,7 @@ fn split<'l>(dir: usize, path: &RelPath, mut files: &'l mut [ListedFile], batche
 fn read_batches(
     context: &Context,
     worktree: &WorkTree,
+    started_ns: i64,
     mut batches: Vec<Batch<'_>>,
     sink: &mut Sink<'_, '_>,
 ) -> Result<Vec<Met>> {
@@ -105,7 +107,8 @@ fn read_batches(
     let workers = if alone { 1 } else { context.workers().min(batches.len()) };
     // The largest come first, so that no thread is left alone with one at the end. They are taken from behind.
     batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
-    let run = Run { context, worktree, batches: Mutex::new(batches), failure: Mutex::default(), met: Mutex::default() };
+    let (batches, failure, met) = (Mutex::new(batches), Mutex::default(), Mutex::default());
+    let run = Run { context, worktree, started_ns, batches, failure, met };
     let mut sinks = sink.split(workers)?;
     let Some(own) = sinks.pop() else { return Ok(Vec::new()) };
     std::thread::scope(|scope| {
@@ -123,6 +126,7 @@ fn read_batches(
 struct Run<'r, 'l> {
     context: &'r Context,
     worktree: &'r WorkTree,
+    started_ns: i64,
     batches: Mutex<Vec<Batch<'l>>>,
     failure: Mutex<Option<Error>>,
     met: Mutex<Vec<Met>>,
@@ -172,7 +176,8 @@ impl Run<'_, '_> {
         };
         Ok(match read {
             ReadOutcome::Captured { id, stat, kind, unsteady } => {
-                (file.id, file.stat, file.kind, file.unsteady) = (Some(id), stat, kind, unsteady);
+                (file.id, file.stat, file.kind) = (Some(id), stat, kind);
+                file.unsteady = unsteady || may_be_half_written(&stat, self.started_ns);
                 unsteady.then_some(Fate::Unsteady)
             }
             ReadOutcome::Vanished | ReadOutcome::NotAFile => Some(Fate::Gone),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::bench::trace::trace;
 use crate::bench::{Sandbox, strace};
 
 #[test]
@@ -109,6 +110,20 @@ fn edits_that_hide_from_the_clock_are_seen() {
     for name in ["racy", "back", "future"] {
         assert_eq!(sandbox.read(name), "2", "{name}");
     }
+}
+
+#[test]
+fn a_file_that_a_long_write_may_still_have_been_at_is_read_again() {
+    let sandbox = Sandbox::new();
+    // A write stamps the file when it begins, and this much may take it seconds.
+    sandbox.write("large", vec![0; 32 << 20]).write("small", "1");
+    std::thread::sleep(Duration::from_millis(50));
+    sandbox.create("first");
+    let Some(traced) = trace(&sandbox, &["create", "-r", "second"]) else { return };
+    assert_eq!(traced.run.code, 0, "{}", traced.run);
+    let opened = traced.opened(sandbox.root(), "");
+    assert!(opened.contains(&sandbox.path("large")), "{opened:?}");
+    assert!(!opened.contains(&sandbox.path("small")), "{opened:?}");
 }
 
 #[test]

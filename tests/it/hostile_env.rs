@@ -296,3 +296,46 @@ fn a_tree_with_a_name_that_leads_elsewhere_is_not_restored() {
         sandbox.run(&["verify"]).code(6).stdout_has(&made[..8]);
     }
 }
+
+/// A commit like this one, but with a meta of this one line.
+fn with_meta_of(git: &Git, commit: &str, line: &str) -> String {
+    let meta = format!("checkpoint-meta 1\nusual 644 755 755\n{line}\n");
+    let write = |kind: &str, text: &str| {
+        let written = git.filter(&["hash-object", "-t", kind, "-w", "--stdin"], text.as_bytes());
+        String::from_utf8(written).expect("an id").trim().to_owned()
+    };
+    let meta = format!("Meta: {}", write("blob", &meta));
+    let text = git.output(&["cat-file", "commit", commit]);
+    let text = text.replace("Meta: none", &meta).replace("Sequence: 1", "Sequence: 2");
+    assert!(text.contains(&meta), "{text}");
+    write("commit", &format!("{text}\n"))
+}
+
+#[test]
+fn a_meta_with_a_path_into_a_dot_git_is_not_restored() {
+    for line in [
+        "empty .git/planted",
+        "empty .git/hooks/planted",
+        "empty .GIT/planted",
+        "empty d/.git/planted",
+        "empty git~1",
+        "mode 777 .git",
+        "mode 777 .git/config",
+        "uncaptured fifo f - .git/planted/fifo",
+    ] {
+        let sandbox = Sandbox::new();
+        let Some(git) = Git::find(sandbox.root()) else { return };
+        let git = git.with("GIT_DIR", sandbox.store());
+        sandbox.write("a", "1").create("first");
+        let first = sandbox.shown("first")["id"].as_str().expect("an id").to_owned();
+        let made = with_meta_of(&git, &first, line);
+        std::fs::write(sandbox.store().join("refs/checkpoints").join(&made), format!("{made}\n")).expect("a ref");
+        fixtures::decoy_git(&sandbox.path("d/.git"));
+        sandbox.write("a", "2").watch(sandbox.root());
+        let to = sandbox.top().join("copy").display().to_string();
+        sandbox.restore(&made[..8]).code(6);
+        sandbox.run(&["restore", &made[..8], "--to", &to]).code(6);
+        assert!(!std::path::Path::new(&to).exists(), "{line}");
+        sandbox.run(&["verify"]).code(6).stdout_has(&made[..8]);
+    }
+}

@@ -95,6 +95,13 @@ pub fn disturbing(call: &Call, what: &str, from_then_on: bool) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
+/// What stands before the program so that each of these calls begins late.
+pub fn delaying(name: &str, micros: usize) -> Vec<String> {
+    let inject = format!("inject={name}:delay_enter={micros}");
+    let words = [TRACER, "-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={name}"), "-e", &inject];
+    words.map(str::to_owned).to_vec()
+}
+
 pub fn can_trace() -> bool {
     crate::bench::strace::available()
 }

@@ -25,7 +25,7 @@ impl Field {
         field
     }
 
-    fn top(&self) -> PathBuf {
+    pub fn top(&self) -> PathBuf {
         self.place.path().canonicalize().expect("it exists")
     }
 
@@ -43,6 +43,11 @@ impl Field {
 
     pub fn store(&self) -> PathBuf {
         place::store(&self.home().join(".claude"), &self.work())
+    }
+
+    /// Where a field lies as it was kept.
+    pub fn kept(&self) -> PathBuf {
+        self.top().join("kept")
     }
 
     /// A path beside them that does not exist yet.
@@ -71,7 +76,7 @@ impl Field {
     /// Puts it back as it was kept.
     pub fn put_back(&self) {
         let live = self.beside("live");
-        copy(&self.top().join("kept"), &live);
+        copy(&self.kept(), &live);
     }
 
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {

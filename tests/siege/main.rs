@@ -20,15 +20,27 @@ mod calls;
 mod choice;
 mod crowd;
 mod errno;
+mod escape;
 mod field;
+mod forge;
+mod guard;
+mod hostile;
+mod hostile_metas;
+mod hostile_names;
+mod hostile_shapes;
 mod judge;
 mod kill;
 mod options;
 mod parallel;
+mod race;
+mod race_judge;
 mod scenario;
 mod short;
 mod shorten;
+mod swapper;
 mod tally;
+mod tampered;
+mod tampered_judge;
 
 use options::Options;
 use tally::Tally;
@@ -42,11 +54,12 @@ fn main() {
     }
     let options = Options::from_args();
     let tally = Tally::default();
-    let scenes: [Scene; 4] = [
+    let scenes: [Scene; 5] = [
         ("kill", 0.3, kill::besiege),
         ("errno", 0.5, errno::besiege),
         ("short", 0.1, short::besiege),
         ("crowd", 0.1, crowd::besiege),
+        ("escape", 0.3, escape::besiege),
     ];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
@@ -58,7 +71,10 @@ fn main() {
     for loss in tally.losses() {
         println!("LOST {loss}");
     }
+    for escape in tally.escapes() {
+        println!("ESCAPED {escape}");
+    }
     println!("seed {}", options.seed);
     println!("{tally}");
-    std::process::exit(i32::from(!tally.losses().is_empty()));
+    std::process::exit(i32::from(!tally.losses().is_empty() || !tally.escapes().is_empty()));
 }

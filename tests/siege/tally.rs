@@ -9,7 +9,15 @@ pub struct Tally {
     pub kill_points: AtomicU64,
     pub injected_errors: AtomicU64,
     pub concurrent_operations: AtomicU64,
+    pub escape_attempts: AtomicU64,
+    /// Of these: commands at forged checkpoints, and swaps in so many runs.
+    pub tampered: AtomicU64,
+    pub swaps: AtomicU64,
+    pub races: AtomicU64,
+    /// Files that were captured in the middle of one write.
+    pub torn: AtomicU64,
     lost: Mutex<Vec<String>>,
+    escaped: Mutex<Vec<String>>,
     skipped: Mutex<Vec<String>>,
 }
 
@@ -17,6 +25,15 @@ impl Tally {
     pub fn lost(&self, what: String) {
         eprintln!("LOST {what}");
         self.lost.lock().expect("no panic").push(what);
+    }
+
+    pub fn escaped(&self, what: String) {
+        eprintln!("ESCAPED {what}");
+        self.escaped.lock().expect("no panic").push(what);
+    }
+
+    pub fn escapes(&self) -> Vec<String> {
+        self.escaped.lock().expect("no panic").clone()
     }
 
     pub fn skipped(&self, why: &str) {
@@ -33,7 +50,9 @@ impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kills, errors) = (self.kill_points.load(Ordering::Relaxed), self.injected_errors.load(Ordering::Relaxed));
         let (operations, lost) = (self.concurrent_operations.load(Ordering::Relaxed), self.losses().len());
-        write!(f, "{kills} kill points, {errors} injected errors, {operations} concurrent operations: {lost} lost")?;
+        let (attempts, escaped) = (self.escape_attempts.load(Ordering::Relaxed), self.escapes().len());
+        write!(f, "{kills} kill points, {errors} injected errors, {operations} concurrent operations, ")?;
+        write!(f, "{attempts} escape attempts: {lost} lost, {escaped} escaped")?;
         let skipped = self.skipped.lock().expect("no panic");
         skipped.iter().try_for_each(|why| write!(f, " (skipped: {why})"))
     }

@@ -40,7 +40,7 @@ impl Run {
         Self::from_output(shown_command, &output)
     }
 
-    fn from_output(shown_command: String, output: &Output) -> Self {
+    pub fn from_output(shown_command: String, output: &Output) -> Self {
         use std::os::unix::process::ExitStatusExt as _;
         Self {
             shown_command,
