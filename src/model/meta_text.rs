@@ -49,7 +49,7 @@ fn render_rules(meta: &Meta, text: &mut String) {
 /// Any line that is not understood: a meta read by halves could let a restore delete too much.
 pub fn parse(bytes: &[u8]) -> Result<Meta, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
-    let mut lines = text.lines();
+    let mut lines = text.strip_suffix('\n').ok_or("the meta is cut short")?.split('\n');
     if lines.next() != Some(FIRST_LINE) {
         return Err("the meta does not begin with its format".into());
     }
@@ -72,29 +72,43 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
         "uncaptured" => {
             let mut words = rest.splitn(4, ' ');
             let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
-            let standing = Standing { why: parse_why(word, why)?, is_dir: kind == "d" };
+            let standing = Standing { why: parse_why(word, why)?, is_dir: parse_is_dir(kind)? };
             meta.uncaptured.insert(decode(words.next()?)?, standing);
         }
         "store-list" => meta.rules.store_list = Some(percent_decode(rest)?),
         "exclude" => meta.rules.excludes.push(decode_text(rest)?),
         "sensitive-allow" => meta.rules.sensitive_allow.push(decode_text(rest)?),
-        "max-file-size" => meta.rules.max_file_size_bytes = Some(rest.parse().ok()?),
+        "max-file-size" => meta.rules.max_file_size_bytes = Some(unsigned(rest)?.parse().ok()?),
         _ => return None,
     }
     Some(())
 }
 
 fn parse_usual(rest: &str) -> Option<UsualModes> {
-    let mut words = rest.split(' ').map(parse_perm);
+    let mut words = rest.splitn(3, ' ').map(parse_perm);
     Some(UsualModes { file: words.next()??, executable: words.next()??, directory: words.next()?? })
 }
 
 fn parse_perm(octal: &str) -> Option<u32> {
-    u32::from_str_radix(octal, 8).ok().filter(|perm| *perm <= 0o7777)
+    u32::from_str_radix(unsigned(octal)?, 8).ok().filter(|perm| *perm <= 0o7777)
+}
+
+/// The number parser of the library would take a sign.
+fn unsigned(number: &str) -> Option<&str> {
+    (!number.starts_with('+')).then_some(number)
+}
+
+fn parse_is_dir(kind: &str) -> Option<bool> {
+    match kind {
+        "d" => Some(true),
+        "f" => Some(false),
+        _ => None,
+    }
 }
 
 fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
-    Some(match word {
+    let text = if detail == "-" { String::new() } else { decode_text(detail)? };
+    let why = match word {
         "fifo" => WhyNot::Fifo,
         "socket" => WhyNot::Socket,
         "device" => WhyNot::Device,
@@ -103,13 +117,16 @@ fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
         "mount" => WhyNot::Mount,
         "collision" => WhyNot::Collision,
         "gitlink" => WhyNot::Gitlink,
-        "unreadable" => WhyNot::Unreadable(decode_text(detail)?),
+        "unreadable" => return Some(WhyNot::Unreadable(text)),
         _ => return None,
-    })
+    };
+    text.is_empty().then_some(why)
 }
 
+/// Where there is nothing to say, a lone dash; a text that is just that is escaped.
 fn detail(why: &WhyNot) -> String {
     match why {
+        WhyNot::Unreadable(text) if text == "-" => "%2D".to_owned(),
         WhyNot::Unreadable(text) if !text.is_empty() => percent_encode(text.as_bytes()),
         _ => "-".to_owned(),
     }
@@ -161,6 +178,28 @@ mod tests {
     }
 
     #[test]
+    fn every_reason_for_not_capturing_comes_back_with_its_text() {
+        let plain = [
+            WhyNot::Fifo,
+            WhyNot::Socket,
+            WhyNot::Device,
+            WhyNot::TooLarge,
+            WhyNot::ReservedName,
+            WhyNot::Mount,
+            WhyNot::Collision,
+            WhyNot::Gitlink,
+        ];
+        let texts = ["", "-", "--", "%2D", "a b\n"].map(|text| WhyNot::Unreadable(text.to_owned()));
+        for why in plain.into_iter().chain(texts) {
+            for is_dir in [false, true] {
+                let uncaptured = [(RelPath::root(), Standing { why: why.clone(), is_dir })].into();
+                let meta = Meta { uncaptured, ..Meta::default() };
+                assert_eq!(parse(&render(&meta)), Ok(meta));
+            }
+        }
+    }
+
+    #[test]
     fn a_meta_that_is_not_understood_is_refused() {
         for bad in [
             "",
@@ -169,10 +208,23 @@ mod tests {
             "checkpoint-meta 1\nmode 99999 a\n",
             "checkpoint-meta 1\nempty ../x\n",
             "checkpoint-meta 1\n\n",
+            "checkpoint-meta 1\nempty a",
+            "checkpoint-meta 1\nempty a\r\n",
+            "checkpoint-meta 1\nempty %+4\n",
+            "checkpoint-meta 1\nmode +644 a\n",
+            "checkpoint-meta 1\nusual 644 755\n",
+            "checkpoint-meta 1\nusual 644 755 755 700\n",
+            "checkpoint-meta 1\nmax-file-size +7\n",
+            "checkpoint-meta 1\nuncaptured fifo x - p\n",
+            "checkpoint-meta 1\nuncaptured fifo f text p\n",
+            "checkpoint-meta 1\nuncaptured nothing f - p\n",
         ] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");
         }
         let whole = render(&full());
-        assert!(parse(&whole[..whole.len() - 8]).is_err() || parse(&whole[..whole.len() - 8]).unwrap() != full());
+        for end in 0..whole.len() {
+            assert_ne!(parse(&whole[..end]), Ok(full()), "cut at {end}");
+            assert!(whole[..end].ends_with(b"\n") || parse(&whole[..end]).is_err(), "cut within a line at {end}");
+        }
     }
 }

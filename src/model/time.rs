@@ -43,7 +43,7 @@ pub fn local_minutes(time_ms: i64) -> String {
 
 /// How long ago that was, in the largest unit that is not zero: `3 min`, `5 d`.
 pub fn age(time_ms: i64, now_ms: i64) -> String {
-    let seconds = (now_ms - time_ms) / 1000;
+    let seconds = now_ms.saturating_sub(time_ms) / 1000;
     match seconds {
         ..0 => "in the future".to_owned(),
         0..60 => format!("{seconds} s"),
@@ -139,6 +139,9 @@ mod tests {
             assert_eq!(age(NOW - ms, NOW), shown);
         }
         assert_eq!(age(NOW + 5_000, NOW), "in the future");
+        // Plain git makes commits of any time.
+        assert_eq!(age(i64::MIN, NOW), format!("{} d", i64::MAX / 86_400_000));
+        assert_eq!(age(i64::MAX, -NOW), "in the future");
     }
 
     #[test]

@@ -36,6 +36,7 @@ mod eviction;
 mod exit_codes;
 mod find;
 mod find_text;
+mod fuzz_corpus;
 mod help;
 mod hostile_env;
 mod hostile_tree;
