@@ -179,10 +179,26 @@ mod tests {
         let subject = text.lines().next().unwrap();
         assert_eq!(subject.matches(" | ").count(), 2, "{subject}");
         assert!(subject.contains("| 2026-03-24 12:25:30 |"), "{subject}");
+        assert!(
+            render(&Record { reason: "wave".into(), source: "b".into(), ..record() }, None)
+                .starts_with("wave | 2026-03-24 12:25:30 | b\n\n")
+        );
         for hostile in ["|", "a | | b", "| a", "a |", " | ", "||", "a|b", "\u{2028}| "] {
             let text = render(&Record { reason: hostile.into(), source: hostile.into(), ..record() }, None);
             let parts: Vec<&str> = text.lines().next().unwrap().split(" | ").collect();
             assert_eq!((parts.len(), parts[0], parts[1]), (3, parts[2], "2026-03-24 12:25:30"), "{hostile}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_ours_by_its_trailer_even_where_nothing_else_is_understood() {
+        let ours = read(&render(&record(), None)).unwrap();
+        assert_eq!((ours.format, ours.record), (Some(FORMAT), Ok((record(), None))));
+        let newer = read("x\n\nCheckpoint-Format: 2\nSequence: many\n").unwrap();
+        assert_eq!((newer.format, newer.record.is_err()), (Some(2), true));
+        assert!(is_ours("x\n\nCheckpoint-Format: ?\n"));
+        for other in ["fix a bug\n", "x\n\nCheckpoint-Format: 1\n\nmore", "Checkpoint-Format: 1"] {
+            assert!(!is_ours(other) && read(other).is_none(), "{other}");
         }
     }
 

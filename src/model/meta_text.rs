@@ -75,7 +75,7 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
             let standing = Standing { why: parse_why(word, why)?, is_dir: parse_is_dir(kind)? };
             meta.uncaptured.insert(decode(words.next()?)?, standing);
         }
-        "store-list" => meta.rules.store_list = Some(percent_decode(rest)?),
+        "store-list" => meta.rules.store_list = Some(unescaped(rest)?),
         "exclude" => meta.rules.excludes.push(decode_text(rest)?),
         "sensitive-allow" => meta.rules.sensitive_allow.push(decode_text(rest)?),
         "max-file-size" => meta.rules.max_file_size_bytes = Some(unsigned(rest)?.parse().ok()?),
@@ -141,11 +141,16 @@ fn decode(word: &str) -> Option<RelPath> {
     if word == "." {
         return Some(RelPath::root());
     }
-    RelPath::new(&percent_decode(word)?).ok()
+    RelPath::new(&unescaped(word)?).ok()
 }
 
 fn decode_text(word: &str) -> Option<String> {
-    String::from_utf8(percent_decode(word)?).ok()
+    String::from_utf8(unescaped(word)?).ok()
+}
+
+/// What is written in one word; where there are blanks or line ends of another kind, this was not written by us.
+fn unescaped(word: &str) -> Option<Vec<u8>> {
+    word.bytes().all(|b| b.is_ascii_graphic()).then(|| percent_decode(word))?
 }
 
 #[cfg(test)]
@@ -210,6 +215,8 @@ mod tests {
             "checkpoint-meta 1\n\n",
             "checkpoint-meta 1\nempty a",
             "checkpoint-meta 1\nempty a\r\n",
+            "checkpoint-meta 1\nempty a b\n",
+            "checkpoint-meta 1\nexclude *.iso exclude *.o\n",
             "checkpoint-meta 1\nempty %+4\n",
             "checkpoint-meta 1\nmode +644 a\n",
             "checkpoint-meta 1\nusual 644 755\n",

@@ -27,13 +27,7 @@ fn means_what_it_says(line: &str) {
     let meta = parse(format!("{FIRST_LINE}{line}\n").as_bytes()).expect("each line stands for itself");
     let rendered = String::from_utf8(render(&meta)).expect("text");
     let facts: Vec<&str> = rendered.lines().skip(if line.starts_with("usual ") { 1 } else { 2 }).collect();
-    let count = match line.split(' ').next() {
-        Some("usual") => 4,
-        Some("mode") => 3,
-        Some("uncaptured") => 5,
-        _ => 2,
-    };
-    let words: Vec<String> = line.splitn(count, ' ').map(plain).collect();
+    let words: Vec<String> = line.split(' ').map(plain).collect();
     assert_eq!(facts, [words.join(" ")], "{line:?}");
 }
 
