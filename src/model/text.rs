@@ -114,6 +114,7 @@ mod tests {
         let encoded = percent_encode(&every);
         assert!(encoded.bytes().all(|b| b.is_ascii_graphic()));
         assert_eq!(percent_decode(&encoded).unwrap(), every);
+        assert_eq!(percent_encode(b"aZ09-._~/ %\xfc"), "aZ09-._~/%20%25%FC");
         assert_eq!(percent_decode("%4"), None);
         assert_eq!(percent_decode("%zz"), None);
         assert_eq!(percent_decode("%+4"), None, "a sign is no digit");
