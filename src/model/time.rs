@@ -132,6 +132,8 @@ mod tests {
         assert_eq!(utc_seconds(NOW), "2026-03-24 12:25:30");
         assert_eq!(rfc3339(NOW), "2026-03-24T12:25:30.123Z");
         assert_eq!(compact_utc(NOW), "20260324T122530Z");
+        // What no calendar reaches stands at its end.
+        assert!(utc_seconds(i64::MIN).starts_with('-') && utc_seconds(i64::MAX).starts_with("+262142"));
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn built(draw: &mut Draw<'_>) -> (Vec<IndexEntry>, Vec<IndexEntry>, Vec<u8>) {
     let mut deflater = Deflater::default();
     while !draw.is_empty() && all.len() < 12 {
         let offset = pack_reader::HEADER_BYTES + body.len() as u64;
-        let (choice, repeats) = (draw.below(6), 1 << draw.below(11));
+        let (choice, repeats) = (draw.below(6), 1 << draw.below(7));
         let content = draw.bytes().repeat(repeats);
         let id = match choice {
             0..=3 => {
