@@ -199,6 +199,7 @@ mod tests {
             for is_dir in [false, true] {
                 let uncaptured = [(RelPath::root(), Standing { why: why.clone(), is_dir })].into();
                 let meta = Meta { uncaptured, ..Meta::default() };
+                assert!(!render(&meta).windows(2).any(|pair| pair == b"  "), "each fact has a word: {meta:?}");
                 assert_eq!(parse(&render(&meta)), Ok(meta));
             }
         }
