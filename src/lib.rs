@@ -16,3 +16,7 @@ pub mod ops;
 pub mod view;
 
 pub mod cli;
+
+#[cfg(test)]
+#[path = "../tests/it/bench/cases.rs"]
+mod cases;

@@ -202,6 +202,7 @@ impl<'b> Reader<'b> {
 
 #[cfg(test)]
 mod tests {
+    use crate::cases::properties;
     use proptest::prelude::*;
 
     use super::*;
@@ -251,7 +252,8 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+        #![proptest_config(properties(2_000))]
+
         #[test]
         fn damage_never_panics(version in 2_u32..=4, hits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)) {
             let mut bytes = index(version, &["a/b/c", "a/b/d", "x"]);

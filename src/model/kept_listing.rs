@@ -108,8 +108,11 @@ impl KeptDir<'_> {
         self.record.tree
     }
 
+    /// None where the record names more than there are.
     pub fn files(&self) -> Files {
-        Files::kept(Arc::clone(self.block_of_files()), self.record.files.clone())
+        let block = self.block_of_files();
+        let range = if self.record.files.end <= block.file_count() { self.record.files.clone() } else { 0..0 };
+        Files::kept(Arc::clone(block), range)
     }
 
     pub(super) fn block_of_files(&self) -> &Arc<KeptBlock> {

@@ -62,6 +62,7 @@ pub fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::checkpoint::{CheckpointKind, Coverage, Record};
 
     #[test]
     fn free_text_breaks_no_row() {
@@ -75,6 +76,27 @@ mod tests {
         ] {
             assert_eq!(cell(text), shown);
         }
+    }
+
+    #[test]
+    fn each_checkpoint_is_a_row_below_the_header() {
+        let record = Record {
+            sequence: 1,
+            time_ms: 1_774_355_130_123,
+            kind: CheckpointKind::Regular,
+            coverage: Coverage::Complete,
+            files: 0,
+            content_bytes: 0,
+            reason: "a|b".into(),
+            source: "build".into(),
+            operation: None,
+            during_pending: false,
+        };
+        let id = ObjectId::from_bytes([0xab; 20]);
+        let made = Checkpoint { id, tree: id, meta: None, record, pinned: false, adopted: false };
+        let row = "| abababab | 2026-03-24 12:25:30 | a\\|b | build |\n";
+        assert_eq!(render([&made, &made]), format!("{HEADER}{row}{row}"));
+        assert!(is_readable(HEADER.as_bytes()) && is_readable(row.as_bytes()) && !is_readable(b"notes"));
     }
 
     #[test]

@@ -82,7 +82,11 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
         reason: trailers.text("Reason")?,
         source: trailers.text("Source")?,
         operation: operation(trailers)?,
-        during_pending: trailers.value("During-Pending").is_ok(),
+        during_pending: match trailers.all("During-Pending").next() {
+            None => false,
+            Some("yes") => true,
+            Some(_) => return Err("trailer During-Pending is unknown".into()),
+        },
     };
     Ok((record, meta))
 }
@@ -133,7 +137,9 @@ impl<'m> Trailers<'m> {
 
 /// Free text that can neither end the line nor look like the separator.
 fn one_field(text: &str) -> String {
-    escape(text).replace(" | ", " \\| ")
+    // At an end too: the separators that follow bring a blank of their own.
+    let shown = escape(text);
+    shown.split(' ').map(|word| if word == "|" { "\\|" } else { word }).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -173,6 +179,27 @@ mod tests {
         let subject = text.lines().next().unwrap();
         assert_eq!(subject.matches(" | ").count(), 2, "{subject}");
         assert!(subject.contains("| 2026-03-24 12:25:30 |"), "{subject}");
+        assert!(
+            render(&Record { reason: "wave".into(), source: "b".into(), ..record() }, None)
+                .starts_with("wave | 2026-03-24 12:25:30 | b\n\n")
+        );
+        for hostile in ["|", "a | | b", "| a", "a |", " | ", "||", "a|b", "\u{2028}| "] {
+            let text = render(&Record { reason: hostile.into(), source: hostile.into(), ..record() }, None);
+            let parts: Vec<&str> = text.lines().next().unwrap().split(" | ").collect();
+            assert_eq!((parts.len(), parts[0], parts[1]), (3, parts[2], "2026-03-24 12:25:30"), "{hostile}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_ours_by_its_trailer_even_where_nothing_else_is_understood() {
+        let ours = read(&render(&record(), None)).unwrap();
+        assert_eq!((ours.format, ours.record), (Some(FORMAT), Ok((record(), None))));
+        let newer = read("x\n\nCheckpoint-Format: 2\nSequence: many\n").unwrap();
+        assert_eq!((newer.format, newer.record.is_err()), (Some(2), true));
+        assert!(is_ours("x\n\nCheckpoint-Format: ?\n"));
+        for other in ["fix a bug\n", "x\n\nCheckpoint-Format: 1\n\nmore", "Checkpoint-Format: 1"] {
+            assert!(!is_ours(other) && read(other).is_none(), "{other}");
+        }
     }
 
     #[test]
@@ -180,5 +207,7 @@ mod tests {
         assert_eq!(parse("fix a bug\n").unwrap_err(), "trailer Checkpoint-Format is missing");
         let broken = render(&record(), None).replace("Sequence: 7", "Sequence: x");
         assert_eq!(parse(&broken).unwrap_err(), "trailer Sequence is no number");
+        let broken = render(&record(), None).replace("Pending: yes", "Pending: no");
+        assert_eq!(parse(&broken).unwrap_err(), "trailer During-Pending is unknown");
     }
 }

@@ -152,3 +152,97 @@ impl Counts {
         met.max_by_key(|(_, count)| **count).map_or(default, |(perm, _)| perm)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::entry::{WhyNot, git_mode};
+    use crate::model::listing::{ListedFile, Stat, Uncaptured};
+    use crate::model::object_id::ObjectId;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    fn stat(mode: u32) -> Stat {
+        Stat { mode, ..Stat::default() }
+    }
+
+    fn files(of: &[(&str, u32)]) -> Vec<ListedFile> {
+        let listed = |(name, perm): &(&str, u32)| ListedFile {
+            name: name.as_bytes().into(),
+            kind: if *perm == 0o777 { Kind::Symlink } else { Kind::File },
+            stat: stat(*perm),
+            id: Some(ObjectId::from_bytes([1; 20])),
+            unsteady: false,
+        };
+        of.iter().map(listed).collect()
+    }
+
+    fn listing() -> Listing {
+        let mut listing = Listing::of_empty_root(stat(0o755), 0);
+        for (at, (name, perm)) in [("d", 0o700), ("e", 0o755), ("q", 0o755)].into_iter().enumerate() {
+            listing.dirs.push(ListedDir::empty(0, name.as_bytes().into(), stat(perm)));
+            listing.dirs[0].dirs.push(at + 1);
+        }
+        let root = [("a", 0o644), ("b", 0o600), ("c", 0o644), ("l", 0o777), ("s", 0o4711), ("x", 0o755), ("y", 0o700)];
+        listing.dirs[0].files = files(&root).into();
+        listing.dirs[2].files = files(&[("f", 0o644)]).into();
+        let item = |name: &str, why| Uncaptured { name: name.as_bytes().into(), why, is_dir: false };
+        listing.dirs[3].uncaptured = vec![item("o", WhyNot::LeftOut("*".into())), item("p", WhyNot::Fifo)];
+        listing
+    }
+
+    #[test]
+    fn what_is_usual_is_not_said_and_all_else_is() {
+        let rules = RuleRecord { excludes: vec!["*.iso".into()], ..RuleRecord::default() };
+        let meta = Meta::of(&listing(), rules.clone());
+        let unusual = [("b", 0o600), ("d", 0o700), ("s", 0o4711), ("x", 0o755)];
+        let expected = Meta {
+            // Of two that are equally common, the smaller one.
+            usual: UsualModes { file: 0o644, executable: 0o700, directory: 0o755 },
+            unusual: unusual.into_iter().map(|(name, perm)| (path(name), perm)).collect(),
+            empty_dirs: ["d", "q"].map(path).into(),
+            uncaptured: [(path("q/p"), Standing { why: WhyNot::Fifo, is_dir: false })].into(),
+            rules,
+        };
+        assert_eq!(meta, expected);
+    }
+
+    #[test]
+    fn modes_that_all_have_are_usual_and_special_ones_never() {
+        let mut open = Listing::of_empty_root(stat(0o777), 0);
+        assert_eq!(
+            Meta::of(&open, RuleRecord::default()).usual,
+            UsualModes { directory: 0o777, ..UsualModes::default() }
+        );
+        open.dirs[0].stat = stat(0o2755);
+        let meta = Meta::of(&open, RuleRecord::default());
+        assert_eq!((meta.usual, meta.unusual), (UsualModes::default(), [(RelPath::root(), 0o2755)].into()));
+    }
+
+    #[test]
+    fn a_tree_and_its_meta_give_the_directory_back() {
+        let mut expected = Snapshot::from(&listing());
+        expected.uncaptured.remove(&path("q/o"));
+        let mut of_tree = Snapshot { files: expected.files.clone(), ..Snapshot::default() };
+        for entry in of_tree.files.values_mut().filter(|entry| entry.kind == Kind::File) {
+            entry.perm = git_mode(entry.kind, entry.perm) & RWX_BITS;
+        }
+        Meta::of(&listing(), RuleRecord::default()).complete(&mut of_tree);
+        assert_eq!(of_tree, expected);
+        let deep = Meta { empty_dirs: [path("a/b/c")].into(), ..Meta::default() };
+        let mut completed = Snapshot::default();
+        deep.complete(&mut completed);
+        assert_eq!(completed.dirs.into_keys().collect::<Vec<_>>(), ["", "a", "a/b", "a/b/c"].map(path));
+    }
+
+    #[test]
+    fn only_what_could_not_be_captured_hides_files() {
+        let standing = |why| Standing { why, is_dir: true };
+        let uncaptured = [(path("m"), standing(WhyNot::Mount)), (path("f"), standing(WhyNot::Fifo))].into();
+        let meta = Meta { uncaptured, ..Meta::default() };
+        assert!(meta.hides(&path("m")) && meta.hides(&path("m/x/y")));
+        assert!(!meta.hides(&path("f")) && !meta.hides(&path("n")) && !meta.hides(&RelPath::root()));
+    }
+}

@@ -50,7 +50,7 @@ fn render_rules(meta: &Meta, text: &mut String) {
 /// none of ours, in whatever spelling.
 pub fn parse(bytes: &[u8]) -> Result<Meta, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
-    let mut lines = text.lines();
+    let mut lines = text.strip_suffix('\n').ok_or("the meta is cut short")?.split('\n');
     if lines.next() != Some(FIRST_LINE) {
         return Err("the meta does not begin with its format".into());
     }
@@ -73,32 +73,46 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
         "uncaptured" => {
             let mut words = rest.splitn(4, ' ');
             let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
-            let standing = Standing { why: parse_why(word, why)?, is_dir: kind == "d" };
+            let standing = Standing { why: parse_why(word, why)?, is_dir: parse_is_dir(kind)? };
             let path = decode(words.next()?)?;
             // What was not captured may have such a name. What holds it is a directory that a restore makes.
             path.ancestors().all(|above| is_ours(&above)).then_some(())?;
             meta.uncaptured.insert(path, standing);
         }
-        "store-list" => meta.rules.store_list = Some(percent_decode(rest)?),
+        "store-list" => meta.rules.store_list = Some(unescaped(rest)?),
         "exclude" => meta.rules.excludes.push(decode_text(rest)?),
         "sensitive-allow" => meta.rules.sensitive_allow.push(decode_text(rest)?),
-        "max-file-size" => meta.rules.max_file_size_bytes = Some(rest.parse().ok()?),
+        "max-file-size" => meta.rules.max_file_size_bytes = Some(unsigned(rest)?.parse().ok()?),
         _ => return None,
     }
     Some(())
 }
 
 fn parse_usual(rest: &str) -> Option<UsualModes> {
-    let mut words = rest.split(' ').map(parse_perm);
+    let mut words = rest.splitn(3, ' ').map(parse_perm);
     Some(UsualModes { file: words.next()??, executable: words.next()??, directory: words.next()?? })
 }
 
 fn parse_perm(octal: &str) -> Option<u32> {
-    u32::from_str_radix(octal, 8).ok().filter(|perm| *perm <= 0o7777)
+    u32::from_str_radix(unsigned(octal)?, 8).ok().filter(|perm| *perm <= 0o7777)
+}
+
+/// The number parser of the library would take a sign.
+fn unsigned(number: &str) -> Option<&str> {
+    (!number.starts_with('+')).then_some(number)
+}
+
+fn parse_is_dir(kind: &str) -> Option<bool> {
+    match kind {
+        "d" => Some(true),
+        "f" => Some(false),
+        _ => None,
+    }
 }
 
 fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
-    Some(match word {
+    let text = if detail == "-" { String::new() } else { decode_text(detail)? };
+    let why = match word {
         "fifo" => WhyNot::Fifo,
         "socket" => WhyNot::Socket,
         "device" => WhyNot::Device,
@@ -107,13 +121,16 @@ fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
         "mount" => WhyNot::Mount,
         "collision" => WhyNot::Collision,
         "gitlink" => WhyNot::Gitlink,
-        "unreadable" => WhyNot::Unreadable(decode_text(detail)?),
+        "unreadable" => return Some(WhyNot::Unreadable(text)),
         _ => return None,
-    })
+    };
+    text.is_empty().then_some(why)
 }
 
+/// Where there is nothing to say, a lone dash; a text that is just that is escaped.
 fn detail(why: &WhyNot) -> String {
     match why {
+        WhyNot::Unreadable(text) if text == "-" => "%2D".to_owned(),
         WhyNot::Unreadable(text) if !text.is_empty() => percent_encode(text.as_bytes()),
         _ => "-".to_owned(),
     }
@@ -128,7 +145,7 @@ fn decode(word: &str) -> Option<RelPath> {
     if word == "." {
         return Some(RelPath::root());
     }
-    RelPath::new(&percent_decode(word)?).ok()
+    RelPath::new(&unescaped(word)?).ok()
 }
 
 /// A path that a restore may make or change.
@@ -141,7 +158,12 @@ fn is_ours(path: &RelPath) -> bool {
 }
 
 fn decode_text(word: &str) -> Option<String> {
-    String::from_utf8(percent_decode(word)?).ok()
+    String::from_utf8(unescaped(word)?).ok()
+}
+
+/// What is written in one word; where there are blanks or line ends of another kind, this was not written by us.
+fn unescaped(word: &str) -> Option<Vec<u8>> {
+    word.bytes().all(|b| b.is_ascii_graphic()).then(|| percent_decode(word))?
 }
 
 #[cfg(test)]
@@ -175,6 +197,29 @@ mod tests {
     }
 
     #[test]
+    fn every_reason_for_not_capturing_comes_back_with_its_text() {
+        let plain = [
+            WhyNot::Fifo,
+            WhyNot::Socket,
+            WhyNot::Device,
+            WhyNot::TooLarge,
+            WhyNot::ReservedName,
+            WhyNot::Mount,
+            WhyNot::Collision,
+            WhyNot::Gitlink,
+        ];
+        let texts = ["", "-", "--", "%2D", "a b\n"].map(|text| WhyNot::Unreadable(text.to_owned()));
+        for why in plain.into_iter().chain(texts) {
+            for is_dir in [false, true] {
+                let uncaptured = [(RelPath::root(), Standing { why: why.clone(), is_dir })].into();
+                let meta = Meta { uncaptured, ..Meta::default() };
+                assert!(!render(&meta).windows(2).any(|pair| pair == b"  "), "each fact has a word: {meta:?}");
+                assert_eq!(parse(&render(&meta)), Ok(meta));
+            }
+        }
+    }
+
+    #[test]
     fn a_meta_that_is_not_understood_is_refused() {
         for bad in [
             "",
@@ -187,10 +232,25 @@ mod tests {
             "checkpoint-meta 1\nmode 777 git~1\n",
             "checkpoint-meta 1\nuncaptured fifo f - .git/x\n",
             "checkpoint-meta 1\n\n",
+            "checkpoint-meta 1\nempty a",
+            "checkpoint-meta 1\nempty a\r\n",
+            "checkpoint-meta 1\nempty a b\n",
+            "checkpoint-meta 1\nexclude *.iso exclude *.o\n",
+            "checkpoint-meta 1\nempty %+4\n",
+            "checkpoint-meta 1\nmode +644 a\n",
+            "checkpoint-meta 1\nusual 644 755\n",
+            "checkpoint-meta 1\nusual 644 755 755 700\n",
+            "checkpoint-meta 1\nmax-file-size +7\n",
+            "checkpoint-meta 1\nuncaptured fifo x - p\n",
+            "checkpoint-meta 1\nuncaptured fifo f text p\n",
+            "checkpoint-meta 1\nuncaptured nothing f - p\n",
         ] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");
         }
         let whole = render(&full());
-        assert!(parse(&whole[..whole.len() - 8]).is_err() || parse(&whole[..whole.len() - 8]).unwrap() != full());
+        for end in 0..whole.len() {
+            assert_ne!(parse(&whole[..end]), Ok(full()), "cut at {end}");
+            assert!(whole[..end].ends_with(b"\n") || parse(&whole[..end]).is_err(), "cut within a line at {end}");
+        }
     }
 }

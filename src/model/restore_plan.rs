@@ -240,3 +240,122 @@ impl Planner<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::entry::{Kind, WhyNot};
+    use crate::model::object_id::ObjectId;
+    use crate::model::snapshot::Standing;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    fn file(content: u8) -> Entry {
+        Entry { kind: Kind::File, perm: 0o644, id: ObjectId::from_bytes([content; 20]), size_bytes: 1 }
+    }
+
+    /// Files of one content, and the directories above them.
+    fn holding(files: &[&str]) -> Snapshot {
+        let mut state = Snapshot::default();
+        state.dirs.insert(RelPath::root(), 0o755);
+        for file_path in files.iter().map(|text| path(text)) {
+            state.dirs.extend(file_path.ancestors().map(|dir| (dir, 0o755)));
+            state.files.insert(file_path, file(1));
+        }
+        state
+    }
+
+    fn with(mut state: Snapshot, uncaptured: &[(&str, WhyNot, bool)]) -> Snapshot {
+        for (text, why, is_dir) in uncaptured {
+            state.dirs.extend(path(text).ancestors().map(|dir| (dir, 0o755)));
+            state.uncaptured.insert(path(text), Standing { why: why.clone(), is_dir: *is_dir });
+        }
+        state
+    }
+
+    fn plan(present: &Snapshot, target: &Snapshot, may_delete: bool) -> RestorePlan {
+        RestorePlan::between(present, target, &Reach::default(), &|_, _| may_delete)
+    }
+
+    fn conflicts(plan: &RestorePlan) -> Vec<(String, &str)> {
+        assert!(!plan.is_empty(), "who is in the way is to be told");
+        plan.conflicts.iter().map(|found| (found.path.to_string(), &*found.why)).collect()
+    }
+
+    fn keys<V>(map: &BTreeMap<RelPath, V>) -> Vec<String> {
+        map.keys().map(RelPath::to_string).collect()
+    }
+
+    #[test]
+    fn every_change_counts_once_and_what_is_right_is_no_change() {
+        let (names, entry) = (["a", "b", "c"].map(path), file(1));
+        let modes = || names.iter().map(|path| (path.clone(), 0o700)).collect::<BTreeMap<_, _>>();
+        let plan = RestorePlan {
+            write: names.iter().map(|path| (path.clone(), Write { before: None, after: entry })).collect(),
+            chmod: modes(),
+            delete: names.iter().map(|path| (path.clone(), entry)).collect(),
+            make_dirs: modes(),
+            chmod_dirs: modes(),
+            remove_dirs: names.iter().cloned().collect(),
+            ..RestorePlan::default()
+        };
+        assert_eq!(plan.change_count(), 18);
+        assert!(!plan.is_empty());
+        let same = super::tests::plan(&holding(&["a", "b/c"]), &holding(&["a", "b/c"]), true);
+        assert_eq!((same.unchanged, same.is_empty()), (2, true));
+    }
+
+    #[test]
+    fn what_no_checkpoint_holds_is_in_the_way_and_told_once_each() {
+        let present = with(holding(&[]), &[("a/p", WhyNot::Fifo, false), ("b", WhyNot::Mount, true)]);
+        let found = plan(&present, &holding(&["a", "b"]), true);
+        assert_eq!(conflicts(&found), [("a/p".into(), "a FIFO"), ("b".into(), "a mount of another file system")]);
+        let inside = plan(&present, &holding(&["b/x"]), true);
+        assert_eq!(conflicts(&inside), [("b".into(), "a mount of another file system")]);
+    }
+
+    #[test]
+    fn a_directory_that_a_rule_left_out_serves_and_a_file_does_not() {
+        let left_out = || WhyNot::LeftOut("*.o".into());
+        let found = plan(&with(holding(&[]), &[("a", left_out(), true)]), &holding(&["a/x"]), true);
+        assert!(found.conflicts.is_empty() && found.make_dirs.is_empty(), "{found:?}");
+        let found = plan(&with(holding(&[]), &[("a", left_out(), false)]), &holding(&["a/x"]), true);
+        assert_eq!(conflicts(&found), [("a".into(), "left out by a rule")]);
+    }
+
+    #[test]
+    fn a_file_needs_its_place_whatever_the_rules_say_of_what_is_there() {
+        let found = plan(&holding(&["a/b/x", "a/y"]), &holding(&["a"]), false);
+        assert_eq!(keys(&found.delete), ["a/b/x", "a/y"]);
+        assert_eq!(found.remove_dirs, ["a", "a/b"].map(path).into());
+        let overlay = Reach { overlay: true, ..Reach::default() };
+        for (present, target) in [("a/x", "a"), ("a", "a/x")] {
+            let found = RestorePlan::between(&holding(&[present]), &holding(&[target]), &overlay, &|_, _| true);
+            assert_eq!((conflicts(&found).len(), found.delete.len()), (1, 0), "{present} {target}");
+        }
+    }
+
+    #[test]
+    fn what_the_target_could_not_capture_or_would_not_have_stays() {
+        let present = holding(&["a", "m/x", "z"]);
+        let target = with(holding(&[]), &[("a", WhyNot::TooLarge, false), ("m", WhyNot::Mount, true)]);
+        assert_eq!(keys(&plan(&present, &target, true).delete), ["z"]);
+        assert!(plan(&present, &target, false).delete.is_empty());
+    }
+
+    #[test]
+    fn a_directory_is_left_alone_for_what_nobody_holds_and_for_nothing_else() {
+        let present = with(holding(&["p/x"]), &[("p/d/fifo", WhyNot::Fifo, false)]);
+        let found = plan(&present, &holding(&[]), true);
+        assert_eq!((found.left_alone, found.remove_dirs.len()), (["p", "p/d"].map(path).into(), 0));
+        let wanted = plan(&present, &with(holding(&["p/x"]), &[("p/d/x", WhyNot::Fifo, false)]), true);
+        assert!(wanted.left_alone.is_empty(), "{wanted:?}");
+        assert!(plan(&present, &holding(&[]), false).left_alone.is_empty(), "not the target's business");
+        let beside = with(holding(&["d/keep"]), &[("d/fifo", WhyNot::Fifo, false)]);
+        let kept = |path: &RelPath, _: bool| path.name() != b"keep";
+        let found = RestorePlan::between(&beside, &holding(&[]), &Reach::default(), &kept);
+        assert!(found.left_alone.is_empty() && found.is_empty(), "its file stays anyway: {found:?}");
+    }
+}

@@ -144,6 +144,7 @@ mod tests {
         let all: Vec<_> = (1..=5).map(regular).collect();
         assert_eq!(evicted(&all, 3), [1, 2]);
         assert!(evicted(&all, 5).is_empty());
+        assert!(!plan(&all, 3, &[]).over_keep && !plan(&all, 5, &[]).over_keep);
         assert_eq!(evicted(&all, 0), [1, 2, 3, 4], "at least one stays");
     }
 

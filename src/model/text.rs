@@ -81,7 +81,9 @@ pub fn percent_decode(text: &str) -> Option<Vec<u8>> {
             continue;
         }
         let (digits, tail) = rest.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        // The number parser of the library would take a sign for a digit.
+        let digits = std::str::from_utf8(digits).ok().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
         rest = tail;
     }
     Some(bytes)
@@ -112,7 +114,9 @@ mod tests {
         let encoded = percent_encode(&every);
         assert!(encoded.bytes().all(|b| b.is_ascii_graphic()));
         assert_eq!(percent_decode(&encoded).unwrap(), every);
+        assert_eq!(percent_encode(b"aZ09-._~/ %\xfc"), "aZ09-._~/%20%25%FC");
         assert_eq!(percent_decode("%4"), None);
         assert_eq!(percent_decode("%zz"), None);
+        assert_eq!(percent_decode("%+4"), None, "a sign is no digit");
     }
 }

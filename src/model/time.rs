@@ -43,7 +43,7 @@ pub fn local_minutes(time_ms: i64) -> String {
 
 /// How long ago that was, in the largest unit that is not zero: `3 min`, `5 d`.
 pub fn age(time_ms: i64, now_ms: i64) -> String {
-    let seconds = (now_ms - time_ms) / 1000;
+    let seconds = now_ms.saturating_sub(time_ms) / 1000;
     match seconds {
         ..0 => "in the future".to_owned(),
         0..60 => format!("{seconds} s"),
@@ -131,6 +131,47 @@ mod tests {
     fn times_are_shown_in_utc() {
         assert_eq!(utc_seconds(NOW), "2026-03-24 12:25:30");
         assert_eq!(rfc3339(NOW), "2026-03-24T12:25:30.123Z");
+        assert_eq!(compact_utc(NOW), "20260324T122530Z");
+        // What no calendar reaches stands at its end.
+        assert!(utc_seconds(i64::MIN).starts_with('-') && utc_seconds(i64::MAX).starts_with("+262142"));
+    }
+
+    #[test]
+    fn every_unit_of_a_span_has_its_length() {
+        for (units, seconds) in [
+            (["s", "sec", "second", "seconds"].as_slice(), 1),
+            (&["m", "min", "minute", "minutes"], 60),
+            (&["h", "hour", "hours"], 3_600),
+            (&["d", "day", "days"], 86_400),
+            (&["w", "week", "weeks"], 604_800),
+        ] {
+            for unit in units {
+                assert_eq!(parse_span(&format!("3{unit}")), Some(3_000 * seconds), "{unit}");
+                assert_eq!(parse_span(&format!("3 {unit}")), Some(3_000 * seconds), "{unit}");
+            }
+        }
+        assert_eq!((parse_span("3"), parse_span("3 months"), parse_span("-3 d")), (None, None, None));
+    }
+
+    #[test]
+    fn a_time_stands_for_all_that_it_does_not_say() {
+        for (text, length_ms) in [
+            ("2026-03-24", 86_400_000),
+            ("2026-03-24 12:25", 60_000),
+            ("2026-03-24T12:25:30", 1_000),
+            ("2026-03-24T12:25:30.5", 1),
+            ("2026-03-24T12:25:30.5Z", 1),
+            ("2026-03-24T12:25+01:00", 60_000),
+        ] {
+            assert_eq!(parse_until(text, NOW).unwrap() - parse(text, NOW).unwrap() + 1, length_ms, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_shows_the_minute_that_was_typed() {
+        for text in ["2026-03-24 12:25", "1999-12-31 23:59"] {
+            assert_eq!(local_minutes(parse(text, NOW).unwrap()), text);
+        }
     }
 
     #[test]
@@ -139,6 +180,9 @@ mod tests {
             assert_eq!(age(NOW - ms, NOW), shown);
         }
         assert_eq!(age(NOW + 5_000, NOW), "in the future");
+        // Plain git makes commits of any time.
+        assert_eq!(age(i64::MIN, NOW), format!("{} d", i64::MAX / 86_400_000));
+        assert_eq!(age(i64::MAX, -NOW), "in the future");
     }
 
     #[test]

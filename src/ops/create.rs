@@ -238,7 +238,7 @@ fn open_store(context: &Context, force: bool) -> Result<Store> {
 /// The standing checkpoint, if this would be the same again a moment later. Safety checkpoints never stand for one.
 fn standing(context: &Context, session: &Session<'_>, captured: &Captured) -> Option<Checkpoint> {
     let newest = session.locked.inventory().newest().filter(|c| !c.is_safety())?;
-    let age_ms = context.now_ms - newest.record.time_ms;
+    let age_ms = context.now_ms.saturating_sub(newest.record.time_ms);
     let recent = (0..context.settings.dedup_window_ms).contains(&age_ms);
     let same = newest.tree == captured.tree && newest.meta == meta_id(&captured.meta);
     (recent && same).then(|| newest.clone())

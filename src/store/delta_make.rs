@@ -188,6 +188,7 @@ impl Instructions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::properties;
     use crate::store::delta;
     use proptest::prelude::*;
 
@@ -229,6 +230,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties(256))]
+
         #[test]
         fn what_is_made_is_the_target(
             base in proptest::collection::vec(0_u8..4, 32..2000),

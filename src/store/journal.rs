@@ -88,7 +88,8 @@ pub fn remove(layout: &Layout) -> Result<()> {
     }
 }
 
-fn render(journal: &Journal) -> String {
+/// The text of a journal, with its sum.
+pub fn render(journal: &Journal) -> String {
     let mut text = format!(
         "{FIRST_LINE}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
         journal.stage.word(),
@@ -116,7 +117,8 @@ fn render(journal: &Journal) -> String {
     format!("{text}sum {sum:016x}\n")
 }
 
-fn parse(bytes: &[u8]) -> Option<Journal> {
+/// `None` if the sum is not that of the text, or something in it is not understood.
+pub fn parse(bytes: &[u8]) -> Option<Journal> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (body, sum) = text.strip_suffix('\n')?.rsplit_once("sum ")?;
     if u64::from_str_radix(sum, 16).ok()? != xxh3_64(body.as_bytes()) {

@@ -73,6 +73,10 @@ pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &Ba
                 let (base, header) = base_of(reader, at)?;
                 deltas.push((at, inflated(reader, at, end, &header)?));
                 at = place_of(base, places)?;
+                // Round and round, a small pack would fill the memory.
+                if deltas.iter().any(|(above, _)| *above == at) {
+                    return Err(damaged("a delta is made from itself"));
+                }
             }
         }
     };
@@ -187,6 +191,28 @@ fn damaged(why: &str) -> ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::deflate::Deflater;
+
+    #[test]
+    fn a_delta_that_is_made_from_itself_is_read_once() {
+        let id = ObjectId::from_bytes([7; 20]);
+        let instructions = vec![0; 1 << 16];
+        let mut pack = vec![0; 12];
+        pack.extend(pack_reader::encode_start(7, instructions.len() as u64));
+        pack.extend(id.as_bytes());
+        pack.extend(Deflater::default().compress(&instructions).unwrap());
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, &pack).unwrap();
+        let reader = PackReader::open_damaged(file.path()).unwrap();
+        let asked = std::cell::Cell::new(0);
+        let offset_of = |_: &ObjectId| {
+            asked.set(asked.get() + 1);
+            Some(12)
+        };
+        let places = Places { offset_of: &offset_of, end_of: &|_| pack.len() as u64 };
+        assert!(matches!(resolve(&reader, 12, &places, &BaseCache::default()), Err(ReadError::Damaged(_))));
+        assert_eq!(asked.get(), 1);
+    }
 
     #[test]
     fn distances_are_read_as_they_are_written() {

@@ -142,6 +142,7 @@ fn is_worth_it(group: &[&PackFacts]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::properties;
     use proptest::prelude::*;
 
     fn pack(name: &str, live_percent: u64, total_bytes: u64) -> PackFacts {
@@ -199,6 +200,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties(256))]
+
         #[test]
         fn every_pack_stands_in_the_plan_once(shares in proptest::collection::vec((0_u64..=100, 0_u64..1 << 24), 0..80)) {
             let facts: Vec<_> =

@@ -87,7 +87,7 @@ fn no_flipped_bit_in_any_region_of_an_index_ends_a_command_by_a_signal() {
         let regions = [0, 4, 8, 8 + 4 * 128, 8 + 4 * 255, NAMES_AT, NAMES_AT + 20 * count, offsets + 4 * count];
         flips.extend(regions.into_iter().flat_map(|at| [(at, 0x80), (at + 3, 1), (at + 2, 0x10)]));
         flips.extend([(whole.len() - 1, 1), (whole.len() - 20, 0x80)]);
-        let all = crate::bench::cases(0) > 0;
+        let all = crate::bench::cases(1) > 1;
         for (at, mask) in
             flips.into_iter().enumerate().filter(|(n, _)| all || n % 3 == usize::from(deltas)).map(|x| x.1)
         {

@@ -77,7 +77,7 @@ fn what_is_protected_stays_and_status_says_so() {
 
 #[test]
 fn many_small_creates_keep_packs_few_and_none_is_felt() {
-    let full_size = cases(0) >= 1_000;
+    let full_size = cases(130) >= 1_000;
     let count = if full_size { 1_000 } else { 130 };
     let (median, longest) = many_small_creates(count);
     // Wall time says something on a quiet machine only; how much one create may merge is asserted everywhere.

@@ -1,8 +1,9 @@
 //! One binary for all tests of the built program: each file tells the facts about one command or one promise.
 //!
-//! `CHECKPOINT_CASES=2000` tries that many random cases, `CHECKPOINT_REPOS=a:b` names real repositories to walk through,
-//! `CHECKPOINT_CALLGRIND=1` counts instructions, of a build as `.ci/run` makes it, `UPDATE_SNAPSHOTS=1` writes the pinned
-//! help texts anew.
+//! `CHECKPOINT_CASES=2000` tries that many random cases in every test that makes up its own, those within the library
+//! among them, `CHECKPOINT_CASES=10x` ten times as many as on other days. `CHECKPOINT_REPOS=a:b` names real repositories
+//! to walk through, `CHECKPOINT_CALLGRIND=1` counts instructions, of a build as `.ci/run` makes it, `UPDATE_SNAPSHOTS=1`
+//! writes the pinned help texts anew.
 
 #![cfg(unix)]
 #![expect(
@@ -36,6 +37,7 @@ mod eviction;
 mod exit_codes;
 mod find;
 mod find_text;
+mod fuzz_corpus;
 mod help;
 mod hostile_env;
 mod hostile_tree;

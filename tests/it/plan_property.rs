@@ -7,6 +7,8 @@ use checkpoint::model::restore_plan::{Reach, RestorePlan};
 use checkpoint::model::snapshot::Snapshot;
 use proptest::prelude::*;
 
+use crate::bench::cases::properties;
+
 const NAMES: [&[u8]; 4] = [b"a", b"a.b", b"b", b"\xff"];
 
 /// A state that can be, drawn from a row of bytes: each name of a directory is absent, a file, a link or a directory.
@@ -50,7 +52,7 @@ fn states() -> impl Strategy<Value = (Snapshot, Snapshot)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(properties(2_000))]
 
     #[test]
     fn a_plan_applied_to_the_present_gives_the_target((present, target) in states()) {

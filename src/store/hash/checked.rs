@@ -95,6 +95,7 @@ impl CheckedSha1 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cases::properties;
     use proptest::prelude::*;
 
     /// What the reference implementation says.
@@ -118,6 +119,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(properties(256))]
+
         #[test]
         fn every_content_in_any_pieces_has_the_hash_of_the_reference(
             pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..1500), 0..6)

@@ -1,5 +1,6 @@
 //! The bench on which every test of the built program stands: a sandbox, exact pictures of directories, and outside tools.
 
+pub mod cases;
 pub mod damaged;
 pub mod fixtures;
 pub mod git;
@@ -14,16 +15,12 @@ pub mod trace;
 pub mod tree;
 pub mod watch;
 
+pub use cases::cases;
 pub use git::Git;
 pub use recipe::Recipe;
 pub use run::Run;
 pub use sandbox::Sandbox;
 pub use tree::Tree;
-
-/// How many random cases a test tries: `CHECKPOINT_CASES`, or what is quick enough for every day.
-pub fn cases(everyday: usize) -> usize {
-    std::env::var("CHECKPOINT_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(everyday)
-}
 
 /// Says why a test has nothing to do on this machine.
 pub fn skipped(why: &str) {

@@ -187,7 +187,7 @@ fn the_last_matching_rule_decides_and_a_directory_left_out_hides_all_below() {
 fn a_directory_restored_to_itself_stays_as_it_is() {
     let sandbox = crate::bench::Sandbox::new();
     let mut random = super::generator::Random::new(11);
-    for _ in 0..200 {
+    for _ in 0..crate::bench::cases(200) {
         let told = random.edit(sandbox.root());
         let now = State::observe(sandbox.root());
         let verdict = expected(&now, &now.saved_for(&now), &now);

@@ -1,0 +1,104 @@
+//! Values drawn from a row of bytes, so that whoever changes the bytes changes the values. An empty row gives zeros.
+
+use checkpoint::model::checkpoint::{Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb};
+use checkpoint::model::object_id::ObjectId;
+use checkpoint::model::rel_path::RelPath;
+
+pub struct Draw<'b>(&'b [u8]);
+
+impl<'b> Draw<'b> {
+    pub fn new(bytes: &'b [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn rest(self) -> &'b [u8] {
+        self.0
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    /// One of so many.
+    pub fn below(&mut self, count: u8) -> usize {
+        usize::from(self.byte() % count)
+    }
+
+    pub fn flag(&mut self) -> bool {
+        self.byte() & 1 != 0
+    }
+
+    pub fn number(&mut self) -> u64 {
+        (0..8).fold(0, |number, at| number | u64::from(self.byte()) << (8 * at))
+    }
+
+    pub fn perm(&mut self) -> u32 {
+        (u32::from(self.byte()) | u32::from(self.byte()) << 8) & 0o7777
+    }
+
+    /// A length, and so many bytes if there are as many.
+    pub fn bytes(&mut self) -> &'b [u8] {
+        let length = usize::from(self.byte()).min(self.0.len());
+        let (taken, rest) = self.0.split_at(length);
+        self.0 = rest;
+        taken
+    }
+
+    pub fn text(&mut self) -> String {
+        String::from_utf8_lossy(self.bytes()).into_owned()
+    }
+
+    pub fn id(&mut self) -> ObjectId {
+        ObjectId::from_bytes([self.byte(); 20])
+    }
+
+    /// The root where the bytes are no path.
+    pub fn path(&mut self) -> RelPath {
+        RelPath::new(self.bytes()).unwrap_or_default()
+    }
+
+    /// Something for each of at most seven.
+    pub fn several<T>(&mut self, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        (0..self.below(8)).map(|_| one(self)).collect()
+    }
+
+    pub fn record(&mut self) -> Record {
+        let operation = self.flag().then(|| Operation {
+            verb: [Verb::Restore, Verb::Undo, Verb::Redo, Verb::Resume][self.below(4)],
+            target: self.id(),
+            paths: self.several(Self::path),
+        });
+        Record {
+            sequence: self.number(),
+            time_ms: self.number().cast_signed(),
+            kind: [CheckpointKind::Regular, CheckpointKind::Safety][self.below(2)],
+            coverage: [Coverage::Complete, Coverage::Partial][self.below(2)],
+            files: self.number(),
+            content_bytes: self.number(),
+            reason: self.text(),
+            source: self.text(),
+            operation,
+            during_pending: self.flag(),
+        }
+    }
+
+    pub fn checkpoint(&mut self) -> Checkpoint {
+        let mut id = [self.byte(); 20];
+        id[19] = self.byte();
+        let (pinned, adopted) = (self.flag(), self.flag());
+        Checkpoint {
+            id: ObjectId::from_bytes(id),
+            tree: ObjectId::from_bytes([0; 20]),
+            meta: None,
+            record: self.record(),
+            pinned,
+            adopted,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Meta blobs: what is written is read back, and no line is read as something else than it says.
+
+use checkpoint::model::entry::WhyNot;
+use checkpoint::model::meta::{Meta, RuleRecord, UsualModes};
+use checkpoint::model::meta_text::{parse, render};
+use checkpoint::model::snapshot::Standing;
+use checkpoint::model::text::{percent_decode, percent_encode};
+
+use super::draw::Draw;
+
+const FIRST_LINE: &str = "checkpoint-meta 1\n";
+
+pub fn check(data: &[u8]) {
+    let framed = [FIRST_LINE.as_bytes(), data].concat();
+    for bytes in [data, &framed] {
+        let Ok(meta) = parse(bytes) else { continue };
+        assert_eq!(parse(&render(&meta)).as_ref(), Ok(&meta));
+        let text = std::str::from_utf8(bytes).expect("only text is a meta");
+        text.strip_prefix(FIRST_LINE).expect("it begins with its format").lines().for_each(means_what_it_says);
+    }
+    let drawn = meta(&mut Draw::new(data));
+    assert_eq!(parse(&render(&drawn)), Ok(drawn));
+}
+
+/// A line that is read alone is written as it stood, but for zeros at the front and needless escapes.
+fn means_what_it_says(line: &str) {
+    let meta = parse(format!("{FIRST_LINE}{line}\n").as_bytes()).expect("each line stands for itself");
+    let rendered = String::from_utf8(render(&meta)).expect("text");
+    let facts: Vec<&str> = rendered.lines().skip(if line.starts_with("usual ") { 1 } else { 2 }).collect();
+    let words: Vec<String> = line.split(' ').map(plain).collect();
+    assert_eq!(facts, [words.join(" ")], "{line:?}");
+}
+
+fn plain(word: &str) -> String {
+    match word {
+        "%2D" => word.to_owned(),
+        _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
+            Some(word.trim_start_matches('0')).filter(|rest| !rest.is_empty()).unwrap_or("0").to_owned()
+        }
+        _ => percent_encode(&percent_decode(word).expect("every word is percent-encoded")),
+    }
+}
+
+fn meta(draw: &mut Draw<'_>) -> Meta {
+    Meta {
+        usual: UsualModes { file: draw.perm(), executable: draw.perm(), directory: draw.perm() },
+        unusual: draw.several(|draw| (draw.path(), draw.perm())).into_iter().collect(),
+        empty_dirs: draw.several(Draw::path).into_iter().collect(),
+        uncaptured: draw.several(|draw| (draw.path(), standing(draw))).into_iter().collect(),
+        rules: RuleRecord {
+            store_list: draw.flag().then(|| draw.bytes().to_vec()),
+            excludes: draw.several(Draw::text),
+            sensitive_allow: draw.several(Draw::text),
+            max_file_size_bytes: draw.flag().then(|| draw.number()),
+        },
+    }
+}
+
+/// One of those that a checkpoint names.
+fn standing(draw: &mut Draw<'_>) -> Standing {
+    let plain = [
+        WhyNot::Fifo,
+        WhyNot::Socket,
+        WhyNot::Device,
+        WhyNot::TooLarge,
+        WhyNot::ReservedName,
+        WhyNot::Mount,
+        WhyNot::Collision,
+        WhyNot::Gitlink,
+    ];
+    let why = plain.get(draw.below(9)).cloned().unwrap_or_else(|| WhyNot::Unreadable(draw.text()));
+    Standing { why, is_dir: draw.flag() }
+}

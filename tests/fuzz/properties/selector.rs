@@ -1,0 +1,64 @@
+//! Selectors and times: whatever is found was meant in one of the ways that are told, and times are read as ranges.
+
+use checkpoint::model::checkpoint::Checkpoint;
+use checkpoint::model::selector::{MIN_PREFIX, SelectorProblem, resolve};
+use checkpoint::model::time;
+
+use super::draw::Draw;
+
+pub fn check(data: &[u8]) {
+    let mut draw = Draw::new(data);
+    let now_ms = draw.number().cast_signed();
+    let mut checkpoints = draw.several(Draw::checkpoint);
+    checkpoints.sort_by_key(|checkpoint| checkpoint.id);
+    checkpoints.dedup_by_key(|checkpoint| checkpoint.id);
+    let query = String::from_utf8_lossy(draw.rest()).into_owned();
+    times(&query, now_ms, &checkpoints);
+    selects(&query, &checkpoints, now_ms);
+    for checkpoint in &checkpoints {
+        let by_id = resolve(&checkpoint.id.to_hex(), &checkpoints, now_ms);
+        assert_eq!(by_id.map(|found| found.id), Ok(checkpoint.id), "a whole id names its checkpoint");
+    }
+}
+
+fn selects(query: &str, checkpoints: &[Checkpoint], now_ms: i64) {
+    match resolve(query, checkpoints, now_ms) {
+        Ok(found) => {
+            let steps = ["latest", "@"].iter().any(|word| query.starts_with(word)) && !found.is_safety();
+            let by_id = query.len() >= MIN_PREFIX && found.id.to_hex().starts_with(&query.to_ascii_lowercase());
+            let until = time::parse_until(query, now_ms);
+            let by_time = until.is_some_and(|until| found.record.time_ms <= until) && !found.is_safety();
+            assert!(steps || by_id || found.record.reason == query || by_time, "{query:?} found {}", found.id);
+        }
+        Err(SelectorProblem::Empty) => assert!(query.is_empty()),
+        Err(SelectorProblem::Ambiguous { candidates, .. }) => {
+            let begins = |id: String| id.starts_with(&query.to_ascii_lowercase());
+            assert!(candidates.len() > 1 && candidates.iter().all(|one| begins(one.id.to_hex())));
+        }
+        Err(SelectorProblem::NoMatch { .. }) => {
+            let is_steps = query.starts_with("latest") || query.starts_with('@');
+            assert!(checkpoints.iter().all(|checkpoint| checkpoint.record.reason != query) || is_steps);
+        }
+    }
+}
+
+fn times(query: &str, now_ms: i64, checkpoints: &[Checkpoint]) {
+    let range = (time::parse(query, now_ms), time::parse_until(query, now_ms));
+    match range {
+        (Some(start), Some(end)) => assert!(start <= end && end - start < 86_400_000, "{query}"),
+        (start, end) => assert_eq!((start, end), (None, None), "{query}"),
+    }
+    if let Some(span) = time::parse_span(query) {
+        assert!(span >= 0);
+    }
+    for time_ms in checkpoints.iter().map(|checkpoint| checkpoint.record.time_ms).chain(range.0) {
+        let age = time::age(time_ms, now_ms);
+        assert_eq!(age == "in the future", time_ms.saturating_sub(now_ms) >= 1000, "{age}");
+        // What is shown names the same second when it is typed.
+        let shown = format!("{}Z", time::utc_seconds(time_ms));
+        if (0..253_402_300_800_000).contains(&time_ms) {
+            assert_eq!(time::parse(&shown, now_ms), Some(time_ms / 1000 * 1000), "{shown}");
+            assert_eq!(time::parse(&time::rfc3339(time_ms), now_ms), Some(time_ms), "{shown}");
+        }
+    }
+}

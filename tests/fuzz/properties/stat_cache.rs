@@ -1,0 +1,136 @@
+//! The stat cache: a listing comes back, the head in the same bytes, and nothing in a block can make a reader run away.
+
+use std::sync::Arc;
+
+use checkpoint::model::entry::{Kind, WhyNot};
+use checkpoint::model::kept_block::KeptBlock;
+use checkpoint::model::kept_listing::KeptListing;
+use checkpoint::model::kept_write;
+use checkpoint::model::listing::{ListedDir, ListedFile, Listing, Name, SYMLINK_BITS, Stat, Uncaptured};
+use checkpoint::store::stat_cache_head::{parse, render};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::draw::Draw;
+
+/// Nothing is taken for racy, so that all ids are kept.
+const STARTED_NS: i64 = i64::MAX;
+
+pub fn check(data: &[u8]) {
+    head(data);
+    blocks(data);
+    listing(data);
+}
+
+fn head(data: &[u8]) {
+    let mut bytes = [data, &xxh3_64(data).to_le_bytes()].concat();
+    let Some((head, block)) = parse(bytes.clone()) else { return };
+    assert_eq!(render(&head, block.as_ref().map_or(&[], |block| block.as_bytes())), bytes);
+    let at = usize::from(data[0]) % bytes.len();
+    bytes[at] ^= 1;
+    assert!(parse(bytes).is_none(), "another byte at {at} is not noticed");
+}
+
+/// A base and a patch of it, as they may stand in damaged files whose sums are right.
+fn blocks(data: &[u8]) {
+    let mut draw = Draw::new(data);
+    let length = usize::from(draw.byte()) * 16;
+    let (base, patch) = data.split_at(length.min(data.len()));
+    let block = |bytes: &[u8]| KeptBlock::parse(bytes.to_vec(), 0, bytes.len());
+    for (base, patch) in [(data, None), (base, block(patch))] {
+        if let Some(kept) = block(base).and_then(|base| KeptListing::new(base, patch)) {
+            read_all(&kept, data.len());
+        }
+    }
+}
+
+fn read_all(kept: &KeptListing, most: usize) {
+    assert!(kept.size() <= most);
+    for number in 0..=kept.dir_count() {
+        let children = kept.children(number);
+        assert!(children.is_empty() || children.start > number && children.end <= kept.dir_count());
+        assert!(kept.child(number, kept.name(number)).is_none_or(|child| children.contains(&child)));
+        let Some(dir) = kept.dir(number) else { continue };
+        let mut files = dir.files();
+        assert!(files.len() <= most, "{} files in {most} bytes", files.len());
+        assert!(files.iter().all(|file| file.name.len() <= most));
+        assert_eq!(files.make_listed().len(), dir.files().len());
+        let _ = (dir.uncaptured(), dir.tree(), dir.is_settled(), dir.stat());
+    }
+}
+
+fn listing(data: &[u8]) {
+    let mut draw = Draw::new(data);
+    let mut listing = Listing::of_empty_root(stat(&mut draw, 0o40_000), STARTED_NS);
+    fill(&mut draw, &mut listing.dirs[0]);
+    for index in 1..=draw.below(8) {
+        let parent = draw.below(8) % index;
+        let mut dir = ListedDir::empty(
+            parent,
+            vec![b'a' + u8::try_from(index).expect("small")].into(),
+            stat(&mut draw, 0o40_000),
+        );
+        fill(&mut draw, &mut dir);
+        listing.dirs.push(dir);
+        listing.dirs[parent].dirs.push(index);
+    }
+    let bytes = kept_write::base(&listing).expect("small numbers");
+    let length = bytes.len();
+    let block = KeptBlock::parse(bytes, 0, length).expect("our own block");
+    let kept = Arc::new(KeptListing::new(block, None).expect("it has a root"));
+    let mut pairs = vec![(0, 0)];
+    while let Some((index, number)) = pairs.pop() {
+        same(&listing.dirs[index], &kept, number);
+        pairs.extend(listing.dirs[index].dirs.iter().copied().zip(kept.children(number)));
+    }
+}
+
+fn same(dir: &ListedDir, kept: &KeptListing, number: usize) {
+    let found = kept.dir(number).expect("it was written");
+    assert_eq!((kept.name(number), found.stat(), found.tree()), (&*dir.name, &dir.stat, dir.tree));
+    assert_eq!((found.is_settled(), found.has_hidden_rules()), (dir.settled, dir.has_hidden_rules));
+    assert_eq!(found.uncaptured().as_ref(), Some(&dir.uncaptured));
+    assert_eq!(kept.children(number).len(), dir.dirs.len());
+    let files = found.files();
+    assert_eq!(files.len(), dir.files.len());
+    for (written, read) in dir.files.iter().zip(files.iter()) {
+        assert_eq!((written.name, written.kind, written.stat), (read.name, read.kind, read.stat));
+        assert_eq!(written.id.filter(|id| *id.as_bytes() != [0; 20] && !written.unsteady), read.id);
+    }
+}
+
+fn fill(draw: &mut Draw<'_>, dir: &mut ListedDir) {
+    let files = draw.several(|draw| {
+        let is_link = draw.flag();
+        let (kind, bits) = if is_link { (Kind::Symlink, SYMLINK_BITS) } else { (Kind::File, 0o100_000) };
+        let stat = Stat { dev: 0, ..stat(draw, bits) };
+        ListedFile { name: name(draw), kind, stat, id: draw.flag().then(|| draw.id()), unsteady: draw.flag() }
+    });
+    dir.files = files.into();
+    dir.uncaptured = draw.several(|draw| {
+        let why = match draw.below(4) {
+            0 => WhyNot::Fifo,
+            1 => WhyNot::DotGit,
+            2 => WhyNot::LeftOut(draw.text()),
+            _ => WhyNot::Unreadable(draw.text()),
+        };
+        Uncaptured { name: name(draw), why, is_dir: draw.flag() }
+    });
+    dir.tree = Some(draw.id()).filter(|id| *id.as_bytes() != [0; 20]);
+    (dir.settled, dir.has_hidden_rules) = (draw.flag(), draw.flag());
+}
+
+fn name(draw: &mut Draw<'_>) -> Name {
+    draw.bytes().into()
+}
+
+fn stat(draw: &mut Draw<'_>, type_bits: u32) -> Stat {
+    Stat {
+        dev: u64::from(draw.byte()),
+        ino: draw.number(),
+        mode: type_bits | draw.perm(),
+        size_bytes: draw.number(),
+        mtime_ns: (draw.number() >> 2).cast_signed(),
+        ctime_ns: (draw.number() >> 2).cast_signed(),
+        links: u64::from(draw.byte()),
+    }
+}
