@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_a_long_write_may_still_be_at_is_not_sure() {
-        let stat = |mtime_ns, size_bytes| Stat { mtime_ns, size_bytes, ..Stat::default() };
+        let stat = |mtime_ns, size_bytes| Stat { size_bytes, mtime_ns, ..Stat::default() };
         assert!(may_be_half_written(&stat(0, 1 << 20), 100_000_000));
         assert!(!may_be_half_written(&stat(0, 1 << 20), 110_000_000));
         assert!(!may_be_half_written(&stat(0, 100), 20_000));
