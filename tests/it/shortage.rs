@@ -384,3 +384,21 @@ fn what_a_printed_id_stands_for_was_flushed_before() {
         assert!(calls.any(is_it), "not in this order: {step}");
     }
 }
+
+#[test]
+fn no_cut_of_the_power_brings_a_cleared_stage_back_once_the_journal_is_gone() {
+    let Story { sandbox, first, .. } = story();
+    let Some(trace) = trace(&sandbox, &["restore", &first, "--yes"]) else { return };
+    assert_eq!(trace.run.code, 0, "{}", trace.run);
+    let (root, journal) = (sandbox.root(), sandbox.store().join("checkpoint/journal"));
+    let goes = |call: &Call| call.name.starts_with("unlink") || call.name == "rmdir";
+    let steps: [Step<'_>; 3] = [
+        ("the stage goes", &|call| goes(call) && call.has_flag("AT_REMOVEDIR") && call.has_flag(".checkpoint-stage-")),
+        ("which is flushed", &|call| call.name == "fsync" && call.path().as_deref() == Some(root)),
+        ("the journal goes", &|call| goes(call) && call.path().as_ref() == Some(&journal)),
+    ];
+    let mut calls = trace.calls.iter();
+    for (step, is_it) in steps {
+        assert!(calls.any(is_it), "not in this order: {step}");
+    }
+}
