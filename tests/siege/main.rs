@@ -19,13 +19,19 @@ mod bench;
 mod calls;
 mod choice;
 mod crowd;
+mod disk;
 mod errno;
 mod field;
+mod full;
 mod judge;
 mod kill;
+mod ladder;
+mod mounts;
 mod options;
 mod parallel;
+mod power;
 mod scenario;
+mod small_disk;
 mod tally;
 
 use options::Options;
@@ -36,9 +42,17 @@ type Scene = (&'static str, f64, fn(&Options, &Tally));
 
 fn main() {
     let options = Options::from_args();
+    if options.wants("power") || options.wants("full") {
+        mounts::alone();
+    }
     let tally = Tally::default();
-    let scenes: [Scene; 3] =
-        [("kill", 0.3, kill::besiege), ("errno", 0.6, errno::besiege), ("crowd", 0.1, crowd::besiege)];
+    let scenes: [Scene; 5] = [
+        ("kill", 0.3, kill::besiege),
+        ("power", 0.3, power::besiege),
+        ("full", 0.1, full::besiege),
+        ("errno", 0.6, errno::besiege),
+        ("crowd", 0.1, crowd::besiege),
+    ];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
     for (name, share, besiege) in wanted {
