@@ -212,6 +212,26 @@ fn on_a_disk_full_to_the_last_byte_a_prune_gives_room() {
 }
 
 #[test]
+fn in_a_directory_that_was_made_anew_a_prune_and_a_delete_need_neither_a_byte_nor_an_inode() {
+    let sandbox = Sandbox::bare();
+    let script = r#"
+        for reason in one two three four; do echo $reason > a; "$0" create -q -r $reason > /dev/null; done
+        work=$PWD; cd "$HOME"; mv "$work" "$work-before"; cp -a "$work-before" "$work"; cd "$work"
+        fill() {
+            i=0; while touch "$b/fill$i" 2> /dev/null; do i=$((i+1)); done
+            cat /dev/zero > "$b/fill0" 2> /dev/null || true
+        }
+        fill; code=0; "$0" prune --keep 3 > /dev/null || code=$?; echo "prune $code"
+        fill; code=0; "$0" delete two --yes > /dev/null || code=$?; echo "delete $code"
+        "$0" list | grep -c '| cli |'
+        rm "$b"/fill*
+        "$0" create -q -r five > /dev/null
+        "$0" verify --full > /dev/null"#;
+    let Some(run) = on_a_small_disk(&sandbox, "size=4m,nr_inodes=150", script) else { return };
+    assert_eq!(run.stdout, "prune 0\ndelete 0\n2\n", "{run}");
+}
+
+#[test]
 fn on_a_disk_without_an_inode_left_nothing_is_half_made() {
     let sandbox = Sandbox::new();
     let script = r#"

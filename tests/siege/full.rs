@@ -101,7 +101,8 @@ impl Site<'_> {
             return Err(format!("not to be refused so: {run}"));
         }
         let places = [field.home(), field.work()].map(|place| place.display().to_string());
-        let names_it = run.stderr.contains("No space left") && places.iter().any(|place| run.stderr.contains(place));
+        let is_full = ["No space left", "no storage space"].iter().any(|words| run.stderr.contains(words));
+        let names_it = is_full && places.iter().any(|place| run.stderr.contains(place));
         if !names_it || !run.stdout.is_empty() {
             return Err(format!("it does not say what is full: {run}"));
         }
