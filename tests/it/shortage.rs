@@ -232,6 +232,31 @@ fn in_a_directory_that_was_made_anew_a_prune_and_a_delete_need_neither_a_byte_no
 }
 
 #[test]
+fn a_first_create_that_runs_out_of_room_or_inodes_anywhere_leaves_no_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").mkdir("empty").chmod("a", 0o600);
+    std::fs::create_dir_all(sandbox.base()).expect("a directory can be made");
+    let base = sandbox.base().display().to_string();
+    let script = r#"
+        for what in nr_inodes size; do
+            refused=0
+            for count in $(seq 2 60); do
+                case $what in size) limit=$((count * 4096)) ;; *) limit=$count ;; esac
+                mount -t tmpfs -o $what=$limit none "$b" || exit 99
+                code=0; "$0" create -q > /dev/null 2>&1 || code=$?
+                listed=$("$0" list 2> /dev/null | grep -c '| cli |' || true)
+                umount "$b"
+                [ $code != 0 ] || break
+                refused=$((refused + 1))
+                [ $listed = 0 ] || echo "$limit $what: exit $code, and $listed checkpoint"
+            done
+            [ $code = 0 ] && [ $refused -gt 5 ] || echo "$refused refused, then exit $code"
+        done"#;
+    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else { return };
+    assert_eq!(run.stdout, "", "{run}");
+}
+
+#[test]
 fn on_a_disk_without_an_inode_left_nothing_is_half_made() {
     let sandbox = Sandbox::new();
     let script = r#"
