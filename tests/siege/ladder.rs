@@ -17,7 +17,9 @@ use crate::tally::Tally;
 /// So many of the earlier checkpoints are brought back after each cut.
 const LOOKED_AT: usize = 3;
 /// No more, so that none is evicted.
-const RUNGS: usize = 45;
+const RUNGS: usize = 30;
+/// One rung in so many comes after a create that nothing disturbs: its manifest is on the disk, and names all before.
+const AT_REST_EVERY: usize = 2;
 
 pub fn besiege(options: &Options, tally: &Tally) {
     let until = Instant::now() + Duration::from_secs_f64(options.seconds);
@@ -41,19 +43,24 @@ pub fn besiege(options: &Options, tally: &Tally) {
 fn climb(format: Format, choice: &mut Choice, until: Instant, tally: &Tally) -> Result<usize, String> {
     let disk = Disk::new(format)?;
     let field = Field::moved(Moved::ALL[choice.below(Moved::ALL.len())], &disk.top());
-    let mut promised: Vec<(String, Tree)> = Vec::new();
+    let (mut promised, mut cuts): (Vec<(String, Tree)>, usize) = Default::default();
     for rung in 0..RUNGS {
         if rung > 0 && Instant::now() > until {
             break;
         }
-        for _ in 0..=choice.below(4) {
-            field.write(&format!("d{}/{}", choice.below(3), choice.below(5)), choice.next().to_string());
+        if rung.is_multiple_of(AT_REST_EVERY) {
+            edit(&field, choice);
+            let work = Tree::capture(&field.work());
+            let made = field.run(&[], &["create", "-q", "-r", "at rest"]);
+            promised.push((made.stdout.trim_end().to_owned(), work));
         }
+        edit(&field, choice);
         // The user's own files are there before; what the program writes is not.
         disk.flush();
         let work = Tree::capture(&field.work());
         promised.push((printed(&field, &disk)?, work));
         tally.power_cuts.fetch_add(1, Ordering::Relaxed);
+        cuts += 1;
         disk.power_up()?;
         all_there(&field, &promised, choice).map_err(|why| format!("after rung {rung}: {why}"))?;
     }
@@ -63,7 +70,13 @@ fn climb(format: Format, choice: &mut Choice, until: Instant, tally: &Tally) -> 
         return Err(format!("in the end: {made}\n{verified}"));
     }
     leftovers(&field)?;
-    Ok(promised.len())
+    Ok(cuts)
+}
+
+fn edit(field: &Field, choice: &mut Choice) {
+    for _ in 0..=choice.below(4) {
+        field.write(&format!("d{}/{}", choice.below(3), choice.below(5)), choice.next().to_string());
+    }
 }
 
 /// The id that a create printed; its disk is gone by the time it could do anything more.

@@ -48,7 +48,7 @@ fn main() {
     let tally = Tally::default();
     let scenes: [Scene; 5] = [
         ("kill", 0.3, kill::besiege),
-        ("power", 0.3, power::besiege),
+        ("power", 0.25, power::besiege),
         ("full", 0.1, full::besiege),
         ("errno", 0.6, errno::besiege),
         ("crowd", 0.1, crowd::besiege),

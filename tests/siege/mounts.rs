@@ -9,8 +9,11 @@ const MARK: &str = "SIEGE_MOUNTS_ALONE";
 const PATIENCE_TICKS: u32 = 200;
 const TICK: Duration = Duration::from_millis(10);
 
-/// Starts this program again in a mount namespace of its own: whatever ends it, no mount and no loop device stays. Without
-/// the right to do so it goes on as it is.
+/// Room in memory that goes with the namespace, then the program.
+const SCRIPT: &str = r#"mount -t tmpfs -o mode=1777 none /dev/shm; exec "$0" "$@""#;
+
+/// Starts this program again in a mount namespace of its own: whatever ends it, no mount, no loop device and no image stays.
+/// Without the right to do so it goes on as it is.
 pub fn alone() {
     let may = rustix::process::geteuid().is_root()
         && Command::new("unshare").args(["-m", "true"]).output().is_ok_and(|output| output.status.success());
@@ -18,7 +21,9 @@ pub fn alone() {
         return;
     }
     let this = std::env::current_exe().expect("this program has a path");
-    let error = Command::new("unshare").arg("-m").arg(this).args(std::env::args_os().skip(1)).env(MARK, "1").exec();
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", SCRIPT]).arg(this).args(std::env::args_os().skip(1)).env(MARK, "1");
+    let error = command.exec();
     eprintln!("unshare does not start: {error}");
 }
 
