@@ -1,12 +1,13 @@
 //! Taking the lock for a change: healing is reported, and what a killed run left behind is cleared away.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::Description;
+use crate::store::durable;
 use crate::store::journal::{Journal, JournalState, Stage};
 use crate::store::locked::LockedStore;
 use crate::worktree::stage::Stage as StageDir;
@@ -92,7 +93,15 @@ fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> Resul
         Some(known) => Description { root: fresh.root, identity: fresh.identity, ..known },
         None => fresh,
     };
-    if known.as_ref() == Some(&described) { Ok(()) } else { locked.write_description(&described) }
+    if known.as_ref() == Some(&described) {
+        return Ok(());
+    }
+    let is_hint = known.is_some_and(|known| known.root == described.root);
+    match locked.write_description(&described) {
+        // Device and inode can wait for room, and what gives room back cannot wait for them.
+        Err(Error::Io { source, .. }) if is_hint && durable::is_full(&source) => Ok(()),
+        written => written,
+    }
 }
 
 /// What a reader sees of an interrupted restore.

@@ -211,9 +211,14 @@ pub fn is_full(error: &std::io::Error) -> bool {
 /// torn, so it is for files that are derived from others.
 ///
 /// # Errors
-/// The new content is longer than the old, or the file cannot be written.
+/// The new content is longer than the old, or there is no old one: no room. Or the file cannot be written.
 pub fn shrink(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = OpenOptions::new().write(true).open(path).map_err(Error::io("open", path))?;
+    let mut file = match OpenOptions::new().write(true).open(path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
+            return Err(Error::io("write", path)(ErrorKind::StorageFull.into()));
+        }
+        opened => opened.map_err(Error::io("open", path))?,
+    };
     let found = file.metadata().map_err(Error::io("look at", path))?.len();
     if found < bytes.len() as u64 {
         return Err(Error::io("write", path)(ErrorKind::StorageFull.into()));
@@ -324,6 +329,18 @@ mod tests {
         std::fs::create_dir(&aside).unwrap();
         assert!(replace_through(&aside, &place.path().join("missing").join("x"), b"one").is_err());
         assert_eq!(std::fs::read_dir(&aside).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn writing_over_a_file_that_is_too_short_or_missing_is_for_want_of_room() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("x");
+        let wants_room = |written| matches!(written, Err(Error::Io { source, .. }) if is_full(&source));
+        assert!(wants_room(shrink(&path, b"one")));
+        std::fs::write(&path, "1").unwrap();
+        assert!(wants_room(shrink(&path, b"one")));
+        shrink(&path, b"2").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"2");
     }
 
     #[test]

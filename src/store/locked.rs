@@ -117,11 +117,13 @@ impl<'s> LockedStore<'s> {
         let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
         let id = pack.add(ObjectKind::Commit, &commit)?;
         let layout = self.store.layout();
+        // Once the pack has its name, nothing more needs room: its commit would count as a checkpoint where no manifest is.
         let staged = refs::stage_checkpoint(layout, id)?;
+        let staged_meta = meta.map(|meta| refs::stage_meta(layout, meta)).transpose()?;
         let published = pack.finish(Some(&staged))?;
         announce(id)?;
-        if let Some(meta) = meta {
-            refs::write_meta(layout, id, meta)?;
+        if let Some(staged) = staged_meta {
+            refs::publish_meta(layout, id, staged)?;
         }
         self.keep_foreign_main()?;
         // A user's own `git gc` may take a pack that no ref names yet: it is looked for while none does, and once more

@@ -140,10 +140,15 @@ pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) 
     durable::sync_directory(&folder)
 }
 
-/// Writes the ref of a meta. The commit names it too, so a power cut may take it.
-pub fn write_meta(layout: &Layout, name: ObjectId, value: ObjectId) -> Result<()> {
+/// The ref of the meta of a checkpoint that is about to be, under a temporary name.
+pub fn stage_meta(layout: &Layout, value: ObjectId) -> Result<TemporaryFile> {
     directories::create_private(&layout.refs().join(Family::Meta.folder()))?;
-    durable::replace_derived(&layout.own(), &path(layout, Family::Meta, name), format!("{value}\n").as_bytes())
+    durable::written_aside(&layout.own(), format!("{value}\n").as_bytes())
+}
+
+/// Gives it its name. The commit names the meta too, so a power cut may take the ref.
+pub fn publish_meta(layout: &Layout, name: ObjectId, staged: TemporaryFile) -> Result<()> {
+    durable::put_in_place(staged, &layout.own(), &path(layout, Family::Meta, name))
 }
 
 pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {

@@ -91,7 +91,18 @@ pub(super) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
         let removed = parent.and_then(|parent| parent.rmdir(below.name()));
         removed.map_err(|error| work.io("remove", &path.join_all(below), error))?;
     }
-    in_writable_root(work, || work.root().rmdir(path.name())).map_err(|error| work.io("remove", path, error))
+    in_writable_root(work, || work.root().rmdir(path.name())).map_err(|error| work.io("remove", path, error))?;
+    flush_root(work);
+    Ok(())
+}
+
+/// The journal that names the stage goes next, perhaps on another disk: after a loss of power nobody would know whose a
+/// stage is that came back. Where it cannot be flushed, that is the worst that can happen, and no reason to fail.
+fn flush_root(work: &WorkTree) {
+    let root = RelPath::root();
+    if work.root().open_below(&root, Access::Read).and_then(|root| root.sync()).is_err() {
+        let _ = work.root().sync_file_system();
+    }
 }
 
 /// The name that could not go, none if it was the directory itself, and why.

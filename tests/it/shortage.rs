@@ -212,6 +212,51 @@ fn on_a_disk_full_to_the_last_byte_a_prune_gives_room() {
 }
 
 #[test]
+fn in_a_directory_that_was_made_anew_a_prune_and_a_delete_need_neither_a_byte_nor_an_inode() {
+    let sandbox = Sandbox::bare();
+    let script = r#"
+        for reason in one two three four; do echo $reason > a; "$0" create -q -r $reason > /dev/null; done
+        work=$PWD; cd "$HOME"; mv "$work" "$work-before"; cp -a "$work-before" "$work"; cd "$work"
+        fill() {
+            i=0; while touch "$b/fill$i" 2> /dev/null; do i=$((i+1)); done
+            cat /dev/zero > "$b/fill0" 2> /dev/null || true
+        }
+        fill; code=0; "$0" prune --keep 3 > /dev/null || code=$?; echo "prune $code"
+        fill; code=0; "$0" delete two --yes > /dev/null || code=$?; echo "delete $code"
+        "$0" list | grep -c '| cli |'
+        rm "$b"/fill*
+        "$0" create -q -r five > /dev/null
+        "$0" verify --full > /dev/null"#;
+    let Some(run) = on_a_small_disk(&sandbox, "size=4m,nr_inodes=150", script) else { return };
+    assert_eq!(run.stdout, "prune 0\ndelete 0\n2\n", "{run}");
+}
+
+#[test]
+fn a_first_create_that_runs_out_of_room_or_inodes_anywhere_leaves_no_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").mkdir("empty").chmod("a", 0o600);
+    std::fs::create_dir_all(sandbox.base()).expect("a directory can be made");
+    let base = sandbox.base().display().to_string();
+    let script = r#"
+        for what in nr_inodes size; do
+            refused=0
+            for count in $(seq 2 60); do
+                case $what in size) limit=$((count * 4096)) ;; *) limit=$count ;; esac
+                mount -t tmpfs -o $what=$limit none "$b" || exit 99
+                code=0; "$0" create -q > /dev/null 2>&1 || code=$?
+                listed=$("$0" list 2> /dev/null | grep -c '| cli |' || true)
+                umount "$b"
+                [ $code != 0 ] || break
+                refused=$((refused + 1))
+                [ $listed = 0 ] || echo "$limit $what: exit $code, and $listed checkpoint"
+            done
+            [ $code = 0 ] && [ $refused -gt 5 ] || echo "$refused refused, then exit $code"
+        done"#;
+    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else { return };
+    assert_eq!(run.stdout, "", "{run}");
+}
+
+#[test]
 fn on_a_disk_without_an_inode_left_nothing_is_half_made() {
     let sandbox = Sandbox::new();
     let script = r#"
@@ -378,6 +423,24 @@ fn what_a_printed_id_stands_for_was_flushed_before() {
         ("the ref gets its name", &|call| named(call, "/refs/checkpoints/")),
         ("which is flushed", &|call| flushed(call, &refs)),
         ("the id is printed", &is_print),
+    ];
+    let mut calls = trace.calls.iter();
+    for (step, is_it) in steps {
+        assert!(calls.any(is_it), "not in this order: {step}");
+    }
+}
+
+#[test]
+fn no_cut_of_the_power_brings_a_cleared_stage_back_once_the_journal_is_gone() {
+    let Story { sandbox, first, .. } = story();
+    let Some(trace) = trace(&sandbox, &["restore", &first, "--yes"]) else { return };
+    assert_eq!(trace.run.code, 0, "{}", trace.run);
+    let (root, journal) = (sandbox.root(), sandbox.store().join("checkpoint/journal"));
+    let goes = |call: &Call| call.name.starts_with("unlink") || call.name == "rmdir";
+    let steps: [Step<'_>; 3] = [
+        ("the stage goes", &|call| goes(call) && call.has_flag("AT_REMOVEDIR") && call.has_flag(".checkpoint-stage-")),
+        ("which is flushed", &|call| call.name == "fsync" && call.path().as_deref() == Some(root)),
+        ("the journal goes", &|call| goes(call) && call.path().as_ref() == Some(&journal)),
     ];
     let mut calls = trace.calls.iter();
     for (step, is_it) in steps {

@@ -10,17 +10,53 @@ use crate::bench::{Run, Sandbox, fixtures, place};
 
 const FIRST_MOMENT_MS: i64 = 1_774_353_600_000;
 
+/// What of a field lies on another disk.
+#[derive(Clone, Copy, Debug)]
+pub enum Moved {
+    Store,
+    Work,
+    Both,
+}
+
+impl Moved {
+    pub const ALL: [Self; 3] = [Self::Store, Self::Work, Self::Both];
+}
+
 pub struct Field {
     place: TempDir,
+    /// The directories in which home and working directory lie.
+    home_in: PathBuf,
+    work_in: PathBuf,
     now_ms: AtomicI64,
+}
+
+/// A temporary directory, in memory where that can be had.
+pub fn place(prefix: &str) -> TempDir {
+    let builder = || tempfile::Builder::new();
+    let place = builder().prefix(prefix).tempdir_in("/dev/shm").or_else(|_| builder().prefix(prefix).tempdir());
+    place.expect("a temporary directory")
 }
 
 impl Field {
     /// In memory where that can be had: what a kill leaves does not depend on a disk.
     pub fn new() -> Self {
-        let builder = || tempfile::Builder::new();
-        let place = builder().prefix("siege").tempdir_in("/dev/shm").or_else(|_| builder().prefix("siege").tempdir());
-        let field = Self { place: place.expect("a temporary directory"), now_ms: AtomicI64::new(FIRST_MOMENT_MS) };
+        let place = place("siege");
+        let live = place.path().canonicalize().expect("it exists").join("live");
+        std::fs::create_dir(&live).expect("a directory can be made");
+        let field = Self { place, home_in: live.clone(), work_in: live, now_ms: AtomicI64::new(FIRST_MOMENT_MS) };
+        field.clear();
+        field
+    }
+
+    /// With its store, its working directory or both on another disk, mounted at `disk`.
+    pub fn moved(what: Moved, disk: &Path) -> Self {
+        let (mut field, disk) = (Self::new(), disk.canonicalize().expect("it is mounted"));
+        if matches!(what, Moved::Store | Moved::Both) {
+            field.home_in.clone_from(&disk);
+        }
+        if matches!(what, Moved::Work | Moved::Both) {
+            field.work_in = disk;
+        }
         field.clear();
         field
     }
@@ -29,16 +65,12 @@ impl Field {
         self.place.path().canonicalize().expect("it exists")
     }
 
-    fn live(&self) -> PathBuf {
-        self.top().join("live")
-    }
-
     pub fn work(&self) -> PathBuf {
-        self.live().join("work")
+        self.work_in.join("work")
     }
 
     pub fn home(&self) -> PathBuf {
-        self.live().join("home")
+        self.home_in.join("home")
     }
 
     pub fn store(&self) -> PathBuf {
@@ -53,30 +85,35 @@ impl Field {
     /// A path beside them that does not exist yet.
     pub fn beside(&self, name: &str) -> PathBuf {
         let path = self.top().join(name);
-        if path.symlink_metadata().is_ok() {
-            fixtures::loosen(&path);
-            std::fs::remove_dir_all(&path).expect("it can be removed");
-        }
+        remove(&path);
         path
     }
 
     /// Empties the field.
     pub fn clear(&self) {
-        let live = self.beside("live");
-        for dir in [live.clone(), self.work(), self.home()] {
+        for dir in [self.work(), self.home()] {
+            remove(&dir);
             std::fs::create_dir(dir).expect("a directory can be made");
         }
     }
 
     /// Remembers it as it stands.
     pub fn keep(&self) {
-        copy(&self.live(), &self.beside("kept"));
+        let kept = self.beside("kept");
+        std::fs::create_dir(&kept).expect("a directory can be made");
+        for dir in [self.work(), self.home()] {
+            copy(&dir, &kept);
+        }
     }
 
     /// Puts it back as it was kept.
     pub fn put_back(&self) {
-        let live = self.beside("live");
-        copy(&self.kept(), &live);
+        let kept = self.kept();
+        for dir in [self.work(), self.home()] {
+            remove(&dir);
+            let name = dir.file_name().expect("it has a name");
+            copy(&kept.join(name), dir.parent().expect("it has a parent"));
+        }
     }
 
     pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
@@ -95,7 +132,7 @@ impl Field {
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env_clear().env("HOME", self.home()).env("TZ", "UTC");
         command.env("CHECKPOINT_NOW", self.now_ms.fetch_add(1000, Ordering::Relaxed).to_string());
-        command.current_dir(if self.work().is_dir() { self.work() } else { self.live() });
+        command.current_dir(if self.work().is_dir() { self.work() } else { self.top() });
         command
     }
 }
@@ -104,7 +141,14 @@ fn binary() -> &'static str {
     Sandbox::binary().to_str().expect("UTF-8")
 }
 
-fn copy(from: &Path, to: &Path) {
-    let done = Command::new("cp").arg("-a").arg(from).arg(to).status().expect("cp can be started");
+fn remove(path: &Path) {
+    if path.symlink_metadata().is_ok() {
+        fixtures::loosen(path);
+        std::fs::remove_dir_all(path).expect("it can be removed");
+    }
+}
+
+fn copy(from: &Path, into: &Path) {
+    let done = Command::new("cp").arg("-a").arg(from).arg(into).status().expect("cp can be started");
     assert!(done.success(), "cp failed");
 }

@@ -96,16 +96,16 @@ fn every_state(stage: &Stage<'_>) -> Result<(), String> {
 }
 
 /// What a checkpoint of a directory gives back: what rules leave out is not in it.
-fn captured(work: &Tree) -> Tree {
+pub fn captured(work: &Tree) -> Tree {
     work.without(|path| path.ends_with(b".log"))
 }
 
-fn same(found: &Tree, expected: &Tree, what: &str) -> Result<(), String> {
+pub fn same(found: &Tree, expected: &Tree, what: &str) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{what}: {:?}", found.diff(expected))) }
 }
 
 /// Nothing half-made stays once a writer has been there.
-fn leftovers(field: &Field) -> Result<(), String> {
+pub fn leftovers(field: &Field) -> Result<(), String> {
     let half_made =
         |name: &str| name.starts_with(".tmp-") || name.starts_with("tmp_") || name.contains(".checkpoint-stage-");
     for place in [field.store(), field.work()] {

@@ -19,10 +19,12 @@ mod bench;
 mod calls;
 mod choice;
 mod crowd;
+mod disk;
 mod errno;
 mod escape;
 mod field;
 mod forge;
+mod full;
 mod guard;
 mod hostile;
 mod hostile_metas;
@@ -30,13 +32,17 @@ mod hostile_names;
 mod hostile_shapes;
 mod judge;
 mod kill;
+mod ladder;
+mod mounts;
 mod options;
 mod parallel;
+mod power;
 mod race;
 mod race_judge;
 mod scenario;
 mod short;
 mod shorten;
+mod small_disk;
 mod swapper;
 mod tally;
 mod tampered;
@@ -53,13 +59,18 @@ fn main() {
         std::process::exit(code);
     }
     let options = Options::from_args();
+    if options.wants("power") || options.wants("full") {
+        mounts::alone();
+    }
     let tally = Tally::default();
-    let scenes: [Scene; 5] = [
+    let scenes: [Scene; 7] = [
         ("kill", 0.3, kill::besiege),
-        ("errno", 0.5, errno::besiege),
-        ("short", 0.1, short::besiege),
+        ("power", 0.2, power::besiege),
+        ("full", 0.08, full::besiege),
+        ("errno", 0.4, errno::besiege),
+        ("short", 0.04, short::besiege),
         ("crowd", 0.1, crowd::besiege),
-        ("escape", 0.3, escape::besiege),
+        ("escape", 0.2, escape::besiege),
     ];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();

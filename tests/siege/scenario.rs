@@ -11,7 +11,7 @@ pub struct Scenario {
     prepare: fn(&Field),
     pub args: &'static [&'static str],
     /// Reasons of checkpoints that the command may take away.
-    may_go: &'static [&'static str],
+    pub may_go: &'static [&'static str],
     /// Nobody can read the store before the command.
     pub is_unusable_before: bool,
 }
@@ -96,7 +96,11 @@ pub const SCENARIOS: [Scenario; 10] = [
 
 impl Scenario {
     pub fn set_up(&self) -> Stage<'_> {
-        let field = Field::new();
+        self.set_up_in(Field::new())
+    }
+
+    /// In a field that nothing was done in yet.
+    pub fn set_up_in(&self, field: Field) -> Stage<'_> {
         let mut states = BTreeMap::new();
         if self.is_unusable_before {
             three_states(&field);

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Default)]
 pub struct Tally {
     pub kill_points: AtomicU64,
+    pub power_cuts: AtomicU64,
+    /// Operations refused by a full disk; they count among the injected errors.
+    pub full_disks: AtomicU64,
     pub injected_errors: AtomicU64,
     pub concurrent_operations: AtomicU64,
     pub escape_attempts: AtomicU64,
@@ -48,11 +51,12 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kills, errors) = (self.kill_points.load(Ordering::Relaxed), self.injected_errors.load(Ordering::Relaxed));
+        let (kills, cuts) = (self.kill_points.load(Ordering::Relaxed), self.power_cuts.load(Ordering::Relaxed));
+        let errors = self.injected_errors.load(Ordering::Relaxed) + self.full_disks.load(Ordering::Relaxed);
         let (operations, lost) = (self.concurrent_operations.load(Ordering::Relaxed), self.losses().len());
         let (attempts, escaped) = (self.escape_attempts.load(Ordering::Relaxed), self.escapes().len());
-        write!(f, "{kills} kill points, {errors} injected errors, {operations} concurrent operations, ")?;
-        write!(f, "{attempts} escape attempts: {lost} lost, {escaped} escaped")?;
+        write!(f, "{kills} kill points, {cuts} power cuts, {errors} injected errors, ")?;
+        write!(f, "{operations} concurrent operations, {attempts} escape attempts: {lost} lost, {escaped} escaped")?;
         let skipped = self.skipped.lock().expect("no panic");
         skipped.iter().try_for_each(|why| write!(f, " (skipped: {why})"))
     }

@@ -1,6 +1,6 @@
 //! What one run of the program gave back, and the questions that a test asks of it.
 
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -29,6 +29,12 @@ impl Run {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap_or_else(|error| panic!("cannot start {shown_command}: {error}"));
+        Self::ended(shown_command, child)
+    }
+
+    /// What a program that was started with pipes gives back once it ends.
+    #[must_use = "ask for the exit code, or the failure goes unseen"]
+    pub fn ended(shown_command: String, child: Child) -> Self {
         let pid = child.id();
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || sender.send(child.wait_with_output()));

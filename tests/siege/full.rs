@@ -1,0 +1,121 @@
+//! Disks that run full: from no free page or inode upwards to as many as suffice, with the store, the working directory or
+//! both on them.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use crate::bench::{Run, Tree};
+use crate::choice::Choice;
+use crate::field::{Field, Moved};
+use crate::judge::{Said, judge, leftovers};
+use crate::mounts;
+use crate::options::Options;
+use crate::parallel::over_scenarios;
+use crate::scenario::{Scenario, Stage, checkpoints};
+use crate::small_disk::{Scarce, SmallDisk};
+use crate::tally::Tally;
+
+/// With so much free no command here fails.
+const MOST: u64 = 512;
+/// What gives room back needs none, neither a page nor an inode.
+const FREEING: [&str; 2] = ["prune", "delete"];
+
+pub fn besiege(options: &Options, tally: &Tally) {
+    if let Some(why) = mounts::refusal(&["mount"]) {
+        tally.skipped(&format!("full disks: {why}"));
+        return;
+    }
+    over_scenarios(options.seconds, &|scenario, until| besiege_scenario(scenario, options.seed, until, tally));
+}
+
+fn besiege_scenario(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
+    let (mut tried, mut left) = (0, 6);
+    for what in Moved::ALL {
+        let disk = SmallDisk::new().expect("a file system in memory can be mounted");
+        let stage = scenario.set_up_in(Field::moved(what, disk.top()));
+        stage.field.put_back();
+        let known = checkpoints(&stage.field);
+        for scarce in [Scarce::Pages, Scarce::Inodes] {
+            let until = Instant::now() + until.saturating_duration_since(Instant::now()) / left;
+            left -= 1;
+            let site = Site { disk: &disk, stage: &stage, known: &known, what, scarce, tally };
+            tried += site.sweep(Choice(seed), until);
+        }
+    }
+    println!("  {}: {tried} sizes", scenario.name);
+}
+
+struct Site<'s> {
+    disk: &'s SmallDisk,
+    stage: &'s Stage<'s>,
+    known: &'s [(String, String)],
+    what: Moved,
+    scarce: Scarce,
+    tally: &'s Tally,
+}
+
+impl Site<'_> {
+    /// By doubling up to where it suffices, then what lies between in the order of the seed.
+    fn sweep(&self, mut choice: Choice, until: Instant) -> usize {
+        let (mut tried, mut enough) = (1, 0);
+        while !self.suffices(enough, tried) && enough < MOST {
+            tried += 1;
+            enough = (enough * 2).max(1);
+        }
+        let mut between: Vec<u64> = (0..enough).filter(|free| !free.is_power_of_two() && *free > 0).collect();
+        choice.shuffle(&mut between);
+        for free in between {
+            if Instant::now() > until {
+                break;
+            }
+            tried += 1;
+            self.suffices(free, tried);
+        }
+        tried
+    }
+
+    /// Tries it with so much room; whether the command did its work.
+    fn suffices(&self, free: u64, trial: usize) -> bool {
+        let (name, field) = (self.stage.scenario.name, &self.stage.field);
+        self.disk.make_room();
+        field.put_back();
+        self.disk.leave(free, self.scarce);
+        let run = field.run(&[], self.stage.scenario.args);
+        let is_done = run.code == 0;
+        if !is_done {
+            self.tally.full_disks.fetch_add(1, Ordering::Relaxed);
+        }
+        let fair = if is_done { Ok(()) } else { self.refused(&run) };
+        self.disk.make_room();
+        if let Err(why) = fair.and_then(|()| judge(self.stage, &Said::Done(run), trial)) {
+            let (what, scarce) = (self.what, self.scarce);
+            self.tally.lost(format!("{name}, {free} free {scarce:?} for {what:?}: {why}"));
+        }
+        is_done
+    }
+
+    /// A refusal while the disk is still full: it says what is full, and has changed nothing.
+    fn refused(&self, run: &Run) -> Result<(), String> {
+        let (scenario, field) = (self.stage.scenario, &self.stage.field);
+        if run.code != 1 || FREEING.contains(&scenario.args[0]) {
+            return Err(format!("not to be refused so: {run}"));
+        }
+        let places = [field.home(), field.work()].map(|place| place.display().to_string());
+        let is_full = ["No space left", "no storage space"].iter().any(|words| run.stderr.contains(words));
+        let names_it = is_full && places.iter().any(|place| run.stderr.contains(place));
+        if !names_it || !run.stdout.is_empty() {
+            return Err(format!("it does not say what is full: {run}"));
+        }
+        if scenario.is_unusable_before {
+            return Ok(());
+        }
+        let now = Tree::capture(&field.work());
+        if now != self.stage.before {
+            return Err(format!("it changed something: {:?}: {run}", now.diff(&self.stage.before)));
+        }
+        if checkpoints(field) != self.known {
+            return Err(format!("other checkpoints are listed than before: {run}"));
+        }
+        leftovers(field)
+    }
+}

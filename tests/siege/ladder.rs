@@ -1,0 +1,109 @@
+//! Create after create on one disk, whose power goes in the moment in which the id was printed.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::bench::Tree;
+use crate::choice::Choice;
+use crate::disk::{Disk, Format, Loss};
+use crate::field::{Field, Moved};
+use crate::judge::{leftovers, same};
+use crate::options::Options;
+use crate::scenario::{checkpoints, held};
+use crate::tally::Tally;
+
+/// So many of the earlier checkpoints are brought back after each cut.
+const LOOKED_AT: usize = 3;
+/// No more, so that none is evicted.
+const RUNGS: usize = 30;
+/// One rung in so many comes after a create that nothing disturbs: its manifest is on the disk, and names all before.
+const AT_REST_EVERY: usize = 2;
+
+pub fn besiege(options: &Options, tally: &Tally) {
+    let until = Instant::now() + Duration::from_secs_f64(options.seconds);
+    std::thread::scope(|scope| {
+        for format in Format::ALL {
+            scope.spawn(move || {
+                let mut choice = Choice(options.seed);
+                let mut cuts = 0;
+                while Instant::now() < until {
+                    match climb(format, &mut choice, until, tally) {
+                        Ok(rungs) => cuts += rungs,
+                        Err(why) => tally.lost(format!("create, cut as the id is printed, {}: {why}", format.name())),
+                    }
+                }
+                println!("  printed ids: {cuts} cuts on {}", format.name());
+            });
+        }
+    });
+}
+
+fn climb(format: Format, choice: &mut Choice, until: Instant, tally: &Tally) -> Result<usize, String> {
+    let disk = Disk::new(format)?;
+    let field = Field::moved(Moved::ALL[choice.below(Moved::ALL.len())], &disk.top());
+    let (mut promised, mut cuts): (Vec<(String, Tree)>, usize) = Default::default();
+    for rung in 0..RUNGS {
+        if rung > 0 && Instant::now() > until {
+            break;
+        }
+        if rung.is_multiple_of(AT_REST_EVERY) {
+            edit(&field, choice);
+            let work = Tree::capture(&field.work());
+            let made = field.run(&[], &["create", "-q", "-r", "at rest"]);
+            promised.push((made.stdout.trim_end().to_owned(), work));
+        }
+        edit(&field, choice);
+        // The user's own files are there before; what the program writes is not.
+        disk.flush();
+        let work = Tree::capture(&field.work());
+        promised.push((printed(&field, &disk)?, work));
+        tally.power_cuts.fetch_add(1, Ordering::Relaxed);
+        cuts += 1;
+        disk.power_up()?;
+        all_there(&field, &promised, choice).map_err(|why| format!("after rung {rung}: {why}"))?;
+    }
+    let made = field.run(&[], &["create", "-r", "last"]);
+    let verified = field.run(&[], &["verify", "--full"]);
+    if made.code != 0 || verified.code != 0 {
+        return Err(format!("in the end: {made}\n{verified}"));
+    }
+    leftovers(&field)?;
+    Ok(cuts)
+}
+
+fn edit(field: &Field, choice: &mut Choice) {
+    for _ in 0..=choice.below(4) {
+        field.write(&format!("d{}/{}", choice.below(3), choice.below(5)), choice.next().to_string());
+    }
+}
+
+/// The id that a create printed; its disk is gone by the time it could do anything more.
+fn printed(field: &Field, disk: &Disk) -> Result<String, String> {
+    let switch = disk.switch();
+    let mut command = field.command(&[], &["create", "-q", "-r", "rung"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+    let mut line = String::new();
+    let read = BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line);
+    let cut = switch.cut(Loss::All);
+    let _ = child.wait();
+    cut?;
+    let id = line.trim_end().to_owned();
+    if read.is_ok() && id.len() == 8 { Ok(id) } else { Err(format!("no id was printed but {line:?}")) }
+}
+
+/// Every id is listed; the last one, the first and some between give back what they stand for.
+fn all_there(field: &Field, promised: &[(String, Tree)], choice: &mut Choice) -> Result<(), String> {
+    let listed = checkpoints(field);
+    let is_listed = |id: &str| listed.iter().any(|(full, _)| full.starts_with(id));
+    if let Some((id, _)) = promised.iter().find(|(id, _)| !is_listed(id)) {
+        return Err(format!("{id} was printed and is not listed"));
+    }
+    let some = (0..LOOKED_AT).map(|_| choice.below(promised.len()));
+    for at in some.chain([0, promised.len() - 1]) {
+        let (id, work) = &promised[at];
+        same(&held(field, id)?, work, id)?;
+    }
+    Ok(())
+}

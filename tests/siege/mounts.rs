@@ -1,0 +1,74 @@
+//! The right to mount, and a place to do it in that nobody else sees and that is gone with this process.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+const MARK: &str = "SIEGE_MOUNTS_ALONE";
+const PATIENCE_TICKS: u32 = 200;
+const TICK: Duration = Duration::from_millis(10);
+
+/// Room in memory that goes with the namespace, then the program.
+const SCRIPT: &str = r#"mount -t tmpfs -o mode=1777 none /dev/shm; exec "$0" "$@""#;
+
+/// Starts this program again in a mount namespace of its own: whatever ends it, no mount, no loop device and no image stays.
+/// Without the right to do so it goes on as it is.
+pub fn alone() {
+    let may = rustix::process::geteuid().is_root()
+        && Command::new("unshare").args(["-m", "true"]).output().is_ok_and(|output| output.status.success());
+    if is_alone() || !may {
+        return;
+    }
+    let this = std::env::current_exe().expect("this program has a path");
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", SCRIPT]).arg(this).args(std::env::args_os().skip(1)).env(MARK, "1");
+    let error = command.exec();
+    eprintln!("unshare does not start: {error}");
+}
+
+fn is_alone() -> bool {
+    std::env::var_os(MARK).is_some()
+}
+
+/// Why nothing can be mounted with these tools, if so.
+pub fn refusal(tools: &[&str]) -> Option<String> {
+    if !is_alone() {
+        return Some("needs root and the right to mount".into());
+    }
+    let missing = tools.iter().find(|tool| Command::new(tool).arg("-V").output().is_err())?;
+    Some(format!("needs {missing}"))
+}
+
+pub fn mount(options: &str, what: &[&str], at: &Path) -> Result<(), String> {
+    done(Command::new("mount").args(["-o", options]).args(what).arg(at))
+}
+
+/// Gives what is mounted more or less room.
+pub fn remount(options: &str, at: &Path) -> Result<(), String> {
+    done(Command::new("mount").arg("-o").arg(format!("remount,{options}")).arg(at))
+}
+
+/// A program that was just ended may hold on to it for a moment.
+pub fn unmount(at: &Path) -> Result<(), String> {
+    let mut last = Ok(());
+    for _ in 0..PATIENCE_TICKS {
+        last = done(Command::new("umount").arg(at));
+        if last.is_ok() {
+            return last;
+        }
+        std::thread::sleep(TICK);
+    }
+    last
+}
+
+/// Takes it out of sight at once, whoever still uses it.
+pub fn detach(at: &Path) {
+    let _ = Command::new("umount").arg("-l").arg(at).output();
+}
+
+pub fn done(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(format!("{command:?}: {}", said.trim())) }
+}

@@ -1,0 +1,184 @@
+//! The power goes: in a command, at a place that the seed draws or at some moment, and right after its end.
+
+use std::process::Stdio;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::bench::Run;
+use crate::calls::{self, Call};
+use crate::choice::Choice;
+use crate::disk::{Disk, Format, Loss, TOOLS};
+use crate::field::{Field, Moved};
+use crate::judge::{Said, captured, judge, same};
+use crate::kill::words;
+use crate::options::Options;
+use crate::parallel::over_scenarios;
+use crate::scenario::{Scenario, Stage, checkpoints, held};
+use crate::tally::Tally;
+use crate::{ladder, mounts};
+
+/// One trial in so many goes through a second cut, in the command that comes after the first.
+const TWICE_EVERY: usize = 4;
+/// The part of the time for creates, each of which is followed by a cut.
+const LADDER_SHARE: f64 = 0.2;
+
+pub fn besiege(options: &Options, tally: &Tally) {
+    let refusal = mounts::refusal(&TOOLS).or_else(|| (!calls::can_trace()).then(|| "needs strace".into()));
+    if let Some(why) = refusal.or_else(powerless) {
+        tally.skipped(&format!("power cuts: {why}"));
+        return;
+    }
+    ladder::besiege(&options.with_seconds(options.seconds * LADDER_SHARE), tally);
+    let rest = options.seconds * (1.0 - LADDER_SHARE);
+    over_scenarios(rest, &|scenario, until| besiege_scenario(scenario, options.seed, until, tally));
+}
+
+/// Why no power can be cut here, if so.
+fn powerless() -> Option<String> {
+    Format::ALL.into_iter().find_map(|format| match Disk::new(format) {
+        Err(why) => Some(why),
+        Ok(disk) => (!disk.forgets()).then(|| format!("{} survives the cut of its power", format.name())),
+    })
+}
+
+/// On each kind of disk, with each of store and working directory on it and with both, in an order that the seed draws: on a
+/// slow machine the last of them do not get their turn.
+fn besiege_scenario(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
+    let mut parts: Vec<(Format, Moved)> = Vec::new();
+    for format in Format::ALL {
+        parts.extend(Moved::ALL.map(|what| (format, what)));
+    }
+    let spread = seed.wrapping_add(scenario.name.bytes().map(u64::from).sum());
+    Choice(spread).shuffle(&mut parts);
+    let (mut cuts, mut left) = (0, u32::try_from(parts.len()).expect("few"));
+    for (format, what) in parts {
+        if cuts > 0 && Instant::now() > until {
+            break;
+        }
+        let share = until.saturating_duration_since(Instant::now()) / left;
+        cuts += sweep(scenario, format, what, seed, Instant::now() + share, tally);
+        left -= 1;
+    }
+    println!("  {}: {cuts} trials on ext4 and XFS", scenario.name);
+}
+
+struct Site<'s> {
+    disk: &'s Disk,
+    stage: &'s Stage<'s>,
+    /// Where it can be cut, and how long it takes undisturbed.
+    calls: Vec<Call>,
+    took: Duration,
+}
+
+fn sweep(scenario: &Scenario, format: Format, what: Moved, seed: u64, until: Instant, tally: &Tally) -> usize {
+    let disk = Disk::new(format).expect("there was one before");
+    let stage = scenario.set_up_in(Field::moved(what, &disk.top()));
+    let mut calls = calls::of(&stage.field, scenario.args);
+    calls.retain(Call::changes_something);
+    stage.field.put_back();
+    let begun = Instant::now();
+    let _ = stage.field.run(&[], scenario.args);
+    let site = Site { disk: &disk, stage: &stage, calls, took: begun.elapsed() };
+    let mut choice = Choice(seed);
+    for at in 0.. {
+        // Whatever was set up gets a trial too, however late it is.
+        if at > 0 && Instant::now() > until {
+            return at;
+        }
+        // First of all, what was said to be done has to last.
+        let way = if at == 0 { Way { moment: Moment::Ended, loss: Loss::All } } else { site.draw(&mut choice) };
+        if let Err(why) = site.trial(&way, at, &mut choice, tally) {
+            tally.lost(format!("{}, {what:?} on {}, {way:?}: {why}", scenario.name, format.name()));
+        }
+    }
+    0
+}
+
+/// How the power goes.
+#[derive(Debug)]
+struct Way {
+    moment: Moment,
+    loss: Loss,
+}
+
+#[derive(Debug)]
+enum Moment {
+    At(Call),
+    After(Duration),
+    Ended,
+}
+
+impl Site<'_> {
+    fn draw(&self, choice: &mut Choice) -> Way {
+        let moment = match choice.below(5) {
+            0 => Moment::Ended,
+            1 => Moment::After(self.took * u32::try_from(choice.below(120)).expect("small") / 100),
+            _ => Moment::At(self.calls[choice.below(self.calls.len())].clone()),
+        };
+        Way { moment, loss: if choice.below(3) == 0 { Loss::Bytes } else { Loss::All } }
+    }
+
+    fn trial(&self, way: &Way, at: usize, choice: &mut Choice, tally: &Tally) -> Result<(), String> {
+        let (stage, field) = (self.stage, &self.stage.field);
+        field.put_back();
+        self.disk.flush();
+        let run = self.cut_in(way, stage.scenario.args)?;
+        tally.power_cuts.fetch_add(1, Ordering::Relaxed);
+        if at.is_multiple_of(TWICE_EVERY) {
+            self.cut_in(&self.draw(choice), &["create", "-r", "afterwards", "-q"])?;
+            tally.power_cuts.fetch_add(1, Ordering::Relaxed);
+        }
+        // What a command says while its disk goes away, nobody hears; but that all is done, it says of what is durable.
+        // Where it lived to see the disk go, it may have warned of what it could not clear away any more.
+        let is_done = run.code == 0;
+        let is_warned = matches!(way.moment, Moment::After(_)) && run.stderr.contains("warning: ");
+        if is_done && !is_warned {
+            self.durable()?;
+        }
+        // Code 5 says that something could not be read any more, and so is not in it.
+        let printed = if run.code == 5 { String::new() } else { run.stdout.trim().to_owned() };
+        judge(stage, &if is_done { Said::Done(run) } else { Said::Nothing }, at)?;
+        if stage.scenario.args[0] == "create" && printed.len() == 8 {
+            same(&held(field, &printed)?, &captured(&stage.before), "what the printed id stands for")?;
+        }
+        Ok(())
+    }
+
+    /// Runs the program, cuts the power and lets it come back.
+    fn cut_in(&self, way: &Way, args: &[&str]) -> Result<Run, String> {
+        let field = &self.stage.field;
+        let switch = self.disk.switch();
+        let (run, cut) = match &way.moment {
+            Moment::Ended => (field.run(&[], args), switch.cut(way.loss)),
+            Moment::At(call) => {
+                let wrapper = calls::disturbing(call, "signal=KILL", false);
+                (field.run(&words(&wrapper), args), switch.cut(way.loss))
+            }
+            Moment::After(delay) => {
+                let mut command = field.command(&[], args);
+                command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+                let child = command.spawn().expect("the program can be started");
+                std::thread::sleep(*delay);
+                let cut = switch.cut(way.loss);
+                (Run::ended(format!("{args:?}"), child), cut)
+            }
+        };
+        cut?;
+        self.disk.power_up()?;
+        Ok(run)
+    }
+
+    /// What was said to be done is: no restore is pending, and what was to go is gone.
+    fn durable(&self) -> Result<(), String> {
+        let (field, scenario) = (&self.stage.field, self.stage.scenario);
+        let status = field.run(&[], &["status", "--json"]);
+        if status.code != 0 || !status.data()["pending"].is_null() {
+            return Err("a restore that was done counts as interrupted".into());
+        }
+        let is_gone = |reason: &String| scenario.may_go.contains(&reason.as_str());
+        match checkpoints(field).into_iter().find(|(_, reason)| is_gone(reason)) {
+            Some((id, reason)) if scenario.args[0] != "create" => Err(format!("{id} ({reason}) is back")),
+            _ => Ok(()),
+        }
+    }
+}
