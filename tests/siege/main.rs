@@ -65,12 +65,12 @@ fn main() {
     let tally = Tally::default();
     let scenes: [Scene; 7] = [
         ("kill", 0.3, kill::besiege),
-        ("power", 0.2, power::besiege),
+        ("power", 0.12, power::besiege),
         ("full", 0.08, full::besiege),
-        ("errno", 0.4, errno::besiege),
+        ("errno", 0.5, errno::besiege),
         ("short", 0.04, short::besiege),
-        ("crowd", 0.1, crowd::besiege),
-        ("escape", 0.2, escape::besiege),
+        ("crowd", 0.08, crowd::besiege),
+        ("escape", 0.12, escape::besiege),
     ];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
