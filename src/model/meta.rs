@@ -84,7 +84,13 @@ impl Meta {
 
     /// Puts permission bits, empty directories and what was not captured into a state read from a tree,
     /// whose entries have the bits that git knows. Directories are completed from the paths of the files.
-    pub fn complete(&self, snapshot: &mut Snapshot) {
+    ///
+    /// # Errors
+    /// The tree has a file where this says that there is a directory.
+    pub fn complete(&self, snapshot: &mut Snapshot) -> Result<(), String> {
+        if let Some(path) = self.bare_dirs().iter().find(|path| snapshot.files.contains_key(*path)) {
+            return Err(contradiction(path));
+        }
         for (path, entry) in snapshot.files.iter_mut().filter(|(_, entry)| entry.kind == Kind::File) {
             entry.perm = self.unusual.get(path).copied().unwrap_or(self.usual.of_file(entry.perm));
         }
@@ -99,7 +105,23 @@ impl Meta {
             let perm = self.unusual.get(&path).copied().unwrap_or(self.usual.directory);
             snapshot.dirs.insert(path, perm);
         }
+        Ok(())
     }
+
+    /// Directories that are there although no file lies below them, with those above them; not the root.
+    pub fn bare_dirs(&self) -> BTreeSet<RelPath> {
+        let mut dirs = self.empty_dirs.clone();
+        for path in self.empty_dirs.iter().chain(self.uncaptured.keys()) {
+            dirs.extend(path.ancestors());
+        }
+        dirs.retain(|path| !path.is_root());
+        dirs
+    }
+}
+
+/// What is wrong with a checkpoint whose meta has a directory where its tree has a file.
+pub fn contradiction(path: &RelPath) -> String {
+    format!("its meta says that {path} is a directory, its tree that it is a file")
 }
 
 fn add_ancestors(path: &RelPath, dirs: &mut BTreeSet<RelPath>) {
@@ -229,11 +251,11 @@ mod tests {
         for entry in of_tree.files.values_mut().filter(|entry| entry.kind == Kind::File) {
             entry.perm = git_mode(entry.kind, entry.perm) & RWX_BITS;
         }
-        Meta::of(&listing(), RuleRecord::default()).complete(&mut of_tree);
+        Meta::of(&listing(), RuleRecord::default()).complete(&mut of_tree).expect("they agree");
         assert_eq!(of_tree, expected);
         let deep = Meta { empty_dirs: [path("a/b/c")].into(), ..Meta::default() };
         let mut completed = Snapshot::default();
-        deep.complete(&mut completed);
+        deep.complete(&mut completed).expect("they agree");
         assert_eq!(completed.dirs.into_keys().collect::<Vec<_>>(), ["", "a", "a/b", "a/b/c"].map(path));
     }
 

@@ -28,10 +28,7 @@ pub struct HeldState<'s> {
 
 impl<'s> HeldState<'s> {
     pub fn new(store: &'s Store, tree: ObjectId, meta: Meta) -> Self {
-        let mut bare_dirs = meta.empty_dirs.clone();
-        for path in meta.empty_dirs.iter().chain(meta.uncaptured.keys()) {
-            bare_dirs.extend(path.ancestors());
-        }
+        let bare_dirs = meta.bare_dirs();
         Self { tree, meta, bare_dirs, memo: RefCell::new(TreeMemo::new(store.objects())) }
     }
 
@@ -46,20 +43,7 @@ impl<'s> HeldState<'s> {
     /// # Errors
     /// A tree on the way cannot be read.
     pub fn entry_at(&self, path: &RelPath) -> Result<Option<TreeEntry>, Unreadable> {
-        let mut found: Option<TreeEntry> = None;
-        for name in path.components() {
-            let tree = match &found {
-                None => self.tree,
-                Some(above) if above.is_directory() => above.id,
-                Some(_) => return Ok(None),
-            };
-            let entries = self.entries(tree).map_err(|why| format!("{path}: {why}"))?;
-            found = entries.iter().find(|entry| &*entry.name == name).cloned();
-            if found.is_none() {
-                return Ok(None);
-            }
-        }
-        Ok(found)
+        self.memo.borrow_mut().entry_at(self.tree, path)
     }
 
     /// # Errors
@@ -98,7 +82,7 @@ impl<'s> HeldState<'s> {
             }
             dirs.push(path);
         }
-        self.meta_in(focus).complete(&mut snapshot);
+        self.meta_in(focus).complete(&mut snapshot)?;
         for path in dirs {
             let perm = self.perm_of_dir(&path);
             snapshot.dirs.insert(path, perm);

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
+use crate::model::meta::{Meta, contradiction};
 use crate::model::meta_text;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
@@ -12,6 +13,7 @@ use crate::store::commit_reader::read_checkpoint;
 use crate::store::hash::ObjectKind;
 use crate::store::objects::Objects;
 use crate::store::tree_codec::MODE_GITLINK;
+use crate::store::tree_memo::TreeMemo;
 use crate::store::trees;
 
 /// Checks one checkpoint after the other; what they share is looked at once.
@@ -38,7 +40,9 @@ impl<'c> StateChecker<'c> {
         let mut faults = Vec::new();
         let reason = match read_checkpoint(self.objects, id) {
             Ok(checkpoint) => {
-                self.check_meta(checkpoint.meta, &mut faults, report);
+                if let Some(meta) = self.check_meta(checkpoint.meta, &mut faults, report) {
+                    self.check_agreement(&meta, checkpoint.tree, &mut faults);
+                }
                 Some(checkpoint.record.reason)
             }
             Err(why) => {
@@ -65,14 +69,27 @@ impl<'c> StateChecker<'c> {
         Ok(faults.is_empty())
     }
 
-    fn check_meta(&mut self, meta: Option<ObjectId>, faults: &mut Vec<Fault>, report: &mut Report) {
-        let Some(id) = meta else { return };
+    fn check_meta(&mut self, meta: Option<ObjectId>, faults: &mut Vec<Fault>, report: &mut Report) -> Option<Meta> {
+        let id = meta?;
         let read = self.objects.read(&id).map_err(|e| e.to_string());
         let parsed = read.and_then(|(_, bytes)| {
             self.count(id, bytes.len() as u64, report);
             meta_text::parse(&bytes)
         });
-        faults.extend(parsed.err().map(|why| Fault { path: None, object: Some(id), why: format!("its meta: {why}") }));
+        parsed.map_err(|why| faults.push(Fault { path: None, object: Some(id), why: format!("its meta: {why}") })).ok()
+    }
+
+    /// Whether the directories that only the meta knows are no files in the tree. A tree that cannot be read is told of
+    /// elsewhere.
+    fn check_agreement(&self, meta: &Meta, tree: ObjectId, faults: &mut Vec<Fault>) {
+        let mut memo = TreeMemo::new(self.objects);
+        for path in meta.bare_dirs() {
+            let Ok(Some(entry)) = memo.entry_at(tree, &path) else { continue };
+            if !entry.is_directory() && entry.mode != MODE_GITLINK {
+                let why = contradiction(&path);
+                faults.push(Fault { path: Some(path), object: None, why });
+            }
+        }
     }
 
     /// The commit and its parents, of which ours have none: each is needed for git to be content.

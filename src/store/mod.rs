@@ -207,7 +207,7 @@ impl Store {
     pub fn snapshot(&self, checkpoint: &Checkpoint) -> Result<Snapshot> {
         let read = trees::read_snapshot(&self.objects, checkpoint.tree);
         let mut snapshot = read.map_err(|why| self.damage(checkpoint.id, why))?;
-        self.meta(checkpoint)?.complete(&mut snapshot);
+        self.meta(checkpoint)?.complete(&mut snapshot).map_err(|why| self.damage(checkpoint.id, why))?;
         Ok(snapshot)
     }
 

@@ -65,6 +65,27 @@ impl<'o> TreeMemo<'o> {
         Ok(entries)
     }
 
+    /// What there is at a path below a tree; nothing where a directory on the way is missing.
+    ///
+    /// # Errors
+    /// In words: a tree on the way cannot be read.
+    pub fn entry_at(&mut self, root: ObjectId, path: &RelPath) -> Result<Option<TreeEntry>, String> {
+        let mut found: Option<TreeEntry> = None;
+        for name in path.components() {
+            let tree = match &found {
+                None => root,
+                Some(above) if above.is_directory() => above.id,
+                Some(_) => return Ok(None),
+            };
+            let entries = self.side(path, Some(tree))?;
+            found = entries.iter().find(|entry| &*entry.name == name).cloned();
+            if found.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(found)
+    }
+
     fn side(&mut self, path: &RelPath, tree: Option<ObjectId>) -> Result<Arc<[TreeEntry]>, String> {
         let Some(id) = tree else { return Ok(Arc::from([])) };
         self.tree(id).map_err(|why| format!("{path}: {why}"))

@@ -312,7 +312,7 @@ fn with_meta_of(git: &Git, commit: &str, line: &str) -> String {
 }
 
 #[test]
-fn a_meta_with_a_path_into_a_dot_git_is_not_restored() {
+fn a_meta_with_a_path_into_a_dot_git_or_below_a_file_is_not_restored() {
     for line in [
         "empty .git/planted",
         "empty .git/hooks/planted",
@@ -322,6 +322,8 @@ fn a_meta_with_a_path_into_a_dot_git_is_not_restored() {
         "mode 777 .git",
         "mode 777 .git/config",
         "uncaptured fifo f - .git/planted/fifo",
+        "empty a/planted",
+        "uncaptured mount d - a/planted/below",
     ] {
         let sandbox = Sandbox::new();
         let Some(git) = Git::find(sandbox.root()) else { return };

@@ -64,10 +64,10 @@ fn main() {
     }
     let tally = Tally::default();
     let scenes: [Scene; 7] = [
-        ("kill", 0.3, kill::besiege),
-        ("power", 0.12, power::besiege),
+        ("kill", 0.2, kill::besiege),
+        ("power", 0.08, power::besiege),
         ("full", 0.08, full::besiege),
-        ("errno", 0.5, errno::besiege),
+        ("errno", 0.42, errno::besiege),
         ("short", 0.04, short::besiege),
         ("crowd", 0.08, crowd::besiege),
         ("escape", 0.12, escape::besiege),
