@@ -134,7 +134,7 @@ impl<'s> Salvage<'s> {
         sync_below(layout.dir())?;
         let kept_as = swap::kept_beside(&self.place, now_ms);
         if !lost.is_empty() || !lost_refs.is_empty() || self.remembered.is_doubtful {
-            left_behind::note(&layout, &kept_as)?;
+            left_behind::note(&layout, &kept_as, left_behind::given(&self.remembered, &kept, &lost_refs))?;
         }
         swap::set_mark(&layout, Mark::Whole)?;
         swap::put_in_place(layout.dir(), &self.place, &kept_as)?;

@@ -90,8 +90,7 @@ pub fn put_back(
     Ok(lost)
 }
 
-/// The refs that are none of ours, by their full name.
-pub fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
+fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
     let mut found: BTreeMap<String, ObjectId> = refs::packed(layout).unwrap_or_default();
     let mut folders = vec!["refs".to_owned()];
     while let Some(folder) = folders.pop() {

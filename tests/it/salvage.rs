@@ -352,3 +352,22 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     let run = sandbox.run(&["verify", "--repair"]).code(0);
     assert!(run.stdout.contains("nothing to mend"), "{run}");
 }
+
+#[test]
+fn what_was_dropped_after_a_salvage_is_not_fetched_from_the_kept_copy() {
+    let (sandbox, first, _) = story();
+    let first_pack = packs_of(&sandbox.store());
+    let survivor = sandbox.write("other", "4").create("third");
+    // The pack that holds only the third is whole; all that was there before is not.
+    for path in packs_of(&sandbox.store()).iter().filter(|path| first_pack.contains(path)).take(1) {
+        let bytes = fs::read(path).unwrap();
+        fs::write(path, vec![0; bytes.len()]).unwrap();
+    }
+    let run = sandbox.run(&["verify", "--repair"]);
+    assert!(sandbox.store().join("checkpoint/left-behind").exists(), "{run}");
+    let listed = sandbox.listed_ids();
+    let dropped = listed.iter().find(|id| **id != first).unwrap_or(&survivor).clone();
+    sandbox.run(&["delete", &dropped, "--yes"]).code(0);
+    let _ = sandbox.run(&["verify", "--repair"]);
+    assert!(!sandbox.listed_ids().contains(&dropped), "it came back");
+}
