@@ -73,7 +73,7 @@ pub fn of_error(error: &Error) -> u8 {
 /// A checkpoint that could not hold everything is made all the same, and said to be partial.
 pub fn of_create(outcome: &CreateOutcome) -> u8 {
     let made = outcome.checkpoint.as_ref().filter(|_| outcome.skipped != Some(Skipped::Dedup));
-    if made.is_some_and(|checkpoint| !checkpoint.is_complete()) { PARTIAL } else { DONE }
+    if made.is_some() && outcome.is_partial() { PARTIAL } else { DONE }
 }
 
 /// What was shown, and whether it was all; `asked` is `--exit-code`.

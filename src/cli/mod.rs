@@ -17,6 +17,7 @@ pub mod commands;
 pub mod completion;
 pub mod environment;
 pub mod exit_code;
+pub mod lists;
 pub mod manual;
 pub mod pager;
 pub mod printer;

@@ -51,7 +51,7 @@ impl Rim<'_> {
                 self.printer.failure(&human::warning(warning, paint));
             }
         }
-        if let Some(id) = outcome.checkpoint.as_ref().filter(|c| !c.is_complete()).map(|c| c.id) {
+        if let Some(id) = outcome.checkpoint.as_ref().filter(|_| outcome.is_partial()).map(|c| c.id) {
             self.printer.failure(&human::warning(&Warning::IsPartial { id }, paint));
         }
     }

@@ -2,6 +2,8 @@
 
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+use crate::model::scope::Scope;
+use crate::model::terms::{Expiry, Terms};
 
 /// One checkpoint, as its commit and its refs tell it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,7 @@ pub struct Record {
     pub operation: Option<Operation>,
     /// Made while an earlier restore was waiting to be finished or taken back.
     pub during_pending: bool,
+    pub terms: Terms,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub enum Coverage {
     Complete,
     /// Something could not be captured; the meta says what.
     Partial,
+    /// Only what the scope covers was looked at; the meta says what of that could not be captured.
+    Scoped,
 }
 
 /// The change of the working directory before which a safety checkpoint was taken.
@@ -59,6 +64,8 @@ pub struct Operation {
     pub target: ObjectId,
     /// What it was limited to; empty means everything.
     pub paths: Vec<RelPath>,
+    /// The scope of what was restored, to which it was limited too.
+    pub within: Option<Scope>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +92,30 @@ impl Checkpoint {
     pub fn is_complete(&self) -> bool {
         self.record.coverage == Coverage::Complete
     }
+
+    pub fn is_partial(&self) -> bool {
+        self.record.coverage == Coverage::Partial
+    }
+
+    /// Of a part of the directory only, so that it stands for no state of the whole.
+    pub fn is_scoped(&self) -> bool {
+        self.record.coverage == Coverage::Scoped
+    }
+
+    /// Asked for, and of the whole directory.
+    pub fn is_whole(&self) -> bool {
+        !self.is_safety() && !self.is_scoped()
+    }
+
+    /// Whether it says anything of a path.
+    pub fn covers(&self, path: &RelPath) -> bool {
+        self.record.terms.scope.as_ref().is_none_or(|scope| scope.covers(path))
+    }
+
+    /// Whether no policy may drop it.
+    pub fn is_held(&self) -> bool {
+        self.pinned || self.record.terms.expiry == Some(Expiry::Never)
+    }
 }
 
 impl CheckpointKind {
@@ -105,11 +136,12 @@ impl Coverage {
         match self {
             Self::Complete => "complete",
             Self::Partial => "partial",
+            Self::Scoped => "scoped",
         }
     }
 
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Complete, Self::Partial].into_iter().find(|coverage| coverage.word() == word)
+        [Self::Complete, Self::Partial, Self::Scoped].into_iter().find(|coverage| coverage.word() == word)
     }
 }
 

@@ -32,3 +32,6 @@ pub const DEFAULT_STORE_LIST: &str = concat!(
 !.env.template
 "
 );
+
+/// In any directory, the file with the rules for what is below it.
+pub const IGNORE_FILE: &[u8] = b".gitignore";

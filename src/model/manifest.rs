@@ -63,6 +63,7 @@ pub fn cell(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::model::checkpoint::{CheckpointKind, Coverage, Record};
+    use crate::model::terms::Terms;
 
     #[test]
     fn free_text_breaks_no_row() {
@@ -91,6 +92,7 @@ mod tests {
             source: "build".into(),
             operation: None,
             during_pending: false,
+            terms: Terms::default(),
         };
         let id = ObjectId::from_bytes([0xab; 20]);
         let made = Checkpoint { id, tree: id, meta: None, record, pinned: false, adopted: false };

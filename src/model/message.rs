@@ -3,6 +3,8 @@
 use crate::model::checkpoint::{CheckpointKind, Coverage, Operation, Record, Verb};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+use crate::model::scope::Scope;
+use crate::model::terms::{Expiry, Mechanism, Terms};
 use crate::model::text::{escape, percent_decode, percent_encode};
 use crate::model::time::utc_seconds;
 
@@ -31,11 +33,21 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
         lines.push(format!("Operation: {}", operation.verb.word()));
         lines.push(format!("Target: {}", operation.target));
         lines.extend(operation.paths.iter().map(|path| format!("Path: {}", percent_encode(path.as_bytes()))));
+        lines.extend(operation.within.iter().flat_map(Scope::to_fields).map(|field| format!("Within: {field}")));
     }
+    lines.extend(terms_lines(&record.terms));
     if record.during_pending {
         lines.push("During-Pending: yes".to_owned());
     }
     format!("{subject}\n\n{}\n", lines.join("\n"))
+}
+
+fn terms_lines(terms: &Terms) -> Vec<String> {
+    let mut lines: Vec<String> =
+        terms.scope.iter().flat_map(Scope::to_fields).map(|field| format!("Scope: {field}")).collect();
+    lines.extend(terms.mechanism.map(|mechanism| format!("Type: {}", mechanism.word())));
+    lines.extend(terms.expiry.map(|expiry| format!("Expires: {}", expiry.to_field())));
+    lines
 }
 
 /// Whether a commit message has trailers of ours, of whatever format.
@@ -72,11 +84,12 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
         "none" => None,
         hex => Some(ObjectId::from_hex(hex).ok_or("trailer Meta names no object")?),
     };
+    let coverage = Coverage::from_word(trailers.value("Coverage")?).ok_or("trailer Coverage is unknown")?;
     let record = Record {
         sequence: trailers.number("Sequence")?,
         time_ms: trailers.number("Time-Ms")?,
         kind: CheckpointKind::from_word(trailers.value("Kind")?).ok_or("trailer Kind is unknown")?,
-        coverage: Coverage::from_word(trailers.value("Coverage")?).ok_or("trailer Coverage is unknown")?,
+        coverage,
         files: trailers.number("Files")?,
         content_bytes: trailers.number("Bytes")?,
         reason: trailers.text("Reason")?,
@@ -87,6 +100,7 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
             Some("yes") => true,
             Some(_) => return Err("trailer During-Pending is unknown".into()),
         },
+        terms: terms(trailers, coverage)?,
     };
     Ok((record, meta))
 }
@@ -96,7 +110,20 @@ fn operation(trailers: &Trailers) -> Result<Option<Operation>, String> {
     let verb = Verb::from_word(word).ok_or("trailer Operation is unknown")?;
     let target = ObjectId::from_hex(trailers.value("Target")?).ok_or("trailer Target names no commit")?;
     let paths = trailers.all("Path").map(decode_path).collect::<Result<_, _>>()?;
-    Ok(Some(Operation { verb, target, paths }))
+    let within = Scope::from_fields(trailers.all("Within")).map_err(|why| format!("trailer Within: {why}"))?;
+    Ok(Some(Operation { verb, target, paths, within }))
+}
+
+fn terms(trailers: &Trailers, coverage: Coverage) -> Result<Terms, String> {
+    let scope = Scope::from_fields(trailers.all("Scope")).map_err(|why| format!("trailer Scope: {why}"))?;
+    if scope.is_some() != (coverage == Coverage::Scoped) {
+        return Err("trailers Coverage and Scope contradict each other".to_owned());
+    }
+    let read = |key: &str| trailers.all(key).next();
+    let mechanism = read("Type").map(|word| Mechanism::from_word(word).ok_or("trailer Type is unknown")).transpose()?;
+    let expiry =
+        read("Expires").map(|field| Expiry::from_field(field).ok_or("trailer Expires is unknown")).transpose()?;
+    Ok(Terms { scope, mechanism, expiry })
 }
 
 fn decode_path(encoded: &str) -> Result<RelPath, String> {
@@ -145,6 +172,7 @@ fn one_field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::scope::ScopePart;
 
     fn record() -> Record {
         Record {
@@ -160,8 +188,10 @@ mod tests {
                 verb: Verb::Undo,
                 target: ObjectId::from_bytes([7; 20]),
                 paths: vec![RelPath::new(b"a b/\xff\n").unwrap(), RelPath::root()],
+                within: Some(Scope::default()),
             }),
             during_pending: true,
+            terms: Terms::default(),
         }
     }
 
@@ -170,7 +200,14 @@ mod tests {
         let meta = Some(ObjectId::from_bytes([9; 20]));
         assert_eq!(parse(&render(&record(), meta)).unwrap(), (record(), meta));
         let plain = Record { operation: None, during_pending: false, ..record() };
-        assert_eq!(parse(&render(&plain, None)).unwrap(), (plain, None));
+        assert_eq!(parse(&render(&plain, None)).unwrap(), (plain.clone(), None));
+        let parts = vec![ScopePart::path(RelPath::new(b"a b").unwrap()), ScopePart::glob(b"src/*.rs").unwrap()];
+        for (scope, expiry) in [(Scope::new(parts), Expiry::Never), (Scope::default(), Expiry::At(7))] {
+            let (scope, mechanism, expiry) = (Some(scope), Some(Mechanism::StateSnapshot), Some(expiry));
+            let scoped =
+                Record { coverage: Coverage::Scoped, terms: Terms { scope, mechanism, expiry }, ..plain.clone() };
+            assert_eq!(parse(&render(&scoped, None)).unwrap(), (scoped, None));
+        }
     }
 
     #[test]
@@ -207,6 +244,8 @@ mod tests {
         assert_eq!(parse("fix a bug\n").unwrap_err(), "trailer Checkpoint-Format is missing");
         let broken = render(&record(), None).replace("Sequence: 7", "Sequence: x");
         assert_eq!(parse(&broken).unwrap_err(), "trailer Sequence is no number");
+        let broken = render(&Record { coverage: Coverage::Scoped, ..record() }, None);
+        assert_eq!(parse(&broken).unwrap_err(), "trailers Coverage and Scope contradict each other");
         let broken = render(&record(), None).replace("Pending: yes", "Pending: no");
         assert_eq!(parse(&broken).unwrap_err(), "trailer During-Pending is unknown");
     }

@@ -1,8 +1,10 @@
 //! Data and rules, pure: no file, no clock, no git library is known here.
 
 pub mod adopted;
+pub mod alias;
 pub mod base85;
 pub mod bisection;
+pub mod char_set;
 pub mod checkpoint;
 pub mod default_rules;
 pub mod difference;
@@ -20,18 +22,23 @@ pub mod manifest;
 pub mod message;
 pub mod meta;
 pub mod meta_text;
+pub mod narrow;
 pub mod object_id;
 pub mod obstacle;
+pub mod path_pattern;
 pub mod progress;
 pub mod quoting;
 pub mod rel_path;
 pub mod restore_plan;
 pub mod retention;
 pub mod rules_stamp;
+pub mod scope;
 pub mod selector;
 pub mod shell_word;
 pub mod snapshot;
 pub mod steps;
+pub mod terms;
 pub mod text;
 pub mod time;
 pub mod tree_change;
+pub mod wildmatch;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::entry::{Entry, RWX_BITS, SPECIAL_BITS};
 use crate::model::obstacle::Obstacle;
 use crate::model::rel_path::RelPath;
+use crate::model::scope::Scope;
 use crate::model::snapshot::{Snapshot, below};
 
 /// How far a restore goes.
@@ -12,6 +13,8 @@ use crate::model::snapshot::{Snapshot, below};
 pub struct Reach {
     /// Limits; empty means everything.
     pub paths: Vec<RelPath>,
+    /// The scope of what is restored: nothing outside it changes.
+    pub within: Option<Scope>,
     /// Nothing is deleted: files of the target are laid over what is there.
     pub overlay: bool,
     /// Set-uid, set-gid and sticky bits are put back too.
@@ -47,7 +50,12 @@ pub struct Write {
 
 impl Reach {
     pub fn covers(&self, path: &RelPath) -> bool {
-        self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit))
+        let is_asked_for = self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
+        is_asked_for && self.within.as_ref().is_none_or(|scope| scope.covers(path))
+    }
+
+    pub fn is_everything(&self) -> bool {
+        self.paths.is_empty() && self.within.is_none()
     }
 
     fn perm_bits(&self) -> u32 {

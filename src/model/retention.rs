@@ -17,6 +17,8 @@ pub enum EvictionReason {
     Oldest,
     /// The oldest of a store that takes more room than it may.
     StoreSize,
+    /// It was wanted until a moment that has passed.
+    Expired,
 }
 
 impl EvictionReason {
@@ -25,6 +27,7 @@ impl EvictionReason {
             Self::OldSafety => "old-safety",
             Self::Oldest => "oldest",
             Self::StoreSize => "store-size",
+            Self::Expired => "expired",
         }
     }
 }
@@ -37,16 +40,44 @@ pub struct EvictionPlan {
     pub over_keep: bool,
 }
 
-/// Plans down to `keep` checkpoints (at least one). `checkpoints` are in order of their sequence;
-/// `pending` are the target and the safety checkpoint of an interrupted restore.
+/// Plans down to `keep` checkpoints (at least one), and as many scoped ones, which push out and protect none of the others.
+/// `checkpoints` are in order of their sequence; `pending` are the target and the safety checkpoint of an interrupted
+/// restore.
 pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> EvictionPlan {
     let protected = protected(checkpoints, pending);
+    let (scoped, others): (Vec<&Checkpoint>, _) = checkpoints.iter().partition(|c| c.is_scoped());
+    let mut plan = plan_class(&others, keep, &protected);
+    let of_scoped = plan_class(&scoped, keep, &protected);
+    plan.evict.extend(of_scoped.evict);
+    plan.over_keep |= of_scoped.over_keep;
+    plan
+}
+
+fn plan_class(checkpoints: &[&Checkpoint], keep: usize, protected: &HashSet<ObjectId>) -> EvictionPlan {
     let surplus = checkpoints.len().saturating_sub(keep.max(1));
     let free = || checkpoints.iter().filter(|c| !protected.contains(&c.id));
     let safeties = free().filter(|c| c.is_safety()).map(|c| (c.id, EvictionReason::OldSafety));
     let others = free().filter(|c| !c.is_safety()).map(|c| (c.id, EvictionReason::Oldest));
     let evict: Vec<_> = safeties.chain(others).take(surplus).collect();
     EvictionPlan { over_keep: evict.len() < surplus, evict }
+}
+
+/// What a prune drops: first what has expired, then what the number of the rest is over.
+pub fn plan_prune(checkpoints: &[Checkpoint], keep: usize, now_ms: i64, pending: &[ObjectId]) -> EvictionPlan {
+    let expired = plan_expired(checkpoints, now_ms, pending);
+    let stays = |c: &&Checkpoint| expired.iter().all(|(gone, _)| *gone != c.id);
+    let rest: Vec<Checkpoint> = checkpoints.iter().filter(stays).cloned().collect();
+    let of_rest = plan(&rest, keep, pending);
+    EvictionPlan { evict: [expired, of_rest.evict].concat(), over_keep: of_rest.over_keep }
+}
+
+/// What was wanted until a moment that has passed, and is needed by nothing else. A scoped one goes even if it is the newest.
+fn plan_expired(checkpoints: &[Checkpoint], now_ms: i64, pending: &[ObjectId]) -> Vec<(ObjectId, EvictionReason)> {
+    let needed = needed(checkpoints, pending);
+    let protected = protected(checkpoints, pending);
+    let stays = |c: &Checkpoint| if c.is_scoped() { needed.contains(&c.id) } else { protected.contains(&c.id) };
+    let is_over = |c: &&Checkpoint| c.record.terms.expiry.is_some_and(|expiry| expiry.is_over(now_ms));
+    checkpoints.iter().filter(is_over).filter(|c| !stays(c)).map(|c| (c.id, EvictionReason::Expired)).collect()
 }
 
 /// How a store comes down to the room that it may take.
@@ -59,7 +90,7 @@ pub struct SizePlan {
 }
 
 /// Plans down to `limit_bytes`, of which `fixed_bytes` are taken whatever goes. `cost` tells what a checkpoint needs
-/// beyond those that were asked for before it: the protected ones come first, then the others from the newest on.
+/// beyond those that were asked for before it: the protected ones come first, then the others from the newest on, scoped ones last.
 /// Where the protected ones alone need more, all others go and `needed_bytes` is over the limit.
 ///
 /// # Errors
@@ -76,7 +107,8 @@ pub fn plan_size<E>(
     for checkpoint in checkpoints.iter().filter(|c| protected.contains(&c.id)) {
         needed_bytes += cost(checkpoint)?;
     }
-    let free: Vec<&Checkpoint> = checkpoints.iter().filter(|c| !protected.contains(&c.id)).collect();
+    let mut free: Vec<&Checkpoint> = checkpoints.iter().filter(|c| !protected.contains(&c.id)).collect();
+    free.sort_by_key(|c| !c.is_scoped());
     let mut first_kept = free.len();
     for (at, checkpoint) in free.iter().enumerate().rev() {
         let with_it = needed_bytes + cost(checkpoint)?;
@@ -89,13 +121,20 @@ pub fn plan_size<E>(
     Ok(SizePlan { evict, needed_bytes })
 }
 
-/// What no policy drops: the newest, the newest complete one, pins, what a pending restore needs,
-/// and the safety checkpoints and targets of the last restores.
+/// What no policy drops: what is needed, the newest, the newest of the whole directory, and the newest complete one.
 fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
-    let mut protected: HashSet<ObjectId> = pending.iter().copied().collect();
+    let mut protected = needed(checkpoints, pending);
     protected.extend(checkpoints.last().map(|c| c.id));
+    protected.extend(checkpoints.iter().rev().find(|c| !c.is_scoped()).map(|c| c.id));
     protected.extend(checkpoints.iter().rev().find(|c| c.is_complete()).map(|c| c.id));
-    protected.extend(checkpoints.iter().filter(|c| c.pinned).map(|c| c.id));
+    protected
+}
+
+/// Pins and what is never to expire, what a pending restore needs, and the safety checkpoints and targets of the last
+/// restores.
+fn needed(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
+    let mut protected: HashSet<ObjectId> = pending.iter().copied().collect();
+    protected.extend(checkpoints.iter().filter(|c| c.is_held()).map(|c| c.id));
     let restores = checkpoints.iter().rev().filter_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
     for (safety, target) in restores.take(PROTECTED_RESTORES) {
         protected.extend([safety, target]);
@@ -107,6 +146,7 @@ fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<Object
 mod tests {
     use super::*;
     use crate::model::checkpoint::{CheckpointKind, Coverage, Operation, Record, Verb};
+    use crate::model::terms::{Expiry, Terms};
 
     fn id(n: u8) -> ObjectId {
         ObjectId::from_bytes([n; 20])
@@ -124,6 +164,7 @@ mod tests {
             source: String::new(),
             operation: None,
             during_pending: false,
+            terms: Terms::default(),
         };
         Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
     }
@@ -131,7 +172,8 @@ mod tests {
     fn safety(n: u8, target: u8) -> Checkpoint {
         let mut made = regular(n);
         made.record.kind = CheckpointKind::Safety;
-        made.record.operation = Some(Operation { verb: Verb::Restore, target: id(target), paths: vec![] });
+        made.record.operation =
+            Some(Operation { verb: Verb::Restore, target: id(target), paths: vec![], within: None });
         made
     }
 
@@ -154,6 +196,42 @@ mod tests {
         assert_eq!(evicted(&all, 3), [2, 3]);
         let plan = plan(&all, 1, &[]);
         assert!(plan.over_keep);
+    }
+
+    fn scoped(n: u8) -> Checkpoint {
+        let mut made = regular(n);
+        made.record.coverage = Coverage::Scoped;
+        made
+    }
+
+    #[test]
+    fn scoped_ones_are_counted_apart_and_protect_none_of_the_others() {
+        let all = [regular(1), scoped(2), regular(3), scoped(4), scoped(5)];
+        assert_eq!(evicted(&all, 2), [2]);
+        assert_eq!(evicted(&all, 1), [1, 2, 4]);
+        let (all, small) = ([regular(1), scoped(2), regular(3), scoped(4), regular(5)], 85);
+        assert_eq!(fitted(&all, small + 10), (vec![2, 4], 95));
+        assert_eq!(fitted(&all, small), (vec![2, 4, 1], 85));
+    }
+
+    #[test]
+    fn what_has_expired_goes_unless_it_is_needed_and_never_is_held() {
+        let mut all = [scoped(1), regular(2), scoped(3), regular(4), scoped(5), safety(6, 3), regular(7)];
+        for checkpoint in &mut all {
+            checkpoint.record.terms.expiry = Some(Expiry::At(10));
+        }
+        all[3].pinned = true;
+        let gone = |now_ms| plan_expired(&all, now_ms, &[]).iter().map(|(id, _)| id.as_bytes()[0]).collect::<Vec<u8>>();
+        assert_eq!((gone(9), gone(10)), (vec![], vec![1, 2, 5]));
+        assert_eq!(plan_expired(&[scoped_until(1, 5)], 5, &[]).len(), 1, "although it is the newest");
+        all[0].record.terms.expiry = Some(Expiry::Never);
+        assert!(!evicted(&all, 1).contains(&1), "never is as good as a pin");
+    }
+
+    fn scoped_until(n: u8, end_ms: i64) -> Checkpoint {
+        let mut made = scoped(n);
+        made.record.terms.expiry = Some(Expiry::At(end_ms));
+        made
     }
 
     #[test]

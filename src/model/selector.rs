@@ -1,5 +1,6 @@
 //! What a user types to name a checkpoint, and which one that is.
 
+use crate::model::alias;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
 use crate::model::time;
@@ -31,7 +32,7 @@ pub struct Candidate {
 
 /// Finds the one checkpoint that `query` names. `checkpoints` are in order of their sequence.
 ///
-/// Tried in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an exact reason (the newest with it);
+/// Tried in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an alias; an exact reason (the newest with it);
 /// a time (the newest at or before it).
 ///
 /// # Errors
@@ -50,9 +51,9 @@ pub fn resolve<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> R
     found.ok_or_else(|| SelectorProblem::NoMatch { query: query.to_owned(), nearest: checkpoints.last().map(|c| c.id) })
 }
 
-/// The newest that is no safety checkpoint, or the one that many steps before it.
+/// The newest that is neither a safety checkpoint nor scoped, or the one that many steps before it.
 pub fn latest(checkpoints: &[Checkpoint], steps: usize) -> Option<&Checkpoint> {
-    checkpoints.iter().rev().filter(|c| !c.is_safety()).nth(steps)
+    checkpoints.iter().rev().filter(|c| c.is_whole()).nth(steps)
 }
 
 fn steps_back(query: &str) -> Option<usize> {
@@ -65,11 +66,17 @@ fn steps_back(query: &str) -> Option<usize> {
 }
 
 fn by_id<'c>(query: &str, checkpoints: &'c [Checkpoint]) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
+    if alias::is_alias(query) {
+        return only_one(query, checkpoints.iter().filter(|c| alias::of(c).eq_ignore_ascii_case(query)).collect());
+    }
     if query.len() < MIN_PREFIX || !query.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);
     }
     let prefix = query.to_ascii_lowercase();
-    let matches: Vec<&Checkpoint> = checkpoints.iter().filter(|c| c.id.to_hex().starts_with(&prefix)).collect();
+    only_one(query, checkpoints.iter().filter(|c| c.id.to_hex().starts_with(&prefix)).collect())
+}
+
+fn only_one<'c>(query: &str, matches: Vec<&'c Checkpoint>) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
     match matches.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one)),
@@ -86,13 +93,14 @@ fn by_reason<'c>(query: &str, checkpoints: &'c [Checkpoint]) -> Option<&'c Check
 
 fn by_time<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> Option<&'c Checkpoint> {
     let until = time::parse_until(query, now_ms)?;
-    checkpoints.iter().rev().find(|c| !c.is_safety() && c.record.time_ms <= until)
+    checkpoints.iter().rev().find(|c| c.is_whole() && c.record.time_ms <= until)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::checkpoint::{CheckpointKind, Coverage, Record};
+    use crate::model::terms::Terms;
 
     fn made(first_byte: u8, sequence: u64, reason: &str, kind: CheckpointKind) -> Checkpoint {
         let mut bytes = [0; 20];
@@ -110,6 +118,7 @@ mod tests {
             source: String::new(),
             operation: None,
             during_pending: false,
+            terms: Terms::default(),
         };
         Checkpoint {
             id: ObjectId::from_bytes(bytes),
@@ -121,6 +130,12 @@ mod tests {
         }
     }
 
+    fn scoped(first_byte: u8, sequence: u64) -> Checkpoint {
+        let mut scoped = made(first_byte, sequence, "scoped", CheckpointKind::Regular);
+        scoped.record.coverage = Coverage::Scoped;
+        scoped
+    }
+
     fn store() -> Vec<Checkpoint> {
         use CheckpointKind::{Regular, Safety};
         vec![
@@ -128,6 +143,7 @@ mod tests {
             made(2, 2, "other", Regular),
             made(3, 3, "wave", Regular),
             made(4, 4, "pre-restore-safety", Safety),
+            scoped(5, 5),
         ]
     }
 
@@ -145,6 +161,9 @@ mod tests {
         finds("abcd02", 2);
         finds("ABCD04", 4);
         finds("wave", 3);
+        finds("scoped", 5);
+        finds("chk_19700101_000200_abcd02", 2);
+        finds("4m ago", 3);
         finds("pre-restore-safety", 4);
         finds("8m ago", 2);
         finds("1970-01-01T00:01Z", 1);
@@ -155,8 +174,19 @@ mod tests {
         let store = store();
         let problem = |query: &str| resolve(query, &store, 600_000).unwrap_err();
         assert_eq!(problem(""), SelectorProblem::Empty);
-        assert!(matches!(problem("abcd"), SelectorProblem::Ambiguous { candidates, .. } if candidates.len() == 4));
-        for query in ["ffff", "abc", "latest~9", "@~x", "../../x", "HEAD@{1}", ":/wave", "20 m ago", "wav"] {
+        assert!(matches!(problem("abcd"), SelectorProblem::Ambiguous { candidates, .. } if candidates.len() == 5));
+        for query in [
+            "ffff",
+            "abc",
+            "latest~9",
+            "@~x",
+            "../../x",
+            "HEAD@{1}",
+            ":/wave",
+            "20 m ago",
+            "wav",
+            "chk_19700101_000201_abcd02",
+        ] {
             assert!(matches!(problem(query), SelectorProblem::NoMatch { .. }), "{query}");
         }
     }

@@ -23,6 +23,13 @@ pub struct Standing {
 }
 
 impl Snapshot {
+    /// Drops every path that `wants` does not ask for.
+    pub fn retain(&mut self, wants: &dyn Fn(&RelPath) -> bool) {
+        self.files.retain(|path, _| wants(path));
+        self.dirs.retain(|path, _| wants(path));
+        self.uncaptured.retain(|path, _| wants(path));
+    }
+
     /// Whether something that is not held stands at this path or anywhere below it.
     pub fn uncaptured_at_or_below(&self, path: &RelPath) -> Option<&RelPath> {
         below(&self.uncaptured, path).next().map(|(found, _)| found)

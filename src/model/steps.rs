@@ -3,6 +3,7 @@
 use crate::model::checkpoint::{Checkpoint, Verb};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+use crate::model::scope::Scope;
 
 /// A change of the working directory that a safety checkpoint can take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +11,7 @@ pub struct Step {
     /// The state right before it.
     pub safety: ObjectId,
     pub paths: Vec<RelPath>,
+    pub within: Option<Scope>,
     /// The step of the other stack that this one took back or gave again.
     consumed: Option<Box<Step>>,
 }
@@ -30,6 +32,7 @@ impl Steps {
             let step = |consumed: Option<Step>| Step {
                 safety: checkpoint.id,
                 paths: operation.paths.clone(),
+                within: operation.within.clone(),
                 consumed: consumed.map(Box::new),
             };
             match operation.verb {
@@ -70,6 +73,7 @@ fn remove(stack: &mut Vec<Step>, safety: ObjectId) -> Option<Step> {
 mod tests {
     use super::*;
     use crate::model::checkpoint::{CheckpointKind, Coverage, Operation, Record};
+    use crate::model::terms::Terms;
 
     fn id(n: u8) -> ObjectId {
         ObjectId::from_bytes([n; 20])
@@ -85,8 +89,9 @@ mod tests {
             content_bytes: 0,
             reason: String::new(),
             source: String::new(),
-            operation: Some(Operation { verb, target: id(target), paths: vec![] }),
+            operation: Some(Operation { verb, target: id(target), paths: vec![], within: None }),
             during_pending: false,
+            terms: Terms::default(),
         };
         Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
     }

@@ -31,6 +31,11 @@ pub fn compact_utc(time_ms: i64) -> String {
     utc(time_ms).format("%Y%m%dT%H%M%SZ").to_string()
 }
 
+/// `20260324_124530`: the form of aliases.
+pub fn utc_compact(time_ms: i64) -> String {
+    utc(time_ms).format("%Y%m%d_%H%M%S").to_string()
+}
+
 /// `2026-03-24 12:45` in the zone of the machine: the form of terminals.
 pub fn local_minutes(time_ms: i64) -> String {
     const FORM: &str = "%Y-%m-%d %H:%M";

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::default_rules::IGNORE_FILE;
 use crate::model::entry::Kind;
 use crate::model::listing::{ListedDir, ListedFile, Listing, SYMLINK_BITS, Stat, TYPE_BITS, is_racy};
 use crate::model::object_id::ObjectId;
@@ -12,7 +13,6 @@ use crate::ops::confirmation::Confirmed;
 use crate::worktree::rules::may_be_secret;
 
 /// A file of this name has a say in what else is listed: the next scan is to see for itself that it changed.
-const IGNORE_FILE: &[u8] = b".gitignore";
 
 /// Carries a plan over to the listing that it was made from. `left` names directories that could not go after all.
 pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirmed: Confirmed) -> Listing {

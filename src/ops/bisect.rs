@@ -96,7 +96,7 @@ fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Ch
         let what = format!("{} is not older than {}: the good one comes first", good.id.short(), bad.id.short());
         return Err(Error::Usage { what });
     }
-    let between = all.iter().filter(|c| c.record.sequence > from && c.record.sequence < to && !c.is_safety());
+    let between = all.iter().filter(|c| c.record.sequence > from && c.record.sequence < to && c.is_whole());
     Ok(std::iter::once(good).chain(between).chain(std::iter::once(bad)).cloned().collect())
 }
 

@@ -3,13 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
+use crate::model::default_rules::IGNORE_FILE;
 use crate::model::entry::WhyNot;
 use crate::model::listing::Listing;
 use crate::model::meta::{Meta, RuleRecord};
+use crate::model::narrow::narrow;
 use crate::model::object_id::ObjectId;
 use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::model::rules_stamp::RulesStamp;
+use crate::model::scope::Scope;
 use crate::ops::context::Context;
 use crate::ops::read_unknown::read_unknown;
 use crate::ops::rules_today::{RulesToday, rules_today};
@@ -23,6 +26,7 @@ use crate::worktree::scan::{Scan, ScanOptions, scan};
 use crate::worktree::tree_handle::WorkTree;
 
 /// How a capture goes about its work.
+#[derive(Default)]
 pub struct CaptureOptions<'o> {
     /// Paths to capture even if a rule leaves them out today, secrets too: a checkpoint holds them already.
     pub also: &'o [RelPath],
@@ -32,6 +36,8 @@ pub struct CaptureOptions<'o> {
     pub limit_files: Option<u64>,
     /// Sensitive files let through for this call, besides those of the configuration.
     pub include_sensitive: &'o [String],
+    /// Captured in spite of the rules, see [`crate::worktree::rules::RuleSources::named`].
+    pub named: &'o [RelPath],
 }
 
 /// What a scan went by: what the cache that comes of it is compared with.
@@ -47,7 +53,7 @@ pub struct Seen {
 /// The working directory, captured.
 pub struct Captured {
     pub listing: Listing,
-    /// `None` if nothing was scanned.
+    /// `None` if nothing was scanned, or only a part of it counts.
     pub seen: Option<Seen>,
     pub tree: ObjectId,
     pub meta: Meta,
@@ -82,7 +88,8 @@ pub fn capture(
 pub struct Capturing<'c> {
     context: &'c Context,
     worktree: &'c WorkTree,
-    seen: Seen,
+    /// `None` once only a part of it counts.
+    seen: Option<Seen>,
     record: RuleRecord,
     warnings: Vec<Warning>,
     listing: Listing,
@@ -104,11 +111,13 @@ pub fn begin<'c>(
     options: &CaptureOptions<'_>,
 ) -> Result<Begun<'c>> {
     let cache = store.and_then(Store::stat_cache);
-    let today = rules_today(context, store, options.include_sensitive, cache.as_ref().map(StatCache::rules));
+    let today =
+        rules_today(context, store, options.include_sensitive, options.named, cache.as_ref().map(StatCache::rules));
     let trusted = store.zip(cache.as_ref()).is_some_and(|(store, cache)| store.trusts(cache));
     let scan_options = ScanOptions {
         previous: cache.as_ref().map(|cache| &cache.kept),
-        same_rules: cache.as_ref().is_some_and(|cache| cache.rules().gives_same_verdicts(&today.stamp)),
+        same_rules: options.named.is_empty()
+            && cache.as_ref().is_some_and(|cache| cache.rules().gives_same_verdicts(&today.stamp)),
         limit_files: options.limit_files,
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
@@ -124,7 +133,7 @@ pub fn begin<'c>(
         forget_unverified(store, &mut listing);
     }
     let RulesToday { record, warning, stamp, .. } = today;
-    let seen = Seen { cache, trusted, rules: stamp, restored: None };
+    let seen = Some(Seen { cache, trusted, rules: stamp, restored: None });
     let (warnings, tree) = (warning.into_iter().collect(), None);
     Ok(Begun::Scanned(Box::new(Capturing { context, worktree, seen, record, warnings, listing, tree })))
 }
@@ -165,7 +174,29 @@ impl Capturing<'_> {
 
     /// Whether what was seen rests on a stat cache that may be believed.
     pub fn is_trusted(&self) -> bool {
-        self.seen.trusted
+        self.seen.as_ref().is_some_and(|seen| seen.trusted)
+    }
+
+    /// Keeps of what was seen only what `scope` covers. Returns the ignore files outside it that have a say in it, if
+    /// there are any; they are read with [`Self::read_beside`].
+    pub fn narrow(&mut self, scope: &Scope) -> Option<Listing> {
+        let part = narrow(&self.listing, &|path| scope.covers(path));
+        let dirs: HashSet<RelPath> = part.paths().into_iter().collect();
+        let has_a_say = |path: &RelPath| {
+            path.name() == IGNORE_FILE
+                && !scope.covers(path)
+                && path.parent().is_some_and(|dir| dirs.contains(&dir))
+                && self.listing.file(path).is_some()
+        };
+        let rules = narrow(&self.listing, &has_a_say);
+        (self.listing, self.seen, self.tree) = (part, None, None);
+        (rules.file_count() > 0).then_some(rules)
+    }
+
+    /// Reads what belongs to a listing that [`Self::narrow`] returned, and computes its tree.
+    pub fn read_beside(&mut self, listing: &mut Listing, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
+        read_unknown(self.context, self.worktree, listing, sink, &mut self.warnings)?;
+        trees::build(listing, &mut |bytes| sink.tree(bytes))
     }
 
     pub fn finish(mut self, sink: &mut Sink<'_, '_>) -> Result<Captured> {
@@ -173,7 +204,7 @@ impl Capturing<'_> {
         let meta = Meta::of(&self.listing, self.record);
         let mut warnings = self.warnings;
         warnings.extend(not_captured(&meta));
-        Ok(Captured { listing: self.listing, seen: Some(self.seen), tree, meta, warnings })
+        Ok(Captured { listing: self.listing, seen: self.seen, tree, meta, warnings })
     }
 }
 

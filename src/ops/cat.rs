@@ -61,7 +61,7 @@ pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Res
         Err(cause) => return Err(store.damage(checkpoint.id, format!("{path}: {cause}"))),
     };
     let mut warnings = reader_warnings(context, &store, &inventory)?;
-    if !checkpoint.is_complete() {
+    if checkpoint.is_partial() {
         warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(CatOutcome { checkpoint, path, mode: entry.mode, id: entry.id, size_bytes, warnings })

@@ -4,23 +4,24 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::meta::Meta;
 use crate::model::progress::Phase;
-use crate::ops::capture::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
+use crate::model::terms::Terms;
+use crate::ops::capture::Captured;
 use crate::ops::context::Context;
+use crate::ops::create_terms::{self, TermsOptions};
 use crate::ops::gate::{Gate, GateOptions};
+use crate::ops::gather::{Gathered, Gathering, gather};
 use crate::ops::left_out::LeftOut;
 use crate::ops::moved::{self, Moved};
-use crate::ops::record::{Evicted, meta_bytes, meta_id, regular_record, settle};
-use crate::ops::repair::salvage_unusable;
+use crate::ops::open::open_usable;
+use crate::ops::record::{Evicted, regular_record, settle};
 use crate::ops::session::{self, Session};
 use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
 use crate::store::Store;
-use crate::store::description::Description;
 use crate::store::locked::NewCheckpoint;
+use crate::store::meta_tree;
 use crate::store::pack_set::PackSet;
-use crate::store::salvage::{Salvaged, Unreadable};
 use crate::store::trees;
-use crate::worktree::tree_handle::WorkTree;
 
 /// Longest reason or source, in bytes.
 const LONGEST_TEXT: usize = 4096;
@@ -34,6 +35,15 @@ pub struct CreateOptions {
     /// Take a dangerous root, and any number of files.
     pub force: bool,
     pub include_sensitive: Vec<String>,
+    pub terms: TermsOptions,
+}
+
+/// What is asked for, read and checked.
+#[derive(Clone)]
+struct Wanted {
+    reason: String,
+    source: String,
+    terms: Terms,
 }
 
 /// Why no checkpoint was made.
@@ -57,6 +67,13 @@ pub struct CreateOutcome {
     pub meta: Meta,
     pub evicted: Vec<Evicted>,
     pub warnings: Vec<Warning>,
+}
+
+impl CreateOutcome {
+    /// Whether something that was asked for could not be captured.
+    pub fn is_partial(&self) -> bool {
+        self.meta.uncaptured.values().any(|standing| standing.why.makes_partial())
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,9 +104,8 @@ pub fn create(
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
-    let made = |tell: &mut dyn FnMut(&CreateOutcome)| {
-        make(context, options, reason.clone(), source.clone(), tell, out_of_time)
-    };
+    let wanted = Wanted { reason, source, terms: create_terms::parse(context, &options.terms)? };
+    let made = |tell: &mut dyn FnMut(&CreateOutcome)| make(context, options, wanted.clone(), tell, out_of_time);
     match made(tell) {
         // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.
         Err(Error::StoreGone { .. }) => made(tell),
@@ -100,8 +116,7 @@ pub fn create(
 fn make(
     context: &Context,
     options: &CreateOptions,
-    reason: String,
-    source: String,
+    wanted: Wanted,
     tell: &mut dyn FnMut(&CreateOutcome),
     out_of_time: &dyn Fn() -> bool,
 ) -> Result<Vec<Warning>> {
@@ -112,7 +127,7 @@ fn make(
         known: salvaged.whole + salvaged.lost.len(),
         kept_as: salvaged.kept_as,
     }));
-    let outcome = create_locked(context, &store, &mut session, options, reason, source)?;
+    let outcome = create_locked(context, &store, &mut session, options, wanted)?;
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
     Ok(if made { tidy(context, &mut session, out_of_time) } else { Vec::new() })
@@ -123,49 +138,62 @@ fn create_locked<'s>(
     store: &'s Store,
     session: &mut Session<'s>,
     options: &CreateOptions,
-    reason: String,
-    source: String,
+    wanted: Wanted,
 ) -> Result<CreateOutcome> {
     let mut warnings = std::mem::take(&mut session.warnings);
     let gate = Gate::of(context, store, &options.gate, options.force);
-    if gate.remembered == Some(true) {
+    let is_whole = wanted.terms.scope.is_none();
+    if is_whole && gate.remembered == Some(true) {
         let warning = Warning::TooManyFiles { limit: gate.limit, largest: Vec::new() };
-        return Ok(nothing_made(reason, Skipped::TooManyFiles, with(warnings, warning)));
+        return Ok(nothing_made(wanted.reason, Skipped::TooManyFiles, with(warnings, warning)));
     }
     let _shield = context.interrupt.shield();
-    let worktree = WorkTree::open(context.root.path())?;
     let mut pack = session.locked.begin_pack()?;
-    let capture_options = CaptureOptions {
-        also: &[],
-        make_room: &[],
-        limit_files: gate.limit_to_count(),
-        include_sensitive: &options.include_sensitive,
-    };
-    match capture(context, Some(store), &worktree, &capture_options, Sink::Pack(&mut pack))? {
-        CaptureOutcome::OverLimit { limit, largest } => {
-            gate.remember(store, true);
-            let warning = Warning::TooManyFiles { limit, largest };
-            Ok(nothing_made(reason, Skipped::TooManyFiles, with(warnings, warning)))
-        }
-        CaptureOutcome::Done(captured) => {
-            gate.remember(store, false);
-            if let Some(newest) = standing(context, session, &captured) {
-                warnings.extend(captured.warnings.iter().cloned());
-                warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
-                return Ok(deduplicated(newest, &captured, reason, warnings));
+    // What was decided for a session is about the whole directory.
+    let limit = if is_whole { gate.limit_to_count() } else { gate.limit_of_call() };
+    match gather(context, store, &wanted.terms, limit, &options.include_sensitive, &mut pack)? {
+        Gathering::OverLimit { limit, largest } => {
+            if is_whole {
+                gate.remember(store, true);
             }
-            let mut record = regular_record(context, session, &captured, reason, source);
-            if session.locked.inventory().ids().is_empty() {
-                let moved = moved::look(context, &mut |newest| Ok(newest.tree == captured.tree))?;
-                // The history of the old place may be put in front of this one later.
-                record.sequence = moved.iter().map(|moved| moved.last_sequence + 1).max().unwrap_or_default();
-                warnings.extend(moved.iter().map(Moved::warning));
+            let warning = Warning::TooManyFiles { limit, largest };
+            Ok(nothing_made(wanted.reason, Skipped::TooManyFiles, with(warnings, warning)))
+        }
+        Gathering::Done(gathered) => {
+            if is_whole {
+                gate.remember(store, false);
+            }
+            if let Some(newest) = standing(context, session, &gathered, &wanted.terms)? {
+                warnings.extend(gathered.captured.warnings.iter().cloned());
+                warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
+                return Ok(deduplicated(newest, &gathered.captured, wanted.reason, warnings));
             }
             let keep = options.keep.unwrap_or(context.settings.keep);
+            let record = first_of_place(context, session, &gathered, wanted, &mut warnings)?;
             context.progress.begin(Phase::Flushing, 0, 0);
-            finish(session, pack, *captured, record, keep, warnings)
+            finish(session, pack, gathered, record, keep, warnings)
         }
     }
+}
+
+/// The record; if it is the first of its store, the directory may be one that has moved.
+fn first_of_place(
+    context: &Context,
+    session: &Session<'_>,
+    gathered: &Gathered,
+    wanted: Wanted,
+    warnings: &mut Vec<Warning>,
+) -> Result<Record> {
+    let captured = &gathered.captured;
+    let is_whole = wanted.terms.scope.is_none();
+    let mut record = regular_record(context, session, captured, wanted.reason, wanted.source, wanted.terms);
+    if session.locked.inventory().ids().is_empty() {
+        let moved = moved::look(context, &mut |newest| Ok(is_whole && newest.tree == captured.tree))?;
+        // The history of the old place may be put in front of this one later.
+        record.sequence = moved.iter().map(|moved| moved.last_sequence + 1).max().unwrap_or_default();
+        warnings.extend(moved.iter().map(Moved::warning));
+    }
+    Ok(record)
 }
 
 fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<String> {
@@ -198,50 +226,22 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
     }
 }
 
-/// A store that nobody can work with is replaced by what can be read of it: a checkpoint now is worth more than a repair
-/// that somebody has to ask for.
-fn open_usable(context: &Context, force: bool) -> Result<(Store, Option<Salvaged>)> {
-    match open_store(context, force) {
-        Err(Error::StoreUnusable { .. }) => {
-            let _shield = context.interrupt.shield();
-            let salvaged = salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?;
-            Ok((open_store(context, force)?, salvaged))
-        }
-        opened => Ok((opened?, None)),
-    }
-}
-
-fn describe(context: &Context, forced: bool) -> Description {
-    let identity = context.root.identity().unwrap_or_default();
-    Description::of_root(context.root.path(), context.now_ms, identity, forced)
-}
-
-/// Opens or makes the store, unless the root is no place for checkpoints. `force` is needed once: the store remembers.
-fn open_store(context: &Context, force: bool) -> Result<Store> {
-    let root = &context.root;
-    let describe = |forced| describe(context, forced);
-    let dir = context.store_dir()?;
-    let Some(why) = root.danger(&context.base, context.environment.home.as_deref()) else {
-        return Store::open_or_create(dir, &describe(false));
-    };
-    let known = Store::open(dir.clone())?.and_then(|store| store.description().ok()?);
-    if !force && !known.as_ref().is_some_and(|description| description.forced) {
-        return Err(Error::UnsafeRoot { root: root.path().to_path_buf(), why });
-    }
-    let store = Store::open_or_create(dir, &describe(true))?;
-    if known.is_some_and(|description| !description.forced) {
-        describe(true).write(store.layout())?;
-    }
-    Ok(store)
-}
-
 /// The standing checkpoint, if this would be the same again a moment later. Safety checkpoints never stand for one.
-fn standing(context: &Context, session: &Session<'_>, captured: &Captured) -> Option<Checkpoint> {
-    let newest = session.locked.inventory().newest().filter(|c| !c.is_safety())?;
+fn standing(
+    context: &Context,
+    session: &Session<'_>,
+    gathered: &Gathered,
+    terms: &Terms,
+) -> Result<Option<Checkpoint>> {
+    let Some(newest) = session.locked.inventory().newest().filter(|c| !c.is_safety()) else { return Ok(None) };
     let age_ms = context.now_ms.saturating_sub(newest.record.time_ms);
     let recent = (0..context.settings.dedup_window_ms).contains(&age_ms);
-    let same = newest.tree == captured.tree && newest.meta == meta_id(&captured.meta);
-    (recent && same).then(|| newest.clone())
+    if !recent || newest.tree != gathered.captured.tree || newest.record.terms != *terms {
+        return Ok(None);
+    }
+    let meta = meta_tree::id_of(&gathered.captured.meta, &gathered.beside);
+    let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
+    Ok((newest.meta == meta).then(|| newest.clone()))
 }
 
 fn deduplicated(newest: Checkpoint, captured: &Captured, reason: String, warnings: Vec<Warning>) -> CreateOutcome {
@@ -267,17 +267,18 @@ fn counts(captured: &Captured) -> Counts {
 fn finish<'s>(
     session: &mut Session<'s>,
     pack: PackSet<'s>,
-    captured: Captured,
+    gathered: Gathered,
     record: Record,
     keep: usize,
     mut warnings: Vec<Warning>,
 ) -> Result<CreateOutcome> {
-    let before = session.locked.inventory().newest().cloned();
+    let Gathered { captured, beside } = gathered;
+    let before = session.locked.inventory().checkpoints.iter().rev().find(|c| !c.is_scoped()).cloned();
     let requested_reason = record.reason.clone();
-    let new = NewCheckpoint { pack, tree: captured.tree, meta: meta_bytes(&captured.meta), record };
+    let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
     warnings.extend(captured.warnings.iter().cloned());
-    if checkpoint.record.files == 0 && before.as_ref().is_some_and(|b| b.record.files > 0) {
+    if !checkpoint.is_scoped() && checkpoint.record.files == 0 && before.as_ref().is_some_and(|b| b.record.files > 0) {
         warnings.push(Warning::EmptyAfterFiles);
     }
     let mut counts = counts(&captured);
@@ -288,7 +289,11 @@ fn finish<'s>(
     let left_out = LeftOut::of(&captured.listing);
     let left_out_changed = session.locked.store().left_out().as_deref() != Some(&left_out.to_text());
     let evicted = settle(&mut session.locked, keep, session.pending.as_ref(), &captured, &mut warnings);
-    if left_out_changed && let Err(e) = session.locked.write_left_out(&left_out.to_text()) {
+    // What is left out of a part says nothing of the whole, so it is told each time and not noted.
+    if left_out_changed
+        && !checkpoint.is_scoped()
+        && let Err(e) = session.locked.write_left_out(&left_out.to_text())
+    {
         warnings.push(Warning::bookkeeping("noting what was left out")(e));
     }
     Ok(CreateOutcome {
@@ -315,7 +320,8 @@ fn diff_counts(
         counts.added = after.record.files;
         return Ok(());
     };
-    for change in trees::diff(store.objects(), Some(before.tree), Some(after.tree))? {
+    let changes = trees::diff(store.objects(), Some(before.tree), Some(after.tree))?;
+    for change in changes.into_iter().filter(|change| after.covers(&change.path)) {
         match (change.before, change.after) {
             (None, _) => counts.added += 1,
             (_, None) if meta.hides(&change.path) => {}

@@ -7,7 +7,7 @@ use crate::model::text::escape_bytes;
 use crate::ops::context::Context;
 use crate::ops::history::{History, Step};
 use crate::ops::list::reader_warnings;
-use crate::ops::path_pattern::PathPattern;
+use crate::ops::path_pattern;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::worktree::tree_handle::WorkTree;
@@ -86,7 +86,7 @@ impl Change {
 }
 
 pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
-    let pattern = PathPattern::parse(&context.root, &options.pattern)?;
+    let pattern = path_pattern::parse(&context.root, &options.pattern)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let history = History::read(&store, &inventory.checkpoints, &pattern);

@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
+use crate::model::path_pattern::PathPattern;
 use crate::model::rel_path::RelPath;
 use crate::model::text::escape_bytes;
 use crate::ops::context::Context;
 use crate::ops::find::unread;
 use crate::ops::history::{History, Version};
 use crate::ops::list::reader_warnings;
-use crate::ops::path_pattern::PathPattern;
+use crate::ops::path_pattern;
 use crate::ops::text_search::{Found, Needle, Search};
 use crate::ops::warning::Warning;
 use crate::store::Store;
@@ -74,7 +75,7 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
     if options.text.is_empty() {
         return Err(Error::Usage { what: "the text to look for is empty".into() });
     }
-    let pattern = options.pattern.as_ref().map(|typed| PathPattern::parse(&context.root, typed)).transpose()?;
+    let pattern = options.pattern.as_ref().map(|typed| path_pattern::parse(&context.root, typed)).transpose()?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let history = History::read(&store, &inventory.checkpoints, &pattern.unwrap_or_else(PathPattern::all));

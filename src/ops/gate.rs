@@ -43,6 +43,11 @@ impl Gate {
         (!self.force && self.remembered.is_none()).then_some(self.limit)
     }
 
+    /// The limit itself, whatever was decided before.
+    pub fn limit_of_call(&self) -> Option<u64> {
+        (!self.force).then_some(self.limit)
+    }
+
     pub fn remember(&self, store: &Store, over: bool) {
         if let Some(key) = self.key.as_ref().filter(|_| self.limit_to_count().is_some()) {
             size_gate::remember(store.layout(), key, over);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
+use crate::model::path_pattern::PathPattern;
 use crate::model::rel_path::RelPath;
-use crate::ops::path_pattern::PathPattern;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::tree_memo::TreeMemo;
@@ -37,11 +37,12 @@ pub struct History {
 }
 
 impl History {
-    /// Compares each checkpoint with the one before it, safety checkpoints too.
+    /// Compares each checkpoint with the one before it, safety checkpoints too. Scoped ones tell nothing of most paths,
+    /// and of none what came between: they are passed over.
     pub fn read(store: &Store, checkpoints: &[Checkpoint], pattern: &PathPattern) -> Self {
         let mut memo = TreeMemo::new(store.objects());
         let mut history = Self::default();
-        for checkpoint in checkpoints {
+        for checkpoint in checkpoints.iter().filter(|checkpoint| !checkpoint.is_scoped()) {
             let before = history.checkpoints.last().map(|last| last.tree);
             // All trees of the one before were read, so it is this one that cannot be.
             match memo.diff(before, Some(checkpoint.tree), &|dir| pattern.enters(dir)) {

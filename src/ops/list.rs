@@ -101,7 +101,7 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let checkpoint = find(&inventory, selector, context.now_ms)?;
-    let earlier = |c: &&Checkpoint| c.record.sequence < checkpoint.record.sequence;
+    let earlier = |c: &&Checkpoint| !c.is_scoped() && c.record.sequence < checkpoint.record.sequence;
     let before = inventory.checkpoints.iter().rev().find(earlier).cloned();
     let changes = trees::diff(store.objects(), before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
     let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
@@ -109,8 +109,8 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let (checkpoint, meta) =
         if checkpoint.adopted { measured(&store, checkpoint)? } else { (checkpoint.clone(), store.meta(&checkpoint)?) };
     // What could not be captured is told as that.
-    changes.retain(|change| change.after.is_some() || !meta.hides(&change.path));
-    if !checkpoint.is_complete() {
+    changes.retain(|change| checkpoint.covers(&change.path) && (change.after.is_some() || !meta.hides(&change.path)));
+    if checkpoint.is_partial() {
         warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
     }
     Ok(ShowOutcome { checkpoint, meta, before, changes, warnings })

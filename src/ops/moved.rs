@@ -117,7 +117,7 @@ fn born_after(root: &Path, time_ms: i64) -> bool {
 
 /// Files and bytes that a capture would hold; `None` above the size gate.
 fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
-    let today = rules_today(context, None, &[], None);
+    let today = rules_today(context, None, &[], &[], None);
     let worktree = WorkTree::open(context.root.path())?;
     let skip = context.stores_to_skip()?;
     let limit_files = Some(context.settings.max_files).filter(|limit| *limit > 0);
@@ -138,7 +138,7 @@ fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
 
 fn tree_of(context: &Context) -> Result<Option<ObjectId>> {
     let worktree = WorkTree::open(context.root.path())?;
-    let options = CaptureOptions { also: &[], make_room: &[], limit_files: None, include_sensitive: &[] };
+    let options = CaptureOptions::default();
     Ok(match capture(context, None, &worktree, &options, Sink::HashOnly)? {
         CaptureOutcome::Done(captured) => Some(captured.tree),
         CaptureOutcome::OverLimit { .. } => None,

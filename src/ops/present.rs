@@ -66,7 +66,7 @@ impl Present {
 }
 
 fn look(context: &Context, store: &Store, worktree: &WorkTree, also: &[RelPath]) -> Result<Captured> {
-    let options = CaptureOptions { also, make_room: &[], limit_files: None, include_sensitive: &[] };
+    let options = CaptureOptions { also, ..CaptureOptions::default() };
     match capture(context, Some(store), worktree, &options, Sink::HashOnly)? {
         CaptureOutcome::Done(captured) => Ok(*captured),
         CaptureOutcome::OverLimit { .. } => Err(Error::unexpected("a limit was met that was not set".to_owned())),
@@ -83,6 +83,7 @@ fn secrets_alone(context: &Context) -> Rules {
         sensitive_allow,
         max_file_size_bytes: None,
         tracked: std::sync::Arc::default(),
+        named: Vec::new(),
     })
 }
 

@@ -33,7 +33,7 @@ pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: S
         return plan(request, captured, &Focus::Everything, target.snapshot(&Focus::Everything)?);
     }
     let worktree = WorkTree::open(context.root.path())?;
-    let options = CaptureOptions { also: &[], make_room: &[], limit_files: None, include_sensitive: &[] };
+    let options = CaptureOptions::default();
     let mut capturing = match capture::begin(context, Some(store), &worktree, &options)? {
         Begun::Scanned(capturing) => *capturing,
         Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
@@ -107,7 +107,7 @@ fn skipped(listing: &Listing, seen: &Snapshot, focus: &Focus, reach: &Reach) -> 
     if *focus == Focus::Everything {
         return 0;
     }
-    if reach.paths.is_empty() {
+    if reach.is_everything() {
         return listing.file_count().saturating_sub(seen.files.len());
     }
     let paths = listing.paths();

@@ -4,10 +4,10 @@ use crate::error::{Error, Result};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::model::progress::Phase;
-use crate::model::retention;
+use crate::model::retention::{self, EvictionPlan};
 use crate::ops::context::Context;
 use crate::ops::delete_store::clear_leftovers;
-use crate::ops::record::{Evicted, drop_planned, plan_eviction};
+use crate::ops::record::{Evicted, drop_planned};
 use crate::ops::session::{self, Session};
 use crate::ops::size_limit;
 use crate::ops::warning::Warning;
@@ -68,7 +68,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     warnings.extend(size_limit::warning(&store, limit));
     warnings.extend(leftovers.err().map(Warning::bookkeeping("removing what an earlier deletion left")));
     let kept = session.locked.inventory().checkpoints.len();
-    if kept > keep {
+    if needed.over_keep {
         warnings.push(Warning::OverKeep { keep, kept });
     }
     Ok(PruneOutcome {
@@ -89,12 +89,16 @@ struct Needed {
     live: ObjectIds,
     /// Contents of large files at the same path, the newest of each line first.
     versions: Vec<Vec<ObjectId>>,
+    /// More stay than were to be kept, because they are protected.
+    over_keep: bool,
 }
 
 /// Drops what keep and limit drop, and says what lives on.
 fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Result<(Vec<Evicted>, Needed)> {
     let store = session.locked.store();
-    let plan = plan_eviction(&session.locked, keep, session.pending.as_ref());
+    let needed: Vec<ObjectId> = session.pending.as_ref().map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
+    let checkpoints = &session.locked.inventory().checkpoints;
+    let EvictionPlan { evict: plan, over_keep } = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
     let gone: ObjectIds = plan.iter().map(|(id, _)| *id).collect();
     // Everything that stays must be readable before anything goes.
     let mut reach = Reach::new(store);
@@ -112,7 +116,7 @@ fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Resul
     // Plain git may have made a ref meanwhile: it takes no lock of ours.
     mark::extend(store, &ObjectIds::default(), &mut reach)?;
     let versions = versions(session, &reach, &newest)?;
-    Ok((evicted, Needed { live: reach.met, versions }))
+    Ok((evicted, Needed { live: reach.met, versions, over_keep }))
 }
 
 fn versions(session: &Session<'_>, reach: &Reach<'_>, newest: &ObjectIds) -> Result<Vec<Vec<ObjectId>>> {
@@ -136,7 +140,7 @@ fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome
     let inventory = store.inventory()?;
     let pending = session::look(store, &inventory.checkpoints)?;
     let needed: Vec<ObjectId> = pending.as_ref().map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
-    let mut evict = retention::plan(&inventory.checkpoints, keep, &needed).evict;
+    let mut evict = retention::plan_prune(&inventory.checkpoints, keep, context.now_ms, &needed).evict;
     if let Some(limit_bytes) = context.settings.max_store_size_bytes {
         let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();
         let left: Vec<_> = inventory.checkpoints.iter().filter(|c| !gone.contains(&c.id)).cloned().collect();

@@ -2,15 +2,13 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::{CheckpointKind, Coverage, Operation, Record};
-use crate::model::meta::Meta;
-use crate::model::meta_text;
 use crate::model::object_id::ObjectId;
 use crate::model::retention::{self, EvictionReason};
+use crate::model::terms::Terms;
 use crate::ops::capture::Captured;
 use crate::ops::context::Context;
 use crate::ops::session::{Pending, Session};
 use crate::ops::warning::Warning;
-use crate::store::hash::{ObjectKind, hash_object};
 use crate::store::locked::LockedStore;
 use crate::store::stat_cache::{self, Basis};
 
@@ -22,15 +20,6 @@ pub struct Evicted {
     pub why: EvictionReason,
 }
 
-/// The bytes of the meta blob; `None` where nothing differs from the standard.
-pub fn meta_bytes(meta: &Meta) -> Option<Vec<u8>> {
-    (*meta != Meta::default()).then(|| meta_text::render(meta))
-}
-
-pub fn meta_id(meta: &Meta) -> Option<ObjectId> {
-    hash_object(ObjectKind::Blob, &meta_bytes(meta)?).ok()
-}
-
 /// The record of a checkpoint that was asked for.
 pub fn regular_record(
     context: &Context,
@@ -38,18 +27,20 @@ pub fn regular_record(
     captured: &Captured,
     reason: String,
     source: String,
+    terms: Terms,
 ) -> Record {
     Record {
         sequence: 0,
         time_ms: context.now_ms,
         kind: CheckpointKind::Regular,
-        coverage: coverage(captured),
+        coverage: if terms.scope.is_some() { Coverage::Scoped } else { coverage(captured) },
         files: captured.listing.file_count() as u64,
         content_bytes: captured.listing.content_bytes(),
         reason,
         source,
         operation: None,
         during_pending: session.pending.is_some(),
+        terms,
     }
 }
 
@@ -67,6 +58,7 @@ pub fn safety_record(context: &Context, captured: &Captured, operation: Operatio
         source: "checkpoint".to_owned(),
         operation: Some(operation),
         during_pending: pending,
+        terms: Terms::default(),
     }
 }
 
@@ -119,18 +111,9 @@ fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
 
 /// Drops what the policy drops. Their objects go with the next prune.
 pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
-    let plan = plan_eviction(locked, keep, pending);
-    drop_planned(locked, &plan)
-}
-
-/// What the policy drops, and why.
-pub fn plan_eviction(
-    locked: &LockedStore<'_>,
-    keep: usize,
-    pending: Option<&Pending>,
-) -> Vec<(ObjectId, EvictionReason)> {
     let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
-    retention::plan(&locked.inventory().checkpoints, keep, &needed).evict
+    let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed).evict;
+    drop_planned(locked, &plan)
 }
 
 /// Drops what was planned for, and tells it by reason.

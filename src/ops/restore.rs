@@ -41,11 +41,12 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     let target = Target::load(&store, &checkpoint)?;
     restore_paths::check_held(&target, &paths)?;
     let paths = restore_paths::limits(paths);
-    let reach = Reach { paths, overlay: options.overlay, special_bits: options.special_bits };
+    let within = checkpoint.record.terms.scope.clone();
+    let reach = Reach { paths, within, overlay: options.overlay, special_bits: options.special_bits };
     let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
     let mut outcome = restore_run::run(context, &store, &request, &options.common, consent)?;
     outcome.warnings.extend(healed);
-    if !checkpoint.is_complete() {
+    if checkpoint.is_partial() {
         outcome.warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(outcome)
@@ -102,7 +103,7 @@ fn take_step(
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     let target = load_known(store, inventory, step.safety)?;
-    let reach = Reach { paths: step.paths, ..Reach::default() };
+    let reach = Reach { paths: step.paths, within: step.within, ..Reach::default() };
     restore_run::run(context, store, &Request { verb, target, reach, pending: None, settles: false }, common, consent)
 }
 
@@ -115,13 +116,14 @@ fn undo_pending(
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let reach = |paths: Vec<RelPath>| Reach { paths, ..Reach::default() };
+    let reach = |paths: Vec<RelPath>, within| Reach { paths, within, ..Reach::default() };
     let (back_to, reach) = match &pending {
         Pending::Known(journal) if journal.settles => (journal.target, journal.reach.clone()),
-        Pending::Known(journal) => (journal.safety, reach(journal.reach.paths.clone())),
+        Pending::Known(journal) => (journal.safety, reach(journal.reach.paths.clone(), journal.reach.within.clone())),
         Pending::Unreadable { safety, .. } => {
             let operation = inventory.get(*safety).and_then(|c| c.record.operation.clone());
-            (*safety, reach(operation.map(|o| o.paths).unwrap_or_default()))
+            let (paths, within) = operation.map(|o| (o.paths, o.within)).unwrap_or_default();
+            (*safety, reach(paths, within))
         }
     };
     let target = load_known(store, inventory, back_to)?;

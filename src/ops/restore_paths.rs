@@ -41,6 +41,11 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))
 }
 
+/// What was typed, without the root in front of it: `/root/src/*.rs` is `/src/*.rs` then.
+pub fn inside<'t>(root: &Root, typed: &'t [u8]) -> &'t [u8] {
+    below_root(root, typed).unwrap_or(typed)
+}
+
 fn below_root<'t>(root: &Root, typed: &'t [u8]) -> Option<&'t [u8]> {
     let under = |top: &Path| {
         let rest = typed.strip_prefix(top.as_os_str().as_encoded_bytes())?;

@@ -7,7 +7,7 @@ use crate::model::checkpoint::{Operation, Verb};
 use crate::model::entry::Entry;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
-use crate::model::restore_plan::RestorePlan;
+use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::model::snapshot::Snapshot;
 use crate::ops::aftermath;
 use crate::ops::capture::{Captured, Sink};
@@ -25,6 +25,7 @@ use crate::store::Store;
 use crate::store::durable;
 use crate::store::journal::{Journal, Stage};
 use crate::store::locked::NewCheckpoint;
+use crate::store::meta_tree::Beside;
 use crate::store::pack_set::PackSet;
 use crate::worktree::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
@@ -169,10 +170,11 @@ fn keep_present(
     {
         return Ok(pending.safety());
     }
-    let operation = Operation { verb: request.verb, target: request.target.id(), paths: request.reach.paths.clone() };
+    let Reach { paths, within, .. } = request.reach.clone();
+    let operation = Operation { verb: request.verb, target: request.target.id(), paths, within };
     let record = safety_record(context, &present.captured, operation, request.pending.is_some());
-    let meta = record::meta_bytes(&present.captured.meta);
-    let new = NewCheckpoint { pack, tree: present.captured.tree, meta, record };
+    let (tree, meta) = (present.captured.tree, present.captured.meta.clone());
+    let new = NewCheckpoint { pack, tree, meta, beside: Beside::default(), record };
     // Without a pending journal this one says, before the safety checkpoint exists, that nothing was changed yet.
     let announced = session.locked.journal_writer();
     let preparing = |safety| journal_of(request, safety, staging, Stage::Preparing);

@@ -37,7 +37,8 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     restore_paths::check_held(&target, &paths)?;
     let destination = Destination::resolve(&options.to)?;
     let is_inside = destination.check_apart(&context.root, &context.base)?;
-    let reach = Reach { paths: restore_paths::limits(paths), overlay: false, special_bits: options.special_bits };
+    let reach =
+        Reach { paths: restore_paths::limits(paths), within: None, overlay: false, special_bits: options.special_bits };
     let plan = write_out::plan(&target.snapshot(&Focus::Everything)?, &reach);
     if options.dry_run {
         target.check_contents(&store, &plan, &context.interrupt)?;
@@ -48,7 +49,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     if is_inside {
         warnings.push(Warning::CopyInsideRoot);
     }
-    if !checkpoint.is_complete() {
+    if checkpoint.is_partial() {
         warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(RestoreOutcome {

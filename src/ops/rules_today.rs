@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::model::meta::RuleRecord;
+use crate::model::rel_path::RelPath;
 use crate::model::rules_stamp::RulesStamp;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -25,6 +26,7 @@ pub fn rules_today(
     context: &Context,
     store: Option<&Store>,
     include_sensitive: &[String],
+    named: &[RelPath],
     known: Option<RulesStamp>,
 ) -> RulesToday {
     let built_in = crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes();
@@ -46,6 +48,7 @@ pub fn rules_today(
         sensitive_allow,
         max_file_size_bytes: settings.max_file_size_bytes,
         tracked,
+        named: named.to_vec(),
     };
     RulesToday { rules: Rules::new(sources), record, warning, stamp }
 }

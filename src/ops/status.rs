@@ -111,7 +111,7 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     if outcome.over_keep {
         outcome.warnings.push(Warning::OverKeep { keep, kept: checkpoints.len() });
     }
-    if let Some(partial) = outcome.latest.as_ref().filter(|latest| !latest.is_complete()) {
+    if let Some(partial) = outcome.latest.as_ref().filter(|latest| latest.is_partial()) {
         outcome.warnings.push(Warning::IsPartial { id: partial.id });
     }
     if !options.brief {
@@ -134,7 +134,7 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
         return Ok(());
     }
     let worktree = WorkTree::open(context.root.path())?;
-    let options = CaptureOptions { also: &[], make_room: &[], limit_files: None, include_sensitive: &[] };
+    let options = CaptureOptions::default();
     let CaptureOutcome::Done(captured) = capture(context, Some(store), &worktree, &options, Sink::HashOnly)? else {
         return Ok(());
     };

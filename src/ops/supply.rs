@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use crate::error::Result;
 use crate::model::entry::Kind;
 use crate::model::listing::{ListedFile, Listing, Stat};
+use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::context::Context;
-use crate::ops::record::meta_bytes;
 use crate::ops::sink::ThreadSink;
 use crate::store::Store;
 use crate::store::check::Report;
 use crate::store::hash::{ObjectKind, hash_object};
 use crate::store::pack_writer::PackWriter;
-use crate::store::{salvage, trees};
+use crate::store::{meta_tree, salvage, trees};
 use crate::worktree::read::{ReadOutcome, read_file};
 use crate::worktree::sys::{ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
@@ -74,17 +74,15 @@ fn from_worktree(context: &Context, store: &Store, missing: &Missing, present: &
 /// The working directory as a capture sees it, with every id.
 struct Present {
     listing: Listing,
-    meta: Option<Vec<u8>>,
+    meta: Meta,
 }
 
 impl Present {
     fn look(context: &Context, worktree: &WorkTree) -> Result<Option<Self>> {
-        let options = CaptureOptions { also: &[], make_room: &[], limit_files: None, include_sensitive: &[] };
+        let options = CaptureOptions::default();
         // Without a store nothing is believed to be unchanged: every file is read.
         Ok(match capture(context, None, worktree, &options, Sink::HashOnly)? {
-            CaptureOutcome::Done(captured) => {
-                Some(Self { meta: meta_bytes(&captured.meta), listing: captured.listing })
-            }
+            CaptureOutcome::Done(captured) => Some(Self { meta: captured.meta, listing: captured.listing }),
             CaptureOutcome::OverLimit { .. } => None,
         })
     }
@@ -99,9 +97,7 @@ impl Present {
             }
         }
         trees::build(&mut self.listing, &mut |bytes| give(writer, missing, ObjectKind::Tree, bytes))?;
-        if let Some(meta) = &self.meta {
-            give(writer, missing, ObjectKind::Blob, meta)?;
-        }
+        give(writer, missing, ObjectKind::Blob, &meta_tree::blob(&self.meta))?;
         Ok(())
     }
 }

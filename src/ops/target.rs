@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
-use crate::model::default_rules::{DEFAULT_STORE_LIST, RECIPE_LIST};
+use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
 use crate::model::entry::Entry;
 use crate::model::interrupt::Interrupt;
 use crate::model::listing::Listing;
@@ -17,6 +17,7 @@ use crate::model::snapshot::{Snapshot, below};
 use crate::ops::focus::Focus;
 use crate::ops::held_state::{HeldState, Unreadable};
 use crate::store::Store;
+use crate::store::meta_tree::Companion;
 use crate::store::tree_codec::{MODE_EXECUTABLE, MODE_FILE};
 use crate::worktree::rules::{RuleSources, Rules};
 
@@ -24,6 +25,8 @@ pub struct Target<'s> {
     pub checkpoint: Checkpoint,
     store: &'s Store,
     state: HeldState<'s>,
+    /// The ignore files that have a say in its scope and lie outside it.
+    rules_beside: Option<HeldState<'s>>,
     /// The state that followed this one, if this is a safety checkpoint: it looked at each path of that one, so what it
     /// does not hold was not there. One that is gone tells nothing.
     successor: Option<HeldState<'s>>,
@@ -37,12 +40,13 @@ pub struct Target<'s> {
 impl<'s> Target<'s> {
     /// Reads what is recorded beside the trees; those are read and checked where they are needed.
     pub fn load(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
-        let meta = store.meta(checkpoint)?;
+        let Companion { meta, beside } = store.companion(checkpoint)?;
         let record = if checkpoint.adopted { rules_of_plain_git(store) } else { meta.rules.clone() };
         Ok(Self {
             checkpoint: checkpoint.clone(),
             store,
             state: HeldState::new(store, checkpoint.tree, meta),
+            rules_beside: beside.rules.map(|tree| HeldState::new(store, tree, Meta::default())),
             successor: successor(store, checkpoint),
             rules: rules_of(record),
             ignore_files: RefCell::default(),
@@ -95,7 +99,12 @@ impl<'s> Target<'s> {
     }
 
     fn read_ignore_file(&self, dir: &RelPath) -> std::result::Result<Option<Vec<u8>>, Unreadable> {
-        let found = self.state.entry_at(&dir.join(b".gitignore"))?;
+        let path = dir.join(IGNORE_FILE);
+        let beside = |state: &HeldState<'s>| state.entry_at(&path).transpose();
+        let found = match self.state.entry_at(&path)? {
+            None => self.rules_beside.as_ref().and_then(beside).transpose()?,
+            found => found,
+        };
         let Some(entry) = found.filter(|entry| matches!(entry.mode, MODE_FILE | MODE_EXECUTABLE)) else {
             return Ok(None);
         };
@@ -177,6 +186,7 @@ fn rules_of(record: RuleRecord) -> Rules {
         sensitive_allow: record.sensitive_allow,
         max_file_size_bytes: record.max_file_size_bytes,
         tracked: std::sync::Arc::default(),
+        named: Vec::new(),
     })
 }
 

@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
 use crate::model::meta::{Meta, contradiction};
-use crate::model::meta_text;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::store::check::{CheckOptions, DamagedState, Fault, Report};
 use crate::store::commit_codec;
 use crate::store::commit_reader::read_checkpoint;
 use crate::store::hash::ObjectKind;
+use crate::store::meta_tree::{self, Companion};
 use crate::store::objects::Objects;
 use crate::store::tree_codec::MODE_GITLINK;
 use crate::store::tree_memo::TreeMemo;
@@ -40,8 +40,11 @@ impl<'c> StateChecker<'c> {
         let mut faults = Vec::new();
         let reason = match read_checkpoint(self.objects, id) {
             Ok(checkpoint) => {
-                if let Some(meta) = self.check_meta(checkpoint.meta, &mut faults, report) {
-                    self.check_agreement(&meta, checkpoint.tree, &mut faults);
+                if let Some(companion) = self.check_meta(checkpoint.meta, &mut faults, report) {
+                    self.check_agreement(&companion.meta, checkpoint.tree, &mut faults);
+                    if let Some(tree) = checkpoint.meta.filter(|_| !companion.beside.is_empty()) {
+                        self.check_beside(tree, &mut faults, report)?;
+                    }
                 }
                 Some(checkpoint.record.reason)
             }
@@ -69,14 +72,30 @@ impl<'c> StateChecker<'c> {
         Ok(faults.is_empty())
     }
 
-    fn check_meta(&mut self, meta: Option<ObjectId>, faults: &mut Vec<Fault>, report: &mut Report) -> Option<Meta> {
+    fn check_meta(
+        &mut self,
+        meta: Option<ObjectId>,
+        faults: &mut Vec<Fault>,
+        report: &mut Report,
+    ) -> Option<Companion> {
         let id = meta?;
-        let read = self.objects.read(&id).map_err(|e| e.to_string());
-        let parsed = read.and_then(|(_, bytes)| {
-            self.count(id, bytes.len() as u64, report);
-            meta_text::parse(&bytes)
-        });
-        parsed.map_err(|why| faults.push(Fault { path: None, object: Some(id), why: format!("its meta: {why}") })).ok()
+        let read = meta_tree::read(self.objects, id);
+        let read = read.map_err(|why| Fault { path: None, object: Some(id), why: format!("its meta: {why}") });
+        let companion = read.map_err(|fault| faults.push(fault)).ok()?;
+        self.count(id, self.objects.size(&id).unwrap_or_default(), report);
+        Some(companion)
+    }
+
+    /// Everything in the tree beside the files, if there is one.
+    fn check_beside(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut Report) -> Result<()> {
+        let mut found = Vec::new();
+        self.check_tree(id, &mut found, report)?;
+        let told = |fault: Fault| {
+            let place = fault.path.unwrap_or_default();
+            Fault { path: None, object: fault.object, why: format!("beside its files, {place}: {}", fault.why) }
+        };
+        faults.extend(found.into_iter().map(told));
+        Ok(())
     }
 
     /// Whether the directories that only the meta knows are no files in the tree. A tree that cannot be read is told of

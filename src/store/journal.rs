@@ -9,6 +9,7 @@ use crate::model::checkpoint::Verb;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::Reach;
+use crate::model::scope::Scope;
 use crate::model::text::{percent_decode, percent_encode};
 use crate::store::durable;
 use crate::store::layout::Layout;
@@ -113,6 +114,9 @@ pub fn render(journal: &Journal) -> String {
     for path in &journal.reach.paths {
         text.extend(["path ", &percent_encode(path.as_bytes()), "\n"]);
     }
+    for field in journal.reach.within.iter().flat_map(Scope::to_fields) {
+        text.extend(["within ", &field, "\n"]);
+    }
     let sum = xxh3_64(text.as_bytes());
     format!("{text}sum {sum:016x}\n")
 }
@@ -132,12 +136,13 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
     let flag = |key: &str| body.lines().any(|line| line == key);
     let paths = body.lines().filter_map(|line| line.strip_prefix("path "));
     let paths = paths.map(|path| RelPath::new(&percent_decode(path)?).ok()).collect::<Option<_>>()?;
+    let within = Scope::from_fields(body.lines().filter_map(|line| line.strip_prefix("within "))).ok()?;
     Some(Journal {
         stage: Stage::from_word(value("stage")?)?,
         verb: Verb::from_word(value("verb")?)?,
         target: ObjectId::from_hex(value("target")?)?,
         safety: ObjectId::from_hex(value("safety")?)?,
-        reach: Reach { paths, overlay: flag("overlay"), special_bits: flag("special-bits") },
+        reach: Reach { paths, within, overlay: flag("overlay"), special_bits: flag("special-bits") },
         staging: value("staging").filter(|name| is_staging_name(name))?.to_owned(),
         filling: value("filling").filter(|name| is_staging_name(name)).map(str::to_owned),
         settles: flag("settles"),
@@ -162,6 +167,7 @@ mod tests {
                 paths: vec![RelPath::new(b"a b/\xff\nsum 0").unwrap(), RelPath::root()],
                 overlay: true,
                 special_bits: false,
+                within: Some(Scope::default()),
             },
             staging: "0123456789abcdef".to_owned(),
             filling: Some("fedcba9876543210".to_owned()),

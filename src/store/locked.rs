@@ -8,6 +8,7 @@ use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::listing::Listing;
 use crate::model::manifest;
 use crate::model::message;
+use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
 use crate::model::time::compact_utc;
 use crate::store::adopt;
@@ -25,6 +26,7 @@ use crate::store::kept_commits;
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::mark;
+use crate::store::meta_tree::{self, Beside};
 use crate::store::pack_list::PackStamp;
 use crate::store::pack_set::PackSet;
 use crate::store::plain_file;
@@ -110,9 +112,9 @@ impl<'s> LockedStore<'s> {
         new: NewCheckpoint,
         announce: &mut dyn FnMut(ObjectId) -> Result<()>,
     ) -> Result<Checkpoint> {
-        let NewCheckpoint { mut pack, tree, meta, mut record } = new;
+        let NewCheckpoint { mut pack, tree, meta, beside, mut record } = new;
         record.sequence = record.sequence.max(self.inventory.next_sequence());
-        let meta = meta.map(|bytes| pack.add(ObjectKind::Blob, &bytes)).transpose()?;
+        let meta = add_meta(&mut pack, &meta, &beside)?;
         let text = message::render(&record, meta);
         let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
         let id = pack.add(ObjectKind::Commit, &commit)?;
@@ -442,12 +444,24 @@ impl JournalWriter<'_> {
     }
 }
 
+/// What is to be said beside the tree; nothing where all is as usual.
+fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, beside: &Beside) -> Result<Option<ObjectId>> {
+    if beside.is_empty() && *meta == Meta::default() {
+        return Ok(None);
+    }
+    let blob = pack.add(ObjectKind::Blob, &meta_tree::blob(meta))?;
+    if beside.is_empty() {
+        return Ok(Some(blob));
+    }
+    Ok(Some(pack.add(ObjectKind::Tree, &meta_tree::tree(blob, beside))?))
+}
+
 /// A tree whose objects were given to `pack`, with all that is to be said about it.
 pub struct NewCheckpoint<'s> {
     pub pack: PackSet<'s>,
     pub tree: ObjectId,
-    /// Bytes of the meta blob, where there is something to say.
-    pub meta: Option<Vec<u8>>,
+    pub meta: Meta,
+    pub beside: Beside,
     /// Its sequence number is the least that it may get.
     pub record: Record,
 }

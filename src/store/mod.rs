@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::meta::Meta;
-use crate::model::meta_text;
 use crate::model::object_id::ObjectId;
 use crate::model::progress::Phase;
 use crate::model::snapshot::Snapshot;
@@ -41,6 +40,7 @@ pub mod lock;
 pub mod locked;
 pub mod loose_files;
 pub mod mark;
+pub mod meta_tree;
 pub mod object_error;
 pub mod objects;
 mod objects_damage;
@@ -92,6 +92,7 @@ use inventory::Inventory;
 use journal::JournalState;
 use layout::Layout;
 use locked::LockedStore;
+use meta_tree::Companion;
 use objects::Objects;
 
 /// A salvage that takes longer than this to put its store into place has been stopped.
@@ -197,10 +198,16 @@ impl Store {
     /// # Errors
     /// A meta that is named and cannot be read makes the checkpoint damaged.
     pub fn meta(&self, checkpoint: &Checkpoint) -> Result<Meta> {
-        let Some(id) = checkpoint.meta else { return Ok(Meta::default()) };
-        let read = self.objects.read(&id).map_err(|e| e.to_string());
-        let meta = read.and_then(|(_, bytes)| meta_text::parse(&bytes));
-        meta.map_err(|why| self.damage(checkpoint.id, why))
+        self.companion(checkpoint).map(|companion| companion.meta)
+    }
+
+    /// The meta, and what else belongs to a checkpoint without being a file of the user's.
+    ///
+    /// # Errors
+    /// As [`Self::meta`].
+    pub fn companion(&self, checkpoint: &Checkpoint) -> Result<Companion> {
+        let Some(id) = checkpoint.meta else { return Ok(Companion::default()) };
+        meta_tree::read(&self.objects, id).map_err(|why| self.damage(checkpoint.id, why))
     }
 
     /// The whole state that a checkpoint holds: every tree is read and checked, its meta too.

@@ -69,8 +69,11 @@ fn notes(checkpoint: &Checkpoint) -> String {
     if checkpoint.is_safety() {
         notes.push("safety");
     }
-    if !checkpoint.is_complete() {
+    if checkpoint.is_partial() {
         notes.push("partial");
+    }
+    if checkpoint.is_scoped() {
+        notes.push("scoped");
     }
     if checkpoint.pinned {
         notes.push("pinned");

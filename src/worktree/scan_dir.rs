@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use crate::model::default_rules::IGNORE_FILE;
 use crate::model::entry::{Kind, WhyNot};
 use crate::model::files::Files;
 use crate::model::listing::{ListedFile, Name, Stat, Uncaptured};
@@ -13,7 +14,6 @@ use crate::worktree::sys::{self, Dir, ItemKind};
 
 /// Larger ones are no rules that a person wrote; they are taken for absent.
 const MAX_IGNORE_FILE_BYTES: u64 = 16 * 1024 * 1024;
-pub const IGNORE_FILE: &[u8] = b".gitignore";
 
 /// The files that the scan before saw in the same directory. Those that could change unseen have no blob there.
 pub struct Known {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::{Error, Result};
+use crate::model::default_rules::IGNORE_FILE;
 use crate::model::entry::WhyNot;
 use crate::model::files::Files;
 use crate::model::kept_listing::{KeptDir, KeptListing};
@@ -372,7 +373,7 @@ impl<'a> Walk<'a> {
     }
 
     fn ignore_file_of(&self, frame: &Frame) -> Option<Vec<u8>> {
-        self.dirs[frame.index].files.get(scan_dir::IGNORE_FILE)?;
+        self.dirs[frame.index].files.get(IGNORE_FILE)?;
         if let Some(dir) = &frame.handle {
             return scan_dir::read_ignore_file(dir);
         }

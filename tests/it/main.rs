@@ -78,6 +78,7 @@ mod roundtrip;
 mod rules;
 mod safety;
 mod salvage;
+mod scoped;
 mod secrets;
 mod shortage;
 mod show;

@@ -1,6 +1,10 @@
 //! `checkpoint create`.
 
+use std::ffi::OsString;
+
+use crate::model::terms::Mechanism;
 use crate::ops::create::CreateOptions;
+use crate::ops::create_terms::TermsOptions;
 use crate::ops::gate::GateOptions;
 
 /// Record the present state of the directory
@@ -15,6 +19,15 @@ pub struct CreateArgs {
     /// [default: `CHECKPOINT_SOURCE`, or cli]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub source: Option<String>,
+    /// Capture only this path or pattern (several; @FILE has one a line, - reads them)
+    #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
+    pub scope: Vec<OsString>,
+    /// How the state is to be held [default: the whole directory]
+    #[arg(long = "type", value_name = "TYPE")]
+    pub mechanism: Option<Type>,
+    /// When a prune may drop it: 24h, a time, or never (as good as a pin)
+    #[arg(long, value_name = "WHEN")]
+    pub expires: Option<String>,
     /// Checkpoints to keep, for this call
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
@@ -35,15 +48,43 @@ pub struct CreateArgs {
     pub force: bool,
 }
 
-impl From<CreateArgs> for CreateOptions {
-    fn from(args: CreateArgs) -> Self {
-        Self {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Type {
+    /// The files in scope that git tracks; the stash of the project is not touched
+    GitStash,
+    /// Any files
+    FileBackup,
+    /// Values that are no files
+    StateSnapshot,
+    /// A database
+    DatabaseSavepoint,
+}
+
+impl From<Type> for Mechanism {
+    fn from(typed: Type) -> Self {
+        match typed {
+            Type::GitStash => Self::GitStash,
+            Type::FileBackup => Self::FileBackup,
+            Type::StateSnapshot => Self::StateSnapshot,
+            Type::DatabaseSavepoint => Self::DatabaseSavepoint,
+        }
+    }
+}
+
+impl CreateArgs {
+    /// `scope` is what the options name, with all that stands in their files.
+    pub fn into_options(self, scope: Option<Vec<Vec<u8>>>) -> CreateOptions {
+        let args = self;
+        let terms = TermsOptions { scope, mechanism: args.mechanism.map(Mechanism::from), expires: args.expires };
+        CreateOptions {
             reason: args.reason,
             source: args.source,
             keep: args.keep.map(|keep| keep as usize),
             gate: GateOptions { max_files: args.max_files, session: args.session, recount: args.recount },
             force: args.force,
             include_sensitive: args.include_sensitive,
+            terms,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::args::create::CreateArgs;
 use crate::cli::exit_code;
+use crate::cli::lists;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -15,6 +16,8 @@ use crate::view::{human, json};
 const TIDY_TIME: Duration = Duration::from_millis(200);
 
 pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> {
+    let scope = (!args.scope.is_empty()).then(|| lists::expand(&args.scope)).transpose()?;
+    let options = args.into_options(scope);
     let mut code = exit_code::DONE;
     let told_at = Cell::new(None);
     let store = context.store_dir()?;
@@ -29,7 +32,7 @@ pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> 
         told_at.set(Some(Instant::now()));
     };
     let out_of_time = || told_at.get().is_some_and(|told| told.elapsed() > TIDY_TIME);
-    let later = create_op::create(context, &args.into(), &mut tell, &out_of_time)?;
+    let later = create_op::create(context, &options, &mut tell, &out_of_time)?;
     rim.warn(&later);
     rim.warn_late(&later);
     Ok(code)

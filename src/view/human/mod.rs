@@ -18,6 +18,8 @@ use crate::model::checkpoint::{Checkpoint, Verb};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+use crate::model::scope::ScopePart;
+use crate::model::terms::{Expiry, Terms};
 use crate::model::text::escape;
 use crate::model::time::{age, utc_seconds};
 use crate::ops::create::{CreateOutcome, Skipped};
@@ -135,6 +137,7 @@ pub fn show(outcome: &ShowOutcome, now_ms: i64) -> Said {
     if *pinned {
         text.push_str("pinned     yes\n");
     }
+    text.push_str(&terms(&record.terms));
     if let Some(operation) = &record.operation {
         text.push_str(&format!("taken for  {} of {}", operation.verb.word(), operation.target.short()));
         let paths = join(operation.paths.iter());
@@ -159,6 +162,27 @@ pub fn show(outcome: &ShowOutcome, now_ms: i64) -> Said {
         text.push_str("  no change\n");
     }
     Said { result: text, talk: String::new() }
+}
+
+/// What was agreed beside the content, a line each.
+fn terms(terms: &Terms) -> String {
+    let mut text = String::new();
+    if let Some(scope) = &terms.scope {
+        let parts: Vec<String> = scope.parts().iter().map(ScopePart::shown).collect();
+        text.push_str(&format!(
+            "scope      {}\n",
+            if parts.is_empty() { "no files".to_owned() } else { parts.join(", ") }
+        ));
+    }
+    if let Some(mechanism) = terms.mechanism {
+        text.push_str(&format!("type       {}\n", mechanism.word()));
+    }
+    match terms.expiry {
+        None => {}
+        Some(Expiry::Never) => text.push_str("expires    never\n"),
+        Some(Expiry::At(end_ms)) => text.push_str(&format!("expires    {} UTC\n", utc_seconds(end_ms))),
+    }
+    text
 }
 
 pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {

@@ -16,6 +16,7 @@ pub mod verify;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::model::alias;
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
 use crate::model::ended::Ended;
 use crate::model::entry::WhyNot;
@@ -45,6 +46,7 @@ pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> Str
     let mut data = json!({
         "id": made.map(|c| hex(c.id)),
         "short": made.map(|c| c.id.short()),
+        "alias": made.map(alias::of),
         "created": outcome.skipped.is_none(),
         "skipped": skipped,
         "reason": made.map_or(&outcome.requested_reason, |c| &c.record.reason),
@@ -66,6 +68,9 @@ pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> Str
         "evicted": evicted(&outcome.evicted),
         "store": store.display().to_string(),
     });
+    if let Some(checkpoint) = made {
+        parts::add_terms(&mut data, &checkpoint.record.terms);
+    }
     if outcome.skipped == Some(Skipped::Dedup) {
         data["requested_reason"] = outcome.requested_reason.clone().into();
     }

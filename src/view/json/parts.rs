@@ -3,9 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
+use crate::model::alias;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+use crate::model::scope::ScopePart;
+use crate::model::terms::{Expiry, Terms};
 use crate::model::time::rfc3339;
 use crate::ops::left_out::LeftOut;
 use crate::ops::record::Evicted;
@@ -89,9 +92,10 @@ pub fn hex(id: ObjectId) -> Value {
 /// A checkpoint as a row of a list.
 pub fn row(checkpoint: &Checkpoint) -> Value {
     let record = &checkpoint.record;
-    json!({
+    let mut row = json!({
         "id": hex(checkpoint.id),
         "short": checkpoint.id.short(),
+        "alias": alias::of(checkpoint),
         "sequence": record.sequence,
         "time": rfc3339(record.time_ms),
         "reason": record.reason,
@@ -100,7 +104,25 @@ pub fn row(checkpoint: &Checkpoint) -> Value {
         "coverage": record.coverage.word(),
         "pinned": checkpoint.pinned,
         "damaged": false,
-    })
+    });
+    add_terms(&mut row, &record.terms);
+    row
+}
+
+/// Adds what was agreed beside the content, where something was.
+pub fn add_terms(object: &mut Value, terms: &Terms) {
+    if let Some(scope) = &terms.scope {
+        object["scope"] = scope.parts().iter().map(ScopePart::shown).collect();
+    }
+    if let Some(mechanism) = terms.mechanism {
+        object["type"] = mechanism.word().into();
+    }
+    if let Some(expiry) = terms.expiry {
+        object["expires"] = match expiry {
+            Expiry::Never => "never".into(),
+            Expiry::At(end_ms) => rfc3339(end_ms).into(),
+        };
+    }
 }
 
 pub fn evicted(evicted: &[Evicted]) -> Value {

@@ -15,6 +15,8 @@ pub struct DirRules {
     pub(super) cover: Option<Arc<Cover>>,
     /// The user lets sensitive names through here.
     pub(super) lets_sensitive_through: bool,
+    /// This directory was asked for by name although a rule leaves it out.
+    pub(super) takes_ignored: bool,
 }
 
 /// A rule that leaves out a directory and all below it.
@@ -36,7 +38,13 @@ struct IgnoreFile {
 
 impl DirRules {
     pub(super) fn root(ignore_file: Option<&[u8]>) -> Self {
-        let root = Self { path: Arc::default(), ignore_files: None, cover: None, lets_sensitive_through: false };
+        let root = Self {
+            path: Arc::default(),
+            ignore_files: None,
+            cover: None,
+            lets_sensitive_through: false,
+            takes_ignored: false,
+        };
         root.with_ignore_file(ignore_file)
     }
 

@@ -1,12 +1,10 @@
 //! Which paths are captured: compiled-in secrets, the user's patterns, ignore files and the store's list, in this order.
 
 mod chain;
-mod char_set;
 mod pattern;
 mod pattern_list;
 mod secrets;
 mod tracked;
-pub mod wildmatch;
 
 use std::sync::Arc;
 
@@ -21,6 +19,11 @@ use secrets::Sensitive;
 pub use secrets::{Peek, may_be_secret};
 pub use tracked::{Tracked, TrackedLater};
 
+/// Directories of the root in which this program keeps files of its own for others to read: never captured.
+const OWN_DIRECTORIES: [&[u8]; 2] = [b".checkpoints", b".audit"];
+/// As shown to people.
+const OWN_RULE: &str = "kept by checkpoint";
+
 /// Where rules come from, beside the ignore files of the project.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSources {
@@ -32,6 +35,9 @@ pub struct RuleSources {
     pub sensitive_allow: Vec<String>,
     pub max_file_size_bytes: Option<u64>,
     pub tracked: Arc<TrackedLater>,
+    /// Asked for by name: captured in spite of every rule but those for secrets; a directory that a rule leaves out with
+    /// all that is below it.
+    pub named: Vec<RelPath>,
 }
 
 /// All rules for one root.
@@ -42,6 +48,7 @@ pub struct Rules {
     sensitive_allow: PatternList,
     max_file_size_bytes: Option<u64>,
     tracked: Arc<TrackedLater>,
+    named: Vec<RelPath>,
 }
 
 /// What the rules say about one path. Rules are named as people see them.
@@ -76,6 +83,7 @@ impl Rules {
             sensitive_allow: from_lines(&sources.sensitive_allow),
             max_file_size_bytes: sources.max_file_size_bytes,
             tracked: sources.tracked,
+            named: sources.named,
         }
     }
 
@@ -99,6 +107,7 @@ impl Rules {
         };
         // In a directory that is left out, git reads no ignore file either.
         let mut below = dir.below(&path, ignore_file.filter(|_| cover.is_none()));
+        below.takes_ignored |= self.is_named_in_spite(dir, subject);
         below.cover = cover;
         below.lets_sensitive_through = self.lets_through(dir, subject);
         below
@@ -169,7 +178,13 @@ impl Rules {
 
     fn decide(&self, dir: &DirRules, subject: Subject<'_>) -> Decision {
         let dir_name = dir.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if dir.path.is_empty() && subject.is_dir && OWN_DIRECTORIES.contains(&subject.name) {
+            return Decision::Covered { cover: Cover { rule: OWN_RULE.to_owned(), is_secret: false }, descend: false };
+        }
         let sensitive = secrets::sensitive(dir_name, subject.name, subject.is_dir);
+        if dir.takes_ignored {
+            return self.decide_named(dir, subject, sensitive);
+        }
         if let Some(cover) = &dir.cover {
             return self.decide_below(cover, dir, subject, sensitive);
         }
@@ -189,6 +204,7 @@ impl Rules {
         };
         match (self.leaving_out(dir, subject), peek) {
             (Some(_), _) if self.is_tracked(subject) => Decision::Take,
+            (Some(_), peek) if self.is_named(subject) => peek.map_or(Decision::Take, Decision::TakeUnless),
             (Some(rule), _) => covered(rule, false),
             (None, Some(peek)) => Decision::TakeUnless(peek),
             (None, None) => Decision::Take,
@@ -203,13 +219,17 @@ impl Rules {
         subject: Subject<'_>,
         sensitive: Option<Sensitive>,
     ) -> Decision {
-        if cover.is_secret && self.lets_through(dir, subject) {
+        if (cover.is_secret || self.is_named(subject)) && self.lets_through(dir, subject) {
             return Decision::Take;
         }
         let own_rule = match sensitive {
             Some(Sensitive::Environment { rule }) => Some(rule),
             _ if self.is_tracked(subject) => return Decision::Take,
             Some(Sensitive::Named { rule }) => Some(rule),
+            Some(Sensitive::ByContent(peek)) if !cover.is_secret && self.is_named(subject) => {
+                return Decision::TakeUnless(peek);
+            }
+            None if !cover.is_secret && self.is_named(subject) => return Decision::Take,
             Some(Sensitive::ByContent(_)) | None => None,
         };
         let cover = match own_rule {
@@ -220,6 +240,28 @@ impl Rules {
         Decision::Covered { cover, descend }
     }
 
+    /// Where all is asked for by name, only secrets stay out.
+    fn decide_named(&self, dir: &DirRules, subject: Subject<'_>, sensitive: Option<Sensitive>) -> Decision {
+        let rule = match sensitive {
+            None => return Decision::Take,
+            Some(_) if self.lets_through(dir, subject) => return Decision::Take,
+            Some(Sensitive::ByContent(peek)) => return Decision::TakeUnless(peek),
+            Some(Sensitive::Named { .. }) if self.is_tracked(subject) => return Decision::Take,
+            Some(Sensitive::Environment { rule } | Sensitive::Named { rule }) => rule,
+        };
+        let descend = self.has_exception_below(subject, true);
+        Decision::Covered { cover: Cover { rule: rule.to_string(), is_secret: true }, descend }
+    }
+
+    fn is_named(&self, subject: Subject<'_>) -> bool {
+        self.named.iter().any(|path| path.as_bytes() == subject.path)
+    }
+
+    /// Whether this is a directory that was asked for by name and that a rule leaves out, itself or with one above it.
+    fn is_named_in_spite(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
+        self.is_named(subject) && (dir.cover.is_some() || self.leaving_out(dir, subject).is_some())
+    }
+
     /// Whether the index names this file, or this directory as a repository of its own.
     fn is_tracked(&self, subject: Subject<'_>) -> bool {
         if subject.is_dir { self.tracked.is_repository(subject.path) } else { self.tracked.contains(subject.path) }
@@ -227,7 +269,9 @@ impl Rules {
 
     fn has_exception_below(&self, subject: Subject<'_>, is_secret: bool) -> bool {
         subject.is_dir
-            && (self.tracked.any_below(subject.path) || is_secret && self.sensitive_allow.names_below(subject.path))
+            && (self.tracked.any_below(subject.path)
+                || self.named.iter().any(|path| is_below(path.as_bytes(), subject.path))
+                || is_secret && self.sensitive_allow.names_below(subject.path))
     }
 
     fn lets_through(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
@@ -250,6 +294,10 @@ impl Rules {
         let pattern = self.store_list.deciding(subject, 0)?;
         (!pattern.is_negated).then(|| text::escape_bytes(&pattern.text))
     }
+}
+
+fn is_below(path: &[u8], dir: &[u8]) -> bool {
+    path.strip_prefix(dir).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {

@@ -3,6 +3,8 @@
 use checkpoint::model::checkpoint::{Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb};
 use checkpoint::model::object_id::ObjectId;
 use checkpoint::model::rel_path::RelPath;
+use checkpoint::model::scope::{Scope, ScopePart};
+use checkpoint::model::terms::{Expiry, Mechanism, Terms};
 
 pub struct Draw<'b>(&'b [u8]);
 
@@ -73,19 +75,34 @@ impl<'b> Draw<'b> {
             verb: [Verb::Restore, Verb::Undo, Verb::Redo, Verb::Resume][self.below(4)],
             target: self.id(),
             paths: self.several(Self::path),
+            within: self.scope(),
         });
+        let scope = self.scope();
+        let coverage = [Coverage::Complete, Coverage::Partial][self.below(2)];
+        let expiry = [None, Some(Expiry::Never), Some(Expiry::At(self.number().cast_signed()))][self.below(3)];
+        let mechanism = self.flag().then(|| Mechanism::ALL[self.below(4)]);
         Record {
             sequence: self.number(),
             time_ms: self.number().cast_signed(),
             kind: [CheckpointKind::Regular, CheckpointKind::Safety][self.below(2)],
-            coverage: [Coverage::Complete, Coverage::Partial][self.below(2)],
+            coverage: if scope.is_some() { Coverage::Scoped } else { coverage },
             files: self.number(),
             content_bytes: self.number(),
             reason: self.text(),
             source: self.text(),
             operation,
             during_pending: self.flag(),
+            terms: Terms { scope, mechanism, expiry },
         }
+    }
+
+    pub fn scope(&mut self) -> Option<Scope> {
+        self.flag().then(|| {
+            let parts = self.several(|draw| {
+                if draw.flag() { Some(ScopePart::path(draw.path())) } else { ScopePart::glob(draw.bytes()) }
+            });
+            Scope::new(parts.into_iter().flatten().collect())
+        })
     }
 
     pub fn checkpoint(&mut self) -> Checkpoint {

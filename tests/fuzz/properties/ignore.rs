@@ -1,7 +1,7 @@
 //! Ignore files: the quick ways give the verdicts of the slow ones.
 
 use checkpoint::model::rel_path::RelPath;
-use checkpoint::worktree::rules::wildmatch::Glob;
+use checkpoint::model::wildmatch::Glob;
 use checkpoint::worktree::rules::{RuleSources, Rules, Verdict};
 
 use super::draw::Draw;

@@ -30,7 +30,12 @@ fn drawn(draw: &mut Draw<'_>) -> Journal {
         verb: [Verb::Restore, Verb::Undo, Verb::Redo, Verb::Resume][draw.below(4)],
         target: draw.id(),
         safety: draw.id(),
-        reach: Reach { paths: draw.several(Draw::path), overlay: draw.flag(), special_bits: draw.flag() },
+        reach: Reach {
+            paths: draw.several(Draw::path),
+            overlay: draw.flag(),
+            special_bits: draw.flag(),
+            within: draw.scope(),
+        },
         staging: format!("{:016x}", draw.number()),
         filling: draw.flag().then(|| format!("{:016x}", draw.number())),
         settles: draw.flag(),

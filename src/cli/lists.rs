@@ -1,0 +1,55 @@
+//! Arguments that stand for lists: `@FILE` has one item a line, `-` reads them from standard input.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// The items that were typed, with those of each file in its place. Lines end in a newline, or in NUL where there is one.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
+    let mut all = Vec::new();
+    for item in typed {
+        match item.as_encoded_bytes() {
+            b"-" => all.extend(items(&read_stdin()?)),
+            [b'@', ..] => all.extend(items(&read_file(item)?)),
+            plain => all.push(plain.to_vec()),
+        }
+    }
+    Ok(all)
+}
+
+fn read_stdin() -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(Error::io("read", Path::new("standard input")))?;
+    Ok(bytes)
+}
+
+fn read_file(item: &OsString) -> Result<Vec<u8>> {
+    let name = item.to_str().and_then(|item| item.strip_prefix('@'));
+    let name = name.ok_or_else(|| Error::Usage { what: "the name of a list of paths is not UTF-8".to_owned() })?;
+    std::fs::read(name).map_err(Error::io("read", Path::new(name)))
+}
+
+fn items(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let end = if bytes.contains(&0) { 0 } else { b'\n' };
+    let lines = bytes.split(|byte| *byte == end);
+    let whole = lines.map(|line| if end == 0 { line } else { line.strip_suffix(b"\r").unwrap_or(line) });
+    whole.filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::items;
+
+    #[test]
+    fn a_list_has_one_item_a_line_or_ends_them_with_nul() {
+        assert_eq!(items(b"a\n\r\nb c\r\nd"), [b"a".to_vec(), b"b c".to_vec(), b"d".to_vec()]);
+        assert_eq!(items(b"a\nb\0c\r\0"), [b"a\nb".to_vec(), b"c\r".to_vec()]);
+        assert_eq!(items(b""), Vec::<Vec<u8>>::new());
+    }
+}

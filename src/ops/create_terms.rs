@@ -1,0 +1,75 @@
+//! What a `create` is asked for beside its reason, as typed: scope, mechanism, expiry.
+
+use crate::error::{Error, Result};
+use crate::model::path_pattern::has_marks;
+use crate::model::scope::{Scope, ScopePart};
+use crate::model::terms::{Expiry, Mechanism, Terms};
+use crate::model::text::escape_bytes;
+use crate::model::time;
+use crate::ops::context::Context;
+use crate::ops::restore_paths;
+use crate::worktree::root::Root;
+use crate::worktree::tree_handle::WorkTree;
+
+#[derive(Clone, Debug, Default)]
+pub struct TermsOptions {
+    /// Paths and patterns as typed; `None` for the whole directory.
+    pub scope: Option<Vec<Vec<u8>>>,
+    pub mechanism: Option<Mechanism>,
+    /// A span from now, a time, or `never`.
+    pub expires: Option<String>,
+}
+
+/// # Errors
+/// Wrong usage: something that cannot be read, or that does not go together.
+pub fn parse(context: &Context, options: &TermsOptions) -> Result<Terms> {
+    let scope = options.scope.as_ref().map(|typed| parse_scope(&context.root, typed)).transpose()?;
+    let expiry = options.expires.as_deref().map(|typed| parse_expiry(typed, context.now_ms)).transpose()?;
+    let mechanism = options.mechanism;
+    if let Some(mechanism @ (Mechanism::GitStash | Mechanism::FileBackup)) = mechanism
+        && scope.is_none()
+    {
+        let what = format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.word());
+        return Err(Error::Usage { what });
+    }
+    Ok(Terms { scope, mechanism, expiry })
+}
+
+fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
+    if typed.is_empty() {
+        return Err(Error::Usage { what: "the scope is empty: no path and no pattern is named".to_owned() });
+    }
+    typed.iter().map(|part| parse_part(root, part)).collect::<Result<_>>().map(Scope::new)
+}
+
+/// A name with marks in it that stands on disk is meant to the letter.
+fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
+    let literal = restore_paths::parse(root, &[typed.to_vec()])
+        .and_then(|mut paths| paths.pop().ok_or_else(|| Error::Usage { what: "a scope is empty".to_owned() }));
+    if !has_marks(typed) {
+        return literal.map(ScopePart::path);
+    }
+    if let Ok(path) = &literal
+        && WorkTree::open(root.path()).is_ok_and(|work| matches!(work.stat(path), Ok(Some(_))))
+    {
+        return Ok(ScopePart::path(path.clone()));
+    }
+    let typed = restore_paths::inside(root, typed);
+    ScopePart::glob(typed)
+        .ok_or_else(|| Error::Usage { what: format!("scope '{}' can match nothing", escape_bytes(typed)) })
+}
+
+fn parse_expiry(typed: &str, now_ms: i64) -> Result<Expiry> {
+    if typed == "never" {
+        return Ok(Expiry::Never);
+    }
+    let wrong = |why: &str| Error::Usage { what: format!("'{typed}' {why}; write 24h, 7d, a time, or never") };
+    let end_ms = match time::parse_span(typed) {
+        Some(span_ms) => now_ms.saturating_add(span_ms),
+        None => time::parse(typed, now_ms).ok_or_else(|| wrong("is no time"))?,
+    };
+    if end_ms <= now_ms {
+        return Err(wrong("has passed already"));
+    }
+    Ok(Expiry::At(end_ms))
+}

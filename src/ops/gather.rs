@@ -1,0 +1,118 @@
+//! What a `create` records: the whole directory, or only what a scope covers, with what belongs beside it.
+
+use crate::error::{Error, Result};
+use crate::model::entry::WhyNot;
+use crate::model::listing::Listing;
+use crate::model::rel_path::RelPath;
+use crate::model::scope::{Scope, ScopePart};
+use crate::model::terms::{Mechanism, Terms};
+use crate::ops::capture::{self, Begun, CaptureOptions, CaptureOutcome, Captured, Sink, capture};
+use crate::ops::context::Context;
+use crate::store::Store;
+use crate::store::meta_tree::Beside;
+use crate::store::pack_set::PackSet;
+use crate::worktree::git_index;
+use crate::worktree::tree_handle::WorkTree;
+
+/// How many paths a refusal names.
+const NAMED_PATHS: usize = 3;
+
+pub struct Gathered {
+    pub captured: Box<Captured>,
+    pub beside: Beside,
+}
+
+pub enum Gathering {
+    Done(Gathered),
+    OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
+}
+
+/// Captures into `pack` what the terms ask for. The limit counts what would be captured.
+///
+/// # Errors
+/// A part of the scope matches nothing that may be captured, or the mechanism cannot hold what it does.
+pub fn gather(
+    context: &Context,
+    store: &Store,
+    terms: &Terms,
+    limit_files: Option<u64>,
+    include_sensitive: &[String],
+    pack: &mut PackSet<'_>,
+) -> Result<Gathering> {
+    let worktree = WorkTree::open(context.root.path())?;
+    let mut sink = Sink::Pack(pack);
+    let Some(scope) = &terms.scope else {
+        let options = CaptureOptions { limit_files, include_sensitive, ..CaptureOptions::default() };
+        return Ok(match capture(context, Some(store), &worktree, &options, sink)? {
+            CaptureOutcome::Done(captured) => Gathering::Done(Gathered { captured, beside: Beside::default() }),
+            CaptureOutcome::OverLimit { limit, largest } => Gathering::OverLimit { limit, largest },
+        });
+    };
+    let named: Vec<RelPath> = scope.parts().iter().filter_map(ScopePart::as_path).cloned().collect();
+    let options = CaptureOptions { include_sensitive, named: &named, ..CaptureOptions::default() };
+    let _shield = context.interrupt.shield();
+    let mut capturing = match capture::begin(context, Some(store), &worktree, &options)? {
+        Begun::Scanned(capturing) => *capturing,
+        Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
+    };
+    let rules = capturing.narrow(scope);
+    check_each_part(scope, capturing.listing())?;
+    if let Some(limit) = limit_files.filter(|limit| capturing.listing().file_count() as u64 > *limit) {
+        return Ok(Gathering::OverLimit { limit, largest: Vec::new() });
+    }
+    check_mechanism(context, terms.mechanism, capturing.listing())?;
+    capturing.read(&mut sink)?;
+    let rules = rules.map(|mut listing| capturing.read_beside(&mut listing, &mut sink)).transpose()?;
+    let captured = Box::new(capturing.finish(&mut sink)?);
+    Ok(Gathering::Done(Gathered { captured, beside: Beside { rules, ..Beside::default() } }))
+}
+
+/// A part that matches nothing is a mistake: nobody must think that it is held.
+fn check_each_part(scope: &Scope, part: &Listing) -> Result<()> {
+    let mut met: Vec<bool> = vec![false; scope.parts().len()];
+    let mut secrets: Vec<Option<RelPath>> = vec![None; met.len()];
+    for (dir, path) in part.dirs.iter().zip(part.paths()) {
+        let files = dir.files.iter().map(|file| path.join(file.name));
+        let standing = dir.uncaptured.iter().filter(|item| item.why.is_recorded()).map(|item| path.join(&item.name));
+        for path in files.chain(standing).chain([path.clone()]) {
+            met.iter_mut().zip(scope.parts()).for_each(|(met, part)| *met |= part.covers(&path));
+        }
+        for item in dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::Secret(_))) {
+            let path = path.join(&item.name);
+            let parts = secrets.iter_mut().zip(scope.parts()).filter(|(_, part)| part.covers(&path));
+            parts.for_each(|(secret, _)| *secret = Some(path.clone()));
+        }
+    }
+    let missed = met.iter().position(|met| !met);
+    let Some(at) = missed else { return Ok(()) };
+    let shown = scope.parts()[at].shown();
+    Err(match &secrets[at] {
+        Some(secret) => Error::NothingFound {
+            what: format!("scope '{shown}' matches nothing but secrets, such as {secret}"),
+            hint: "--include-sensitive captures them".to_owned(),
+        },
+        None => Error::NothingFound {
+            what: format!("scope '{shown}' matches nothing that may be captured"),
+            hint: "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what rules leave out"
+                .to_owned(),
+        },
+    })
+}
+
+/// What is to be held as git would hold it must be known to git.
+fn check_mechanism(context: &Context, mechanism: Option<Mechanism>, part: &Listing) -> Result<()> {
+    if mechanism != Some(Mechanism::GitStash) {
+        return Ok(());
+    }
+    let refuse = |why: String| Error::Usage { what: format!("type git_stash holds only what git tracks: {why}") };
+    let tracked = git_index::load(context.root.path()).map_err(refuse)?;
+    let paths = part.dirs.iter().zip(part.paths());
+    let all = paths.flat_map(|(dir, path)| dir.files.iter().map(move |file| path.join(file.name)));
+    let untracked: Vec<RelPath> = all.filter(|path| !tracked.contains(path.as_bytes())).collect();
+    if untracked.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<String> = untracked.iter().take(NAMED_PATHS).map(ToString::to_string).collect();
+    let more = if untracked.len() > NAMED_PATHS { " and others" } else { "" };
+    Err(refuse(format!("{}{more} are not in its index; --type file_backup takes any file", named.join(", "))))
+}

@@ -1,0 +1,45 @@
+//! Opening the store for a `create`: it is made where there is none, and replaced where nobody can use it.
+
+use crate::error::{Error, Result};
+use crate::ops::context::Context;
+use crate::ops::repair::salvage_unusable;
+use crate::store::Store;
+use crate::store::description::Description;
+use crate::store::salvage::{Salvaged, Unreadable};
+
+/// A store that nobody can work with is replaced by what can be read of it: a checkpoint now is worth more than a repair
+/// that somebody has to ask for.
+pub fn open_usable(context: &Context, force: bool) -> Result<(Store, Option<Salvaged>)> {
+    match open_store(context, force) {
+        Err(Error::StoreUnusable { .. }) => {
+            let _shield = context.interrupt.shield();
+            let salvaged = salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?;
+            Ok((open_store(context, force)?, salvaged))
+        }
+        opened => Ok((opened?, None)),
+    }
+}
+
+fn describe(context: &Context, forced: bool) -> Description {
+    let identity = context.root.identity().unwrap_or_default();
+    Description::of_root(context.root.path(), context.now_ms, identity, forced)
+}
+
+/// Opens or makes the store, unless the root is no place for checkpoints. `force` is needed once: the store remembers.
+fn open_store(context: &Context, force: bool) -> Result<Store> {
+    let root = &context.root;
+    let describe = |forced| describe(context, forced);
+    let dir = context.store_dir()?;
+    let Some(why) = root.danger(&context.base, context.environment.home.as_deref()) else {
+        return Store::open_or_create(dir, &describe(false));
+    };
+    let known = Store::open(dir.clone())?.and_then(|store| store.description().ok()?);
+    if !force && !known.as_ref().is_some_and(|description| description.forced) {
+        return Err(Error::UnsafeRoot { root: root.path().to_path_buf(), why });
+    }
+    let store = Store::open_or_create(dir, &describe(true))?;
+    if known.is_some_and(|description| !description.forced) {
+        describe(true).write(store.layout())?;
+    }
+    Ok(store)
+}
