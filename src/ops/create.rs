@@ -7,7 +7,7 @@ use crate::model::progress::Phase;
 use crate::model::terms::Terms;
 use crate::ops::capture::Captured;
 use crate::ops::context::Context;
-use crate::ops::create_terms::{self, TermsOptions};
+use crate::ops::create_terms::{self, Asked, TermsOptions};
 use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::gather::{Gathered, Gathering, gather};
 use crate::ops::left_out::LeftOut;
@@ -18,6 +18,7 @@ use crate::ops::session::{self, Session};
 use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
 use crate::store::Store;
+use crate::store::digest;
 use crate::store::locked::NewCheckpoint;
 use crate::store::meta_tree;
 use crate::store::pack_set::PackSet;
@@ -43,7 +44,7 @@ pub struct CreateOptions {
 struct Wanted {
     reason: String,
     source: String,
-    terms: Terms,
+    asked: Asked,
 }
 
 /// Why no checkpoint was made.
@@ -104,7 +105,7 @@ pub fn create(
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
-    let wanted = Wanted { reason, source, terms: create_terms::parse(context, &options.terms)? };
+    let wanted = Wanted { reason, source, asked: create_terms::parse(context, &options.terms)? };
     let made = |tell: &mut dyn FnMut(&CreateOutcome)| make(context, options, wanted.clone(), tell, out_of_time);
     match made(tell) {
         // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.
@@ -142,7 +143,7 @@ fn create_locked<'s>(
 ) -> Result<CreateOutcome> {
     let mut warnings = std::mem::take(&mut session.warnings);
     let gate = Gate::of(context, store, &options.gate, options.force);
-    let is_whole = wanted.terms.scope.is_none();
+    let is_whole = wanted.asked.terms.scope.is_none();
     if is_whole && gate.remembered == Some(true) {
         let warning = Warning::TooManyFiles { limit: gate.limit, largest: Vec::new() };
         return Ok(nothing_made(wanted.reason, Skipped::TooManyFiles, with(warnings, warning)));
@@ -151,7 +152,7 @@ fn create_locked<'s>(
     let mut pack = session.locked.begin_pack()?;
     // What was decided for a session is about the whole directory.
     let limit = if is_whole { gate.limit_to_count() } else { gate.limit_of_call() };
-    match gather(context, store, &wanted.terms, limit, &options.include_sensitive, &mut pack)? {
+    match gather(context, store, &wanted.asked, limit, &options.include_sensitive, &mut pack)? {
         Gathering::OverLimit { limit, largest } => {
             if is_whole {
                 gate.remember(store, true);
@@ -163,7 +164,7 @@ fn create_locked<'s>(
             if is_whole {
                 gate.remember(store, false);
             }
-            if let Some(newest) = standing(context, session, &gathered, &wanted.terms)? {
+            if let Some(newest) = standing(context, session, &gathered, &wanted.asked.terms)? {
                 warnings.extend(gathered.captured.warnings.iter().cloned());
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
                 return Ok(deduplicated(newest, &gathered.captured, wanted.reason, warnings));
@@ -185,8 +186,9 @@ fn first_of_place(
     warnings: &mut Vec<Warning>,
 ) -> Result<Record> {
     let captured = &gathered.captured;
-    let is_whole = wanted.terms.scope.is_none();
-    let mut record = regular_record(context, session, captured, wanted.reason, wanted.source, wanted.terms);
+    let terms = wanted.asked.terms;
+    let is_whole = terms.scope.is_none();
+    let mut record = regular_record(context, session, captured, wanted.reason, wanted.source, terms);
     if session.locked.inventory().ids().is_empty() {
         let moved = moved::look(context, &mut |newest| Ok(is_whole && newest.tree == captured.tree))?;
         // The history of the old place may be put in front of this one later.
@@ -277,6 +279,9 @@ fn finish<'s>(
     let requested_reason = record.reason.clone();
     let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
+    if checkpoint.is_scoped() {
+        read_back(session.locked.store(), &checkpoint)?;
+    }
     warnings.extend(captured.warnings.iter().cloned());
     if !checkpoint.is_scoped() && checkpoint.record.files == 0 && before.as_ref().is_some_and(|b| b.record.files > 0) {
         warnings.push(Warning::EmptyAfterFiles);
@@ -307,6 +312,14 @@ fn finish<'s>(
         evicted,
         warnings,
     })
+}
+
+/// Somebody is about to change just this, and relies on it at once.
+fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<()> {
+    let (snapshot, companion) = (store.snapshot(checkpoint)?, store.companion(checkpoint)?);
+    let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
+    let what = || format!("checkpoint {}, read back right after it was made,", checkpoint.id.short());
+    sum.map(drop).map_err(|why| Error::Damaged { what: what(), why })
 }
 
 fn diff_counts(

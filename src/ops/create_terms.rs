@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::model::path_pattern::has_marks;
 use crate::model::scope::{Scope, ScopePart};
+use crate::model::state_document::StateDocument;
 use crate::model::terms::{Expiry, Mechanism, Terms};
 use crate::model::text::escape_bytes;
 use crate::model::time;
@@ -18,12 +19,25 @@ pub struct TermsOptions {
     pub mechanism: Option<Mechanism>,
     /// A span from now, a time, or `never`.
     pub expires: Option<String>,
+    /// A JSON object.
+    pub state_file: Option<Vec<u8>>,
+    /// `KEY=JSON`, put over what the file has.
+    pub state: Vec<String>,
+}
+
+/// The same, read and checked.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub terms: Terms,
+    pub state: Option<StateDocument>,
 }
 
 /// # Errors
 /// Wrong usage: something that cannot be read, or that does not go together.
-pub fn parse(context: &Context, options: &TermsOptions) -> Result<Terms> {
+pub fn parse(context: &Context, options: &TermsOptions) -> Result<Asked> {
     let scope = options.scope.as_ref().map(|typed| parse_scope(&context.root, typed)).transpose()?;
+    let state = StateDocument::of(options.state_file.as_deref(), &options.state);
+    let state = state.map_err(|what| Error::Usage { what })?;
     let expiry = options.expires.as_deref().map(|typed| parse_expiry(typed, context.now_ms)).transpose()?;
     let mechanism = options.mechanism;
     if let Some(mechanism @ (Mechanism::GitStash | Mechanism::FileBackup)) = mechanism
@@ -32,7 +46,13 @@ pub fn parse(context: &Context, options: &TermsOptions) -> Result<Terms> {
         let what = format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.word());
         return Err(Error::Usage { what });
     }
-    Ok(Terms { scope, mechanism, expiry })
+    if mechanism == Some(Mechanism::StateSnapshot) && (state.is_none() || scope.is_some()) {
+        let what = "type state_snapshot holds values and no files: give --state or --state-file, and no --scope";
+        return Err(Error::Usage { what: what.to_owned() });
+    }
+    // Beside values, files are recorded only if they are asked for.
+    let scope = scope.or_else(|| state.is_some().then(Scope::default));
+    Ok(Asked { terms: Terms { scope, mechanism, expiry }, state })
 }
 
 fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {

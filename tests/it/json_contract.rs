@@ -87,6 +87,11 @@ struct PathOnly {
 struct Create {
     id: String,
     short: String,
+    alias: String,
+    scope: Option<Vec<String>>,
+    #[serde(rename = "type")]
+    mechanism: Option<String>,
+    expires: Option<String>,
     created: bool,
     skipped: Option<String>,
     reason: String,
@@ -166,6 +171,11 @@ struct List {
 struct Row {
     id: String,
     short: String,
+    alias: String,
+    scope: Option<Vec<String>>,
+    #[serde(rename = "type")]
+    mechanism: Option<String>,
+    expires: Option<String>,
     sequence: u64,
     time: String,
     reason: String,
@@ -192,6 +202,11 @@ struct Show {
 struct Details {
     id: String,
     short: String,
+    alias: String,
+    scope: Option<Vec<String>>,
+    #[serde(rename = "type")]
+    mechanism: Option<String>,
+    expires: Option<String>,
     sequence: u64,
     time: String,
     reason: String,
@@ -382,6 +397,7 @@ struct Prune {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct Verify {
+    content: Option<String>,
     exists: bool,
     checkpoints: u64,
     objects: u64,
