@@ -55,6 +55,9 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::DotGitPath { .. }
         | Error::RestorePending { .. }
         | Error::Pinned { .. }
+        | Error::Held { .. }
+        | Error::SeveralHolds { .. }
+        | Error::Unguarded { .. }
         | Error::RelinkRefused { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. } | Error::StoreUnusable { .. } | Error::StoreTooNew { .. } => DAMAGED,

@@ -10,6 +10,7 @@ use crate::ops::context::Context;
 use crate::ops::create_terms::{self, TermsOptions};
 use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::gather::{Gathered, Gathering, gather};
+use crate::ops::hold;
 use crate::ops::left_out::LeftOut;
 use crate::ops::moved::{self, Moved};
 use crate::ops::open::open_usable;
@@ -122,6 +123,7 @@ fn make(
 ) -> Result<Vec<Warning>> {
     let (store, salvaged) = open_usable(context, options.force)?;
     let mut session = session::begin(context, &store)?;
+    hold::check_none_stands(context, &mut session)?;
     session.warnings.extend(salvaged.map(|salvaged| Warning::StoreReinitialized {
         whole: salvaged.whole,
         known: salvaged.whole + salvaged.lost.len(),

@@ -76,6 +76,11 @@ impl fmt::Display for Warning {
             Self::CopyInsideRoot => {
                 f.write_str("the copy lies in the working directory: the next create captures it too")
             }
+            Self::HoldsUnreadable { why } => write!(f, "no hold stands: the file that names them is damaged ({why})"),
+            Self::AuditFailed { why } => write!(f, "the audit trail lacks this create: {why}"),
+            Self::CopiesNotMade { why } => {
+                write!(f, "the plain copies were not made: {why}; the checkpoint is good, 'checkpoint restore' works")
+            }
             Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
         }
     }

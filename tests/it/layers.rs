@@ -40,7 +40,7 @@ const DOORS: [(&str, &[&str]); 22] = [
     ("signal_hook", &["cli/signals"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/usage"]),
-    ("xxhash_rust", &["store/stat_cache", "store/kept_commits", "store/journal", "store/description"]),
+    ("xxhash_rust", &["store/stat_cache", "store/kept_commits", "store/journal", "store/summed"]),
 ];
 
 fn imports(file: &SourceFile) -> BTreeSet<String> {

@@ -7,6 +7,8 @@ pub mod create;
 pub mod delete;
 pub mod diff;
 pub mod find;
+pub mod guard;
+pub mod hold;
 pub mod list;
 pub mod pin;
 pub mod prune;

@@ -6,6 +6,8 @@ pub mod config;
 pub mod delete;
 pub mod diff;
 pub mod find;
+pub mod guard;
+pub mod hold;
 pub mod parts;
 pub mod pin;
 pub mod relink;
@@ -209,6 +211,7 @@ pub fn status(outcome: &StatusOutcome, verbose: bool) -> String {
         "latest": outcome.latest.as_ref().map(row),
         "drift": drift,
         "pending": outcome.pending.map(|(target, safety)| json!({"target": hex(target), "safety": hex(safety)})),
+        "holds": outcome.holds.iter().map(hold::told).collect::<Vec<_>>(),
         "over_keep": outcome.over_keep,
         "max_store_size": outcome.max_store_bytes,
         "over_max_store_size": outcome.is_over_max_store_size(),
