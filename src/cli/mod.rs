@@ -54,7 +54,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let asks_for_code = matches!(&command, Command::Diff(args) if args.exit_code);
     let failed = if asks_for_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED };
     let prompt = Prompt::new(global.json, global.no_input, printer.err_paint());
-    let rim = Rim { printer, prompt, global: &global, started: Instant::now() };
+    let rim = Rim { printer, prompt, global: &global, words: &args, started: Instant::now() };
     let code = match command {
         Command::Config(_) => commands::config::config(environment, &rim),
         Command::Completions(shell) => commands::shell::completions(&rim, &shell, &environment::program(&args)),
@@ -131,7 +131,7 @@ fn report(printer: Printer, command: &str, failed: u8, error: &Error) -> u8 {
 fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
     let error = Error::unexpected(format!("the answer could not be written to stdout: {why}"));
     printer.failure(&human::error(&error, printer.err_paint()));
-    if matches!(code, exit_code::DONE | exit_code::PARTIAL) { failed } else { code }
+    exit_code::unanswered(code, failed)
 }
 
 /// Help and version are answers; anything else that clap says is wrong usage.

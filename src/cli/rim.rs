@@ -1,5 +1,6 @@
 //! What every command needs of the front-end, and how it speaks.
 
+use std::ffi::OsString;
 use std::time::Instant;
 
 use crate::cli::args::GlobalArgs;
@@ -18,6 +19,8 @@ pub struct Rim<'g> {
     pub printer: Printer,
     pub prompt: Prompt,
     pub global: &'g GlobalArgs,
+    /// The command line as it was typed.
+    pub words: &'g [OsString],
     pub started: Instant,
 }
 
@@ -44,7 +47,7 @@ impl Rim<'_> {
     /// What even `--quiet` must not hide: that nothing was made, or not everything captured.
     pub fn insist(&self, outcome: &CreateOutcome) {
         let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
-        let partial = |warning: &&Warning| matches!(warning, Warning::NotCaptured { .. });
+        let partial = |warning: &&Warning| matches!(warning, Warning::NotCaptured { .. } | Warning::CopiesNotMade { .. });
         let paint = self.printer.err_paint();
         if self.printer.quiet {
             for warning in outcome.warnings.iter().filter(|warning| skipped || partial(warning)) {

@@ -1,10 +1,18 @@
-//! A path as one word of a shell command that can be copied and run.
+//! A path or an argument as one word of a shell command that can be copied and run.
 
 /// Quoted as little as a POSIX shell needs; bytes that a terminal cannot show take the `$'…'` of bash and zsh.
 pub fn shell_word(bytes: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./,:+@%=".contains(byte);
     // A word that begins with a dash would be taken for an option.
-    let dash = if bytes.starts_with(b"-") { "./" } else { "" };
+    quoted(if bytes.starts_with(b"-") { "./" } else { "" }, bytes)
+}
+
+/// The same for a word that may be an option.
+pub fn shell_argument(bytes: &[u8]) -> String {
+    quoted("", bytes)
+}
+
+fn quoted(dash: &str, bytes: &[u8]) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./,:+@%=".contains(byte);
     match std::str::from_utf8(bytes) {
         Ok(text) if !bytes.is_empty() && bytes.iter().all(is_plain) => format!("{dash}{text}"),
         Ok(text) if crate::model::text::escape(text).replace("\\\\", "\\") == text => {
@@ -44,5 +52,6 @@ mod tests {
         ] {
             assert_eq!(shell_word(bytes), word);
         }
+        assert_eq!((shell_argument(b"-r"), shell_argument(b"-r x")), ("-r".to_owned(), "'-r x'".to_owned()));
     }
 }

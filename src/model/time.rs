@@ -26,6 +26,11 @@ pub fn rfc3339(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
+/// `2026-03-24T12:45:30Z`: the form of logs.
+pub fn rfc3339_seconds(time_ms: i64) -> String {
+    utc(time_ms).to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
 /// `20260324T124530Z`: the form of file names.
 pub fn compact_utc(time_ms: i64) -> String {
     utc(time_ms).format("%Y%m%dT%H%M%SZ").to_string()
@@ -136,6 +141,7 @@ mod tests {
     fn times_are_shown_in_utc() {
         assert_eq!(utc_seconds(NOW), "2026-03-24 12:25:30");
         assert_eq!(rfc3339(NOW), "2026-03-24T12:25:30.123Z");
+        assert_eq!(rfc3339_seconds(NOW), "2026-03-24T12:25:30Z");
         assert_eq!(compact_utc(NOW), "20260324T122530Z");
         // What no calendar reaches stands at its end.
         assert!(utc_seconds(i64::MIN).starts_with('-') && utc_seconds(i64::MAX).starts_with("+262142"));

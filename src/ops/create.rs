@@ -7,6 +7,7 @@ use crate::model::progress::Phase;
 use crate::model::terms::Terms;
 use crate::ops::capture::Captured;
 use crate::ops::context::Context;
+use crate::ops::copies::{self, Copies};
 use crate::ops::create_terms::{self, TermsOptions};
 use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::gather::{Gathered, Gathering, gather};
@@ -37,6 +38,8 @@ pub struct CreateOptions {
     pub force: bool,
     pub include_sensitive: Vec<String>,
     pub terms: TermsOptions,
+    /// Plain copies are made too, and their manifest is written down like this.
+    pub copies: Option<copies::Render>,
 }
 
 /// What is asked for, read and checked.
@@ -67,6 +70,7 @@ pub struct CreateOutcome {
     pub left_out_changed: bool,
     pub meta: Meta,
     pub evicted: Vec<Evicted>,
+    pub copies: Option<Copies>,
     pub warnings: Vec<Warning>,
 }
 
@@ -106,6 +110,7 @@ pub fn create(
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
     let wanted = Wanted { reason, source, terms: create_terms::parse(context, &options.terms)? };
+    options.copies.map_or(Ok(()), |_| copies::check(&wanted.terms))?;
     let made = |tell: &mut dyn FnMut(&CreateOutcome)| make(context, options, wanted.clone(), tell, out_of_time);
     match made(tell) {
         // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.
@@ -129,7 +134,10 @@ fn make(
         known: salvaged.whole + salvaged.lost.len(),
         kept_as: salvaged.kept_as,
     }));
-    let outcome = create_locked(context, &store, &mut session, options, wanted)?;
+    let mut outcome = create_locked(context, &store, &mut session, options, wanted)?;
+    if let Some(render) = options.copies {
+        copies::add(context, &store, render, &mut outcome);
+    }
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
     Ok(if made { tidy(context, &mut session, out_of_time) } else { Vec::new() })
@@ -224,6 +232,7 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
         left_out_changed: false,
         meta: Meta::default(),
         evicted: Vec::new(),
+        copies: None,
         warnings,
     }
 }
@@ -307,6 +316,7 @@ fn finish<'s>(
         left_out_changed,
         meta: captured.meta,
         evicted,
+        copies: None,
         warnings,
     })
 }

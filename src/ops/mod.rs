@@ -1,6 +1,7 @@
 //! One verb a file: options in, outcome out. Here store and worktree meet; nothing is printed.
 
 pub mod aftermath;
+pub mod audit;
 pub mod bisect;
 pub mod capture;
 pub mod carry_out;
@@ -8,6 +9,7 @@ pub mod cat;
 pub mod config;
 pub mod confirmation;
 pub mod context;
+pub mod copies;
 pub mod create;
 pub mod create_terms;
 pub mod crew;

@@ -1,5 +1,6 @@
 //! The user's directory: what stands in it, what of it is captured, and how it is changed. It knows no store.
 
+pub mod append;
 pub mod apply;
 pub mod apply_plan;
 mod apply_run;
@@ -9,6 +10,7 @@ pub mod extend;
 pub mod git_index;
 pub mod materialize;
 mod reach;
+pub mod private_dir;
 pub mod read;
 mod rollback;
 pub mod root;
@@ -21,5 +23,6 @@ pub mod stage_removal;
 pub mod sys;
 pub mod tree_handle;
 pub mod verify;
+pub mod unfinished;
 mod walk;
 pub mod write_back;

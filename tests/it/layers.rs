@@ -36,7 +36,7 @@ const DOORS: [(&str, &[&str]); 22] = [
     ("serde", &["config", "view/json"]),
     ("serde_json", &["view/json"]),
     ("sha1", &["store/hash"]),
-    ("sha2", &["store/layout"]),
+    ("sha2", &["store/layout", "store/sha256"]),
     ("signal_hook", &["cli/signals"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/usage"]),

@@ -6,6 +6,7 @@ use crate::model::terms::Mechanism;
 use crate::ops::create::CreateOptions;
 use crate::ops::create_terms::TermsOptions;
 use crate::ops::gate::GateOptions;
+use crate::view::json::copies::manifest;
 
 /// Record the present state of the directory
 ///
@@ -25,6 +26,9 @@ pub struct CreateArgs {
     /// How the state is to be held [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE")]
     pub mechanism: Option<Type>,
+    /// Make plain copies of a file_backup too, under .checkpoints/
+    #[arg(long)]
+    pub copies: bool,
     /// When a prune may drop it: 24h, a time, or never (as good as a pin)
     #[arg(long, value_name = "WHEN")]
     pub expires: Option<String>,
@@ -85,6 +89,7 @@ impl CreateArgs {
             force: args.force,
             include_sensitive: args.include_sensitive,
             terms,
+            copies: args.copies.then_some(manifest),
         }
     }
 }

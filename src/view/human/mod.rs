@@ -24,6 +24,7 @@ use crate::model::scope::ScopePart;
 use crate::model::terms::{Expiry, Terms};
 use crate::model::text::escape;
 use crate::model::time::{age, utc_seconds};
+use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::left_out::LeftOut;
 use crate::ops::list::{ListOutcome, ShowOutcome};
@@ -63,6 +64,9 @@ pub fn create(outcome: &CreateOutcome, millis: u128) -> Said {
     );
     if outcome.left_out_changed {
         talk.push_str(&left_out(&outcome.left_out));
+    }
+    if let Some(Copies::Made(dir)) = &outcome.copies {
+        talk.push_str(&format!("copies in {}\n", escape(&dir.display().to_string())));
     }
     talk.push_str(&evicted(&outcome.evicted));
     Said { result, talk }

@@ -3,6 +3,7 @@
 pub mod bisect;
 pub mod cat;
 pub mod config;
+pub mod copies;
 pub mod delete;
 pub mod diff;
 pub mod find;
@@ -26,6 +27,7 @@ use crate::model::meta::Meta;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::time::rfc3339;
 use crate::model::tree_change::TreeChange;
+use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::list::{ListOutcome, ShowOutcome};
 use crate::ops::prune::PruneOutcome;
@@ -72,6 +74,12 @@ pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> Str
     });
     if let Some(checkpoint) = made {
         parts::add_terms(&mut data, &checkpoint.record.terms);
+    }
+    if let Some(copies) = &outcome.copies {
+        data["copies"] = match copies {
+            Copies::Made(dir) => dir.display().to_string().into(),
+            Copies::Failed => Value::Null,
+        };
     }
     if outcome.skipped == Some(Skipped::Dedup) {
         data["requested_reason"] = outcome.requested_reason.clone().into();
