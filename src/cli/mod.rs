@@ -71,7 +71,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
     match command {
-        Command::Create(args) => commands::create::create(context, rim, args),
+        Command::Create(args) => commands::audited::audited(context, rim, args),
         Command::List(args) => commands::list::list(context, rim, args),
         Command::Show(args) => commands::show::show(context, rim, &args),
         Command::Diff(args) => commands::diff::diff(context, rim, &args),

@@ -1,18 +1,10 @@
-//! A path or an argument as one word of a shell command that can be copied and run.
+//! A path as one word of a shell command that can be copied and run.
 
 /// Quoted as little as a POSIX shell needs; bytes that a terminal cannot show take the `$'…'` of bash and zsh.
 pub fn shell_word(bytes: &[u8]) -> String {
-    // A word that begins with a dash would be taken for an option.
-    quoted(if bytes.starts_with(b"-") { "./" } else { "" }, bytes)
-}
-
-/// The same for a word that may be an option.
-pub fn shell_argument(bytes: &[u8]) -> String {
-    quoted("", bytes)
-}
-
-fn quoted(dash: &str, bytes: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./,:+@%=".contains(byte);
+    // A word that begins with a dash would be taken for an option.
+    let dash = if bytes.starts_with(b"-") { "./" } else { "" };
     match std::str::from_utf8(bytes) {
         Ok(text) if !bytes.is_empty() && bytes.iter().all(is_plain) => format!("{dash}{text}"),
         Ok(text) if crate::model::text::escape(text).replace("\\\\", "\\") == text => {
@@ -23,6 +15,19 @@ fn quoted(dash: &str, bytes: &[u8]) -> String {
             format!("$'{dash}{escaped}'")
         }
     }
+}
+
+/// A whole command line that can be copied and run.
+pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> String {
+    let quoted = words.into_iter().map(|word| {
+        let dashes = word.iter().take_while(|byte| **byte == b'-').count();
+        // Here a dash is meant to begin an option.
+        match word.split_at(dashes) {
+            (dashes, []) if !dashes.is_empty() => String::from_utf8_lossy(dashes).into_owned(),
+            (dashes, rest) => format!("{}{}", String::from_utf8_lossy(dashes), shell_word(rest)),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 fn escape_byte(byte: u8) -> String {
@@ -36,6 +41,13 @@ fn escape_byte(byte: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_its_words_with_options_left_as_they_are() {
+        let words = ["checkpoint", "create", "--reason", "a b", "-", "--scope=x y", "", "$(rm)"];
+        let line = shell_line(words.map(str::as_bytes));
+        assert_eq!(line, "checkpoint create --reason 'a b' - --'scope=x y' '' '$(rm)'");
+    }
 
     #[test]
     fn a_shell_gives_back_the_very_bytes() {
@@ -52,6 +64,5 @@ mod tests {
         ] {
             assert_eq!(shell_word(bytes), word);
         }
-        assert_eq!((shell_argument(b"-r"), shell_argument(b"-r x")), ("-r".to_owned(), "'-r x'".to_owned()));
     }
 }

@@ -26,7 +26,7 @@ pub fn rfc3339(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// `2026-03-24T12:45:30Z`: the form of logs.
+/// `2026-03-24T12:45:30Z`: the form of contracts and logs.
 pub fn rfc3339_seconds(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Secs, true)
 }

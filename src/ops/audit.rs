@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::rel_path::RelPath;
-use crate::model::shell_word::shell_argument;
+use crate::model::shell_word::shell_line;
 use crate::model::time::rfc3339_seconds;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -30,8 +30,7 @@ pub fn note(context: &Context, ended: &Ended<'_>) -> Option<Warning> {
 fn write(context: &Context, ended: &Ended<'_>) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let time = rfc3339_seconds(context.now_ms);
-    let words: Vec<String> = ended.words.iter().map(|word| shell_argument(word)).collect();
-    let (command, exit) = (words.join(" "), ended.exit);
+    let (command, exit) = (shell_line(ended.words.iter().copied()), ended.exit);
     add(&work, OPERATIONS, &format!("[CHECKPOINT] {time} | Command: {command} | Exit: {exit}\n"))?;
     if ended.made {
         add(&work, MADE, &format!("{time}: Checkpoint created successfully\n"))?;

@@ -12,9 +12,10 @@ use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::Reach;
 use crate::model::shell_word::shell_word;
-use crate::model::terms::{Mechanism, Terms};
+use crate::model::terms::Mechanism;
 use crate::ops::context::Context;
 use crate::ops::create::{CreateOutcome, Skipped};
+use crate::ops::create_terms::TermsOptions;
 use crate::ops::warning::Warning;
 use crate::ops::write_out;
 use crate::store::Store;
@@ -63,8 +64,8 @@ pub enum Copies {
 
 /// # Errors
 /// Wrong usage: only a backup of named files has copies.
-pub fn check(terms: &Terms) -> Result<()> {
-    if terms.mechanism == Some(Mechanism::FileBackup) && terms.scope.is_some() {
+pub fn check(asked: &TermsOptions) -> Result<()> {
+    if asked.mechanism == Some(Mechanism::FileBackup) && asked.scope.is_some() {
         return Ok(());
     }
     Err(Error::Usage { what: "--copies needs --type file_backup and a --scope".to_owned() })
@@ -84,7 +85,13 @@ pub fn add(context: &Context, store: &Store, render: Render, outcome: &mut Creat
     });
 }
 
-fn make(context: &Context, store: &Store, checkpoint: &Checkpoint, may_be_there: bool, render: Render) -> Result<PathBuf> {
+fn make(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    may_be_there: bool,
+    render: Render,
+) -> Result<PathBuf> {
     let root = WorkTree::open(context.root.path())?;
     let holder = open_or_make(&root, &own(HOLDER)?)?;
     let name = own(&alias::of(checkpoint))?;
@@ -127,11 +134,11 @@ fn fill(
     let state = store.snapshot(checkpoint)?;
     let plan = write_out::plan(&state, &Reach::default());
     let files_dir = open_or_make(work, &own(FILES)?)?;
-    let mut sums: BTreeMap<RelPath, String> = BTreeMap::new();
+    let mut sums: BTreeMap<RelPath, (String, u64)> = BTreeMap::new();
     let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
         let mut summing = Summing::new(out);
         let written = write_out::content(store, checkpoint.id, &files_dir, path, blob, &mut summing)?;
-        sums.insert(path.clone(), summing.finish());
+        sums.insert(path.clone(), (summing.finish(), written));
         Ok(written)
     };
     let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
@@ -139,11 +146,10 @@ fn fill(
     let wanted = Wanted { top, dirs: &plan.make_dirs, files, special_bits: false };
     materialize(&files_dir, &wanted, &mut fetch, &context.interrupt)?;
     let root = context.root.path();
-    let copied = plan.write.iter().map(|(path, write)| Copied {
-        path: path.clone(),
-        entry: write.after,
-        sha256: sums.remove(path).unwrap_or_default(),
-        command: format!("{CP} {} {}", place(&dir.join(FILES), path), place(root, path)),
+    let copied = sums.into_iter().filter_map(|(path, (sha256, size_bytes))| {
+        let entry = Entry { size_bytes, ..plan.write.get(&path)?.after };
+        let command = format!("{CP} {} {}", place(&dir.join(FILES), &path), place(root, &path));
+        Some(Copied { path, entry, sha256, command })
     });
     let files = copied.collect();
     let (all, to) = (place(&dir.join(FILES), &RelPath::root()), place(root, &RelPath::root()));

@@ -99,6 +99,7 @@ pub fn create(
     tell: &mut dyn FnMut(&CreateOutcome),
     out_of_time: &dyn Fn() -> bool,
 ) -> Result<Vec<Warning>> {
+    options.copies.map_or(Ok(()), |_| copies::check(&options.terms))?;
     let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
     let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
     let source = checked_text(options.source.as_deref(), fallback, "source")?;
@@ -110,7 +111,6 @@ pub fn create(
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
     let wanted = Wanted { reason, source, terms: create_terms::parse(context, &options.terms)? };
-    options.copies.map_or(Ok(()), |_| copies::check(&wanted.terms))?;
     let made = |tell: &mut dyn FnMut(&CreateOutcome)| make(context, options, wanted.clone(), tell, out_of_time);
     match made(tell) {
         // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.

@@ -42,9 +42,8 @@ pub fn write_out(
 ) -> Result<()> {
     let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
     let wanted = Wanted { top, dirs: &plan.make_dirs, files, special_bits };
-    let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
-        content(store, checkpoint.id, work, path, blob, out)
-    };
+    let mut fetch =
+        |path: &RelPath, blob: ObjectId, out: &mut dyn Write| content(store, checkpoint.id, work, path, blob, out);
     materialize(work, &wanted, &mut fetch, &context.interrupt)
 }
 

@@ -25,7 +25,11 @@ pub fn read(layout: &Layout) -> Result<Vec<Hold>, String> {
 /// The file cannot be written; then it is as before.
 pub fn write(layout: &Layout, holds: &[Hold]) -> Result<()> {
     if holds.is_empty() {
-        return if durable::remove_if_there(&layout.holds())? { durable::sync_directory(&layout.own()) } else { Ok(()) };
+        return if durable::remove_if_there(&layout.holds())? {
+            durable::sync_directory(&layout.own())
+        } else {
+            Ok(())
+        };
     }
     durable::replace(&layout.holds(), render(holds).as_bytes())
 }

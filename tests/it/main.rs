@@ -14,6 +14,7 @@
 )]
 
 mod adoption;
+mod audit;
 mod bad_index;
 mod bench;
 
@@ -22,6 +23,7 @@ mod cat;
 mod check;
 mod completions;
 mod config;
+mod copies;
 mod create;
 mod ctrl_c;
 mod damage_matrix;
@@ -38,7 +40,9 @@ mod exit_codes;
 mod find;
 mod find_text;
 mod fuzz_corpus;
+mod guard;
 mod help;
+mod hold;
 mod hostile_env;
 mod hostile_tree;
 mod huge;

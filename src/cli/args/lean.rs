@@ -6,7 +6,8 @@ use clap::{Args, Command as Grammar, FromArgMatches as _};
 
 use super::{Cli, GlobalArgs};
 use super::{
-    bisect, cat, config, create, delete, diff, find, guard, hold, list, pin, prune, relink, restore, shell, status, verify,
+    bisect, cat, config, create, delete, diff, find, guard, hold, list, pin, prune, relink, restore, shell, status,
+    verify,
 };
 
 /// Reads a call that is right in every word. `None` for any other, and for help: the whole command line knows what to

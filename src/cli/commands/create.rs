@@ -6,41 +6,17 @@ use std::time::{Duration, Instant};
 use crate::cli::args::create::CreateArgs;
 use crate::cli::exit_code;
 use crate::cli::lists;
-use crate::cli::printer;
 use crate::cli::rim::Rim;
-use crate::error::{Error, Result};
-use crate::ops::audit::{self as audit_op, Ended};
+use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::create::{self as create_op, CreateOutcome};
-use crate::ops::warning::Warning;
 use crate::view::{human, json};
 
 /// Longest tidying up after an id was printed.
 const TIDY_TIME: Duration = Duration::from_millis(200);
 
-pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> {
-    let mut made = false;
-    let ended = run(context, rim, args, &mut made);
-    if context.settings.audit {
-        audit(context, rim, &ended, made);
-    }
-    ended
-}
-
-/// A root that is refused, or that is not there, gets no log either.
-fn audit(context: &Context, rim: &Rim<'_>, ended: &Result<u8>, made: bool) {
-    if matches!(ended, Err(Error::UnsafeRoot { .. } | Error::RootMissing { .. })) {
-        return;
-    }
-    let code = ended.as_ref().map_or_else(exit_code::of_error, |code| *code);
-    let exit = printer::lost().map_or(code, |_| exit_code::unanswered(code, exit_code::FAILED));
-    let words = rim.words.iter().map(|word| word.as_encoded_bytes()).collect();
-    let warnings: Vec<Warning> = audit_op::note(context, &Ended { words, exit, made }).into_iter().collect();
-    rim.warn(&warnings);
-    rim.warn_late(&warnings);
-}
-
-fn run(context: &Context, rim: &Rim<'_>, args: CreateArgs, made: &mut bool) -> Result<u8> {
+/// `made` tells whether a checkpoint was recorded, whatever came after.
+pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs, made: &mut bool) -> Result<u8> {
     let scope = (!args.scope.is_empty()).then(|| lists::expand(&args.scope)).transpose()?;
     let options = args.into_options(scope);
     let mut code = exit_code::DONE;

@@ -1,5 +1,6 @@
 //! One function a command: options in, the operation, its outcome out as text and exit code.
 
+pub mod audited;
 pub mod bisect;
 pub mod cat;
 pub mod config;
