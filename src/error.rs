@@ -294,7 +294,7 @@ fn io_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage { what } | Self::NothingFound { what, .. } => f.write_str(what),
+            Self::Usage { what } | Self::NothingFound { what, .. } | Self::Unguarded { what, .. } => f.write_str(what),
             Self::NoSuchCheckpoint { query, .. } => write!(f, "no checkpoint '{}'", shown(query)),
             Self::EvictedMeanwhile { id } => write!(f, "checkpoint {} was evicted meanwhile", id.short()),
             Self::AmbiguousCheckpoint { query, candidates } => {
@@ -338,7 +338,6 @@ impl fmt::Display for Error {
                 let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
                 write!(f, "several holds stand: {}", names.join(", "))
             }
-            Self::Unguarded { what, .. } => f.write_str(what),
             Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
             Self::StoreTooNew { store, found, supported } => {
                 write!(f, "{} has format {found}; this program writes {supported}", store.display())

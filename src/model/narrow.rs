@@ -34,7 +34,7 @@ pub fn narrow(listing: &Listing, wants: &dyn Fn(&RelPath) -> bool) -> Listing {
 }
 
 fn part_of(dir: &ListedDir, path: &RelPath, wants: &dyn Fn(&RelPath) -> bool) -> ListedDir {
-    let files = dir.files.iter().filter(|file| wants(&path.join(file.name))).map(|file| file.to_listed());
+    let files = dir.files.iter().filter(|file| wants(&path.join(file.name))).map(super::files::FileView::to_listed);
     let uncaptured = dir.uncaptured.iter().filter(|item| wants(&path.join(&item.name)));
     ListedDir {
         files: files.collect::<Vec<_>>().into(),

@@ -3,6 +3,7 @@
 use crate::config;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
+use crate::model::rel_path::RelPath;
 use crate::model::scope::{Scope, ScopePart};
 use crate::model::shell_word::shell_word;
 use crate::model::time::{self, age};
@@ -13,6 +14,7 @@ use crate::ops::list::reader_warnings;
 use crate::ops::verify::check_calmly;
 use crate::ops::warning::Warning;
 use crate::store::Store;
+use crate::worktree::tree_handle::WorkTree;
 
 const MINUTE_MS: i64 = 60 * 1000;
 const USUAL_AGE_MS: i64 = 30 * MINUTE_MS;
@@ -63,14 +65,15 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
                 return Ok(GuardOutcome { checkpoint: (*checkpoint).clone(), age_ms, warnings });
             }
             Some(why) => {
-                refusal.get_or_insert(format!("the newest checkpoint that covers {} {why}", shown(&wanted.scope)));
+                refusal
+                    .get_or_insert(format!("the newest checkpoint that covers {} {why}", shown(wanted.scope.as_ref())));
             }
         }
     }
     let nothing = || match asked_for.as_slice() {
         [] if inventory.damaged.is_empty() => "there is no checkpoint at all".to_owned(),
         [] => "there is no checkpoint that can be read".to_owned(),
-        _ => format!("no checkpoint covers {}", shown(&wanted.scope)),
+        _ => format!("no checkpoint covers {}", shown(wanted.scope.as_ref())),
     };
     Err(unguarded(refusal.unwrap_or_else(nothing)))
 }
@@ -110,7 +113,7 @@ fn fault(context: &Context, store: &mut Store, wanted: &Wanted, checkpoint: &Che
     })
 }
 
-fn shown(scope: &Option<Scope>) -> String {
+fn shown(scope: Option<&Scope>) -> String {
     let Some(scope) = scope else { return "the whole directory completely".to_owned() };
     scope.parts().iter().map(|part| format!("'{}'", part.shown())).collect::<Vec<_>>().join(", ")
 }
@@ -123,10 +126,22 @@ fn command(context: &Context, scope: Option<&Scope>) -> String {
         command.push_str(&format!(" --base {}", word(&context.base)));
     }
     command.push_str(" create");
-    for part in scope.iter().flat_map(|scope| scope.parts()) {
-        command.push_str(&format!(" --scope {}", scope_word(part)));
-    }
+    let parts = scope.map(|scope| capturable(context, scope)).unwrap_or_default();
+    command.extend(parts.parts().iter().map(|part| format!(" --scope {}", scope_word(part))));
     command
+}
+
+/// The same scope, with what is not there yet held by the directory that it will lie in: of a path at which nothing
+/// stands no checkpoint can be made.
+fn capturable(context: &Context, scope: &Scope) -> Scope {
+    let Ok(work) = WorkTree::open(context.root.path()) else { return scope.clone() };
+    let stands = |path: &RelPath| !matches!(work.stat(path), Ok(None));
+    let nearest = |path: &RelPath| std::iter::once(path.clone()).chain(path.ancestors()).find(|above| stands(above));
+    let parts = scope.parts().iter().map(|part| match part.as_path() {
+        Some(path) => ScopePart::path(nearest(path).unwrap_or_default()),
+        None => part.clone(),
+    });
+    Scope::new(parts.collect())
 }
 
 /// A path that would be taken for a list of paths is told from one by the directory before it.

@@ -76,11 +76,9 @@ impl fmt::Display for Warning {
             Self::CopyInsideRoot => {
                 f.write_str("the copy lies in the working directory: the next create captures it too")
             }
-            Self::HoldsUnreadable { why } => write!(f, "no hold stands: the file that names them is damaged ({why})"),
+            Self::HoldsUnreadable { why } => write!(f, "no hold stands: their file is damaged ({why})"),
             Self::AuditFailed { why } => write!(f, "the audit trail lacks this create: {why}"),
-            Self::CopiesNotMade { why } => {
-                write!(f, "the plain copies were not made: {why}; the checkpoint is good, 'checkpoint restore' works")
-            }
+            Self::CopiesNotMade { why } => f.write_str(&without_copies(why)),
             Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
         }
     }
@@ -125,6 +123,10 @@ fn late_writes(paths: &[RelPath], staging: &str) -> String {
         "a program still wrote to {named} after it was replaced; \
          these bytes are in no checkpoint, so .checkpoint-stage-{staging}/ is kept: look at it, then remove it"
     )
+}
+
+fn without_copies(why: &str) -> String {
+    format!("the plain copies were not made: {why}; the checkpoint itself is good, 'checkpoint restore' works")
 }
 
 fn commits(count: usize) -> &'static str {

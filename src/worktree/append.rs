@@ -18,7 +18,8 @@ pub fn append(work: &WorkTree, dir: &RelPath, file: &RelPath, line: &str) -> Res
     written.map_err(|error| dir.io("append to", file, error))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 #[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;

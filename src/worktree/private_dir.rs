@@ -16,7 +16,8 @@ pub fn open_or_make(work: &WorkTree, path: &RelPath) -> Result<WorkTree> {
     match work.root().make_dir(path.name()) {
         // A umask may have taken away what is needed to fill it.
         Ok(()) => {
-            work.root().chmod_child(path.name(), PRIVATE).map_err(|error| work.io("set the mode of", path, error))?
+            let opened = work.root().chmod_child(path.name(), PRIVATE);
+            opened.map_err(|error| work.io("set the mode of", path, error))?;
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         Err(error) => return Err(work.io("make", path, error)),

@@ -60,7 +60,7 @@ fn a_log_that_cannot_be_written_is_a_warning_and_nothing_is_written_through_a_li
     let elsewhere = sandbox.home().join("elsewhere");
     sandbox.mkdir(&elsewhere).watch(&elsewhere).remove(".audit").symlink(".audit", &elsewhere);
     sandbox.run(&["create"]).success().stderr_has("the audit trail lacks this create");
-    sandbox.remove(".audit").fifo(LOG);
+    sandbox.remove(".audit").mkdir(".audit").fifo(LOG);
     sandbox.run(&["create", "--scope", "none"]).code(3).stderr_has("the audit trail lacks this create");
 }
 

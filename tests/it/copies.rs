@@ -17,7 +17,7 @@ fn project() -> Sandbox {
 }
 
 fn backed_up(sandbox: &Sandbox, more: &[&str]) -> Value {
-    sandbox.run(&[&BACKUP, &["--scope", "conf", "--json"], more].concat()).success().data()
+    sandbox.run(&[&BACKUP[..], &["--scope", "conf", "--json"], more].concat()).success().data()
 }
 
 fn dir(data: &Value) -> PathBuf {
@@ -50,7 +50,9 @@ fn cp_alone_brings_everything_back() {
     };
     change();
     let files = manifest["files"].as_array().expect("a list").clone();
-    files.iter().for_each(|file| drop(shell(file["command"].as_str().expect("a command")).success()));
+    for file in &files {
+        drop(shell(file["command"].as_str().expect("a command")).success());
+    }
     Tree::capture(&sandbox.path("conf")).assert_is(&before, "each file by its command");
     change();
     sandbox.chmod("conf/sealed", 0o700).remove("conf/sealed").remove("conf/empty");
@@ -115,9 +117,8 @@ fn half_made_copies_have_no_final_name() {
     let sandbox = project();
     let unfinished = sandbox.path(".checkpoints/.unfinished-0123456789abcdef");
     sandbox.write(unfinished.join("files/conf/app.yaml"), "half").write(".checkpoints/notes", "theirs");
-    let args = [&["-c", "ulimit -f 1; exec \"$0\" \"$@\""][..], &[]].concat();
     sandbox.write("conf/large", vec![b'x'; 1 << 20]);
-    let wrapper = [&["sh"][..], &args].concat();
+    let wrapper = ["sh", "-c", "trap '' XFSZ; ulimit -f 200; exec \"$0\" \"$@\""];
     let run = sandbox.run_under(&wrapper, &[&BACKUP[..], &["--scope", "conf"]].concat());
     assert!(run.code == 5 && run.stderr.contains("the plain copies were not made"), "{run}");
     assert_eq!(names_in(&sandbox.path(".checkpoints")), ["notes"]);

@@ -57,6 +57,7 @@ fn the_hint_is_the_command_that_makes_what_is_missing() {
         vec!["--scope", "[id].tsx", "--scope", "*.tsx"],
         vec!["--scope", "./@list", "--scope=-dash", "--scope", "."],
         vec!["--scope", "o.log"],
+        vec!["--scope", "new/dir/x", "--scope", "a b's/y"],
     ] {
         let (_, hint) = refused(&sandbox, &scope);
         assert!(hint.starts_with(&format!("checkpoint -C '{root}' create")), "{hint}");
@@ -123,6 +124,7 @@ fn a_partial_checkpoint_guards_only_what_it_could_read() {
 #[test]
 fn a_scoped_checkpoint_guards_what_its_scope_holds() {
     let sandbox = project();
+    sandbox.write("docs/x.md", "m");
     let run = sandbox.run(&["create", "--scope", "src", "--scope", "*.md"]).success();
     let id = run.stdout.trim_end();
     for held in [vec!["src"], vec!["src/a.py", "*.md"], vec!["src/not/there/yet"]] {
@@ -202,7 +204,7 @@ fn a_safety_checkpoint_guards_nothing() {
 fn a_guard_writes_nothing() {
     let sandbox = project();
     sandbox.create("before");
-    sandbox.watch(&sandbox.home().to_path_buf()).watch(&sandbox.root().to_path_buf());
+    sandbox.watch(sandbox.home()).watch(sandbox.root());
     passed(&sandbox, &["--scope", "src"]);
     refused(&sandbox, &["--scope", "build/app"]);
     refused(&sandbox, &["--max-age", "1s"]);

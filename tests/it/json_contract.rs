@@ -622,7 +622,6 @@ struct Hold {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct Release {
     released: bool,
     hold: Option<Hold>,

@@ -26,7 +26,7 @@ pub struct CreateArgs {
     /// How the state is to be held [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE")]
     pub mechanism: Option<Type>,
-    /// Make plain copies of a file_backup too, under .checkpoints/
+    /// Make plain copies of a `file_backup` too, under .checkpoints/
     #[arg(long)]
     pub copies: bool,
     /// When a prune may drop it: 24h, a time, or never (as good as a pin)

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// Tell whether a fresh, whole checkpoint covers what is to be changed
+/// Tell whether a fresh and whole checkpoint covers a change
 ///
 /// Exit 0 and its id on stdout if there is one; exit 4 if there is none, with
 /// the command that makes one. Nothing is written.
