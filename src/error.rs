@@ -4,9 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::model::hold::Hold;
 use crate::model::object_id::ObjectId;
 pub use crate::model::obstacle::Obstacle;
 use crate::model::selector::{Candidate, SelectorProblem};
+use crate::model::shell_word::shell_word;
+use crate::model::time::utc_seconds;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -104,6 +107,21 @@ pub enum Error {
     ChangedMeanwhile {
         obstacles: Vec<Obstacle>,
     },
+    /// No checkpoint now; of several holds the one that ends last.
+    Held {
+        hold: Hold,
+        others: usize,
+    },
+    /// A hold must be named.
+    SeveralHolds {
+        names: Vec<String>,
+    },
+    /// No checkpoint stands from which a change could be taken back.
+    Unguarded {
+        what: String,
+        /// The command that makes one.
+        create: String,
+    },
     /// What was asked for cannot be read whole.
     Damaged {
         what: String,
@@ -184,6 +202,9 @@ impl Error {
             Self::RelinkRefused { .. } => "relink_refused",
             Self::Pinned { .. } => "pinned",
             Self::ChangedMeanwhile { .. } => "changed_meanwhile",
+            Self::Held { .. } => "held",
+            Self::SeveralHolds { .. } => "several_holds",
+            Self::Unguarded { .. } => "unguarded",
             Self::Damaged { .. } => "damaged",
             Self::StoreTooNew { .. } => "store_too_new",
             Self::Busy { .. } => "busy",
@@ -231,6 +252,9 @@ impl Error {
             }
             Self::RelinkRefused { .. } => "nothing was changed; 'checkpoint list --all' shows every store".into(),
             Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
+            Self::Held { hold, .. } => format!("checkpoint release {}", shell_word(hold.name.as_bytes())),
+            Self::SeveralHolds { .. } => "name the one that is to end".into(),
+            Self::Unguarded { create, .. } => create.clone(),
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
             Self::Damaged { .. } => {
                 "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
@@ -270,7 +294,7 @@ fn io_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage { what } | Self::NothingFound { what, .. } => f.write_str(what),
+            Self::Usage { what } | Self::NothingFound { what, .. } | Self::Unguarded { what, .. } => f.write_str(what),
             Self::NoSuchCheckpoint { query, .. } => write!(f, "no checkpoint '{}'", shown(query)),
             Self::EvictedMeanwhile { id } => write!(f, "checkpoint {} was evicted meanwhile", id.short()),
             Self::AmbiguousCheckpoint { query, candidates } => {
@@ -309,6 +333,11 @@ impl fmt::Display for Error {
             Self::RelinkRefused { why } => f.write_str(why),
             Self::Pinned { id } => write!(f, "checkpoint {} is pinned; nothing was deleted", id.short()),
             Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
+            Self::Held { hold, others } => f.write_str(&held(hold, *others)),
+            Self::SeveralHolds { names } => {
+                let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
+                write!(f, "several holds stand: {}", names.join(", "))
+            }
             Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
             Self::StoreTooNew { store, found, supported } => {
                 write!(f, "{} has format {found}; this program writes {supported}", store.display())
@@ -326,6 +355,12 @@ impl fmt::Display for Error {
             Self::Unexpected(cause) => write!(f, "{cause:#}"),
         }
     }
+}
+
+fn held(hold: &Hold, others: usize) -> String {
+    let (name, holder, end) = (shown(&hold.name), shown(&hold.holder), utc_seconds(hold.end_ms));
+    let more = if others > 0 { format!("; so do {others} more") } else { String::new() };
+    format!("no checkpoint now: hold '{name}', taken by {holder}, stands until {end} UTC{more}")
 }
 
 fn list(obstacles: &[Obstacle]) -> String {

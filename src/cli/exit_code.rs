@@ -1,6 +1,7 @@
 //! Exit codes: one table, from failures and outcomes to numbers.
 
 use crate::error::Error;
+use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::diff::DiffOutcome;
 use crate::ops::orphans::OrphansOutcome;
@@ -55,6 +56,9 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::DotGitPath { .. }
         | Error::RestorePending { .. }
         | Error::Pinned { .. }
+        | Error::Held { .. }
+        | Error::SeveralHolds { .. }
+        | Error::Unguarded { .. }
         | Error::RelinkRefused { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. } | Error::StoreUnusable { .. } | Error::StoreTooNew { .. } => DAMAGED,
@@ -70,10 +74,18 @@ pub fn of_error(error: &Error) -> u8 {
     }
 }
 
-/// A checkpoint that could not hold everything is made all the same, and said to be partial.
+/// A checkpoint that could not hold everything, or not have its copies, is made all the same.
 pub fn of_create(outcome: &CreateOutcome) -> u8 {
+    if outcome.copies == Some(Copies::Failed) {
+        return PARTIAL;
+    }
     let made = outcome.checkpoint.as_ref().filter(|_| outcome.skipped != Some(Skipped::Dedup));
     if made.is_some() && outcome.is_partial() { PARTIAL } else { DONE }
+}
+
+/// What was done stays done, but its answer reached nobody; `failed` is what a failure is to this command.
+pub fn unanswered(code: u8, failed: u8) -> u8 {
+    if matches!(code, DONE | PARTIAL) { failed } else { code }
 }
 
 /// What was shown, and whether it was all; `asked` is `--exit-code`.

@@ -73,7 +73,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
     match command {
-        Command::Create(args) => commands::create::create(context, rim, args),
+        Command::Create(args) => commands::audited::audited(context, rim, args),
         Command::List(args) => commands::list::list(context, rim, args),
         Command::Show(args) => commands::show::show(context, rim, &args),
         Command::Diff(args) => commands::diff::diff(context, rim, &args),
@@ -83,6 +83,9 @@ fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
         Command::Undo(args) => commands::restore::undo(context, rim, &args),
         Command::Redo(args) => commands::restore::redo(context, rim, &args),
         Command::Bisect(args) => commands::bisect::bisect(context, rim, &args),
+        Command::Guard(args) => commands::guard::guard(context, rim, args),
+        Command::Hold(args) => commands::hold::hold(context, rim, &args),
+        Command::Release(args) => commands::hold::release(context, rim, &args),
         Command::Delete(args) => commands::delete::delete(context, rim, &args),
         Command::Pin(args) => commands::pin::pin(context, rim, &args),
         Command::Unpin(args) => commands::pin::unpin(context, rim, &args),
@@ -130,7 +133,7 @@ fn report(printer: Printer, command: &str, failed: u8, error: &Error) -> u8 {
 fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
     let error = Error::unexpected(format!("the answer could not be written to stdout: {why}"));
     printer.failure(&human::error(&error, printer.err_paint()));
-    if matches!(code, exit_code::DONE | exit_code::PARTIAL) { failed } else { code }
+    exit_code::unanswered(code, failed)
 }
 
 /// Help and version are answers; anything else that clap says is wrong usage.

@@ -47,7 +47,8 @@ impl Rim<'_> {
     /// What even `--quiet` must not hide: that nothing was made, or not everything captured.
     pub fn insist(&self, outcome: &CreateOutcome) {
         let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
-        let partial = |warning: &&Warning| matches!(warning, Warning::NotCaptured { .. });
+        let partial =
+            |warning: &&Warning| matches!(warning, Warning::NotCaptured { .. } | Warning::CopiesNotMade { .. });
         let paint = self.printer.err_paint();
         if self.printer.quiet {
             for warning in outcome.warnings.iter().filter(|warning| skipped || partial(warning)) {

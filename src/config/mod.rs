@@ -48,6 +48,8 @@ pub struct Settings {
     pub excludes: Vec<String>,
     pub sensitive_allow: Vec<String>,
     pub auto_prune: bool,
+    /// Each `create` leaves a line in the logs of the working directory.
+    pub audit: bool,
     /// What was said in a file and not understood.
     pub remarks: Vec<Remark>,
 }
@@ -70,6 +72,7 @@ impl Default for Settings {
             excludes: Vec::new(),
             sensitive_allow: Vec::new(),
             auto_prune: true,
+            audit: false,
             remarks: Vec::new(),
         }
     }
@@ -116,7 +119,8 @@ pub struct Loaded {
 }
 
 /// Keys of the user's file.
-const USER_KEYS: [&str; 8] = [
+const USER_KEYS: [&str; 9] = [
+    "audit",
     "auto_prune",
     "dedup_window",
     "exclude",
@@ -211,6 +215,7 @@ impl Settings {
         set(&mut self.max_file_size_bytes, file.value("max_file_size", size, "is no size"), "max_file_size", note);
         let size = |found: Amount| found.bytes().map(|bytes| Some(bytes).filter(|bytes| *bytes > 0));
         set(&mut self.max_store_size_bytes, file.value("max_store_size", size, "is no size"), "max_store_size", note);
+        set(&mut self.audit, file.value("audit", Some, ""), "audit", note);
         set(&mut self.auto_prune, file.value("auto_prune", Some, ""), "auto_prune", note);
     }
 

@@ -12,6 +12,7 @@ pub mod ended;
 pub mod entry;
 pub mod files;
 pub mod git_index;
+pub mod hold;
 pub mod interrupt;
 pub mod kept_block;
 pub mod kept_listing;

@@ -101,6 +101,15 @@ impl ScopePart {
         }
     }
 
+    /// The very bytes by which it can be named again.
+    pub fn typed(&self) -> &[u8] {
+        match &self.meaning {
+            Meaning::Path(path) if path.is_root() => b".",
+            Meaning::Path(path) => path.as_bytes(),
+            Meaning::Glob(typed) => typed,
+        }
+    }
+
     /// As people type it.
     pub fn shown(&self) -> String {
         match &self.meaning {

@@ -26,7 +26,7 @@ pub fn rfc3339(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// `2026-03-24T12:45:30Z`: the form of contracts.
+/// `2026-03-24T12:45:30Z`: the form of contracts and logs.
 pub fn rfc3339_seconds(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
@@ -146,6 +146,7 @@ mod tests {
     fn times_are_shown_in_utc() {
         assert_eq!(utc_seconds(NOW), "2026-03-24 12:25:30");
         assert_eq!(rfc3339(NOW), "2026-03-24T12:25:30.123Z");
+        assert_eq!(rfc3339_seconds(NOW), "2026-03-24T12:25:30Z");
         assert_eq!(compact_utc(NOW), "20260324T122530Z");
         // What no calendar reaches stands at its end.
         assert!(utc_seconds(i64::MIN).starts_with('-') && utc_seconds(i64::MAX).starts_with("+262142"));

@@ -12,6 +12,7 @@ use crate::model::snapshot::Snapshot;
 use crate::model::state_document::StateDocument;
 use crate::model::terms::Mechanism;
 use crate::ops::context::Context;
+use crate::ops::copies::Copies;
 use crate::ops::create::CreateOutcome;
 use crate::ops::restore::{RestoreOptions, restore};
 use crate::ops::restore_terms::CommonOptions;
@@ -47,6 +48,8 @@ pub struct Contract {
     pub left_out: usize,
     /// The file that keeps it alive.
     pub ref_file: PathBuf,
+    /// Where plain copies lie, if any were made.
+    pub copies: Option<PathBuf>,
     /// A reason was given.
     pub has_reason: bool,
 }
@@ -81,6 +84,10 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
         left_out: left_out.directories.len() + left_out.files.len(),
         ref_file: store.layout().refs().join("checkpoints").join(checkpoint.id.to_hex()),
         files: snapshot.files.into_keys().collect(),
+        copies: match &outcome.copies {
+            Some(Copies::Made(dir)) => Some(dir.clone()),
+            _ => None,
+        },
         has_reason,
         checkpoint,
     }))

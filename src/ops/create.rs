@@ -7,9 +7,11 @@ use crate::model::progress::Phase;
 use crate::model::terms::Terms;
 use crate::ops::capture::Captured;
 use crate::ops::context::Context;
+use crate::ops::copies::{self, Copies};
 use crate::ops::create_terms::{self, Asked, TermsOptions};
 use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::gather::{Gathered, Gathering, gather};
+use crate::ops::hold;
 use crate::ops::left_out::LeftOut;
 use crate::ops::moved::{self, Moved};
 use crate::ops::open::open_usable;
@@ -37,6 +39,8 @@ pub struct CreateOptions {
     pub force: bool,
     pub include_sensitive: Vec<String>,
     pub terms: TermsOptions,
+    /// Plain copies are made too, and their manifest is written down like this.
+    pub copies: Option<copies::Render>,
 }
 
 /// What is asked for, read and checked.
@@ -67,6 +71,7 @@ pub struct CreateOutcome {
     pub left_out_changed: bool,
     pub meta: Meta,
     pub evicted: Vec<Evicted>,
+    pub copies: Option<Copies>,
     pub warnings: Vec<Warning>,
 }
 
@@ -95,6 +100,7 @@ pub fn create(
     tell: &mut dyn FnMut(&CreateOutcome),
     out_of_time: &dyn Fn() -> bool,
 ) -> Result<Vec<Warning>> {
+    options.copies.map_or(Ok(()), |_| copies::check(&options.terms))?;
     let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
     let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
     let source = checked_text(options.source.as_deref(), fallback, "source")?;
@@ -123,12 +129,16 @@ fn make(
 ) -> Result<Vec<Warning>> {
     let (store, salvaged) = open_usable(context, options.force)?;
     let mut session = session::begin(context, &store)?;
+    hold::check_none_stands(context, &mut session)?;
     session.warnings.extend(salvaged.map(|salvaged| Warning::StoreReinitialized {
         whole: salvaged.whole,
         known: salvaged.whole + salvaged.lost.len(),
         kept_as: salvaged.kept_as,
     }));
-    let outcome = create_locked(context, &store, &mut session, options, wanted)?;
+    let mut outcome = create_locked(context, &store, &mut session, options, wanted)?;
+    if let Some(render) = options.copies {
+        copies::add(context, &store, render, &mut outcome);
+    }
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
     Ok(if made { tidy(context, &mut session, out_of_time) } else { Vec::new() })
@@ -224,6 +234,7 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
         left_out_changed: false,
         meta: Meta::default(),
         evicted: Vec::new(),
+        copies: None,
         warnings,
     }
 }
@@ -310,6 +321,7 @@ fn finish<'s>(
         left_out_changed,
         meta: captured.meta,
         evicted,
+        copies: None,
         warnings,
     })
 }

@@ -55,7 +55,9 @@ pub fn parse(context: &Context, options: &TermsOptions) -> Result<Asked> {
     Ok(Asked { terms: Terms { scope, mechanism, expiry }, state })
 }
 
-fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
+/// # Errors
+/// Wrong usage: no part at all, or one that cannot be meant.
+pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
     if typed.is_empty() {
         return Err(Error::Usage { what: "the scope is empty: no path and no pattern is named".to_owned() });
     }

@@ -1,6 +1,7 @@
 //! One verb a file: options in, outcome out. Here store and worktree meet; nothing is printed.
 
 pub mod aftermath;
+pub mod audit;
 pub mod bisect;
 pub mod capture;
 pub mod carry_out;
@@ -9,6 +10,7 @@ pub mod config;
 pub mod confirmation;
 pub mod context;
 pub mod contract;
+pub mod copies;
 pub mod create;
 pub mod create_terms;
 pub mod crew;
@@ -22,9 +24,12 @@ pub mod find_text;
 pub mod focus;
 pub mod gate;
 pub mod gather;
+pub mod guard;
+pub mod guard_cover;
 pub mod heedful;
 pub mod held_state;
 pub mod history;
+pub mod hold;
 pub mod left_out;
 pub mod list;
 pub mod moved;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::checkpoint::Checkpoint;
+use crate::model::hold::Hold;
 use crate::model::object_id::ObjectId;
 use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::model::retention;
@@ -11,6 +12,7 @@ use crate::model::selector::latest;
 use crate::model::snapshot::Snapshot;
 use crate::ops::capture::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::context::Context;
+use crate::ops::hold;
 use crate::ops::left_out::LeftOut;
 use crate::ops::list::reader_warnings;
 use crate::ops::session;
@@ -45,6 +47,8 @@ pub struct StatusOutcome {
     pub drift: Option<Drift>,
     /// Target and safety checkpoint of an interrupted restore.
     pub pending: Option<(ObjectId, ObjectId)>,
+    /// Those that have not ended.
+    pub holds: Vec<Hold>,
     pub over_keep: bool,
     pub max_store_bytes: Option<u64>,
     /// Damaged copies of the store of this root that a repair kept.
@@ -79,6 +83,7 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
         latest: None,
         drift: None,
         pending: None,
+        holds: Vec::new(),
         over_keep: false,
         max_store_bytes: context.settings.max_store_size_bytes,
         kept_copies: Vec::new(),
@@ -105,6 +110,7 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     outcome.latest = latest(checkpoints, 0).cloned();
     outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
     outcome.warnings.extend(reader_warnings(context, store, &inventory)?);
+    outcome.holds = hold::standing(context, store, &mut outcome.warnings);
     let needed: Vec<ObjectId> = outcome.pending.map(|(target, safety)| vec![target, safety]).unwrap_or_default();
     let keep = context.settings.keep;
     outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;

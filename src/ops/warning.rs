@@ -117,6 +117,18 @@ pub enum Warning {
     },
     /// A copy was written into the working directory.
     CopyInsideRoot,
+    /// No hold stands, because nobody knows of any.
+    HoldsUnreadable {
+        why: String,
+    },
+    /// The trail of what was done lacks a line.
+    AuditFailed {
+        why: String,
+    },
+    /// The checkpoint is there, its plain copies are not.
+    CopiesNotMade {
+        why: String,
+    },
     /// One of several checkpoints could not be looked at.
     PassedOver {
         id: ObjectId,
@@ -156,6 +168,9 @@ impl Warning {
             Self::IsPartial { .. } | Self::ShownIsPartial { .. } => "partial",
             Self::StoreTooNew { .. } => "store_too_new",
             Self::CopyInsideRoot => "copy_inside_root",
+            Self::HoldsUnreadable { .. } => "holds_unreadable",
+            Self::AuditFailed { .. } => "audit_failed",
+            Self::CopiesNotMade { .. } => "copies_not_made",
             Self::PassedOver { .. } => "passed_over",
         }
     }
@@ -171,7 +186,7 @@ impl Warning {
 
     /// Whether even a program that reads one document must be told beside it: it happened after that was written.
     pub fn is_late(&self) -> bool {
-        matches!(self, Self::EvictedForSize { .. })
+        matches!(self, Self::EvictedForSize { .. } | Self::AuditFailed { .. })
     }
 
     pub fn bookkeeping(step: &'static str) -> impl FnOnce(Error) -> Warning {

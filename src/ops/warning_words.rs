@@ -9,6 +9,8 @@ use crate::model::shell_word::shell_word;
 use crate::model::text::escape;
 use crate::ops::warning::Warning;
 
+const COPY_INSIDE: &str = "the copy lies in the working directory: the next create captures it too";
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -73,9 +75,10 @@ impl fmt::Display for Warning {
             Self::StoreTooNew { found } => {
                 write!(f, "the store has the newer format {found}: it is read as far as possible, nothing is written")
             }
-            Self::CopyInsideRoot => {
-                f.write_str("the copy lies in the working directory: the next create captures it too")
-            }
+            Self::CopyInsideRoot => f.write_str(COPY_INSIDE),
+            Self::HoldsUnreadable { why } => write!(f, "no hold stands: their file is damaged ({why})"),
+            Self::AuditFailed { why } => write!(f, "the audit trail lacks this create: {why}"),
+            Self::CopiesNotMade { why } => f.write_str(&without_copies(why)),
             Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
         }
     }
@@ -120,6 +123,10 @@ fn late_writes(paths: &[RelPath], staging: &str) -> String {
         "a program still wrote to {named} after it was replaced; \
          these bytes are in no checkpoint, so .checkpoint-stage-{staging}/ is kept: look at it, then remove it"
     )
+}
+
+fn without_copies(why: &str) -> String {
+    format!("the plain copies were not made: {why}; the checkpoint itself is good, 'checkpoint restore' works")
 }
 
 fn commits(count: usize) -> &'static str {

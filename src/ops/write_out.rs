@@ -42,12 +42,23 @@ pub fn write_out(
 ) -> Result<()> {
     let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
     let wanted = Wanted { top, dirs: &plan.make_dirs, files, special_bits };
-    let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
-        store.objects().stream_blob(&blob, out).map_err(|error| match error {
-            ObjectError::Io(error) => error,
-            ObjectError::Sink(error) => Error::io("write", &work.shown(path))(error),
-            damage => store.damage(checkpoint.id, format!("{path}: {damage}")),
-        })
-    };
+    let mut fetch =
+        |path: &RelPath, blob: ObjectId, out: &mut dyn Write| content(store, checkpoint.id, work, path, blob, out);
     materialize(work, &wanted, &mut fetch, &context.interrupt)
+}
+
+/// Writes the bytes of one file of a checkpoint, checked; `path` and `work` are what a failure names.
+pub fn content(
+    store: &Store,
+    checkpoint: ObjectId,
+    work: &WorkTree,
+    path: &RelPath,
+    blob: ObjectId,
+    out: &mut dyn Write,
+) -> Result<u64> {
+    store.objects().stream_blob(&blob, out).map_err(|error| match error {
+        ObjectError::Io(error) => error,
+        ObjectError::Sink(error) => Error::io("write", &work.shown(path))(error),
+        damage => store.damage(checkpoint, format!("{path}: {damage}")),
+    })
 }

@@ -71,6 +71,9 @@ fn check_own(store: &Store, report: &mut Report) -> Result<()> {
     if kept_commits::is_sound(layout) == Some(false) {
         report.derived.push(finding(layout, &layout.commits(), "it does not add up".into()));
     }
+    if let Err(why) = store.holds() {
+        report.derived.push(finding(layout, &layout.holds(), why));
+    }
     for path in [layout.left_out(), layout.size_gate()] {
         if plain_file::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {
             report.derived.push(finding(layout, &path, "it is no text".into()));

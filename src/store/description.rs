@@ -2,16 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::error::{Error, Result};
 use crate::model::text::{percent_decode, percent_encode};
 use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::plain_file;
-
-/// Begins the last line: XXH3 over all lines above it, in hex.
-const SUM: &str = "sum ";
+use crate::store::summed;
 
 /// The newest format of a store that this program writes.
 pub const FORMAT: u32 = 1;
@@ -75,28 +71,19 @@ impl Description {
         let Self { format, root, created_ms, identity: (dev, ino), forced } = self;
         let forced = if *forced { "forced\n" } else { "" };
         let root = percent_encode(root);
-        let text = format!("format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\n{forced}");
-        format!("{text}{SUM}{:016x}\n", xxh3_64(text.as_bytes()))
+        summed::with_sum(&format!("format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\n{forced}"))
     }
 }
 
 /// The format that a description names, however little else of it is understood. One whose sum is wrong is damaged
 /// and names none; every format has that last line, so that a flipped byte is not taken for a newer one.
 pub fn format_of(layout: &Layout) -> Option<u32> {
-    let text = plain_file::read_text(&layout.description()).ok().filter(|text| sum_is_right(text))?;
-    text.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
-}
-
-/// Whether the last line fits what stands above it.
-fn sum_is_right(text: &str) -> bool {
-    let parts = text.strip_suffix('\n').and_then(|text| text.rsplit_once(SUM));
-    parts.is_some_and(|(body, sum)| sum == format!("{:016x}", xxh3_64(body.as_bytes())))
+    let text = plain_file::read_text(&layout.description()).ok()?;
+    summed::lines_of(&text)?.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
 }
 
 fn parse(text: &str) -> Option<Description> {
-    if !sum_is_right(text) {
-        return None;
-    }
+    let text = summed::lines_of(text)?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
     let (dev, ino) = value("identity")?.split_once(' ')?;
     Some(Description {

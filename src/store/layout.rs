@@ -171,6 +171,10 @@ impl Layout {
         self.own().join("size-gate")
     }
 
+    pub fn holds(&self) -> PathBuf {
+        self.own().join("holds")
+    }
+
     pub fn unlike(&self) -> PathBuf {
         self.own().join("unlike")
     }
@@ -199,6 +203,7 @@ impl Layout {
             self.left_out(),
             self.left_behind(),
             self.size_gate(),
+            self.holds(),
             self.unlike(),
             self.salvage_mark(),
         ]

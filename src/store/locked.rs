@@ -5,6 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, Record};
+use crate::model::hold::Hold;
 use crate::model::listing::Listing;
 use crate::model::manifest;
 use crate::model::message;
@@ -20,6 +21,7 @@ use crate::store::directories;
 use crate::store::durable;
 use crate::store::guard;
 use crate::store::hash::ObjectKind;
+use crate::store::holds;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, Journal, JournalState};
 use crate::store::kept_commits;
@@ -257,6 +259,10 @@ impl<'s> LockedStore<'s> {
         durable::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
     }
 
+    pub fn write_holds(&self, holds: &[Hold]) -> Result<()> {
+        holds::write(self.store.layout(), holds)
+    }
+
     /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged,
     /// and of `versions` of large files, the newest of each line first, all but that become deltas.
     pub fn sweep(&self, live: &ObjectIds, versions: &[Vec<ObjectId>]) -> Result<RepackOutcome> {
@@ -359,6 +365,9 @@ impl<'s> LockedStore<'s> {
         }
         if kept_commits::is_sound(layout) == Some(false) {
             durable::remove_if_there(&layout.commits())?;
+        }
+        if holds::read(layout).is_err() {
+            durable::remove_if_there(&layout.holds())?;
         }
         for path in [layout.left_out(), layout.size_gate()] {
             if !plain_file::read_text(&path).is_ok_and(|text| !text.contains('\0')) {

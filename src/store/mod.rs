@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
+use crate::model::hold::Hold;
 use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
 use crate::model::progress::Phase;
@@ -31,6 +32,7 @@ pub mod durable;
 pub mod foreign;
 pub mod guard;
 pub mod hash;
+pub mod holds;
 pub mod id_set;
 pub mod inventory;
 pub mod journal;
@@ -71,10 +73,12 @@ pub mod salvage;
 pub mod salvage_objects;
 pub mod salvage_refs;
 pub mod scratch;
+pub mod sha256;
 pub mod size_gate;
 pub mod skeleton;
 pub mod stat_cache;
 pub mod stat_cache_head;
+pub mod summed;
 pub mod survey;
 pub mod swap;
 pub mod sweep;
@@ -269,6 +273,14 @@ impl Store {
     /// The cache of the last scan, if there is one that adds up.
     pub fn stat_cache(&self) -> Option<stat_cache::StatCache> {
         stat_cache::read(&self.layout)
+    }
+
+    /// The holds that were taken, also those that have ended.
+    ///
+    /// # Errors
+    /// In words: they cannot be read, so none stands.
+    pub fn holds(&self) -> std::result::Result<Vec<Hold>, String> {
+        holds::read(&self.layout)
     }
 
     /// What was left out by rule when that was last told, in the words of then.

@@ -183,6 +183,7 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
 fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let id = alias::of(&contract.checkpoint);
     let mut anchors = vec![format!("tool:bash:{}", call.command), format!("file:{}", shown(&contract.ref_file))];
+    anchors.extend(contract.copies.iter().map(|dir| format!("file:{}", shown(&dir.join("manifest.json")))));
     let verdict = match &contract.content {
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),

@@ -1,5 +1,6 @@
 //! The user's directory: what stands in it, what of it is captured, and how it is changed. It knows no store.
 
+pub mod append;
 pub mod apply;
 pub mod apply_plan;
 mod apply_run;
@@ -8,6 +9,7 @@ pub mod destination;
 pub mod extend;
 pub mod git_index;
 pub mod materialize;
+pub mod private_dir;
 mod reach;
 pub mod read;
 mod rollback;
@@ -20,6 +22,7 @@ pub mod stage;
 pub mod stage_removal;
 pub mod sys;
 pub mod tree_handle;
+pub mod unfinished;
 pub mod verify;
 mod walk;
 pub mod write_back;

@@ -49,6 +49,17 @@ impl WorkTree {
         self.root.open_below(path, Access::Read).map_err(|error| self.io("open", path, error))
     }
 
+    /// The directory at a path as a root of its own, which stays the same one whatever becomes of the path.
+    ///
+    /// # Errors
+    /// As [`Self::dir`].
+    pub fn below(&self, path: &RelPath) -> Result<Self> {
+        let root = self.dir(path)?;
+        let stat = root.stat().map_err(|error| self.io("look at", path, error))?;
+        let mount = root.mount_id();
+        Ok(Self { path: self.shown(path), root, stat, mount })
+    }
+
     /// What stands at a path, reached through directories only; `None` if nothing can be reached there.
     ///
     /// # Errors

@@ -166,6 +166,33 @@ fn a_file_that_git_does_not_know_is_held_by_the_store_alone_and_that_is_said() {
 }
 
 #[test]
+fn plain_copies_are_in_the_evidence_and_bring_the_file_back_without_this_program() {
+    let sandbox = project();
+    let args = [
+        "create",
+        "--contract",
+        "--type",
+        "file_backup",
+        "--copies",
+        "--scope",
+        "config/production.yaml",
+        "--expires",
+        "24h",
+        "-r",
+        "Before config migration",
+    ];
+    let document = contract(&sandbox, &args);
+    let id = document["checkpoint"]["id"].as_str().unwrap();
+    let manifest = sandbox.path(format!(".checkpoints/{id}/manifest.json"));
+    assert!(texts(&document, "evidence_anchors").contains(&&*format!("file:{}", manifest.display())));
+    let before = sandbox.read("config/production.yaml");
+    sandbox.write("config/production.yaml", "ruined");
+    let manifest: Value = serde_json::from_str(&std::fs::read_to_string(manifest).unwrap()).unwrap();
+    run_printed(&sandbox, manifest["files"][0]["command"].as_str().unwrap()).success();
+    assert_eq!(sandbox.read("config/production.yaml"), before);
+}
+
+#[test]
 fn secrets_and_what_cannot_be_held_are_named_and_cost_confidence() {
     let sandbox = project();
     sandbox

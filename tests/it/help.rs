@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::Sandbox;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 23] = [
     "create",
     "list",
     "show",
@@ -15,6 +15,9 @@ const COMMANDS: [&str; 20] = [
     "undo",
     "redo",
     "bisect",
+    "guard",
+    "hold",
+    "release",
     "delete",
     "pin",
     "unpin",

@@ -105,6 +105,7 @@ struct Create {
     left_out: LeftOut,
     uncaptured: Vec<Uncaptured>,
     evicted: Vec<Evicted>,
+    copies: Option<String>,
     store: String,
 }
 
@@ -602,10 +603,41 @@ struct Status {
     latest: Option<Row>,
     drift: Option<Drift>,
     pending: Option<serde_json::Value>,
+    holds: Vec<Hold>,
     over_keep: bool,
     max_store_size: Option<u64>,
     over_max_store_size: Option<bool>,
     kept_copies: Vec<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Hold {
+    name: String,
+    holder: String,
+    from: String,
+    until: String,
+    renewed: Option<bool>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct Release {
+    released: bool,
+    hold: Option<Hold>,
+    name: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Guard {
+    id: String,
+    short: String,
+    alias: String,
+    age_ms: u64,
+    coverage: String,
 }
 
 #[derive(Deserialize, Debug)]
@@ -852,6 +884,19 @@ fn pin_and_delete_have_exactly_these_fields() {
     assert_eq!((one.deleted.len(), one.whole_store), (1, false));
     let all: Delete = pinned("delete", &sandbox.run(&["delete", "--all", "--yes", "--json"]).success());
     assert_eq!((all.deleted.len(), all.whole_store, all.bytes_after), (0, true, 0));
+}
+
+#[test]
+fn guard_hold_and_release_have_exactly_these_fields() {
+    let (sandbox, id) = full_of_everything();
+    let guard: Guard = pinned("guard", &sandbox.run(&["guard", "--json"]).success());
+    assert_eq!((guard.short, guard.age_ms), (id, 1000));
+    let hold: Hold = pinned("hold", &sandbox.run(&["hold", "wave", "--json"]).success());
+    assert!(hold.renewed == Some(false) && rfc3339_utc(&hold.from) && rfc3339_utc(&hold.until), "{hold:?}");
+    let status: Status = pinned("status", &sandbox.run(&["status", "--json"]).success());
+    assert!(status.holds.len() == 1 && status.holds[0].renewed.is_none());
+    let release: Release = pinned("release", &sandbox.run(&["release", "--json"]).success());
+    assert!(release.released && release.hold.is_some_and(|hold| hold.name == "wave") && release.name.is_none());
 }
 
 #[test]

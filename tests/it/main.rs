@@ -14,6 +14,7 @@
 )]
 
 mod adoption;
+mod audit;
 mod bad_index;
 mod bench;
 
@@ -23,6 +24,7 @@ mod check;
 mod completions;
 mod config;
 mod contract;
+mod copies;
 mod create;
 mod ctrl_c;
 mod damage_matrix;
@@ -39,7 +41,9 @@ mod exit_codes;
 mod find;
 mod find_text;
 mod fuzz_corpus;
+mod guard;
 mod help;
+mod hold;
 mod hostile_env;
 mod hostile_tree;
 mod huge;

@@ -8,6 +8,7 @@ use crate::model::terms::Mechanism;
 use crate::ops::create::CreateOptions;
 use crate::ops::create_terms::TermsOptions;
 use crate::ops::gate::GateOptions;
+use crate::view::json::copies::manifest;
 
 /// Record the present state of the directory
 ///
@@ -33,6 +34,9 @@ pub struct CreateArgs {
     /// Record the JSON object in this file (- reads it), as it is
     #[arg(long, value_name = "FILE")]
     pub state_file: Option<PathBuf>,
+    /// Make plain copies of a `file_backup` too, under .checkpoints/
+    #[arg(long)]
+    pub copies: bool,
     /// When a prune may drop it: 24h, a time, or never (as good as a pin)
     #[arg(long, value_name = "WHEN")]
     pub expires: Option<String>,
@@ -101,6 +105,7 @@ impl CreateArgs {
             force: args.force,
             include_sensitive: args.include_sensitive,
             terms,
+            copies: args.copies.then_some(manifest),
         }
     }
 }

@@ -6,7 +6,8 @@ use clap::{Args, Command as Grammar, FromArgMatches as _};
 
 use super::{Cli, GlobalArgs};
 use super::{
-    bisect, cat, config, create, delete, diff, find, list, pin, prune, relink, restore, schema, shell, status, verify,
+    bisect, cat, config, create, delete, diff, find, guard, hold, list, pin, prune, relink, restore, schema, shell,
+    status, verify,
 };
 
 /// Reads a call that is right in every word. `None` for any other, and for help: the whole command line knows what to
@@ -33,6 +34,9 @@ fn command(name: &str) -> Option<Grammar> {
         "undo" => of::<restore::UndoArgs>("undo"),
         "redo" => of::<restore::RedoArgs>("redo"),
         "bisect" => of::<bisect::BisectArgs>("bisect"),
+        "guard" => of::<guard::GuardArgs>("guard"),
+        "hold" => of::<hold::HoldArgs>("hold"),
+        "release" => of::<hold::ReleaseArgs>("release"),
         "delete" => of::<delete::DeleteArgs>("delete"),
         "pin" => of::<pin::PinArgs>("pin"),
         "unpin" => of::<pin::UnpinArgs>("unpin"),

@@ -12,6 +12,8 @@ pub mod create;
 pub mod delete;
 pub mod diff;
 pub mod find;
+pub mod guard;
+pub mod hold;
 mod lean;
 pub mod list;
 pub mod pin;
@@ -90,6 +92,9 @@ pub enum Command {
     Undo(restore::UndoArgs),
     Redo(restore::RedoArgs),
     Bisect(bisect::BisectArgs),
+    Guard(guard::GuardArgs),
+    Hold(hold::HoldArgs),
+    Release(hold::ReleaseArgs),
     Delete(delete::DeleteArgs),
     Pin(pin::PinArgs),
     Unpin(pin::UnpinArgs),
@@ -133,6 +138,9 @@ impl Command {
             Self::Undo(_) => "undo",
             Self::Redo(_) => "redo",
             Self::Bisect(_) => "bisect",
+            Self::Guard(_) => "guard",
+            Self::Hold(_) => "hold",
+            Self::Release(_) => "release",
             Self::Delete(_) => "delete",
             Self::Pin(_) => "pin",
             Self::Unpin(_) => "unpin",

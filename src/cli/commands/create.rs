@@ -18,7 +18,8 @@ use crate::view::{human, json};
 /// Longest tidying up after an id was printed.
 const TIDY_TIME: Duration = Duration::from_millis(200);
 
-pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> {
+/// `made` tells whether a checkpoint was recorded, whatever came after.
+pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs, made: &mut bool) -> Result<u8> {
     let scope = (!args.scope.is_empty()).then(|| lists::expand(&args.scope)).transpose()?;
     let state_file = args.state_file.as_deref().map(lists::content).transpose()?;
     let (wants, has_reason) = (args.contract, args.reason.is_some());
@@ -28,6 +29,7 @@ pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> 
     let mut tell = |outcome: &CreateOutcome| {
         let document = wants.contract.then(|| contract(context, rim, outcome, has_reason)).transpose();
         code = document.and_then(|document| told(context, rim, outcome, document.as_ref(), wants.into()));
+        *made = outcome.checkpoint.is_some() && outcome.skipped.is_none();
         told_at.set(Some(Instant::now()));
     };
     let out_of_time = || told_at.get().is_some_and(|told| told.elapsed() > TIDY_TIME);

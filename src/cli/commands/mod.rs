@@ -1,5 +1,6 @@
 //! One function a command: options in, the operation, its outcome out as text and exit code.
 
+pub mod audited;
 pub mod bisect;
 pub mod cat;
 pub mod config;
@@ -7,6 +8,8 @@ pub mod create;
 pub mod delete;
 pub mod diff;
 pub mod find;
+pub mod guard;
+pub mod hold;
 pub mod list;
 pub mod pin;
 pub mod prune;

@@ -6,6 +6,8 @@ pub mod config;
 pub mod delete;
 pub mod diff;
 pub mod find;
+pub mod guard;
+pub mod hold;
 pub mod pin;
 pub mod progress;
 pub mod relink;
@@ -22,6 +24,7 @@ use crate::model::scope::ScopePart;
 use crate::model::terms::{Expiry, Terms};
 use crate::model::text::escape;
 use crate::model::time::{age, utc_seconds};
+use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::left_out::LeftOut;
 use crate::ops::list::{ListOutcome, ShowOutcome};
@@ -61,6 +64,9 @@ pub fn create(outcome: &CreateOutcome, millis: u128) -> Said {
     );
     if outcome.left_out_changed {
         talk.push_str(&left_out(&outcome.left_out));
+    }
+    if let Some(Copies::Made(dir)) = &outcome.copies {
+        talk.push_str(&format!("copies in {}\n", escape(&dir.display().to_string())));
     }
     talk.push_str(&evicted(&outcome.evicted));
     Said { result, talk }
@@ -255,6 +261,9 @@ pub fn status_brief(outcome: &StatusOutcome, now_ms: i64) -> Said {
     if outcome.pending.is_some() {
         parts.push("a restore was interrupted".to_owned());
     }
+    if !outcome.holds.is_empty() {
+        parts.push(count(outcome.holds.len(), "hold", "holds"));
+    }
     let result = if outcome.exists { format!("{}\n", parts.join(", ")) } else { String::new() };
     Said { result, talk: String::new() }
 }
@@ -287,6 +296,7 @@ pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Said {
     if let Some((target, safety)) = outcome.pending {
         text.push_str(&format!("pending      restore to {}, safety checkpoint {}\n", target.short(), safety.short()));
     }
+    text.push_str(&outcome.holds.iter().map(hold::status_line).collect::<String>());
     if let Some(out) = outcome.left_out.as_ref().filter(|out| !out.is_empty()) {
         text.push_str(&if verbose { format!("left out:\n{}", indented(&out.to_text())) } else { left_out(out) });
     }

@@ -3,9 +3,12 @@
 pub mod bisect;
 pub mod cat;
 pub mod config;
+pub mod copies;
 pub mod delete;
 pub mod diff;
 pub mod find;
+pub mod guard;
+pub mod hold;
 pub mod parts;
 pub mod pin;
 pub mod relink;
@@ -24,6 +27,7 @@ use crate::model::meta::Meta;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::time::rfc3339;
 use crate::model::tree_change::TreeChange;
+use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::list::{ListOutcome, ShowOutcome};
 use crate::ops::prune::PruneOutcome;
@@ -72,6 +76,12 @@ pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contra
     });
     if let Some(checkpoint) = made {
         parts::add_terms(&mut data, &checkpoint.record.terms);
+    }
+    if let Some(copies) = &outcome.copies {
+        data["copies"] = match copies {
+            Copies::Made(dir) => dir.display().to_string().into(),
+            Copies::Failed => Value::Null,
+        };
     }
     if outcome.skipped == Some(Skipped::Dedup) {
         data["requested_reason"] = outcome.requested_reason.clone().into();
@@ -217,6 +227,7 @@ pub fn status(outcome: &StatusOutcome, verbose: bool) -> String {
         "latest": outcome.latest.as_ref().map(row),
         "drift": drift,
         "pending": outcome.pending.map(|(target, safety)| json!({"target": hex(target), "safety": hex(safety)})),
+        "holds": outcome.holds.iter().map(hold::told).collect::<Vec<_>>(),
         "over_keep": outcome.over_keep,
         "max_store_size": outcome.max_store_bytes,
         "over_max_store_size": outcome.is_over_max_store_size(),

@@ -118,6 +118,19 @@ impl Dir {
         self.create_file(name)
     }
 
+    /// Opens a regular file to write at its end, private where it is made.
+    pub fn open_to_append(&self, name: &[u8]) -> io::Result<File> {
+        let path = self.child(name)?;
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let mut options = File::options();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path)
+    }
+
     pub fn make_dir(&self, name: &[u8]) -> io::Result<()> {
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
         let mut builder = fs::DirBuilder::new();

@@ -19,6 +19,12 @@ pub struct Dir {
 }
 
 const NEVER_FOLLOW: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+const TO_APPEND: OFlags = NEVER_FOLLOW
+    .union(OFlags::WRONLY)
+    .union(OFlags::APPEND)
+    .union(OFlags::CREATE)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY);
 const TO_READ_FILE: OFlags = NEVER_FOLLOW.union(OFlags::RDONLY).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 const NEW_FILE: OFlags = NEVER_FOLLOW.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL);
 /// Below what one call takes as a path (4096 with the closing NUL on Linux, 1024 on macOS).
@@ -181,6 +187,18 @@ impl Dir {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         Ok((file, stat))
+    }
+
+    /// Opens a regular file to write at its end, private where it is made. Never waits, whatever stands there.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`].
+    pub fn open_to_append(&self, name: &[u8]) -> io::Result<File> {
+        let file = File::from(retry_on_intr(|| fs::openat(&self.fd, name, TO_APPEND, to_mode(0o600)))?);
+        if kind_of(&stat_file(&file)?) != ItemKind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok(file)
     }
 
     pub fn read_link(&self, name: &[u8]) -> io::Result<Vec<u8>> {

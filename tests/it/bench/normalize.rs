@@ -9,7 +9,11 @@ pub fn normalize(text: &str, root: &Path, home: &Path) -> String {
     let mut rest = text.as_str();
     let mut in_word = false;
     while let Some(first) = rest.chars().next() {
-        let found = if in_word { None } else { time(rest).or_else(|| alias(rest)).or_else(|| id(rest)).or_else(|| measure(rest)) };
+        let found = if in_word {
+            None
+        } else {
+            time(rest).or_else(|| alias(rest)).or_else(|| id(rest)).or_else(|| measure(rest))
+        };
         let taken = if let Some((taken, name)) = found {
             out.push_str(name);
             in_word = false;

@@ -1,0 +1,21 @@
+//! `guard`: the id alone on stdout, or the refusal that an orchestrator heeds.
+
+use crate::cli::args::guard::GuardArgs;
+use crate::cli::exit_code;
+use crate::cli::lists;
+use crate::cli::rim::Rim;
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::guard::{self as guard_op, GuardOptions};
+use crate::view::{human, json};
+
+pub fn guard(context: &Context, rim: &Rim<'_>, args: GuardArgs) -> Result<u8> {
+    let scope = (!args.scope.is_empty()).then(|| lists::expand(&args.scope)).transpose()?;
+    let outcome = guard_op::guard(context, &GuardOptions { scope, max_age: args.max_age })?;
+    if rim.printer.json {
+        rim.printer.result(&json::guard::guard(&outcome));
+    } else {
+        rim.say(&human::guard::guard(&outcome, context.now_ms), &outcome.warnings);
+    }
+    Ok(exit_code::DONE)
+}

@@ -1,0 +1,88 @@
+//! A hold: for a while no checkpoint is made, because work is under way of which it would catch a half.
+
+use crate::model::text::{percent_decode, percent_encode};
+
+const HOUR_MS: i64 = 60 * 60 * 1000;
+/// How long one lasts unless something else is said.
+pub const USUAL_MS: i64 = HOUR_MS / 2;
+pub const LONGEST_MS: i64 = 24 * HOUR_MS;
+const LONGEST_NAME: usize = 128;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    pub name: String,
+    /// Who took it, in words.
+    pub holder: String,
+    /// Milliseconds since 1970.
+    pub begin_ms: i64,
+    /// From then on it is as if it had never been.
+    pub end_ms: i64,
+}
+
+impl Hold {
+    /// A clock that shows more than a day before the beginning is not the one by which it was taken: by such a clock it
+    /// might never end.
+    pub fn stands(&self, now_ms: i64) -> bool {
+        now_ms < self.end_ms && now_ms >= self.begin_ms.saturating_sub(LONGEST_MS)
+    }
+
+    /// One field, for documents of lines.
+    pub fn to_field(&self) -> String {
+        let (name, holder) = (percent_encode(self.name.as_bytes()), percent_encode(self.holder.as_bytes()));
+        format!("{} {} {name} {holder}", self.begin_ms, self.end_ms)
+    }
+
+    pub fn from_field(field: &str) -> Option<Self> {
+        let mut words = field.split(' ');
+        let (begin_ms, end_ms) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let mut text = || String::from_utf8(percent_decode(words.next()?)?).ok();
+        let hold = Self { name: text()?, holder: text()?, begin_ms, end_ms };
+        let length_ms = end_ms.checked_sub(begin_ms)?;
+        let is_sound = (1..=LONGEST_MS).contains(&length_ms) && words.next().is_none();
+        (is_sound && check_name(&hold.name).is_ok()).then_some(hold)
+    }
+}
+
+/// # Errors
+/// In words: this can be no name.
+pub fn check_name(name: &str) -> Result<(), String> {
+    if name.trim().is_empty() || name.trim() != name {
+        return Err("it is empty, or begins or ends with a blank".to_owned());
+    }
+    if name.len() > LONGEST_NAME {
+        return Err(format!("it is longer than {LONGEST_NAME} bytes"));
+    }
+    if name.starts_with('-') || name.contains(char::is_control) {
+        return Err("it begins with a dash or has control characters in it".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hold(begin_ms: i64, end_ms: i64) -> Hold {
+        Hold { name: "wave 3%".to_owned(), holder: "process 7 (checkpoint hold)".to_owned(), begin_ms, end_ms }
+    }
+
+    #[test]
+    fn a_hold_stands_until_its_end_and_not_by_a_clock_of_another_day() {
+        let begin_ms = 3 * LONGEST_MS;
+        let hold = hold(begin_ms, begin_ms + 10);
+        assert!(hold.stands(begin_ms) && hold.stands(begin_ms + 9) && !hold.stands(begin_ms + 10));
+        assert!(hold.stands(begin_ms - LONGEST_MS) && !hold.stands(begin_ms - LONGEST_MS - 1));
+    }
+
+    #[test]
+    fn a_hold_comes_back_from_its_field_and_one_without_end_does_not() {
+        let taken = hold(5, 6);
+        assert_eq!(Hold::from_field(&taken.to_field()), Some(taken));
+        for bad in [hold(5, 5), hold(5, 6 + LONGEST_MS), Hold { name: String::new(), ..hold(5, 6) }] {
+            assert_eq!(Hold::from_field(&bad.to_field()), None, "{bad:?}");
+        }
+        for bad in ["", "5 6 a", "5 6 a b c", "x 6 a b", "5 6 -a b"] {
+            assert_eq!(Hold::from_field(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `guard`: whether a checkpoint stands from which the coming change can be taken back. Nothing is written or scanned.
+
+use crate::config;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::rel_path::RelPath;
+use crate::model::scope::{Scope, ScopePart};
+use crate::model::shell_word::shell_word;
+use crate::model::time::{self, age};
+use crate::ops::context::Context;
+use crate::ops::create_terms;
+use crate::ops::guard_cover::{covers, lacks};
+use crate::ops::list::reader_warnings;
+use crate::ops::verify::check_calmly;
+use crate::ops::warning::Warning;
+use crate::store::Store;
+use crate::worktree::tree_handle::WorkTree;
+
+const MINUTE_MS: i64 = 60 * 1000;
+const USUAL_AGE_MS: i64 = 30 * MINUTE_MS;
+/// How far two clocks may be apart.
+const CLOCK_SLACK_MS: i64 = MINUTE_MS;
+
+#[derive(Clone, Debug, Default)]
+pub struct GuardOptions {
+    /// Paths and patterns as typed; `None` for the whole directory.
+    pub scope: Option<Vec<Vec<u8>>>,
+    /// How old it may be, as typed.
+    pub max_age: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct GuardOutcome {
+    pub checkpoint: Checkpoint,
+    /// Zero for one from a moment ahead of the clock.
+    pub age_ms: i64,
+    pub warnings: Vec<Warning>,
+}
+
+struct Wanted {
+    scope: Option<Scope>,
+    max_age_ms: i64,
+}
+
+/// # Errors
+/// [`Error::Unguarded`] if there is none, with the command that makes one.
+pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> {
+    let scope = options.scope.as_ref().map(|typed| create_terms::parse_scope(&context.root, typed)).transpose()?;
+    let wanted = Wanted { scope, max_age_ms: options.max_age.as_deref().map_or(Ok(USUAL_AGE_MS), parse_age)? };
+    if !context.root.exists() {
+        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+    }
+    let unguarded = |what: String| Error::Unguarded { what, create: command(context, wanted.scope.as_ref()) };
+    let Some(mut store) = context.find_store()? else {
+        return Err(unguarded("there is no checkpoint at all".to_owned()));
+    };
+    let inventory = store.inventory()?;
+    let asked_for: Vec<&Checkpoint> = inventory.checkpoints.iter().rev().filter(|c| !c.is_safety()).collect();
+    let mut refusal = None;
+    for checkpoint in asked_for.iter().filter(|checkpoint| covers(checkpoint, wanted.scope.as_ref())) {
+        match fault(context, &mut store, &wanted, checkpoint)? {
+            None => {
+                let age_ms = context.now_ms.saturating_sub(checkpoint.record.time_ms).max(0);
+                let warnings = reader_warnings(context, &store, &inventory)?;
+                return Ok(GuardOutcome { checkpoint: (*checkpoint).clone(), age_ms, warnings });
+            }
+            Some(why) => {
+                refusal
+                    .get_or_insert(format!("the newest checkpoint that covers {} {why}", shown(wanted.scope.as_ref())));
+            }
+        }
+    }
+    let nothing = || match asked_for.as_slice() {
+        [] if inventory.damaged.is_empty() => "there is no checkpoint at all".to_owned(),
+        [] => "there is no checkpoint that can be read".to_owned(),
+        _ => format!("no checkpoint covers {}", shown(wanted.scope.as_ref())),
+    };
+    Err(unguarded(refusal.unwrap_or_else(nothing)))
+}
+
+fn parse_age(typed: &str) -> Result<i64> {
+    let wrong = || Error::Usage { what: format!("--max-age '{typed}' is no length of time, such as 30m") };
+    time::parse_span(typed).ok_or_else(wrong)
+}
+
+/// Why a checkpoint that covers what is wanted does not do, after its id.
+fn fault(context: &Context, store: &mut Store, wanted: &Wanted, checkpoint: &Checkpoint) -> Result<Option<String>> {
+    let (id, time_ms) = (checkpoint.id.short(), checkpoint.record.time_ms);
+    let age_ms = context.now_ms.saturating_sub(time_ms);
+    if age_ms > wanted.max_age_ms {
+        return Ok(Some(format!("({id}) is {} old", age(time_ms, context.now_ms))));
+    }
+    if age_ms < -CLOCK_SLACK_MS {
+        return Ok(Some(format!("({id}) was made in the future, by the clock of now")));
+    }
+    let lacking = match &wanted.scope {
+        Some(scope) => lacks(context, store, checkpoint, scope),
+        None => Ok(None),
+    };
+    match lacking {
+        Ok(None) => {}
+        Ok(Some(what)) => return Ok(Some(format!("({id}) does not hold {what}"))),
+        Err(Error::Damaged { why, .. }) => return Ok(Some(format!("({id}) is damaged: {why}"))),
+        Err(Error::EvictedMeanwhile { .. }) => return Ok(Some(format!("({id}) was evicted meanwhile"))),
+        Err(other) => return Err(other),
+    }
+    let report = check_calmly(context, store, Some(checkpoint.id), false)?;
+    let broken = report.damaged.first().and_then(|state| state.faults.first());
+    Ok(match broken {
+        Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
+        None if report.checkpoints == 0 => Some(format!("({id}) was evicted meanwhile")),
+        None => None,
+    })
+}
+
+fn shown(scope: Option<&Scope>) -> String {
+    let Some(scope) = scope else { return "the whole directory completely".to_owned() };
+    scope.parts().iter().map(|part| format!("'{}'", part.shown())).collect::<Vec<_>>().join(", ")
+}
+
+/// The command that makes what is missing, from whatever directory it is given.
+fn command(context: &Context, scope: Option<&Scope>) -> String {
+    let word = |path: &std::path::Path| shell_word(path.as_os_str().as_encoded_bytes());
+    let mut command = format!("checkpoint -C {}", word(context.root.path()));
+    if config::base(None, &context.environment).ok().as_ref() != Some(&context.base) {
+        command.push_str(&format!(" --base {}", word(&context.base)));
+    }
+    command.push_str(" create");
+    let parts = scope.map(|scope| capturable(context, scope)).unwrap_or_default();
+    command.extend(parts.parts().iter().map(|part| format!(" --scope {}", scope_word(part))));
+    command
+}
+
+/// The same scope, with what is not there yet held by the directory that it will lie in: of a path at which nothing
+/// stands no checkpoint can be made.
+fn capturable(context: &Context, scope: &Scope) -> Scope {
+    let Ok(work) = WorkTree::open(context.root.path()) else { return scope.clone() };
+    let stands = |path: &RelPath| !matches!(work.stat(path), Ok(None));
+    let nearest = |path: &RelPath| std::iter::once(path.clone()).chain(path.ancestors()).find(|above| stands(above));
+    let parts = scope.parts().iter().map(|part| match part.as_path() {
+        Some(path) => ScopePart::path(nearest(path).unwrap_or_default()),
+        None => part.clone(),
+    });
+    Scope::new(parts.collect())
+}
+
+/// A path that would be taken for a list of paths is told from one by the directory before it.
+fn scope_word(part: &ScopePart) -> String {
+    let typed = part.typed();
+    if part.as_path().is_some() && typed.starts_with(b"@") {
+        return shell_word(&[b"./", typed].concat());
+    }
+    shell_word(typed)
+}

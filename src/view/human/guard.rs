@@ -1,0 +1,15 @@
+//! `guard` in words.
+
+use crate::model::text::escape;
+use crate::model::time::age;
+use crate::ops::guard::GuardOutcome;
+use crate::view::human::Said;
+
+pub fn guard(outcome: &GuardOutcome, now_ms: i64) -> Said {
+    let checkpoint = &outcome.checkpoint;
+    let record = &checkpoint.record;
+    let (reason, coverage) = (escape(&record.reason), record.coverage.word());
+    let made =
+        if outcome.age_ms == 0 { "just made".to_owned() } else { format!("{} old", age(record.time_ms, now_ms)) };
+    Said { result: format!("{}\n", checkpoint.id.short()), talk: format!("{reason}: {coverage}, {made}\n") }
+}

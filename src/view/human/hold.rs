@@ -1,0 +1,31 @@
+//! `hold` and `release` in words.
+
+use crate::model::hold::Hold;
+use crate::model::text::escape;
+use crate::model::time::utc_seconds;
+use crate::ops::hold::{HoldOutcome, ReleaseOutcome};
+use crate::view::human::Said;
+
+pub fn hold(outcome: &HoldOutcome) -> Said {
+    let Hold { name, end_ms, .. } = &outcome.hold;
+    let done = if outcome.renewed { "Renewed hold" } else { "Hold" };
+    let result = format!("{done} {} stands until {} UTC.\n", escape(name), utc_seconds(*end_ms));
+    Said { result, talk: String::new() }
+}
+
+pub fn release(outcome: &ReleaseOutcome) -> Said {
+    match (&outcome.released, &outcome.name) {
+        (Some(hold), _) => Said { result: format!("Released {}.\n", escape(&hold.name)), talk: String::new() },
+        (None, Some(name)) => nothing(&format!("no hold '{}' stands\n", escape(name))),
+        (None, None) => nothing("no hold stands\n"),
+    }
+}
+
+fn nothing(talk: &str) -> Said {
+    Said { result: String::new(), talk: talk.to_owned() }
+}
+
+pub fn status_line(hold: &Hold) -> String {
+    let (name, holder) = (escape(&hold.name), escape(&hold.holder));
+    format!("held         {name}, until {} UTC, by {holder}\n", utc_seconds(hold.end_ms))
+}

@@ -1,0 +1,72 @@
+//! The audit trail: each `create` leaves a line, for users who asked for it, and never costs one.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::bench::Sandbox;
+
+const LOG: &str = ".audit/checkpoint-operations.log";
+const MADE: &str = ".checkpoints/checkpoint-manifest.log";
+
+fn audited() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("audit = true\n").write("a", "1");
+    sandbox
+}
+
+/// The lines, without the path of the program.
+fn log(sandbox: &Sandbox) -> Vec<String> {
+    let program = Sandbox::binary().display().to_string();
+    sandbox.read(LOG).replace(&program, "checkpoint").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn each_create_leaves_a_line_and_each_made_one_two() {
+    let sandbox = audited();
+    sandbox.at("2026-01-02T03:04:05Z").run(&["create", "-r", "it's a\nstart", "--json"]).success();
+    sandbox.at("2026-01-02T03:04:05.500Z").run(&["create"]).success();
+    sandbox.run(&["create", "--scope", "none"]).code(3);
+    sandbox.run(&["list"]).success();
+    assert_eq!(
+        log(&sandbox),
+        [
+            r"[CHECKPOINT] 2026-01-02T03:04:05Z | Command: checkpoint create -r $'it\'s a\x0astart' --json | Exit: 0",
+            "[CHECKPOINT] 2026-01-02T03:04:05Z | Command: checkpoint create | Exit: 0",
+            "[CHECKPOINT] 2026-01-02T03:04:06Z | Command: checkpoint create --scope none | Exit: 3",
+        ]
+    );
+    assert_eq!(sandbox.read(MADE), "2026-01-02T03:04:05Z: Checkpoint created successfully\n");
+    for (path, mode) in [(LOG, 0o600), (MADE, 0o600), (".audit", 0o700), (".checkpoints", 0o700)] {
+        assert_eq!(std::fs::metadata(sandbox.path(path)).unwrap().permissions().mode() & 0o777, mode, "{path}");
+    }
+    assert_eq!(sandbox.status()["drift"]["added"], 0);
+}
+
+#[test]
+fn nothing_is_logged_unless_the_user_asks_for_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write(".checkpoint.toml", "audit = true\n");
+    sandbox.run(&["create"]).success().stderr_has("'audit' may only stand in the user's own configuration");
+    assert!(!sandbox.exists(".audit") && !sandbox.exists(".checkpoints"));
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_a_warning_and_nothing_is_written_through_a_link() {
+    let sandbox = audited();
+    let theirs = sandbox.home().join("theirs");
+    sandbox.write(&theirs, "1").watch(&theirs).symlink(LOG, &theirs);
+    sandbox.run(&["create"]).success().stderr_has("the audit trail lacks this create");
+    let run = sandbox.run(&["create", "--json"]).success().stderr_has("the audit trail lacks this create");
+    assert_eq!(run.data()["created"], true);
+    let elsewhere = sandbox.home().join("elsewhere");
+    sandbox.mkdir(&elsewhere).watch(&elsewhere).remove(".audit").symlink(".audit", &elsewhere);
+    sandbox.run(&["create"]).success().stderr_has("the audit trail lacks this create");
+    sandbox.remove(".audit").mkdir(".audit").fifo(LOG);
+    sandbox.run(&["create", "--scope", "none"]).code(3).stderr_has("the audit trail lacks this create");
+}
+
+#[test]
+fn a_refused_root_gets_no_log() {
+    let sandbox = audited();
+    sandbox.run_in(sandbox.home(), &["create"]).code(4);
+    assert!(!sandbox.home().join(".audit").exists());
+}

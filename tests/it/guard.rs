@@ -1,0 +1,221 @@
+//! `guard`: it lets a change through where a checkpoint stands to take it back to, and says how to make one elsewhere.
+
+use std::path::PathBuf;
+
+use crate::bench::damaged::packs_of;
+use crate::bench::{Run, Sandbox};
+use crate::partial;
+
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a.py", "a1\n").write("src/b.py", "b1\n").write("README", "r1\n").mkdir("src/empty");
+    sandbox.write(".gitignore", "build/\n*.log\n").write("build/app", "b").write("src/x.log", "l").write(".env", "K=1");
+    sandbox
+}
+
+#[track_caller]
+fn refused(sandbox: &Sandbox, args: &[&str]) -> (String, String) {
+    let run = sandbox.run(&[&["guard", "--json"], args].concat()).code(4);
+    assert_eq!(run.error_code(), "unguarded", "{run}");
+    let error = run.json()["error"].clone();
+    let text = |key: &str| error[key].as_str().expect("text").to_owned();
+    (text("message"), text("hint"))
+}
+
+#[track_caller]
+fn passed(sandbox: &Sandbox, args: &[&str]) -> String {
+    sandbox.run(&[&["guard"], args].concat()).success().stdout.trim_end().to_owned()
+}
+
+/// Runs a hint in a shell, in another directory than the root.
+fn follow(sandbox: &Sandbox, hint: &str) -> Run {
+    let script = format!("cd / && checkpoint() {{ \"$0\" \"$@\"; }} && {hint}");
+    sandbox.run_under(&["sh", "-c", &script], &[])
+}
+
+#[test]
+fn a_script_edits_nothing_without_a_checkpoint_and_goes_on_with_one() {
+    let sandbox = project();
+    let edit = ["sh", "-c", "\"$0\" \"$@\" && echo new > README"];
+    sandbox.run_under(&edit, &["guard"]).code(4).stderr_has("there is no checkpoint at all");
+    assert_eq!(sandbox.read("README"), "r1\n");
+    assert!(!sandbox.base().exists(), "a guard makes no store");
+    let id = sandbox.create("before");
+    let run = sandbox.run_under(&edit, &["guard"]).success();
+    assert_eq!((run.stdout, sandbox.read("README")), (format!("{id}\n"), "new\n".to_owned()));
+}
+
+#[test]
+fn the_hint_is_the_command_that_makes_what_is_missing() {
+    let sandbox = Sandbox::rooted_at("my work");
+    sandbox.write("a b's/x", "1").write("[id].tsx", "2").write("@list", "3").write("-dash", "4").write("o.log", "5");
+    sandbox.write(".gitignore", "*.log\n");
+    let root = sandbox.root().display().to_string();
+    for scope in [
+        vec![],
+        vec!["--scope", "a b's"],
+        vec!["--scope", "[id].tsx", "--scope", "*.tsx"],
+        vec!["--scope", "./@list", "--scope=-dash", "--scope", "."],
+        vec!["--scope", "o.log"],
+        vec!["--scope", "new/dir/x", "--scope", "a b's/y"],
+    ] {
+        let (_, hint) = refused(&sandbox, &scope);
+        assert!(hint.starts_with(&format!("checkpoint -C '{root}' create")), "{hint}");
+        let made = follow(&sandbox, &hint).success();
+        assert_eq!(passed(&sandbox, &scope), made.stdout.trim_end(), "{hint}");
+        sandbox.run(&["delete", "--all", "--yes"]).success();
+    }
+    let base = sandbox.top().join("other base");
+    let elsewhere = ["--base", base.to_str().expect("text")];
+    follow(&sandbox, &refused(&sandbox, &elsewhere).1).success();
+    passed(&sandbox, &elsewhere);
+    assert!(!sandbox.store().exists());
+}
+
+#[test]
+fn only_a_fresh_checkpoint_will_do() {
+    let sandbox = project();
+    let id = sandbox.at("2026-03-24T12:00:00Z").create("before");
+    for (now, args) in [
+        ("2026-03-24T12:30:00Z", vec![]),
+        ("2026-03-24T11:59:00Z", vec![]),
+        ("2026-03-24T14:00:00Z", vec!["--max-age", "2h"]),
+        ("2026-03-24T12:00:00Z", vec!["--max-age", "0s"]),
+    ] {
+        assert_eq!(passed(sandbox.at(now), &args), id, "{now}");
+    }
+    let (message, _) = refused(sandbox.at("2026-03-24T12:30:01Z"), &[]);
+    assert!(message.contains(&id) && message.contains("30 min old"), "{message}");
+    let (message, _) = refused(sandbox.at("2026-03-24T11:58:59Z"), &[]);
+    assert!(message.contains("future"), "{message}");
+    refused(sandbox.at("2026-03-24T12:00:11Z"), &["--max-age", "10s"]);
+    for bad in ["soon", "-1m", ""] {
+        sandbox.run(&["guard", &format!("--max-age={bad}")]).code(2);
+    }
+}
+
+#[test]
+fn without_a_scope_only_a_complete_checkpoint_of_the_whole_directory_will_do() {
+    let sandbox = project();
+    sandbox.run(&["create", "--scope", "src"]).success();
+    sandbox.run(&["create", "--scope", "."]).success();
+    let (message, _) = refused(&sandbox, &[]);
+    assert!(message.contains("no checkpoint covers the whole directory"), "{message}");
+    let id = sandbox.create("whole");
+    sandbox.run(&["create", "--scope", "src"]).success();
+    assert_eq!(passed(&sandbox, &[]), id);
+}
+
+#[test]
+fn a_partial_checkpoint_guards_only_what_it_could_read() {
+    let sandbox = project();
+    let Some(wrapper) = partial::wrapper(&sandbox) else { return };
+    sandbox.write("closed/inside", "3").chmod("closed", 0);
+    let run = sandbox.run_under(wrapper, &["create"]).code(5);
+    refused(&sandbox, &[]);
+    assert_eq!(passed(&sandbox, &["--scope", "src", "--scope", "*.md"]), run.stdout.trim_end());
+    for scope in ["closed", "."] {
+        let (message, _) = refused(&sandbox, &["--scope", scope]);
+        assert!(message.contains("does not hold") && message.contains("closed"), "{message}");
+    }
+    sandbox.chmod("closed", 0o755);
+}
+
+#[test]
+fn a_scoped_checkpoint_guards_what_its_scope_holds() {
+    let sandbox = project();
+    sandbox.write("docs/x.md", "m");
+    let run = sandbox.run(&["create", "--scope", "src", "--scope", "*.md"]).success();
+    let id = run.stdout.trim_end();
+    for held in [vec!["src"], vec!["src/a.py", "*.md"], vec!["src/not/there/yet"]] {
+        let args: Vec<&str> = held.iter().flat_map(|part| ["--scope", part]).collect();
+        assert_eq!(passed(&sandbox, &args), id, "{held:?}");
+    }
+    for other in [vec!["README"], vec!["src", "README"], vec!["src/*.py"], vec!["."]] {
+        let args: Vec<&str> = other.iter().flat_map(|part| ["--scope", part]).collect();
+        let (message, _) = refused(&sandbox, &args);
+        assert!(message.contains("no checkpoint covers"), "{message}");
+    }
+}
+
+#[test]
+fn what_a_rule_leaves_out_is_not_guarded_by_a_checkpoint_of_the_whole() {
+    let sandbox = project();
+    let id = sandbox.create("whole");
+    for held in ["src", "src/a.py", "src/empty", "src/*.log", "later/new.py", "."] {
+        assert_eq!(passed(&sandbox, &["--scope", held]), id, "{held}");
+    }
+    for lacking in ["build", "build/app", "src/x.log", ".env"] {
+        let (message, _) = refused(&sandbox, &["--scope", "src", "--scope", lacking]);
+        assert!(message.contains(&format!("does not hold '{lacking}'")), "{message}");
+    }
+    let (_, hint) = refused(&sandbox, &["--scope", "build/app"]);
+    follow(&sandbox, &hint).success();
+    passed(&sandbox, &["--scope", "build/app"]);
+}
+
+#[test]
+fn what_lies_behind_a_symlink_is_not_guarded_and_what_has_no_bytes_is() {
+    let sandbox = project();
+    sandbox.symlink("link", "src").fifo("pipe").symlink("dangling", "nowhere");
+    let id = sandbox.create("whole");
+    let (message, _) = refused(&sandbox, &["--scope", "link/a.py"]);
+    assert!(message.contains("symlink"), "{message}");
+    for held in ["link", "pipe", "dangling"] {
+        assert_eq!(passed(&sandbox, &["--scope", held]), id, "{held}");
+    }
+    sandbox.run(&["guard", "--scope", ".git/config"]).code(4).stderr_has(".git");
+    sandbox.run(&["guard", "--scope", "../elsewhere"]).code(2);
+}
+
+#[test]
+fn a_damaged_checkpoint_guards_nothing_and_an_older_whole_one_does() {
+    let sandbox = project();
+    let first = sandbox.create("first");
+    let before = packs_of(&sandbox.store());
+    sandbox.write("README", "r2\n");
+    let second = sandbox.create("second");
+    let others: Vec<PathBuf> = packs_of(&sandbox.store()).into_iter().filter(|pack| !before.contains(pack)).collect();
+    let aside =
+        |packs: &[PathBuf]| packs.iter().for_each(|pack| std::fs::rename(pack, pack.with_extension("x")).unwrap());
+    let back =
+        |packs: &[PathBuf]| packs.iter().for_each(|pack| std::fs::rename(pack.with_extension("x"), pack).unwrap());
+    aside(&before);
+    let (message, _) = refused(&sandbox, &[]);
+    assert!(message.contains(&second) && message.contains("damaged"), "{message}");
+    back(&before);
+    aside(&others);
+    assert_eq!(passed(&sandbox, &[]), first);
+    back(&others);
+    assert_eq!(passed(&sandbox, &[]), second);
+}
+
+#[test]
+fn a_safety_checkpoint_guards_nothing() {
+    let sandbox = project();
+    let id = sandbox.at("2026-03-24T12:00:00Z").create("before");
+    sandbox.write("README", "r2\n").at("2026-03-24T13:00:00Z");
+    sandbox.restore(&id).success();
+    let (message, _) = refused(&sandbox, &[]);
+    assert!(message.contains(&id) && message.contains("1 h old"), "{message}");
+}
+
+#[test]
+fn a_guard_writes_nothing() {
+    let sandbox = project();
+    sandbox.create("before");
+    sandbox.watch(sandbox.home()).watch(sandbox.root());
+    passed(&sandbox, &["--scope", "src"]);
+    refused(&sandbox, &["--scope", "build/app"]);
+    refused(&sandbox, &["--max-age", "1s"]);
+}
+
+#[test]
+fn scopes_may_stand_in_a_list_and_an_empty_one_is_wrong_usage() {
+    let sandbox = project();
+    let id = sandbox.create("before");
+    sandbox.write("list", "src\nREADME\n").write("none", "\n");
+    assert_eq!(passed(&sandbox, &["--scope", "@list"]), id);
+    sandbox.run(&["guard", "--scope", "@none"]).code(2);
+    sandbox.run(&["guard", "--scope", "-"]).code(2);
+}
