@@ -9,7 +9,6 @@ use crate::model::object_id::ObjectId;
 pub use crate::model::obstacle::Obstacle;
 use crate::model::selector::{Candidate, SelectorProblem};
 use crate::model::shell_word::shell_word;
-use crate::model::time::utc_seconds;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -358,9 +357,8 @@ impl fmt::Display for Error {
 }
 
 fn held(hold: &Hold, others: usize) -> String {
-    let (name, holder, end) = (shown(&hold.name), shown(&hold.holder), utc_seconds(hold.end_ms));
     let more = if others > 0 { format!("; so do {others} more") } else { String::new() };
-    format!("no checkpoint now: hold '{name}', taken by {holder}, stands until {end} UTC{more}")
+    format!("no checkpoint now: {}{more}", hold.in_words())
 }
 
 fn list(obstacles: &[Obstacle]) -> String {

@@ -1,6 +1,7 @@
 //! A hold: for a while no checkpoint is made, because work is under way of which it would catch a half.
 
-use crate::model::text::{percent_decode, percent_encode};
+use crate::model::text::{escape, percent_decode, percent_encode};
+use crate::model::time::utc_seconds;
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 /// How long one lasts unless something else is said.
@@ -24,6 +25,12 @@ impl Hold {
     /// might never end.
     pub fn stands(&self, now_ms: i64) -> bool {
         now_ms < self.end_ms && now_ms >= self.begin_ms.saturating_sub(LONGEST_MS)
+    }
+
+    /// Name, holder and end, for people.
+    pub fn in_words(&self) -> String {
+        let (name, holder, end) = (escape(&self.name), escape(&self.holder), utc_seconds(self.end_ms));
+        format!("hold '{name}', taken by {holder}, stands until {end} UTC")
     }
 
     /// One field, for documents of lines.
