@@ -104,6 +104,16 @@ pub enum Error {
     ChangedMeanwhile {
         obstacles: Vec<Obstacle>,
     },
+    /// A database could not be taken into a new checkpoint; nothing was recorded.
+    DatabaseNotTaken {
+        database: String,
+        why: String,
+    },
+    /// The present state of a database could not be kept before a restore; nothing was changed.
+    DatabaseNotHeld {
+        database: String,
+        why: String,
+    },
     /// What was asked for cannot be read whole.
     Damaged {
         what: String,
@@ -184,6 +194,8 @@ impl Error {
             Self::RelinkRefused { .. } => "relink_refused",
             Self::Pinned { .. } => "pinned",
             Self::ChangedMeanwhile { .. } => "changed_meanwhile",
+            Self::DatabaseNotTaken { .. } => "database_not_taken",
+            Self::DatabaseNotHeld { .. } => "database_not_held",
             Self::Damaged { .. } => "damaged",
             Self::StoreTooNew { .. } => "store_too_new",
             Self::Busy { .. } => "busy",
@@ -232,6 +244,11 @@ impl Error {
             Self::RelinkRefused { .. } => "nothing was changed; 'checkpoint list --all' shows every store".into(),
             Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
+            Self::DatabaseNotTaken { .. } => "nothing was recorded; mend that, or leave this --db out".into(),
+            Self::DatabaseNotHeld { .. } => {
+                "nothing was changed; mend that, or restore PATHs without it; a file of SQLite that is moved away is made anew"
+                    .into()
+            }
             Self::Damaged { .. } => {
                 "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
                     .into()
@@ -309,6 +326,10 @@ impl fmt::Display for Error {
             Self::RelinkRefused { why } => f.write_str(why),
             Self::Pinned { id } => write!(f, "checkpoint {} is pinned; nothing was deleted", id.short()),
             Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
+            Self::DatabaseNotTaken { database, why } => write!(f, "database {database} was not taken: {why}"),
+            Self::DatabaseNotHeld { database, why } => {
+                write!(f, "the present state of database {database} cannot be kept: {why}")
+            }
             Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
             Self::StoreTooNew { store, found, supported } => {
                 write!(f, "{} has format {found}; this program writes {supported}", store.display())

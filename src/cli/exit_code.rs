@@ -2,8 +2,10 @@
 
 use crate::error::Error;
 use crate::ops::create::{CreateOutcome, Skipped};
+use crate::ops::database_return::Fate;
 use crate::ops::diff::DiffOutcome;
 use crate::ops::orphans::OrphansOutcome;
+use crate::ops::restore_terms::RestoreOutcome;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
@@ -56,12 +58,14 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::RestorePending { .. }
         | Error::Pinned { .. }
         | Error::RelinkRefused { .. }
+        | Error::DatabaseNotHeld { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. } | Error::StoreUnusable { .. } | Error::StoreTooNew { .. } => DAMAGED,
         Error::Busy { .. } => BUSY,
         Error::BadConfig { .. }
         | Error::NoBase
         | Error::HostileStore { .. }
+        | Error::DatabaseNotTaken { .. }
         | Error::Io { .. }
         | Error::Unexpected(_) => FAILED,
         Error::Interrupted { signal } | Error::CheckInterrupted { signal, .. } => {
@@ -74,6 +78,12 @@ pub fn of_error(error: &Error) -> u8 {
 pub fn of_create(outcome: &CreateOutcome) -> u8 {
     let made = outcome.checkpoint.as_ref().filter(|_| outcome.skipped != Some(Skipped::Dedup));
     if made.is_some() && outcome.is_partial() { PARTIAL } else { DONE }
+}
+
+/// Files are restored before databases; one of these may have failed.
+pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
+    let failed = outcome.databases.iter().any(|report| matches!(report.fate, Fate::Failed(_)));
+    if failed { PARTIAL } else { DONE }
 }
 
 /// What was shown, and whether it was all; `asked` is `--exit-code`.

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+pub mod databases;
 pub mod file;
 pub mod variables;
 
+use databases::DatabaseCommands;
 use file::{Amount, ConfigFile};
 
 /// Every environment variable that this program reads. Filled once, at the rim.
@@ -48,6 +50,8 @@ pub struct Settings {
     pub excludes: Vec<String>,
     pub sensitive_allow: Vec<String>,
     pub auto_prune: bool,
+    /// Databases that are no files, by name.
+    pub databases: BTreeMap<String, DatabaseCommands>,
     /// What was said in a file and not understood.
     pub remarks: Vec<Remark>,
 }
@@ -70,6 +74,7 @@ impl Default for Settings {
             excludes: Vec::new(),
             sensitive_allow: Vec::new(),
             auto_prune: true,
+            databases: BTreeMap::new(),
             remarks: Vec::new(),
         }
     }
@@ -116,8 +121,9 @@ pub struct Loaded {
 }
 
 /// Keys of the user's file.
-const USER_KEYS: [&str; 8] = [
+const USER_KEYS: [&str; 9] = [
     "auto_prune",
+    "database",
     "dedup_window",
     "exclude",
     "keep",
@@ -212,6 +218,7 @@ impl Settings {
         let size = |found: Amount| found.bytes().map(|bytes| Some(bytes).filter(|bytes| *bytes > 0));
         set(&mut self.max_store_size_bytes, file.value("max_store_size", size, "is no size"), "max_store_size", note);
         set(&mut self.auto_prune, file.value("auto_prune", Some, ""), "auto_prune", note);
+        set(&mut self.databases, file.value("database", databases::checked, databases::COMPLAINT), "database", note);
     }
 
     fn take_project(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {

@@ -1,6 +1,7 @@
 //! The part of a listing that somebody asked for: files, what is present without being captured, and the directories that
 //! hold them.
 
+use crate::model::files::FileView;
 use crate::model::listing::{ListedDir, Listing};
 use crate::model::rel_path::RelPath;
 
@@ -34,7 +35,7 @@ pub fn narrow(listing: &Listing, wants: &dyn Fn(&RelPath) -> bool) -> Listing {
 }
 
 fn part_of(dir: &ListedDir, path: &RelPath, wants: &dyn Fn(&RelPath) -> bool) -> ListedDir {
-    let files = dir.files.iter().filter(|file| wants(&path.join(file.name))).map(|file| file.to_listed());
+    let files = dir.files.iter().filter(|file| wants(&path.join(file.name))).map(FileView::to_listed);
     let uncaptured = dir.uncaptured.iter().filter(|item| wants(&path.join(&item.name)));
     ListedDir {
         files: files.collect::<Vec<_>>().into(),

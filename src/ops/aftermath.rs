@@ -12,8 +12,6 @@ use crate::model::restore_plan::RestorePlan;
 use crate::ops::confirmation::Confirmed;
 use crate::worktree::rules::may_be_secret;
 
-/// A file of this name has a say in what else is listed: the next scan is to see for itself that it changed.
-
 /// Carries a plan over to the listing that it was made from. `left` names directories that could not go after all.
 pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirmed: Confirmed) -> Listing {
     forget_unsure(&mut listing);

@@ -2,12 +2,15 @@
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, Record};
+use crate::model::database::Database;
 use crate::model::meta::Meta;
 use crate::model::progress::Phase;
 use crate::model::terms::Terms;
 use crate::ops::capture::Captured;
 use crate::ops::context::Context;
 use crate::ops::create_terms::{self, TermsOptions};
+use crate::ops::database_names;
+use crate::ops::database_take::take_all;
 use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::gather::{Gathered, Gathering, gather};
 use crate::ops::left_out::LeftOut;
@@ -44,6 +47,7 @@ struct Wanted {
     reason: String,
     source: String,
     terms: Terms,
+    databases: Vec<Database>,
 }
 
 /// Why no checkpoint was made.
@@ -66,6 +70,7 @@ pub struct CreateOutcome {
     pub left_out_changed: bool,
     pub meta: Meta,
     pub evicted: Vec<Evicted>,
+    pub databases: Vec<Database>,
     pub warnings: Vec<Warning>,
 }
 
@@ -104,7 +109,9 @@ pub fn create(
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
-    let wanted = Wanted { reason, source, terms: create_terms::parse(context, &options.terms)? };
+    let terms = create_terms::parse(context, &options.terms)?;
+    let databases = database_names::parse(context, &options.terms.databases)?;
+    let wanted = Wanted { reason, source, terms, databases };
     let made = |tell: &mut dyn FnMut(&CreateOutcome)| make(context, options, wanted.clone(), tell, out_of_time);
     match made(tell) {
         // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.
@@ -127,7 +134,9 @@ fn make(
         known: salvaged.whole + salvaged.lost.len(),
         kept_as: salvaged.kept_as,
     }));
-    let outcome = create_locked(context, &store, &mut session, options, wanted)?;
+    let databases = wanted.databases.clone();
+    let mut outcome = create_locked(context, &store, &mut session, options, wanted)?;
+    outcome.databases = databases;
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
     Ok(if made { tidy(context, &mut session, out_of_time) } else { Vec::new() })
@@ -151,7 +160,7 @@ fn create_locked<'s>(
     let mut pack = session.locked.begin_pack()?;
     // What was decided for a session is about the whole directory.
     let limit = if is_whole { gate.limit_to_count() } else { gate.limit_of_call() };
-    match gather(context, store, &wanted.terms, limit, &options.include_sensitive, &mut pack)? {
+    match gather(context, store, &wanted.terms, &wanted.databases, limit, &options.include_sensitive, &mut pack)? {
         Gathering::OverLimit { limit, largest } => {
             if is_whole {
                 gate.remember(store, true);
@@ -159,10 +168,11 @@ fn create_locked<'s>(
             let warning = Warning::TooManyFiles { limit, largest };
             Ok(nothing_made(wanted.reason, Skipped::TooManyFiles, with(warnings, warning)))
         }
-        Gathering::Done(gathered) => {
+        Gathering::Done(mut gathered) => {
             if is_whole {
                 gate.remember(store, false);
             }
+            gathered.beside.databases = take_all(context, &session.locked, &wanted.databases, &mut pack)?;
             if let Some(newest) = standing(context, session, &gathered, &wanted.terms)? {
                 warnings.extend(gathered.captured.warnings.iter().cloned());
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
@@ -222,6 +232,7 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
         left_out_changed: false,
         meta: Meta::default(),
         evicted: Vec::new(),
+        databases: Vec::new(),
         warnings,
     }
 }
@@ -305,6 +316,7 @@ fn finish<'s>(
         left_out_changed,
         meta: captured.meta,
         evicted,
+        databases: Vec::new(),
         warnings,
     })
 }

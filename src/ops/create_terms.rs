@@ -16,6 +16,8 @@ pub struct TermsOptions {
     /// Paths and patterns as typed; `None` for the whole directory.
     pub scope: Option<Vec<Vec<u8>>>,
     pub mechanism: Option<Mechanism>,
+    /// Databases as typed.
+    pub databases: Vec<Vec<u8>>,
     /// A span from now, a time, or `never`.
     pub expires: Option<String>,
 }
@@ -32,6 +34,11 @@ pub fn parse(context: &Context, options: &TermsOptions) -> Result<Terms> {
         let what = format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.word());
         return Err(Error::Usage { what });
     }
+    if mechanism == Some(Mechanism::DatabaseSavepoint) && options.databases.is_empty() {
+        return Err(Error::Usage { what: "type database_savepoint needs a --db".to_owned() });
+    }
+    // Beside databases no file is meant unless a scope says so.
+    let scope = scope.or_else(|| (!options.databases.is_empty()).then(Scope::default));
     Ok(Terms { scope, mechanism, expiry })
 }
 

@@ -76,7 +76,9 @@ pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_
     let mut sides = sides(context, &store, &from, to.as_ref(), &mut warnings)?;
     for checkpoint in [Some(&from), to.as_ref()].into_iter().flatten().filter(|checkpoint| checkpoint.is_scoped()) {
         // Outside its scope it says nothing, so there is nothing to compare.
-        sides.iter_mut().for_each(|side| side.snapshot.retain(&|path| checkpoint.covers(path)));
+        for side in &mut sides {
+            side.snapshot.retain(&|path| checkpoint.covers(path));
+        }
     }
     if let Some(path) = paths.iter().find(|path| !sides.iter().any(|side| side.holds(path))) {
         return Err(Error::NoSuchPath { checkpoint: from.id, path: path.to_string() });

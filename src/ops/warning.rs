@@ -117,6 +117,10 @@ pub enum Warning {
     },
     /// A copy was written into the working directory.
     CopyInsideRoot,
+    /// A database that is no file cannot be written into a directory.
+    DatabaseSkipped {
+        name: String,
+    },
     /// One of several checkpoints could not be looked at.
     PassedOver {
         id: ObjectId,
@@ -156,6 +160,7 @@ impl Warning {
             Self::IsPartial { .. } | Self::ShownIsPartial { .. } => "partial",
             Self::StoreTooNew { .. } => "store_too_new",
             Self::CopyInsideRoot => "copy_inside_root",
+            Self::DatabaseSkipped { .. } => "database_skipped",
             Self::PassedOver { .. } => "passed_over",
         }
     }

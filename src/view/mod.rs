@@ -1,6 +1,7 @@
 //! Outcomes as text: for people, for programs, for markdown. Pure.
 
 pub mod columns;
+pub mod databases;
 pub mod diffstat;
 pub mod format;
 pub mod human;

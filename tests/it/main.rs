@@ -25,6 +25,8 @@ mod config;
 mod create;
 mod ctrl_c;
 mod damage_matrix;
+#[cfg(feature = "sqlite")]
+mod databases;
 mod dedup;
 mod delete;
 mod deltas;
@@ -62,6 +64,7 @@ mod pin;
 mod place;
 mod plain_git;
 mod plan_property;
+mod postgres;
 mod progress;
 mod promises;
 mod prune;

@@ -22,6 +22,9 @@ pub struct CreateArgs {
     /// Capture only this path or pattern (several; @FILE has one a line, - reads them)
     #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
     pub scope: Vec<OsString>,
+    /// Hold this database: a file of SQLite, or a NAME of your configuration (several)
+    #[arg(long, value_name = "FILE|NAME", allow_hyphen_values = true)]
+    pub db: Vec<OsString>,
     /// How the state is to be held [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE")]
     pub mechanism: Option<Type>,
@@ -57,7 +60,7 @@ pub enum Type {
     FileBackup,
     /// Values that are no files
     StateSnapshot,
-    /// A database
+    /// Databases, each named by --db
     DatabaseSavepoint,
 }
 
@@ -76,7 +79,9 @@ impl CreateArgs {
     /// `scope` is what the options name, with all that stands in their files.
     pub fn into_options(self, scope: Option<Vec<Vec<u8>>>) -> CreateOptions {
         let args = self;
-        let terms = TermsOptions { scope, mechanism: args.mechanism.map(Mechanism::from), expires: args.expires };
+        let databases = args.db.into_iter().map(OsString::into_encoded_bytes).collect();
+        let mechanism = args.mechanism.map(Mechanism::from);
+        let terms = TermsOptions { scope, mechanism, databases, expires: args.expires };
         CreateOptions {
             reason: args.reason,
             source: args.source,

@@ -10,7 +10,7 @@ use crate::ops::restore as restore_op;
 use crate::ops::restore_terms::{Check, RestoreOutcome};
 use crate::ops::restore_to::restore_to;
 use crate::view::human::{check as check_view, restore_to as restore_to_view};
-use crate::view::{human, json};
+use crate::view::{databases, human, json};
 
 pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Result<u8> {
     let (to, check) = (args.to.take(), args.check.take());
@@ -46,7 +46,7 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
         }
     };
     let check = Check { command, ended };
-    let code = if check.is_ok() { exit_code::DONE } else { exit_code::PARTIAL };
+    let code = if check.is_ok() { exit_code::of_restore(&outcome) } else { exit_code::PARTIAL };
     if check.is_ok() {
         rim.printer.talk(&check_view::passed(&check));
     } else {
@@ -55,6 +55,7 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
     outcome.check = Some(check);
     if rim.printer.json {
         rim.printer.result(&json::restore("restore", &outcome, code));
+        say_failures(rim, &outcome);
     }
     Ok(code)
 }
@@ -72,12 +73,23 @@ pub fn redo(context: &Context, rim: &Rim<'_>, args: &RedoArgs) -> Result<u8> {
 }
 
 fn say_restored(rim: &Rim<'_>, command: &str, outcome: &RestoreOutcome) -> u8 {
+    let code = exit_code::of_restore(outcome);
     if rim.printer.json {
-        rim.printer.result(&json::restore(command, outcome, exit_code::DONE));
+        rim.printer.result(&json::restore(command, outcome, code));
     } else {
         let paint = rim.printer.out_paint();
         let said = outcome.to.as_ref().map(|to| restore_to_view::restore_to(outcome, to, paint));
         rim.say(&said.unwrap_or_else(|| human::restore(outcome, paint)), &outcome.warnings);
     }
-    exit_code::DONE
+    say_failures(rim, outcome);
+    code
+}
+
+/// The files are restored by then, so what could not be done is said beside the answer.
+fn say_failures(rim: &Rim<'_>, outcome: &RestoreOutcome) {
+    let way_on = "all else is restored; 'checkpoint undo' takes it back";
+    let failures = databases::failures(&outcome.databases, way_on, rim.printer.err_paint());
+    if !failures.is_empty() {
+        rim.printer.failure(&failures);
+    }
 }
