@@ -136,7 +136,7 @@ fn make(
     }));
     let databases = wanted.databases.clone();
     let mut outcome = create_locked(context, &store, &mut session, options, wanted)?;
-    outcome.databases = databases;
+    outcome.databases = if outcome.checkpoint.is_some() { databases } else { Vec::new() };
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
     Ok(if made { tidy(context, &mut session, out_of_time) } else { Vec::new() })

@@ -165,7 +165,7 @@ impl Item {
         Self { report, present: None, content: None, watched: None }
     }
 
-    fn put_back(&self, context: &Context, scratch: &Scratch) -> Refusable<()> {
+    fn put_back(&mut self, context: &Context, scratch: &Scratch) -> Refusable<()> {
         let Some(wanted) = &self.content else { return Ok(Ok(())) };
         match &self.report.database {
             Database::File(path) => {
@@ -174,7 +174,7 @@ impl Item {
                 {
                     return Ok(Err(why.to_string()));
                 }
-                let done = sqlite::put_back(wanted, &live(context, path), self.watched.as_ref(), &patience(context));
+                let done = sqlite::put_back(wanted, &live(context, path), self.watched.take(), &patience(context));
                 refusable(done)
             }
             Database::Named(name) => match database_command::of_name(context, name) {

@@ -103,19 +103,21 @@ pub fn check(copy: &Path) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// It was changed since it was `watched`, others kept it locked for too long, or we were asked to stop: it is as it was.
-pub fn put_back(copy: &Path, live: &Path, watched: Option<&Watched>, patience: &Patience<'_>) -> Result<(), Refusal> {
+pub fn put_back(copy: &Path, live: &Path, watched: Option<Watched>, patience: &Patience<'_>) -> Result<(), Refusal> {
     let from = open(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut to = open(live, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     to.execute_batch("PRAGMA synchronous = FULL")?;
-    watched.map_or(Ok(()), Watched::check)?;
+    watched.as_ref().map_or(Ok(()), Watched::check)?;
     let backup = Backup::new(&from, &mut to)?;
     // A step of no page takes the lock of a writer, so what is seen of the database now stays so.
     wait_while_busy(patience, || backup.step(0))?;
     // Where writers shut out readers, the look before has to do.
-    match watched.map_or(Ok(()), Watched::check) {
+    match watched.as_ref().map_or(Ok(()), Watched::check) {
         Err(Refusal::Failed(why)) if why == LOCKED => {}
         seen => seen?,
     }
+    // Whoever closes a database last clears away beside it, which a mere reader cannot.
+    drop(watched);
     run_through(&backup, patience)
 }
 
@@ -216,7 +218,7 @@ mod tests {
             check(&copy).unwrap();
             assert_eq!(number_in(&copy), 1);
             writer.execute_batch("UPDATE t SET n = 2").unwrap();
-            assert!(matches!(put_back(&copy, &live, Some(&watched), &patience(&interrupt)), Err(Refusal::Failed(_))));
+            assert!(matches!(put_back(&copy, &live, Some(watched), &patience(&interrupt)), Err(Refusal::Failed(_))));
             assert_eq!(number_in(&live), 2, "{mode}");
             put_back(&copy, &live, None, &patience(&interrupt)).unwrap();
             assert_eq!(number_in(&live), 1, "{mode}");

@@ -30,12 +30,7 @@ pub fn check(_copy: &Path) -> Result<(), Refusal> {
     refuse()
 }
 
-pub fn put_back(
-    _copy: &Path,
-    _live: &Path,
-    _watched: Option<&Watched>,
-    patience: &Patience<'_>,
-) -> Result<(), Refusal> {
+pub fn put_back(_copy: &Path, _live: &Path, _watched: Option<Watched>, patience: &Patience<'_>) -> Result<(), Refusal> {
     patience.interrupt.check().map_err(Refusal::Interrupted)?;
     refuse()
 }

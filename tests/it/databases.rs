@@ -167,6 +167,57 @@ fn a_database_that_cannot_be_kept_stops_a_restore_before_any_change() {
 }
 
 #[test]
+fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
+    let sandbox = Sandbox::new();
+    let db = make(&sandbox.path("data/shop.db"), "WAL");
+    sandbox.write("a", "1");
+    let id = savepoint(&sandbox, &["--scope", "a"]);
+    step(&db);
+    sandbox.write("a", "2");
+    db.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let run = sandbox.run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"]).code(5);
+    assert_eq!(run.data()["databases"][0]["outcome"], "failed");
+    run.stderr_has("data/shop.db was not restored").stderr_has("locked").stderr_has("checkpoint undo");
+    assert_eq!(sandbox.read("a"), "1");
+    assert!(sandbox.status()["pending"].is_null());
+    db.execute_batch("COMMIT").unwrap();
+    assert_eq!(state_of(&db), 1);
+    sandbox.restore(&id).success();
+    assert_eq!(state_of(&db), 0);
+}
+
+#[test]
+fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
+    let sandbox = named();
+    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
+    let config = sandbox.home().join(".config/checkpoint/config.toml");
+    let works = sandbox.read(&config);
+    sandbox.write(&config, works.replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"));
+    sandbox.restore(&id).code(130);
+    assert!(!sandbox.status()["pending"].is_null());
+    sandbox.write(&config, works);
+    sandbox.undo().success();
+    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "2".into()));
+    assert_no_scratch(&sandbox);
+}
+
+#[test]
+fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
+    let sandbox = named();
+    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    sandbox.write("a", "2");
+    sandbox.write(sandbox.home().join("server"), "state 2");
+    let config = sandbox.home().join(".config/checkpoint/config.toml");
+    sandbox.write(&config, sandbox.read(&config).replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"));
+    sandbox.restore(&id).code(130);
+    sandbox.write(&config, "");
+    sandbox.undo().code(5).stderr_has("no [database.shop]");
+    assert_eq!(sandbox.read("a"), "2");
+    assert!(sandbox.status()["pending"].is_null());
+}
+
+#[test]
 fn a_database_that_others_keep_locked_is_not_taken_and_nothing_is_recorded() {
     let (sandbox, db, _) = stepped("DELETE");
     db.execute_batch("BEGIN EXCLUSIVE").unwrap();
@@ -245,7 +296,8 @@ fn paths_choose_databases_as_they_choose_files() {
     let other = make(&sandbox.path("other.db"), "WAL");
     sandbox.write("a", "1").write("b", "1");
     let id = savepoint(&sandbox, &["--db", "other.db", "--scope", "a", "--scope", "b"]);
-    (step(&db), step(&other));
+    step(&db);
+    step(&other);
     sandbox.write("a", "2").write("b", "2");
     sandbox.run(&["restore", &id, "a", "--yes"]).success();
     assert_eq!((sandbox.read("a"), state_of(&db), state_of(&other)), ("1".into(), 1, 1));

@@ -14,7 +14,9 @@ fn project() -> Sandbox {
 
 fn scoped(sandbox: &Sandbox, scope: &[&str]) -> String {
     let mut args = vec!["create", "-r", "scoped"];
-    scope.iter().for_each(|part| args.extend(["--scope", part]));
+    for part in scope {
+        args.extend(["--scope", part]);
+    }
     sandbox.run(&args).success().stdout.trim().to_owned()
 }
 
