@@ -14,25 +14,32 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     for item in typed {
         match item.as_encoded_bytes() {
-            b"-" => all.extend(items(&read_stdin()?)),
-            [b'@', ..] => all.extend(items(&read_file(item)?)),
+            b"-" => all.extend(items(&content(Path::new("-"))?)),
+            [b'@', ..] => all.extend(items(&content(file_named(item)?)?)),
             plain => all.push(plain.to_vec()),
         }
     }
     Ok(all)
 }
 
-fn read_stdin() -> Result<Vec<u8>> {
+/// What a file holds, where `-` is standard input.
+///
+/// # Errors
+/// It cannot be read.
+pub fn content(file: &Path) -> Result<Vec<u8>> {
+    if file != Path::new("-") {
+        return std::fs::read(file).map_err(Error::io("read", file));
+    }
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(Error::io("read", Path::new("standard input")))?;
     Ok(bytes)
 }
 
-fn read_file(item: &OsString) -> Result<Vec<u8>> {
+fn file_named(item: &OsString) -> Result<&Path> {
     let name = item.to_str().and_then(|item| item.strip_prefix('@'));
     let name = name.ok_or_else(|| Error::Usage { what: "the name of a list of paths is not UTF-8".to_owned() })?;
-    std::fs::read(name).map_err(Error::io("read", Path::new(name)))
+    Ok(Path::new(name))
 }
 
 fn items(bytes: &[u8]) -> Vec<Vec<u8>> {

@@ -15,6 +15,7 @@ pub mod args;
 pub mod child;
 pub mod commands;
 pub mod completion;
+pub mod contract;
 pub mod environment;
 pub mod exit_code;
 pub mod lists;
@@ -54,11 +55,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let asks_for_code = matches!(&command, Command::Diff(args) if args.exit_code);
     let failed = if asks_for_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED };
     let prompt = Prompt::new(global.json, global.no_input, printer.err_paint());
-    let rim = Rim { printer, prompt, global: &global, started: Instant::now() };
+    let rim = Rim { printer, prompt, global: &global, words: &args, started: Instant::now() };
     let code = match command {
         Command::Config(_) => commands::config::config(environment, &rim),
         Command::Completions(shell) => commands::shell::completions(&rim, &shell, &environment::program(&args)),
         Command::Man(args) => commands::shell::man(&rim, &args),
+        Command::Schema(args) => commands::schema::schema(&rim, &args),
         command => context(&global, environment, name).and_then(|context| {
             signals::install(&context.interrupt);
             let _showing = if command.may_take_long() { progress::show(&context, printer) } else { None };
@@ -88,8 +90,8 @@ fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
         Command::Verify(args) => commands::verify::verify(context, rim, &args),
         Command::Relink(args) => commands::relink::relink(context, rim, &args),
         Command::Status(args) => commands::status::status(context, rim, args),
-        // These three need no context, and are carried out where there is none.
-        Command::Config(_) | Command::Completions(_) | Command::Man(_) => Ok(exit_code::DONE),
+        // These need no context, and are carried out where there is none.
+        Command::Config(_) | Command::Completions(_) | Command::Man(_) | Command::Schema(_) => Ok(exit_code::DONE),
     }
 }
 

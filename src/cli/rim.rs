@@ -1,5 +1,6 @@
 //! What every command needs of the front-end, and how it speaks.
 
+use std::ffi::OsString;
 use std::time::Instant;
 
 use crate::cli::args::GlobalArgs;
@@ -18,6 +19,8 @@ pub struct Rim<'g> {
     pub printer: Printer,
     pub prompt: Prompt,
     pub global: &'g GlobalArgs,
+    /// The whole command line, the name of this program first.
+    pub words: &'g [OsString],
     pub started: Instant,
 }
 

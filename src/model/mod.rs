@@ -38,6 +38,7 @@ pub mod scope;
 pub mod selector;
 pub mod shell_word;
 pub mod snapshot;
+pub mod state_document;
 pub mod steps;
 pub mod terms;
 pub mod text;

@@ -67,20 +67,20 @@ fn steps_back(query: &str) -> Option<usize> {
 
 fn by_id<'c>(query: &str, checkpoints: &'c [Checkpoint]) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
     if alias::is_alias(query) {
-        return only_one(query, checkpoints.iter().filter(|c| alias::of(c).eq_ignore_ascii_case(query)));
+        return only_one(
+            query,
+            &checkpoints.iter().filter(|c| alias::of(c).eq_ignore_ascii_case(query)).collect::<Vec<_>>(),
+        );
     }
     if query.len() < MIN_PREFIX || !query.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);
     }
     let prefix = query.to_ascii_lowercase();
-    only_one(query, checkpoints.iter().filter(|c| c.id.to_hex().starts_with(&prefix)))
+    only_one(query, &checkpoints.iter().filter(|c| c.id.to_hex().starts_with(&prefix)).collect::<Vec<_>>())
 }
 
-fn only_one<'c>(
-    query: &str,
-    matches: impl Iterator<Item = &'c Checkpoint>,
-) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
-    match matches.collect::<Vec<_>>().as_slice() {
+fn only_one<'c>(query: &str, matches: &[&'c Checkpoint]) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
+    match matches {
         [] => Ok(None),
         [one] => Ok(Some(one)),
         several => Err(SelectorProblem::Ambiguous {

@@ -17,6 +17,19 @@ pub fn shell_word(bytes: &[u8]) -> String {
     }
 }
 
+/// A whole command line that can be copied and run.
+pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> String {
+    let quoted = words.into_iter().map(|word| {
+        let dashes = word.iter().take_while(|byte| **byte == b'-').count();
+        // Here a dash is meant to begin an option.
+        match word.split_at(dashes) {
+            (dashes, []) if !dashes.is_empty() => String::from_utf8_lossy(dashes).into_owned(),
+            (dashes, rest) => format!("{}{}", String::from_utf8_lossy(dashes), shell_word(rest)),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 fn escape_byte(byte: u8) -> String {
     match byte {
         b'\\' | b'\'' => format!("\\{}", char::from(byte)),
@@ -28,6 +41,13 @@ fn escape_byte(byte: u8) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_its_words_with_options_left_as_they_are() {
+        let words = ["checkpoint", "create", "--reason", "a b", "-", "--scope=x y", "", "$(rm)"];
+        let line = shell_line(words.map(str::as_bytes));
+        assert_eq!(line, "checkpoint create --reason 'a b' - --'scope=x y' '' '$(rm)'");
+    }
 
     #[test]
     fn a_shell_gives_back_the_very_bytes() {

@@ -26,6 +26,16 @@ pub fn rfc3339(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
+/// `2026-03-24T12:45:30Z`: the form of contracts.
+pub fn rfc3339_seconds(time_ms: i64) -> String {
+    utc(time_ms).to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// `2026-03-24`, UTC.
+pub fn utc_date(time_ms: i64) -> String {
+    utc(time_ms).format("%Y-%m-%d").to_string()
+}
+
 /// `20260324T124530Z`: the form of file names.
 pub fn compact_utc(time_ms: i64) -> String {
     utc(time_ms).format("%Y%m%dT%H%M%SZ").to_string()

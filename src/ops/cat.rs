@@ -17,7 +17,7 @@ use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::inventory::Inventory;
 use crate::store::object_error::ObjectError;
-use crate::store::tree_codec::{MODE_GITLINK, TreeEntry};
+use crate::store::tree_codec::{MODE_FILE, MODE_GITLINK, TreeEntry};
 use crate::store::trees::read_tree;
 
 /// Names of a directory that a failure lists before it says how many more there are.
@@ -28,6 +28,9 @@ pub struct CatOptions {
     /// `SEL:PATH` as typed.
     pub what: Vec<u8>,
 }
+
+/// Names the values of a checkpoint where a path names a file; a file of that name is `./@state`.
+const STATE: &[u8] = b"@state";
 
 #[derive(Debug)]
 pub struct CatOutcome {
@@ -95,10 +98,16 @@ fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoin
     }
 }
 
-/// Walks down to a path; only the trees on the way are read.
+/// Walks down to a path; only the trees on the way are read. `@state` is the document of values, where there is one.
 fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8]) -> Result<Hit> {
     if let Some((path, entry)) = cat_database::look_up(store, &checkpoint, typed)? {
         return Ok(Hit { checkpoint, path, entry });
+    }
+    if typed == STATE
+        && let Some(id) = store.companion(&checkpoint)?.beside.state
+    {
+        let entry = TreeEntry { mode: MODE_FILE, name: STATE.into(), id };
+        return Ok(Hit { checkpoint, path: RelPath::root().join(STATE), entry });
     }
     let path = match typed {
         [] => RelPath::root(),

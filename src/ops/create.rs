@@ -8,8 +8,7 @@ use crate::model::progress::Phase;
 use crate::model::terms::Terms;
 use crate::ops::capture::Captured;
 use crate::ops::context::Context;
-use crate::ops::create_terms::{self, TermsOptions};
-use crate::ops::database_names;
+use crate::ops::create_terms::{self, Asked, TermsOptions};
 use crate::ops::database_take::take_all;
 use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::gather::{Gathered, Gathering, gather};
@@ -21,6 +20,7 @@ use crate::ops::session::{self, Session};
 use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
 use crate::store::Store;
+use crate::store::digest;
 use crate::store::locked::NewCheckpoint;
 use crate::store::meta_tree;
 use crate::store::pack_set::PackSet;
@@ -46,8 +46,7 @@ pub struct CreateOptions {
 struct Wanted {
     reason: String,
     source: String,
-    terms: Terms,
-    databases: Vec<Database>,
+    asked: Asked,
 }
 
 /// Why no checkpoint was made.
@@ -109,9 +108,7 @@ pub fn create(
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
-    let terms = create_terms::parse(context, &options.terms)?;
-    let databases = database_names::parse(context, &options.terms.databases)?;
-    let wanted = Wanted { reason, source, terms, databases };
+    let wanted = Wanted { reason, source, asked: create_terms::parse(context, &options.terms)? };
     let made = |tell: &mut dyn FnMut(&CreateOutcome)| make(context, options, wanted.clone(), tell, out_of_time);
     match made(tell) {
         // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.
@@ -134,7 +131,7 @@ fn make(
         known: salvaged.whole + salvaged.lost.len(),
         kept_as: salvaged.kept_as,
     }));
-    let databases = wanted.databases.clone();
+    let databases = wanted.asked.databases.clone();
     let mut outcome = create_locked(context, &store, &mut session, options, wanted)?;
     outcome.databases = if outcome.checkpoint.is_some() { databases } else { Vec::new() };
     tell(&outcome);
@@ -151,7 +148,7 @@ fn create_locked<'s>(
 ) -> Result<CreateOutcome> {
     let mut warnings = std::mem::take(&mut session.warnings);
     let gate = Gate::of(context, store, &options.gate, options.force);
-    let is_whole = wanted.terms.scope.is_none();
+    let is_whole = wanted.asked.terms.scope.is_none();
     if is_whole && gate.remembered == Some(true) {
         let warning = Warning::TooManyFiles { limit: gate.limit, largest: Vec::new() };
         return Ok(nothing_made(wanted.reason, Skipped::TooManyFiles, with(warnings, warning)));
@@ -160,7 +157,7 @@ fn create_locked<'s>(
     let mut pack = session.locked.begin_pack()?;
     // What was decided for a session is about the whole directory.
     let limit = if is_whole { gate.limit_to_count() } else { gate.limit_of_call() };
-    match gather(context, store, &wanted.terms, &wanted.databases, limit, &options.include_sensitive, &mut pack)? {
+    match gather(context, store, &wanted.asked, limit, &options.include_sensitive, &mut pack)? {
         Gathering::OverLimit { limit, largest } => {
             if is_whole {
                 gate.remember(store, true);
@@ -172,8 +169,8 @@ fn create_locked<'s>(
             if is_whole {
                 gate.remember(store, false);
             }
-            gathered.beside.databases = take_all(context, &session.locked, &wanted.databases, &mut pack)?;
-            if let Some(newest) = standing(context, session, &gathered, &wanted.terms)? {
+            gathered.beside.databases = take_all(context, &session.locked, &wanted.asked.databases, &mut pack)?;
+            if let Some(newest) = standing(context, session, &gathered, &wanted.asked.terms)? {
                 warnings.extend(gathered.captured.warnings.iter().cloned());
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
                 return Ok(deduplicated(newest, &gathered.captured, wanted.reason, warnings));
@@ -195,8 +192,9 @@ fn first_of_place(
     warnings: &mut Vec<Warning>,
 ) -> Result<Record> {
     let captured = &gathered.captured;
-    let is_whole = wanted.terms.scope.is_none();
-    let mut record = regular_record(context, session, captured, wanted.reason, wanted.source, wanted.terms);
+    let terms = wanted.asked.terms;
+    let is_whole = terms.scope.is_none();
+    let mut record = regular_record(context, session, captured, wanted.reason, wanted.source, terms);
     if session.locked.inventory().ids().is_empty() {
         let moved = moved::look(context, &mut |newest| Ok(is_whole && newest.tree == captured.tree))?;
         // The history of the old place may be put in front of this one later.
@@ -288,6 +286,9 @@ fn finish<'s>(
     let requested_reason = record.reason.clone();
     let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
+    if checkpoint.is_scoped() {
+        read_back(session.locked.store(), &checkpoint)?;
+    }
     warnings.extend(captured.warnings.iter().cloned());
     if !checkpoint.is_scoped() && checkpoint.record.files == 0 && before.as_ref().is_some_and(|b| b.record.files > 0) {
         warnings.push(Warning::EmptyAfterFiles);
@@ -319,6 +320,14 @@ fn finish<'s>(
         databases: Vec::new(),
         warnings,
     })
+}
+
+/// Somebody is about to change just this, and relies on it at once.
+fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<()> {
+    let (snapshot, companion) = (store.snapshot(checkpoint)?, store.companion(checkpoint)?);
+    let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
+    let what = || format!("checkpoint {}, read back right after it was made,", checkpoint.id.short());
+    sum.map(drop).map_err(|why| Error::Damaged { what: what(), why })
 }
 
 fn diff_counts(

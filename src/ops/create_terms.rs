@@ -1,12 +1,15 @@
 //! What a `create` is asked for beside its reason, as typed: scope, mechanism, expiry.
 
 use crate::error::{Error, Result};
+use crate::model::database::Database;
 use crate::model::path_pattern::has_marks;
 use crate::model::scope::{Scope, ScopePart};
+use crate::model::state_document::StateDocument;
 use crate::model::terms::{Expiry, Mechanism, Terms};
 use crate::model::text::escape_bytes;
 use crate::model::time;
 use crate::ops::context::Context;
+use crate::ops::database_names;
 use crate::ops::restore_paths;
 use crate::worktree::root::Root;
 use crate::worktree::tree_handle::WorkTree;
@@ -20,12 +23,26 @@ pub struct TermsOptions {
     pub databases: Vec<Vec<u8>>,
     /// A span from now, a time, or `never`.
     pub expires: Option<String>,
+    /// A JSON object.
+    pub state_file: Option<Vec<u8>>,
+    /// `KEY=JSON`, put over what the file has.
+    pub state: Vec<String>,
+}
+
+/// The same, read and checked.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub terms: Terms,
+    pub databases: Vec<Database>,
+    pub state: Option<StateDocument>,
 }
 
 /// # Errors
 /// Wrong usage: something that cannot be read, or that does not go together.
-pub fn parse(context: &Context, options: &TermsOptions) -> Result<Terms> {
+pub fn parse(context: &Context, options: &TermsOptions) -> Result<Asked> {
     let scope = options.scope.as_ref().map(|typed| parse_scope(&context.root, typed)).transpose()?;
+    let state = StateDocument::of(options.state_file.as_deref(), &options.state);
+    let state = state.map_err(|what| Error::Usage { what })?;
     let expiry = options.expires.as_deref().map(|typed| parse_expiry(typed, context.now_ms)).transpose()?;
     let mechanism = options.mechanism;
     if let Some(mechanism @ (Mechanism::GitStash | Mechanism::FileBackup)) = mechanism
@@ -37,9 +54,14 @@ pub fn parse(context: &Context, options: &TermsOptions) -> Result<Terms> {
     if mechanism == Some(Mechanism::DatabaseSavepoint) && options.databases.is_empty() {
         return Err(Error::Usage { what: "type database_savepoint needs a --db".to_owned() });
     }
-    // Beside databases no file is meant unless a scope says so.
-    let scope = scope.or_else(|| (!options.databases.is_empty()).then(Scope::default));
-    Ok(Terms { scope, mechanism, expiry })
+    if mechanism == Some(Mechanism::StateSnapshot) && (state.is_none() || scope.is_some()) {
+        let what = "type state_snapshot holds values and no files: give --state or --state-file, and no --scope";
+        return Err(Error::Usage { what: what.to_owned() });
+    }
+    let databases = database_names::parse(context, &options.databases)?;
+    // Beside values and databases, files are recorded only if they are asked for.
+    let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
+    Ok(Asked { terms: Terms { scope, mechanism, expiry }, databases, state })
 }
 
 fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {

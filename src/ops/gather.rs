@@ -4,14 +4,18 @@ use crate::error::{Error, Result};
 use crate::model::database::Database;
 use crate::model::entry::WhyNot;
 use crate::model::listing::Listing;
+use crate::model::meta::{Meta, RuleRecord};
 use crate::model::rel_path::RelPath;
 use crate::model::scope::{Scope, ScopePart};
-use crate::model::terms::{Mechanism, Terms};
+use crate::model::terms::Mechanism;
 use crate::ops::capture::{self, Begun, CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::context::Context;
+use crate::ops::create_terms::Asked;
 use crate::store::Store;
+use crate::store::hash::ObjectKind;
 use crate::store::meta_tree::Beside;
 use crate::store::pack_set::PackSet;
+use crate::store::trees;
 use crate::worktree::git_index;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -35,13 +39,14 @@ pub enum Gathering {
 pub fn gather(
     context: &Context,
     store: &Store,
-    terms: &Terms,
-    databases: &[Database],
+    asked: &Asked,
     limit_files: Option<u64>,
     include_sensitive: &[String],
     pack: &mut PackSet<'_>,
 ) -> Result<Gathering> {
     let worktree = WorkTree::open(context.root.path())?;
+    let Asked { terms, databases, state } = asked;
+    let state = state.as_ref().map(|document| pack.add(ObjectKind::Blob, &document.bytes)).transpose()?;
     let mut sink = Sink::Pack(pack);
     let Some(scope) = &terms.scope else {
         let options = CaptureOptions { limit_files, include_sensitive, ..CaptureOptions::default() };
@@ -50,6 +55,10 @@ pub fn gather(
             CaptureOutcome::OverLimit { limit, largest } => Gathering::OverLimit { limit, largest },
         });
     };
+    if scope.parts().is_empty() {
+        let captured = Box::new(no_files(&worktree, &mut sink)?);
+        return Ok(Gathering::Done(Gathered { captured, beside: Beside { state, ..Beside::default() } }));
+    }
     let named: Vec<RelPath> = scope.parts().iter().filter_map(ScopePart::as_path).cloned().collect();
     let options = CaptureOptions { include_sensitive, named: &named, ..CaptureOptions::default() };
     let _shield = context.interrupt.shield();
@@ -67,7 +76,16 @@ pub fn gather(
     capturing.read(&mut sink)?;
     let rules = rules.map(|mut listing| capturing.read_beside(&mut listing, &mut sink)).transpose()?;
     let captured = Box::new(capturing.finish(&mut sink)?);
-    Ok(Gathering::Done(Gathered { captured, beside: Beside { rules, ..Beside::default() } }))
+    Ok(Gathering::Done(Gathered { captured, beside: Beside { rules, state, ..Beside::default() } }))
+}
+
+/// What a checkpoint without files holds of the directory.
+fn no_files(worktree: &WorkTree, sink: &mut Sink<'_, '_>) -> Result<Captured> {
+    let stat = worktree.root().stat().map_err(|cause| worktree.io("look at", &RelPath::root(), cause))?;
+    let mut listing = Listing::of_empty_root(stat, 0);
+    let tree = trees::build(&mut listing, &mut |bytes| sink.tree(bytes))?;
+    let meta = Meta::of(&listing, RuleRecord::default());
+    Ok(Captured { listing, seen: None, tree, meta, warnings: Vec::new() })
 }
 
 /// A part that matches nothing is a mistake: nobody must think that it is held.

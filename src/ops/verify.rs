@@ -10,6 +10,7 @@ use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::check::CheckOptions;
 pub use crate::store::check::{DamagedState, Fault, FileFinding, Report};
+use crate::store::digest;
 use crate::store::inventory::Inventory;
 
 /// So many times is damage looked at before it is believed.
@@ -28,6 +29,8 @@ pub struct VerifyOptions {
 pub struct VerifyOutcome {
     /// There is a store for this root.
     pub exists: bool,
+    /// Over the content of the one checkpoint that was asked for, if it is whole.
+    pub content: Option<String>,
     pub report: Report,
     /// What a repair did; `None` if none was asked for.
     pub mended: Option<Mended>,
@@ -58,7 +61,16 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     // These are findings here.
     warnings.retain(|warning| !matches!(warning, Warning::DamagedCheckpoint { .. } | Warning::RefLost { .. }));
-    Ok(VerifyOutcome { exists: true, report, mended: None, warnings })
+    let hash = only.filter(|_| report.is_whole()).map(|id| content_of(&store, &inventory, id)).transpose()?;
+    Ok(VerifyOutcome { exists: true, content: hash.flatten(), report, mended: None, warnings })
+}
+
+/// The sum that contracts name.
+fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Option<String>> {
+    let Some(checkpoint) = inventory.get(id) else { return Ok(None) };
+    let (snapshot, companion) = (store.snapshot(checkpoint)?, store.companion(checkpoint)?);
+    let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
+    sum.map(|sum| Some(sum.hash)).map_err(|why| store.damage(id, why))
 }
 
 /// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
@@ -89,5 +101,5 @@ fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<ObjectId> {
 
 fn repaired(context: &Context) -> Result<VerifyOutcome> {
     let Some((mended, report, warnings)) = repair(context)? else { return Ok(VerifyOutcome::default()) };
-    Ok(VerifyOutcome { exists: true, report, mended: Some(mended), warnings })
+    Ok(VerifyOutcome { exists: true, content: None, report, mended: Some(mended), warnings })
 }

@@ -27,6 +27,7 @@ pub mod delta_make;
 pub mod delta_plan;
 pub mod delta_write;
 pub mod description;
+pub mod digest;
 pub mod directories;
 pub mod durable;
 pub mod foreign;

@@ -241,35 +241,49 @@ impl Objects {
         Ok(None)
     }
 
-    /// All ids that start with these hex digits, sorted.
+    /// All ids that start with these hex digits, sorted. What the disk did not give is missing, see [`Self::take_unread`].
     pub fn by_prefix(&self, digits: &str) -> Vec<ObjectId> {
         let bound = |fill: &str| {
             let missing = 40_usize.checked_sub(digits.len())?;
             ObjectId::from_hex(&format!("{digits}{}", fill.repeat(missing)))
         };
         let (Some(low), Some(high)) = (bound("0"), bound("f")) else { return Vec::new() };
-        let found = self.between(&low, &high);
-        if found.is_empty() && self.look_again() { self.between(&low, &high) } else { found }
+        let (found, is_all) = self.between(&low, &high);
+        if found.is_empty() && (self.look_again() || !is_all) { self.between(&low, &high).0 } else { found }
     }
 
-    fn between(&self, low: &ObjectId, high: &ObjectId) -> Vec<ObjectId> {
+    /// What is found, and whether every place could be looked at.
+    fn between(&self, low: &ObjectId, high: &ObjectId) -> (Vec<ObjectId>, bool) {
         let mut ids = BTreeSet::new();
+        let mut is_all = true;
         for pack in self.pack_list() {
             match pack.index() {
                 Ok(index) => ids.extend(index.between(low, high)),
-                Err(cause) => self.note(&pack, &cause),
+                Err(cause) => {
+                    is_all = false;
+                    self.note(&pack, &cause);
+                    self.note_unread(&pack.index_path, cause);
+                }
             }
         }
-        let loose = loose_files::list(&self.dir).unwrap_or_default();
-        ids.extend(loose.into_iter().filter(|id| (low..=high).contains(&id)));
-        ids.into_iter().collect()
+        let loose = loose_files::list(&self.dir).map_err(|cause| self.remember_unread(cause));
+        is_all &= loose.is_ok();
+        ids.extend(loose.unwrap_or_default().into_iter().filter(|id| (low..=high).contains(&id)));
+        (ids.into_iter().collect(), is_all)
     }
 
-    /// The ids of all commits, sorted. Every header is read: this is for mending, not for every day.
+    /// The ids of all commits, sorted; as [`Self::by_prefix`]. Every header is read: this is for mending, not for every day.
     pub fn commits(&self) -> Vec<ObjectId> {
         self.look_again();
         let mut ids = self.by_prefix("");
-        ids.retain(|id| matches!(self.kind_and_size(id), Ok((Some(ObjectKind::Commit), _))));
+        ids.retain(|id| match self.kind_and_size(id) {
+            Ok((kind, _)) => kind == Some(ObjectKind::Commit),
+            Err(ObjectError::Io(cause)) => {
+                self.remember_unread(cause);
+                false
+            }
+            Err(_) => false,
+        });
         ids
     }
 

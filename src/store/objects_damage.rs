@@ -1,7 +1,7 @@
 //! What is known of damage among the packs of a store: noted as it is met, and looked at a second time when it matters.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
@@ -41,9 +41,23 @@ impl Objects {
         self.has_rescued()
     }
 
-    /// The error that kept a damaged pack from being read in full, if the last look at all packs met one.
+    /// The error that kept something from being read, if the last look at all packs, or a search through them since, met
+    /// one: what they did not find may be there.
     pub fn take_unread(&self) -> Option<Error> {
         locked(&self.unread).take()
+    }
+
+    pub(super) fn note_unread(&self, path: &Path, cause: ReadError) {
+        match cause {
+            // It went with a pack that was merged.
+            ReadError::Io(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            ReadError::Io(cause) => self.remember_unread(Error::io("read", path)(cause)),
+            ReadError::Damaged(_) | ReadError::Sink(_) => {}
+        }
+    }
+
+    pub(super) fn remember_unread(&self, cause: Error) {
+        locked(&self.unread).get_or_insert(cause);
     }
 
     /// Whether damaged packs were found and made readable.

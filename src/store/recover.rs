@@ -52,9 +52,9 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
         // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
         None => store.objects().commits(),
     };
-    let is_row_unfound = before.text().is_some_and(|text| inventory.rows_without_checkpoint(text).len() > lost.len());
-    if is_row_unfound && let Some(unread) = store.objects().take_unread() {
-        // The row goes with the next manifest, and nothing else tells of that checkpoint.
+    let may_be_more = before.text().is_none_or(|text| inventory.rows_without_checkpoint(text).len() > lost.len());
+    if may_be_more && let Some(unread) = store.objects().take_unread() {
+        // What is not found now is in no row of the next manifest, and nothing else tells of that checkpoint.
         return Err(unread);
     }
     for id in lost {

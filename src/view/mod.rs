@@ -1,6 +1,7 @@
 //! Outcomes as text: for people, for programs, for markdown. Pure.
 
 pub mod columns;
+pub mod contract;
 pub mod databases;
 pub mod diffstat;
 pub mod format;
@@ -9,5 +10,8 @@ pub mod json;
 pub mod origin;
 pub mod patch;
 pub mod plan;
+pub mod restore_contract;
+pub mod schema;
 pub mod table;
 pub mod terminal;
+pub mod yaml;

@@ -1,5 +1,6 @@
 //! Finds the index of the project's own repository and reads it as a file; nothing of the repository is ever written.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,23 @@ pub fn load(root: &Path) -> Result<Tracked, String> {
         }
     };
     Ok(Tracked::from_parts(shared.into_iter().chain([index])))
+}
+
+/// Ids by path.
+pub type Blobs = HashMap<Box<[u8]>, ObjectId>;
+
+/// The blobs that the index names; `None` without a repository or an index, or where its ids are not ours to
+/// compare.
+///
+/// # Errors
+/// As [`load`].
+pub fn blobs(root: &Path) -> Result<Option<Blobs>, String> {
+    let Some(git_dir) = git_dir(root)? else { return Ok(None) };
+    let Some(index) = read_index(&git_dir.join("index"))? else { return Ok(None) };
+    let repositories: HashSet<&Box<[u8]>> = index.repositories.iter().collect();
+    let files: Vec<Box<[u8]>> = index.paths.iter().filter(|path| !repositories.contains(path)).cloned().collect();
+    let comparable = index.shared.is_none() && files.len() == index.blobs.len();
+    Ok(comparable.then(|| files.into_iter().zip(index.blobs).collect()))
 }
 
 /// The stat of the index, which tells it from itself after a change; an empty one where there is none, and `None` if a

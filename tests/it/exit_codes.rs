@@ -44,8 +44,8 @@ fn wrong_usage_says_in_one_line_what_and_what_next() {
              (try 'checkpoint list --help')",
         ),
         (
-            &["creat"],
-            "unrecognized subcommand 'creat'; a similar subcommand exists: 'create' (try 'checkpoint --help')",
+            &["restor"],
+            "unrecognized subcommand 'restor'; a similar subcommand exists: 'restore' (try 'checkpoint --help')",
         ),
     ] {
         let run = sandbox.run(args).code(2);

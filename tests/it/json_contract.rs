@@ -87,6 +87,11 @@ struct PathOnly {
 struct Create {
     id: String,
     short: String,
+    alias: String,
+    scope: Option<Vec<String>>,
+    #[serde(rename = "type")]
+    mechanism: Option<String>,
+    expires: Option<String>,
     created: bool,
     skipped: Option<String>,
     reason: String,
@@ -180,6 +185,11 @@ struct List {
 struct Row {
     id: String,
     short: String,
+    alias: String,
+    scope: Option<Vec<String>>,
+    #[serde(rename = "type")]
+    mechanism: Option<String>,
+    expires: Option<String>,
     sequence: u64,
     time: String,
     reason: String,
@@ -207,6 +217,11 @@ struct Show {
 struct Details {
     id: String,
     short: String,
+    alias: String,
+    scope: Option<Vec<String>>,
+    #[serde(rename = "type")]
+    mechanism: Option<String>,
+    expires: Option<String>,
     sequence: u64,
     time: String,
     reason: String,
@@ -398,6 +413,7 @@ struct Prune {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
 struct Verify {
+    content: Option<String>,
     exists: bool,
     checkpoints: u64,
     objects: u64,

@@ -22,6 +22,7 @@ mod cat;
 mod check;
 mod completions;
 mod config;
+mod contract;
 mod create;
 mod ctrl_c;
 mod damage_matrix;

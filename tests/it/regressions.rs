@@ -249,3 +249,34 @@ fn many_first_creates_at_once_all_succeed() {
         }
     }
 }
+
+#[test]
+fn a_lost_ref_is_not_forgotten_because_an_index_could_not_be_read_just_then() {
+    if !strace::available() {
+        return;
+    }
+    for has_manifest in [true, false] {
+        for command in [&["verify", "--repair"][..], &["create", "-r", "next"]] {
+            for nth in 1..30 {
+                let sandbox = Sandbox::new();
+                sandbox.write("a", "1");
+                let one = sandbox.create_data(&["-r", "one"])["id"].as_str().expect("an id").to_owned();
+                let index_of_one = packs_of(&sandbox.store())[0].with_extension("idx");
+                sandbox.write("a", "2").create("two");
+                let other = packs_of(&sandbox.store()).into_iter().map(|pack| pack.with_extension("idx"));
+                other.filter(|index| *index != index_of_one).for_each(|index| std::fs::remove_file(index).unwrap());
+                std::fs::remove_file(sandbox.store().join("refs/checkpoints").join(&one)).unwrap();
+                if !has_manifest {
+                    std::fs::remove_file(sandbox.store().join("checkpoint-manifest.md")).unwrap();
+                }
+                strace::failing_at_path(&sandbox, &index_of_one, "openat", "EIO", &nth.to_string(), command);
+                let struck = strace::has_struck(&sandbox);
+                sandbox.run(&["create", "-r", "last"]).success();
+                assert!(sandbox.listed_ids().contains(&one[..8].to_owned()), "{command:?} {nth} {has_manifest}");
+                if !struck {
+                    break;
+                }
+            }
+        }
+    }
+}

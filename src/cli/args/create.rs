@@ -1,7 +1,9 @@
 //! `checkpoint create`.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
+use crate::cli::args::contract::ContractArgs;
 use crate::model::terms::Mechanism;
 use crate::ops::create::CreateOptions;
 use crate::ops::create_terms::TermsOptions;
@@ -28,6 +30,12 @@ pub struct CreateArgs {
     /// How the state is to be held [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE")]
     pub mechanism: Option<Type>,
+    /// Record a value that is no file (several); without a --scope, no files are recorded
+    #[arg(long, value_name = "KEY=JSON")]
+    pub state: Vec<String>,
+    /// Record the JSON object in this file (- reads it), as it is
+    #[arg(long, value_name = "FILE")]
+    pub state_file: Option<PathBuf>,
     /// When a prune may drop it: 24h, a time, or never (as good as a pin)
     #[arg(long, value_name = "WHEN")]
     pub expires: Option<String>,
@@ -49,6 +57,8 @@ pub struct CreateArgs {
     /// Take a root that is refused, and any number of files
     #[arg(long)]
     pub force: bool,
+    #[command(flatten)]
+    pub contract: ContractArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -76,12 +86,17 @@ impl From<Type> for Mechanism {
 }
 
 impl CreateArgs {
-    /// `scope` is what the options name, with all that stands in their files.
-    pub fn into_options(self, scope: Option<Vec<Vec<u8>>>) -> CreateOptions {
+    /// `scope` is what the options name, with all that stands in their files; `state_file` what the file of values holds.
+    pub fn into_options(self, scope: Option<Vec<Vec<u8>>>, state_file: Option<Vec<u8>>) -> CreateOptions {
         let args = self;
-        let databases = args.db.into_iter().map(OsString::into_encoded_bytes).collect();
-        let mechanism = args.mechanism.map(Mechanism::from);
-        let terms = TermsOptions { scope, mechanism, databases, expires: args.expires };
+        let terms = TermsOptions {
+            scope,
+            databases: args.db.into_iter().map(OsString::into_encoded_bytes).collect(),
+            mechanism: args.mechanism.map(Mechanism::from),
+            expires: args.expires,
+            state_file,
+            state: args.state,
+        };
         CreateOptions {
             reason: args.reason,
             source: args.source,

@@ -6,7 +6,7 @@ use clap::{Args, Command as Grammar, FromArgMatches as _};
 
 use super::{Cli, GlobalArgs};
 use super::{
-    bisect, cat, config, create, delete, diff, find, list, pin, prune, relink, restore, shell, status, verify,
+    bisect, cat, config, create, delete, diff, find, list, pin, prune, relink, restore, schema, shell, status, verify,
 };
 
 /// Reads a call that is right in every word. `None` for any other, and for help: the whole command line knows what to
@@ -43,6 +43,7 @@ fn command(name: &str) -> Option<Grammar> {
         "config" => of::<config::ConfigArgs>("config"),
         "completions" => of::<shell::CompletionsArgs>("completions"),
         "man" => of::<shell::ManArgs>("man"),
+        "schema" => of::<schema::SchemaArgs>("schema"),
         _ => return None,
     })
 }

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub mod bisect;
 pub mod cat;
 pub mod config;
+pub mod contract;
 pub mod create;
 pub mod delete;
 pub mod diff;
@@ -17,6 +18,7 @@ pub mod pin;
 pub mod prune;
 pub mod relink;
 pub mod restore;
+pub mod schema;
 pub mod shell;
 pub mod status;
 pub mod verify;
@@ -98,6 +100,7 @@ pub enum Command {
     Config(config::ConfigArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
+    Schema(schema::SchemaArgs),
 }
 
 impl Command {
@@ -140,6 +143,7 @@ impl Command {
             Self::Config(_) => "config",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
+            Self::Schema(_) => "schema",
         }
     }
 }

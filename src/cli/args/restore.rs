@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::cli::args::contract::ContractArgs;
 use crate::ops::restore::RestoreOptions;
 use crate::ops::restore_terms::CommonOptions;
 use crate::ops::restore_to::RestoreToOptions;
@@ -27,14 +28,16 @@ pub struct RestoreArgs {
     #[arg(long)]
     pub restore_suid: bool,
     /// Write into this new or empty directory, and leave this one as it is
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "keep"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "keep", "contract"])]
     pub to: Option<PathBuf>,
     /// Run this shell command afterwards, and exit with 5 if it fails
-    #[arg(long, value_name = "CMD", conflicts_with = "dry_run", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
     /// Finish a restore that was interrupted
     #[arg(long, conflicts_with_all = ["selector", "paths", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
+    #[command(flatten)]
+    pub contract: ContractArgs,
     #[command(flatten)]
     pub common: CommonArgs,
 }

@@ -1,15 +1,18 @@
-//! `create`: the id alone on stdout, everything else beside it.
+//! `create`: the id alone on stdout, or the contract; everything else beside it.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::cli::args::create::CreateArgs;
+use crate::cli::contract::Words;
 use crate::cli::exit_code;
 use crate::cli::lists;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::contract as contract_op;
 use crate::ops::create::{self as create_op, CreateOutcome};
+use crate::view::contract::{self as contract_view, Document, Form};
 use crate::view::{human, json};
 
 /// Longest tidying up after an id was printed.
@@ -17,23 +20,52 @@ const TIDY_TIME: Duration = Duration::from_millis(200);
 
 pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> {
     let scope = (!args.scope.is_empty()).then(|| lists::expand(&args.scope)).transpose()?;
-    let options = args.into_options(scope);
-    let mut code = exit_code::DONE;
+    let state_file = args.state_file.as_deref().map(lists::content).transpose()?;
+    let (wants, has_reason) = (args.contract, args.reason.is_some());
+    let options = args.into_options(scope, state_file);
+    let mut code = Ok(exit_code::DONE);
     let told_at = Cell::new(None);
-    let store = context.store_dir()?;
     let mut tell = |outcome: &CreateOutcome| {
-        code = exit_code::of_create(outcome);
-        if rim.printer.json {
-            rim.printer.result(&json::create(outcome, &store, code));
-        } else {
-            rim.say(&human::create(outcome, rim.started.elapsed().as_millis()), &outcome.warnings);
-            rim.insist(outcome);
-        }
+        let document = wants.contract.then(|| contract(context, rim, outcome, has_reason)).transpose();
+        code = document.and_then(|document| told(context, rim, outcome, document.as_ref(), wants.into()));
         told_at.set(Some(Instant::now()));
     };
     let out_of_time = || told_at.get().is_some_and(|told| told.elapsed() > TIDY_TIME);
     let later = create_op::create(context, &options, &mut tell, &out_of_time)?;
     rim.warn(&later);
     rim.warn_late(&later);
+    code
+}
+
+fn told(
+    context: &Context,
+    rim: &Rim<'_>,
+    outcome: &CreateOutcome,
+    contract: Option<&Document>,
+    form: Form,
+) -> Result<u8> {
+    // What cannot be read back right after it was made is no checkpoint to rely on.
+    let is_proven = contract.is_none_or(Document::is_proven);
+    let code = if is_proven { exit_code::of_create(outcome) } else { exit_code::DAMAGED };
+    if rim.printer.json {
+        rim.printer.result(&json::create(outcome, &context.store_dir()?, code, contract));
+        return Ok(code);
+    }
+    let mut said = human::create(outcome, rim.started.elapsed().as_millis());
+    if let Some(contract) = contract {
+        said.result = contract.text(form);
+    }
+    rim.say(&said, &outcome.warnings);
+    rim.insist(outcome);
     Ok(code)
+}
+
+fn contract(context: &Context, rim: &Rim<'_>, outcome: &CreateOutcome, has_reason: bool) -> Result<Document> {
+    let words = Words::of(context, rim);
+    let call = words.call(context);
+    if let Some(contract) = contract_op::of_create(context, outcome, has_reason)? {
+        return Ok(contract_view::document(&contract, &call));
+    }
+    let why: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();
+    Ok(contract_view::nothing_made(&why.join("; "), &call))
 }

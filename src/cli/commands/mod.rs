@@ -12,6 +12,7 @@ pub mod pin;
 pub mod prune;
 pub mod relink;
 pub mod restore;
+pub mod schema;
 pub mod shell;
 pub mod show;
 pub mod status;

@@ -1,19 +1,23 @@
 //! `restore`, `undo` and `redo`.
 
 use crate::cli::args::restore::{RedoArgs, RestoreArgs, UndoArgs};
+use crate::cli::contract::Words;
 use crate::cli::environment;
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::restore as restore_op;
+use crate::ops::restore_contract;
 use crate::ops::restore_terms::{Check, RestoreOutcome};
 use crate::ops::restore_to::restore_to;
+use crate::view::contract::Form;
 use crate::view::human::{check as check_view, restore_to as restore_to_view};
+use crate::view::restore_contract as contract_view;
 use crate::view::{databases, human, json};
 
 pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Result<u8> {
-    let (to, check) = (args.to.take(), args.check.take());
+    let (to, check, wants) = (args.to.take(), args.check.take(), args.contract);
     let outcome = if args.resume {
         restore_op::resume(context, &args.common.resolve(true))?
     } else if let Some(to) = to {
@@ -21,10 +25,32 @@ pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Resul
     } else {
         restore_op::restore(context, &args.resolve(rim.global.yes), &mut |proposal| rim.consent(context, proposal))?
     };
+    if wants.contract {
+        return say_contract(context, rim, &outcome, wants.into());
+    }
     match check {
         Some(command) => say_checked(context, rim, outcome, command),
         None => Ok(say_restored(rim, "restore", &outcome)),
     }
+}
+
+/// What was restored is read again, so a restore whose result is not what was recorded does not end well.
+fn say_contract(context: &Context, rim: &Rim<'_>, outcome: &RestoreOutcome, form: Form) -> Result<u8> {
+    let contract = restore_contract::of_restore(context, outcome)?;
+    let words = Words::of(context, rim);
+    let document = contract_view::document(outcome, &contract, &words.call(context));
+    let is_match = contract.is_match() || outcome.dry_run;
+    let code = if is_match { exit_code::of_restore(outcome) } else { exit_code::PARTIAL };
+    if rim.printer.json {
+        rim.printer.result(&json::restore("restore", outcome, code, Some(&document)));
+        say_failures(rim, outcome);
+        return Ok(code);
+    }
+    let mut said = human::restore(outcome, rim.printer.out_paint());
+    said.result = document.text(form);
+    rim.say(&said, &outcome.warnings);
+    say_failures(rim, outcome);
+    Ok(code)
 }
 
 /// Runs the check after the restore was told; a document has both.
@@ -54,7 +80,7 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
     }
     outcome.check = Some(check);
     if rim.printer.json {
-        rim.printer.result(&json::restore("restore", &outcome, code));
+        rim.printer.result(&json::restore("restore", &outcome, code, None));
         say_failures(rim, &outcome);
     }
     Ok(code)
@@ -75,7 +101,7 @@ pub fn redo(context: &Context, rim: &Rim<'_>, args: &RedoArgs) -> Result<u8> {
 fn say_restored(rim: &Rim<'_>, command: &str, outcome: &RestoreOutcome) -> u8 {
     let code = exit_code::of_restore(outcome);
     if rim.printer.json {
-        rim.printer.result(&json::restore(command, outcome, code));
+        rim.printer.result(&json::restore(command, outcome, code, None));
     } else {
         let paint = rim.printer.out_paint();
         let said = outcome.to.as_ref().map(|to| restore_to_view::restore_to(outcome, to, paint));

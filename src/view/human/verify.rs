@@ -18,6 +18,7 @@ pub fn verify(outcome: &VerifyOutcome) -> Said {
     result.push_str(&derived.map(|file| format!("will be rebuilt: {}\n", found(file))).collect::<String>());
     if outcome.is_whole() {
         result.push_str(&summary(&outcome.report));
+        result.extend(outcome.content.iter().map(|hash| format!("content: {hash}\n")));
     }
     Said { result, talk: String::new() }
 }

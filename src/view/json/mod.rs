@@ -30,13 +30,15 @@ use crate::ops::list::{ListOutcome, ShowOutcome};
 use crate::ops::prune::PruneOutcome;
 use crate::ops::restore_terms::RestoreOutcome;
 use crate::ops::status::StatusOutcome;
+use crate::view::contract::Document;
 use crate::view::json::parts::{evicted, hex, left_out, paths, row, with_path};
 
 pub fn failure(command: &str, exit: u8, error: &Error) -> String {
     parts::failure(command, exit, error)
 }
 
-pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> String {
+/// `contract` stands in it where one was asked for.
+pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contract: Option<&Document>) -> String {
     let skipped = outcome.skipped.map(|skipped| match skipped {
         Skipped::Dedup => "dedup",
         Skipped::TooManyFiles => "too_many_files",
@@ -75,6 +77,9 @@ pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8) -> Str
     }
     if outcome.skipped == Some(Skipped::Dedup) {
         data["requested_reason"] = outcome.requested_reason.clone().into();
+    }
+    if let Some(contract) = contract {
+        data["contract"] = contract.value.clone();
     }
     parts::envelope("create", exit, &data, &outcome.warnings)
 }
@@ -136,8 +141,8 @@ fn whole(checkpoint: &Checkpoint) -> Value {
     told
 }
 
-/// `restore`, `undo` and `redo` answer alike.
-pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8) -> String {
+/// `restore`, `undo` and `redo` answer alike; `contract` stands in it where one was asked for.
+pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8, contract: Option<&Document>) -> String {
     let target = &outcome.target;
     let plan = &outcome.plan;
     let mut data = json!({
@@ -168,6 +173,9 @@ pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8) -> String {
     if let Some(check) = &outcome.check {
         let exit = check.ended.map(Ended::code);
         data["check"] = json!({"command": check.command, "exit": exit, "ok": check.is_ok()});
+    }
+    if let Some(contract) = contract {
+        data["contract"] = contract.value.clone();
     }
     parts::envelope(command, exit, &data, &outcome.warnings)
 }

@@ -13,6 +13,7 @@ pub fn verify(outcome: &VerifyOutcome, exit: u8) -> String {
     let data = json!({
         "exists": outcome.exists,
         "checkpoints": report.checkpoints,
+        "content": outcome.content,
         "objects": report.objects,
         "bytes": report.bytes,
         "damaged": report.damaged.iter().map(state).collect::<Vec<_>>(),

@@ -9,7 +9,11 @@ pub fn normalize(text: &str, root: &Path, home: &Path) -> String {
     let mut rest = text.as_str();
     let mut in_word = false;
     while let Some(first) = rest.chars().next() {
-        let found = if in_word { None } else { time(rest).or_else(|| id(rest)).or_else(|| measure(rest)) };
+        let found = if in_word {
+            None
+        } else {
+            time(rest).or_else(|| alias(rest)).or_else(|| id(rest)).or_else(|| measure(rest))
+        };
         let taken = if let Some((taken, name)) = found {
             out.push_str(name);
             in_word = false;
@@ -44,6 +48,14 @@ fn time(text: &str) -> Option<(usize, &'static str)> {
         end += 1;
     }
     Some((end, "<time>"))
+}
+
+/// `chk_20260324_124530_0f0f0f`.
+fn alias(text: &str) -> Option<(usize, &'static str)> {
+    const LEN: usize = "chk_20260324_124530_0f0f0f".len();
+    let word = text.get(..LEN).filter(|word| word.starts_with("chk_"))?;
+    let is_all = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_all.then_some((LEN, "<alias>"))
 }
 
 /// A word of exactly 8, 16 or 40 lowercase hex digits, one of them a digit or the word long enough to be no English.

@@ -1,0 +1,80 @@
+//! Values that are no files: one JSON object, given whole or key by key.
+
+use serde_json::{Map, Value};
+
+/// The object as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateDocument {
+    pub bytes: Vec<u8>,
+    /// Of its first level, in their order.
+    pub keys: Vec<String>,
+}
+
+impl StateDocument {
+    /// `whole` is an object as it stands in a file, and is kept to the byte if nothing is added; `pairs` are `KEY=JSON`,
+    /// of which the last with a key counts. `None` where nothing is given.
+    ///
+    /// # Errors
+    /// What is no such thing, in words.
+    pub fn of(whole: Option<&[u8]>, pairs: &[String]) -> Result<Option<Self>, String> {
+        let mut object = match whole {
+            None if pairs.is_empty() => return Ok(None),
+            None => Map::new(),
+            Some(bytes) => match serde_json::from_slice(bytes) {
+                Ok(Value::Object(object)) => object,
+                Ok(_) => return Err("the state is no JSON object".to_owned()),
+                Err(why) => return Err(format!("the state is no JSON: {why}")),
+            },
+        };
+        for pair in pairs {
+            let (key, value) = pair
+                .split_once('=')
+                .filter(|(key, _)| !key.is_empty())
+                .ok_or_else(|| format!("'{pair}' is not KEY=JSON"))?;
+            let value = serde_json::from_str(value)
+                .map_err(|_| format!("the value of '{key}' is no JSON (a text needs quotes: '{key}=\"…\"')"))?;
+            object.insert(key.to_owned(), value);
+        }
+        let keys = object.keys().cloned().collect();
+        let bytes = match whole {
+            Some(bytes) if pairs.is_empty() => bytes.to_vec(),
+            _ => format!("{}\n", Value::Object(object)).into_bytes(),
+        };
+        Ok(Some(Self { bytes, keys }))
+    }
+
+    /// The keys of a document that was kept; none if it cannot be read.
+    pub fn keys_of(bytes: &[u8]) -> Vec<String> {
+        Self::of(Some(bytes), &[]).ok().flatten().map(|document| document.keys).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(whole: Option<&str>, pairs: &[&str]) -> Result<Option<(String, Vec<String>)>, String> {
+        let pairs: Vec<String> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
+        let document = StateDocument::of(whole.map(str::as_bytes), &pairs)?;
+        Ok(document.map(|document| (String::from_utf8(document.bytes).unwrap(), document.keys)))
+    }
+
+    #[test]
+    fn a_file_is_kept_to_the_byte_and_pairs_are_put_over_it() {
+        let file = "{ \"b\" : 1,\n\"a\": [2] }";
+        let keys = vec!["b".to_owned(), "a".to_owned()];
+        assert_eq!(of(Some(file), &[]), Ok(Some((file.to_owned(), keys.clone()))));
+        assert_eq!(of(Some(file), &["b=\"x=y\""]), Ok(Some(("{\"b\":\"x=y\",\"a\":[2]}\n".to_owned(), keys))));
+        assert_eq!(of(None, &["a=1", "a=null"]), Ok(Some(("{\"a\":null}\n".to_owned(), vec!["a".to_owned()]))));
+        assert_eq!(of(None, &[]), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_object_and_no_pair_is_refused_with_the_reason() {
+        for (whole, pairs) in
+            [(Some("[1]"), vec![]), (Some("{"), vec![]), (None, vec!["a"]), (None, vec!["=1"]), (None, vec!["a=x"])]
+        {
+            assert!(of(whole, &pairs).is_err(), "{whole:?} {pairs:?}");
+        }
+    }
+}

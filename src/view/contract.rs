@@ -1,0 +1,251 @@
+//! The contract of a checkpoint as a document: every field is computed from what was read back.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::model::alias;
+use crate::model::rel_path::RelPath;
+use crate::model::shell_word::{shell_line, shell_word};
+use crate::model::terms::{Expiry, Mechanism};
+use crate::model::time::{rfc3339_seconds, utc_date};
+use crate::ops::contract::Contract;
+use crate::view::yaml;
+
+/// A contract, to be printed alone or within another document.
+pub struct Document {
+    pub(in crate::view) value: Value,
+    is_proven: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Yaml,
+    /// One line.
+    Json,
+}
+
+impl Document {
+    pub(in crate::view) fn new(value: Value, is_proven: bool) -> Self {
+        Self { value, is_proven }
+    }
+
+    /// Nothing in it failed when it was tried.
+    pub fn is_proven(&self) -> bool {
+        self.is_proven
+    }
+
+    pub fn text(&self, form: Form) -> String {
+        match form {
+            Form::Yaml => yaml::render(&self.value),
+            Form::Json => format!("{}\n", self.value),
+        }
+    }
+}
+
+/// What is said of the call itself.
+pub struct Call<'c> {
+    /// As it was typed, quoted for a shell.
+    pub command: String,
+    /// How this program is called.
+    pub program: &'c str,
+    pub root: &'c Path,
+    /// Where it is not the usual one, the folder of all stores.
+    pub base: Option<&'c Path>,
+}
+
+impl Call<'_> {
+    /// A command of this program that works from any directory.
+    pub fn line(&self, words: &[&str]) -> String {
+        let mut all: Vec<&[u8]> = vec![self.program.as_bytes()];
+        all.extend(words.iter().map(|word| word.as_bytes()));
+        all.extend([b"-C".as_slice(), self.root.as_os_str().as_encoded_bytes()]);
+        all.extend(self.base.iter().flat_map(|base| [b"--base".as_slice(), base.as_os_str().as_encoded_bytes()]));
+        shell_line(all)
+    }
+}
+
+pub fn document(contract: &Contract, call: &Call<'_>) -> Document {
+    let checkpoint = &contract.checkpoint;
+    let id = alias::of(checkpoint);
+    let hash = contract.content.as_ref().ok().map(|sum| sum.hash.clone());
+    let mut scope = json!({"files": texts(&contract.files), "state_keys": contract.state_keys});
+    let hex: Vec<String> = contract.files.iter().filter(|path| path.as_utf8().is_none()).map(RelPath::to_hex).collect();
+    if !hex.is_empty() {
+        scope["files_hex"] = hex.into();
+    }
+    let value = json!({
+        "checkpoint_created": true,
+        "checkpoint": {
+            "id": id,
+            "type": contract.mechanism.word(),
+            "created_at": rfc3339_seconds(checkpoint.record.time_ms),
+            "scope": scope,
+            "restore_command": call.line(&["restore", &id, "--yes"]),
+            "expiry": expiry(checkpoint.record.terms.expiry),
+        },
+        "pre_mutation_state": {"hash": hash, "summary": summary(contract)},
+        "next_safe_actions": next_safe_actions(contract, call),
+        "confidence": f64::from(confidence(contract)) / 100.0,
+        "evidence_anchors": evidence(contract, call),
+        "assumptions": assumptions(contract),
+    });
+    Document::new(value, confidence(contract) > 0)
+}
+
+/// Where no checkpoint was made on purpose, or none could be made.
+pub fn nothing_made(why: &str, call: &Call<'_>) -> Document {
+    let value = json!({
+        "checkpoint_created": false,
+        "checkpoint": null,
+        "pre_mutation_state": {"hash": null, "summary": "nothing was recorded"},
+        "next_safe_actions": [],
+        "confidence": 0.0,
+        "evidence_anchors": [format!("tool:bash:{}", call.command)],
+        "assumptions": [why],
+    });
+    Document::new(value, true)
+}
+
+fn texts(paths: &[RelPath]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
+}
+
+fn expiry(expiry: Option<Expiry>) -> Value {
+    match expiry {
+        None => Value::Null,
+        Some(Expiry::Never) => "never".into(),
+        Some(Expiry::At(end_ms)) => rfc3339_seconds(end_ms).into(),
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn summary(contract: &Contract) -> String {
+    let mut parts = Vec::new();
+    match &contract.content {
+        Err(why) => parts.push(format!(
+            "{}, not all of which can be read back: {why}",
+            counted(contract.files.len() as u64, "file")
+        )),
+        Ok(sum) => {
+            parts.push(counted(sum.files, "file"));
+            parts.push(format!("{} total", counted(sum.lines, "line")));
+            if sum.binary_files > 0 {
+                parts.push(format!("{} binary", sum.binary_files));
+            }
+        }
+    }
+    if !contract.state_keys.is_empty() {
+        parts.push(counted(contract.state_keys.len() as u64, "value"));
+    }
+    parts.extend(contract.last_modified_ms.map(|ms| format!("last modified {}", utc_date(ms))));
+    if let Some(index) = contract.index.filter(|index| index.differing > 0) {
+        parts.push(format!("{} differing from the git index", index.differing));
+    }
+    parts.join(", ")
+}
+
+/// In hundredths. All of it read back and all of it held is 1; five less where nothing but the store has the files, as
+/// they are not all in the project's git; twenty less where something in reach is not held; nothing is left where it
+/// cannot be read back or restored.
+fn confidence(contract: &Contract) -> u8 {
+    if contract.content.is_err() || contract.restorable.is_err() {
+        return 0;
+    }
+    let is_alone = !contract.files.is_empty() && contract.index.is_none_or(|index| index.untracked > 0);
+    100 - if is_alone { 5 } else { 0 } - if is_lacking(contract) { 20 } else { 0 }
+}
+
+fn is_lacking(contract: &Contract) -> bool {
+    !contract.secrets.is_empty() || !contract.unheld.is_empty() || contract.left_out > 0
+}
+
+fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
+    let id = alias::of(&contract.checkpoint);
+    if confidence(contract) == 0 {
+        return vec![format!("inspect: {}", call.line(&["verify", &id, "--full"]))];
+    }
+    let reason = &contract.checkpoint.record.reason;
+    let mut actions = vec![format!("act-plan: Proceed with what was announced: {reason}")];
+    match contract.files.as_slice() {
+        [] => {}
+        [one] => actions.push(format!("edit: Modify {one}")),
+        files => actions.push(format!("edit: Modify the {} files in scope", files.len())),
+    }
+    actions.push(format!("rollback: {}", call.line(&["restore", &id, "--yes"])));
+    actions
+}
+
+/// What was done, where it lies, how to check it, and the four questions that every checkpoint has to answer.
+fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
+    let id = alias::of(&contract.checkpoint);
+    let mut anchors = vec![format!("tool:bash:{}", call.command), format!("file:{}", shown(&contract.ref_file))];
+    let verdict = match &contract.content {
+        Ok(sum) => sum.hash.clone(),
+        Err(why) => format!("failed: {why}"),
+    };
+    anchors.push(format!("tool:bash:{} => {verdict}", call.line(&["verify", &id])));
+    let restorable = match &contract.restorable {
+        Ok(()) => "accepted".to_owned(),
+        Err(why) => format!("refused: {why}"),
+    };
+    anchors.push(format!("tool:bash:{} => {restorable}", call.line(&["restore", &id, "--dry-run"])));
+    anchors.push(format!("check:scope_complete:{}", scope_complete(contract)));
+    anchors.push(match texts(&contract.secrets).join(", ") {
+        none if none.is_empty() => "check:nothing_sensitive:yes".to_owned(),
+        secrets => format!("check:nothing_sensitive:yes, left out: {secrets}"),
+    });
+    let reason = &contract.checkpoint.record.reason;
+    anchors
+        .push(format!("check:reason_given:{}, {reason}", if contract.has_reason { "yes" } else { "no, the default" }));
+    anchors.push(format!("check:type_fits:yes, {}", contract.mechanism.word()));
+    anchors
+}
+
+fn shown(path: &Path) -> String {
+    shell_word(path.as_os_str().as_encoded_bytes())
+}
+
+fn scope_complete(contract: &Contract) -> String {
+    let lacking = contract.secrets.len() + contract.unheld.len() + contract.left_out;
+    match lacking {
+        0 => format!("yes, {}", counted(contract.files.len() as u64, "file")),
+        more => format!("no, {more} in reach not held"),
+    }
+}
+
+fn assumptions(contract: &Contract) -> Vec<String> {
+    let mut assumed = Vec::new();
+    assumed.push(match (contract.mechanism, contract.index) {
+        (Mechanism::GitStash, _) => {
+            "The files are held in the shadow store; the project's own stash was not touched".to_owned()
+        }
+        (_, Some(index)) if index.untracked > 0 => {
+            format!(
+                "{} not in the git index, so the shadow store alone holds them",
+                counted(index.untracked as u64, "file")
+            )
+        }
+        (_, None) if !contract.files.is_empty() => {
+            "No git index names the files, so the shadow store alone holds them".to_owned()
+        }
+        _ => "The shadow store stays where it is and can be written to".to_owned(),
+    });
+    if contract.checkpoint.is_scoped() {
+        assumed.push("What lies outside the scope is not held, and a restore leaves it as it is".to_owned());
+    }
+    if !contract.secrets.is_empty() {
+        assumed.push(format!("Sensitive files are not held: {}", texts(&contract.secrets).join(", ")));
+    }
+    assumed.extend(contract.unheld.iter().map(|(path, why)| format!("{path} is not held: {why}")));
+    if contract.left_out > 0 {
+        assumed.push(format!("Ignored, and therefore not held: {}", counted(contract.left_out as u64, "path")));
+    }
+    if !contract.state_keys.is_empty() {
+        assumed.push("Values are given back by 'checkpoint cat' only; a restore writes files".to_owned());
+    }
+    assumed
+}

@@ -1,0 +1,84 @@
+//! The contract of a restore as a document: what was reverted, and whether what stands there now is what was recorded.
+
+use serde_json::{Value, json};
+
+use crate::model::alias;
+use crate::model::object_id::ObjectId;
+use crate::model::time::rfc3339_seconds;
+use crate::ops::restore_contract::RestoreContract;
+use crate::ops::restore_terms::RestoreOutcome;
+use crate::view::contract::{Call, Document};
+use crate::view::json::parts::with_path;
+
+pub fn document(outcome: &RestoreOutcome, contract: &RestoreContract, call: &Call<'_>) -> Document {
+    let target = &outcome.target;
+    let id = alias::of(target);
+    let safety = outcome.safety.map(ObjectId::short);
+    let value = json!({
+        "rolled_back": contract.is_match(),
+        "restored_to": {
+            "id": id,
+            "reason": target.record.reason,
+            "created_at": rfc3339_seconds(target.record.time_ms),
+        },
+        "safety_checkpoint": safety,
+        "undo_command": safety.is_some().then(|| call.line(&["undo", "--yes"])),
+        "changes_reverted": changes(outcome),
+        "verification": {
+            "expected": contract.expected.as_ref().ok().map(|sum| &sum.hash),
+            "actual": contract.actual.as_ref().ok(),
+            "match": contract.is_match(),
+        },
+        "confidence": if contract.is_match() { 1.0 } else { 0.0 },
+        "evidence_anchors": evidence(contract, call, &id),
+        "assumptions": assumptions(outcome, contract),
+    });
+    Document::new(value, contract.is_match())
+}
+
+fn changes(outcome: &RestoreOutcome) -> Vec<Value> {
+    let plan = &outcome.plan;
+    let written = plan
+        .write
+        .iter()
+        .map(|(path, write)| (path, if write.before.is_some() { "rewritten" } else { "brought_back" }));
+    let modes = plan.chmod.keys().chain(plan.chmod_dirs.keys()).map(|path| (path, "mode"));
+    let made = plan.make_dirs.keys().map(|path| (path, "brought_back"));
+    let gone = plan.delete.keys().chain(&plan.remove_dirs).map(|path| (path, "deleted"));
+    let mut all: Vec<_> = written.chain(modes).chain(made).chain(gone).collect();
+    all.sort_unstable();
+    all.into_iter().map(|(path, change)| with_path(json!({"change": change}), path)).collect()
+}
+
+fn evidence(contract: &RestoreContract, call: &Call<'_>, id: &str) -> Vec<String> {
+    let expected = match &contract.expected {
+        Ok(sum) => sum.hash.clone(),
+        Err(why) => format!("failed: {why}"),
+    };
+    let actual = match &contract.actual {
+        Ok(hash) => hash.clone(),
+        Err(why) => format!("failed: {why}"),
+    };
+    vec![
+        format!("tool:bash:{}", call.command),
+        format!("tool:bash:{} => {expected}", call.line(&["verify", id])),
+        format!("check:files_as_they_stand_now:{actual}"),
+    ]
+}
+
+fn assumptions(outcome: &RestoreOutcome, contract: &RestoreContract) -> Vec<String> {
+    let mut assumed = Vec::new();
+    if outcome.dry_run {
+        assumed.push("Nothing was changed: this was a dry run".to_owned());
+    }
+    if outcome.target.is_scoped() || !outcome.paths.is_empty() {
+        assumed.push("Only what the checkpoint or the given paths cover was restored and compared".to_owned());
+    }
+    assumed.extend(
+        outcome.left_alone.iter().map(|path| format!("{path} was left alone: it holds what no checkpoint holds")),
+    );
+    if !contract.is_match() {
+        assumed.push("What stands there now is not what was recorded".to_owned());
+    }
+    assumed
+}

@@ -1,0 +1,90 @@
+//! A document of JSON values as YAML 1.2 in block style. Texts are quoted as in JSON, which is YAML too.
+
+use serde_json::Value;
+
+/// Words that a reader of older YAML could take for something else than a text.
+const NOT_TEXTS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];
+
+pub fn render(document: &Value) -> String {
+    let mut text = String::new();
+    block(document, 0, &mut text);
+    text
+}
+
+fn block(value: &Value, depth: usize, text: &mut String) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (key, value) in fields {
+                text.push_str(&format!("{indent}{}:", word(key)));
+                below(value, depth, text);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for item in items {
+                text.push_str(&format!("{indent}-"));
+                below(item, depth, text);
+            }
+        }
+        scalar => text.push_str(&format!("{indent}{}\n", inline(scalar))),
+    }
+}
+
+/// What follows a key or a dash.
+fn below(value: &Value, depth: usize, text: &mut String) {
+    let is_nested = match value {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    if is_nested {
+        text.push('\n');
+        block(value, depth + 1, text);
+    } else {
+        text.push_str(&format!(" {}\n", inline(value)));
+    }
+}
+
+fn inline(value: &Value) -> String {
+    match value {
+        Value::String(content) => word(content),
+        Value::Object(_) => "{}".to_owned(),
+        Value::Array(_) => "[]".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// A plain word where that is safe, else quoted; what YAML calls not printable is escaped.
+fn word(content: &str) -> String {
+    let is_plain = content.starts_with(|c: char| c.is_ascii_lowercase())
+        && content.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+        && content.len() > 1
+        && !NOT_TEXTS.contains(&content);
+    if is_plain {
+        return content.to_owned();
+    }
+    let escape = |c: char| match c {
+        '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => format!("\\u{:04x}", u32::from(c)),
+        other => other.to_string(),
+    };
+    Value::from(content).to_string().chars().map(escape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::render;
+    use serde_json::json;
+
+    #[test]
+    fn maps_lists_and_texts_are_written_so_that_they_mean_the_same() {
+        let document = json!({
+            "made": true, "nothing": null, "type": "git_stash", "id": "chk_2024", "answer": "yes", "n": 0.95,
+            "scope": {"files": ["a b", "x: y # z\n\u{85}"], "state_keys": [], "more": {}},
+            "list": [{"a": 1, "b": [2]}],
+        });
+        let expected = "made: true\nnothing: null\ntype: git_stash\nid: \"chk_2024\"\nanswer: \"yes\"\n\"n\": 0.95\nscope:\n  \
+                        files:\n    - \"a b\"\n    - \"x: y # z\\n\\u0085\"\n  state_keys: []\n  more: {}\nlist:\n  -\n    \
+                        \"a\": 1\n    \"b\":\n      - 2\n";
+        assert_eq!(render(&document), expected);
+    }
+}
