@@ -121,6 +121,16 @@ pub enum Error {
         /// The command that makes one.
         create: String,
     },
+    /// A database could not be taken into a new checkpoint; nothing was recorded.
+    DatabaseNotTaken {
+        database: String,
+        why: String,
+    },
+    /// The present state of a database could not be kept before a restore; nothing was changed.
+    DatabaseNotHeld {
+        database: String,
+        why: String,
+    },
     /// What was asked for cannot be read whole.
     Damaged {
         what: String,
@@ -204,6 +214,8 @@ impl Error {
             Self::Held { .. } => "held",
             Self::SeveralHolds { .. } => "several_holds",
             Self::Unguarded { .. } => "unguarded",
+            Self::DatabaseNotTaken { .. } => "database_not_taken",
+            Self::DatabaseNotHeld { .. } => "database_not_held",
             Self::Damaged { .. } => "damaged",
             Self::StoreTooNew { .. } => "store_too_new",
             Self::Busy { .. } => "busy",
@@ -255,6 +267,11 @@ impl Error {
             Self::SeveralHolds { .. } => "name the one that is to end".into(),
             Self::Unguarded { create, .. } => create.clone(),
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
+            Self::DatabaseNotTaken { .. } => "nothing was recorded; mend that, or leave this --db out".into(),
+            Self::DatabaseNotHeld { .. } => {
+                "nothing was changed; mend that, or restore PATHs without it; a file of SQLite that is moved away is made anew"
+                    .into()
+            }
             Self::Damaged { .. } => {
                 "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
                     .into()
@@ -336,6 +353,10 @@ impl fmt::Display for Error {
             Self::SeveralHolds { names } => {
                 let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
                 write!(f, "several holds stand: {}", names.join(", "))
+            }
+            Self::DatabaseNotTaken { database, why } => write!(f, "database {database} was not taken: {why}"),
+            Self::DatabaseNotHeld { database, why } => {
+                write!(f, "the present state of database {database} cannot be kept: {why}")
             }
             Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
             Self::StoreTooNew { store, found, supported } => {

@@ -1,4 +1,5 @@
-//! The only file that starts other programs: the check after a restore, the command of a bisect, and a pager.
+//! The only file that starts other programs: the check after a restore, the command of a bisect, those of databases, and a
+//! pager.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -9,6 +10,7 @@ use crate::cli::progress;
 use crate::error::{Error, Result};
 use crate::model::ended::Ended;
 use crate::model::interrupt::Interrupt;
+use crate::ops::database_command::FedCommand;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -50,6 +52,10 @@ impl Children<'_> {
         let _hidden = progress::hide();
         let stdin = if self.may_read_stdin { Stdio::inherit() } else { Stdio::null() };
         command.stdin(stdin).stdout(Stdio::from(std::io::stderr()));
+        self.run_as_it_is(command, shown)
+    }
+
+    fn run_as_it_is(&self, command: &mut Command, shown: &Path) -> Result<Ended> {
         let mut child = command.spawn().map_err(Error::io("start", shown))?;
         let status = self.wait(&mut child).map_err(Error::io("wait for", shown))?;
         self.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
@@ -85,6 +91,19 @@ impl Children<'_> {
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
+}
+
+/// Runs a command of a database in the system's shell, with nothing but files at its ends. The caller holds a shield.
+///
+/// # Errors
+/// As [`Children::shell`].
+pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Ended> {
+    let FedCommand { line, dir, stdin, stdout, stderr } = fed;
+    let _hidden = progress::hide();
+    let or_nothing = |file: Option<std::fs::File>| file.map_or_else(Stdio::null, Stdio::from);
+    let mut command = shell_command(OsStr::new(line));
+    command.current_dir(dir).stdin(or_nothing(stdin)).stdout(or_nothing(stdout)).stderr(stderr);
+    Children { interrupt, may_read_stdin: false }.run_as_it_is(&mut command, Path::new("the shell"))
 }
 
 /// Starts a command line of the user's that reads what it is given and speaks for itself: a pager.

@@ -3,8 +3,10 @@
 use crate::error::Error;
 use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};
+use crate::ops::database_return::Fate;
 use crate::ops::diff::DiffOutcome;
 use crate::ops::orphans::OrphansOutcome;
+use crate::ops::restore_terms::RestoreOutcome;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
@@ -60,12 +62,14 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::SeveralHolds { .. }
         | Error::Unguarded { .. }
         | Error::RelinkRefused { .. }
+        | Error::DatabaseNotHeld { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. } | Error::StoreUnusable { .. } | Error::StoreTooNew { .. } => DAMAGED,
         Error::Busy { .. } => BUSY,
         Error::BadConfig { .. }
         | Error::NoBase
         | Error::HostileStore { .. }
+        | Error::DatabaseNotTaken { .. }
         | Error::Io { .. }
         | Error::Unexpected(_) => FAILED,
         Error::Interrupted { signal } | Error::CheckInterrupted { signal, .. } => {
@@ -86,6 +90,12 @@ pub fn of_create(outcome: &CreateOutcome) -> u8 {
 /// What was done stays done, but its answer reached nobody; `failed` is what a failure is to this command.
 pub fn unanswered(code: u8, failed: u8) -> u8 {
     if matches!(code, DONE | PARTIAL) { failed } else { code }
+}
+
+/// Files are restored before databases; one of these may have failed.
+pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
+    let failed = outcome.databases.iter().any(|report| matches!(report.fate, Fate::Failed(_)));
+    if failed { PARTIAL } else { DONE }
 }
 
 /// What was shown, and whether it was all; `asked` is `--exit-code`.

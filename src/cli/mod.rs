@@ -112,6 +112,7 @@ fn context(global: &args::GlobalArgs, environment: config::Environment, command:
         lock_wait: Duration::from_secs(global.lock_timeout),
         interrupt: Interrupt::default(),
         progress: Progress::default(),
+        run_database_command: child::database_command,
         holder: environment::holder(command),
     })
 }

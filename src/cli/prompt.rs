@@ -9,6 +9,7 @@ use crate::cli::{printer, progress};
 use crate::error::{Error, Result};
 use crate::model::interrupt::Interrupt;
 use crate::ops::restore_terms::Proposal;
+use crate::view::databases;
 use crate::view::format::Paint;
 use crate::view::plan;
 
@@ -33,11 +34,11 @@ impl Prompt {
     /// # Errors
     /// Nobody is there to answer, or the answer was not yes.
     pub fn consent(&self, interrupt: &Interrupt, proposal: &Proposal<'_>) -> Result<()> {
-        if proposal.plan.is_empty() {
+        if proposal.plan.is_empty() && proposal.databases.is_empty() {
             return Ok(());
         }
-        let what = format!("{} {}", proposal.verb.word(), plan::counts(proposal.plan));
-        let question = plan::question(proposal.verb, proposal.target, proposal.plan, proposal.again, self.paint);
+        let what = format!("{} {}", proposal.verb.word(), databases::counts(proposal.plan, proposal.databases));
+        let question = plan::question(proposal, self.paint);
         self.ask(interrupt, what, &question)
     }
 

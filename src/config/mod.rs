@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
+pub mod databases;
 pub mod file;
 pub mod variables;
 
+use databases::DatabaseCommands;
 use file::{Amount, ConfigFile};
 
 /// Every environment variable that this program reads. Filled once, at the rim.
@@ -50,6 +52,8 @@ pub struct Settings {
     pub auto_prune: bool,
     /// Each `create` leaves a line in the logs of the working directory.
     pub audit: bool,
+    /// Databases that are no files, by name.
+    pub databases: BTreeMap<String, DatabaseCommands>,
     /// What was said in a file and not understood.
     pub remarks: Vec<Remark>,
 }
@@ -73,6 +77,7 @@ impl Default for Settings {
             sensitive_allow: Vec::new(),
             auto_prune: true,
             audit: false,
+            databases: BTreeMap::new(),
             remarks: Vec::new(),
         }
     }
@@ -119,9 +124,10 @@ pub struct Loaded {
 }
 
 /// Keys of the user's file.
-const USER_KEYS: [&str; 9] = [
+const USER_KEYS: [&str; 10] = [
     "audit",
     "auto_prune",
+    "database",
     "dedup_window",
     "exclude",
     "keep",
@@ -217,6 +223,7 @@ impl Settings {
         set(&mut self.max_store_size_bytes, file.value("max_store_size", size, "is no size"), "max_store_size", note);
         set(&mut self.audit, file.value("audit", Some, ""), "audit", note);
         set(&mut self.auto_prune, file.value("auto_prune", Some, ""), "auto_prune", note);
+        set(&mut self.databases, file.value("database", databases::checked, databases::COMPLAINT), "database", note);
     }
 
     fn take_project(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {

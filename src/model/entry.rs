@@ -61,6 +61,8 @@ pub enum WhyNot {
     Collision,
     /// A nested repository of which plain git recorded nothing but the id of a commit.
     Gitlink,
+    /// A database, which is held beside the files.
+    Database,
     /// A rule left it out; the text is the rule. Not recorded with a checkpoint, only counted.
     LeftOut(String),
     /// A compiled-in rule for secrets left it out; the text is the rule.
@@ -79,6 +81,7 @@ impl WhyNot {
             | Self::Device
             | Self::TooLarge
             | Self::ReservedName
+            | Self::Database
             | Self::LeftOut(_)
             | Self::Secret(_)
             | Self::DotGit => false,
@@ -92,7 +95,7 @@ impl WhyNot {
 
     /// Whether the files that were last seen at or below this path may stand there still.
     pub fn may_hide_files(&self) -> bool {
-        self.makes_partial() || matches!(self, Self::TooLarge | Self::Secret(_))
+        self.makes_partial() || matches!(self, Self::TooLarge | Self::Database | Self::Secret(_))
     }
 
     /// The same for a person.
@@ -107,6 +110,7 @@ impl WhyNot {
             Self::Unreadable(_) => "cannot be read",
             Self::Collision => "an attack on SHA-1",
             Self::Gitlink => "a nested repository, of which plain git kept no files",
+            Self::Database => "a database, held beside the files",
             Self::LeftOut(_) => "left out by a rule",
             Self::Secret(_) => "a secret",
             Self::DotGit => "a repository's own data",
@@ -125,6 +129,7 @@ impl WhyNot {
             Self::Unreadable(_) => "unreadable",
             Self::Collision => "collision",
             Self::Gitlink => "gitlink",
+            Self::Database => "database",
             Self::LeftOut(_) => "left-out",
             Self::Secret(_) => "secret",
             Self::DotGit => "dot-git",

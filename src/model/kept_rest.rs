@@ -4,7 +4,7 @@ use crate::model::entry::WhyNot;
 use crate::model::listing::Uncaptured;
 
 /// In the order of their numbers on disk; those with a text carry it behind.
-const PLAIN: [WhyNot; 9] = [
+const PLAIN: [WhyNot; 10] = [
     WhyNot::Fifo,
     WhyNot::Socket,
     WhyNot::Device,
@@ -14,6 +14,7 @@ const PLAIN: [WhyNot; 9] = [
     WhyNot::Collision,
     WhyNot::Gitlink,
     WhyNot::DotGit,
+    WhyNot::Database,
 ];
 const UNREADABLE: u8 = 100;
 const LEFT_OUT: u8 = 101;

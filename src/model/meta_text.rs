@@ -121,6 +121,7 @@ fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
         "mount" => WhyNot::Mount,
         "collision" => WhyNot::Collision,
         "gitlink" => WhyNot::Gitlink,
+        "database" => WhyNot::Database,
         "unreadable" => return Some(WhyNot::Unreadable(text)),
         _ => return None,
     };
@@ -207,6 +208,7 @@ mod tests {
             WhyNot::Mount,
             WhyNot::Collision,
             WhyNot::Gitlink,
+            WhyNot::Database,
         ];
         let texts = ["", "-", "--", "%2D", "a b\n"].map(|text| WhyNot::Unreadable(text.to_owned()));
         for why in plain.into_iter().chain(texts) {

@@ -2,10 +2,12 @@
 
 pub mod adopted;
 pub mod alias;
+pub mod apart;
 pub mod base85;
 pub mod bisection;
 pub mod char_set;
 pub mod checkpoint;
+pub mod database;
 pub mod default_rules;
 pub mod difference;
 pub mod ended;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
+use crate::model::apart::set_apart;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::entry::WhyNot;
 use crate::model::listing::Listing;
@@ -191,6 +192,14 @@ impl Capturing<'_> {
         let rules = narrow(&self.listing, &has_a_say);
         (self.listing, self.seen, self.tree) = (part, None, None);
         (rules.file_count() > 0).then_some(rules)
+    }
+
+    /// Takes paths that are held in another way out of what is captured. A cache would have later scans leave them out
+    /// too, so none is made then.
+    pub fn set_apart(&mut self, paths: &[RelPath]) {
+        if set_apart(&mut self.listing, paths) {
+            (self.seen, self.tree) = (None, None);
+        }
     }
 
     /// Reads what belongs to a listing that [`Self::narrow`] returned, and computes its tree.

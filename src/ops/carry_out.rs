@@ -33,12 +33,14 @@ pub struct Errand<'e> {
 /// Changes the working directory.
 ///
 /// `journal` is written once everything is staged. `was_pending`: an earlier restore is being finished or taken back,
-/// so a failure leaves that one pending; otherwise a failure leaves nothing at all.
+/// so a failure leaves that one pending; otherwise a failure leaves nothing at all. `last` is done once the files are, and
+/// is part of what a kill leaves pending.
 pub fn carry_out(
     locked: &mut LockedStore<'_>,
     errand: &Errand<'_>,
     journal: &Journal,
     was_pending: bool,
+    last: &mut dyn FnMut() -> Result<()>,
 ) -> Result<CarriedOut> {
     let Staged { stage, plan, expected } = match staging::stage(locked.store(), errand, &journal.staging) {
         Ok(staged) => staged,
@@ -59,6 +61,7 @@ pub fn carry_out(
         Err(ApplyError::Failed { error, problems, .. }) => return Err(half_done(&error, &problems)),
     };
     let confirmed = confirm(errand, &applied, expected)?;
+    last()?;
     let left_alone = applied.left_alone().to_vec();
     let late = applied.written_late();
     if !late.is_empty() {

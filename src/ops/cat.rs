@@ -8,6 +8,7 @@ use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::text::escape_bytes;
+use crate::ops::cat_database;
 use crate::ops::context::Context;
 use crate::ops::list::reader_warnings;
 use crate::ops::restore::find;
@@ -99,6 +100,9 @@ fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoin
 
 /// Walks down to a path; only the trees on the way are read. `@state` is the document of values, where there is one.
 fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8]) -> Result<Hit> {
+    if let Some((path, entry)) = cat_database::look_up(store, &checkpoint, typed)? {
+        return Ok(Hit { checkpoint, path, entry });
+    }
     if typed == STATE
         && let Some(id) = store.companion(&checkpoint)?.beside.state
     {

@@ -86,7 +86,7 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
     }
 }
 
-fn of_files(settings: &Settings) -> [(&'static str, Value); 9] {
+fn of_files(settings: &Settings) -> [(&'static str, Value); 10] {
     let bytes = |limit: Option<u64>| limit.map_or(Value::Off, Value::Bytes);
     let files = if settings.max_files == 0 { Value::Off } else { Value::Number(settings.max_files) };
     [
@@ -99,6 +99,7 @@ fn of_files(settings: &Settings) -> [(&'static str, Value); 9] {
         ("sensitive_allow", Value::List(settings.sensitive_allow.clone())),
         ("auto_prune", Value::Switch(settings.auto_prune)),
         ("audit", Value::Switch(settings.audit)),
+        ("database", Value::List(settings.databases.keys().cloned().collect())),
     ]
 }
 
@@ -113,6 +114,7 @@ fn place(options: &ConfigOptions, settings: Settings) -> Result<PathBuf, Error> 
         lock_wait: std::time::Duration::ZERO,
         interrupt: Interrupt::default(),
         progress: Progress::default(),
+        run_database_command: |_, _| Err(Error::unexpected("no command is run here".to_owned())),
         holder: String::new(),
     };
     context.store_dir()

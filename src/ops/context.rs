@@ -7,6 +7,7 @@ use crate::config::{Environment, Settings};
 use crate::error::{Error, Result};
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
+use crate::ops::database_command::RunDatabaseCommand;
 use crate::store::Store;
 use crate::store::description::Description;
 use crate::store::layout::{Layout, dir_hash, store_dir};
@@ -23,6 +24,8 @@ pub struct Context {
     pub lock_wait: Duration,
     pub interrupt: Interrupt,
     pub progress: Progress,
+    /// How commands of the user's configuration are run.
+    pub run_database_command: RunDatabaseCommand,
     /// What others are told about us while we hold the lock.
     pub holder: String,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::model::alias;
 use crate::model::checkpoint::Checkpoint;
+use crate::model::database::Database;
 use crate::model::entry::WhyNot;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
@@ -32,6 +33,7 @@ pub struct Contract {
     pub mechanism: Mechanism,
     pub files: Vec<RelPath>,
     pub state_keys: Vec<String>,
+    pub databases: Vec<Database>,
     /// What was read back, or why it could not be.
     pub content: std::result::Result<Sum, String>,
     /// Why a restore of it would be refused now, if it would.
@@ -75,6 +77,7 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
     Ok(Some(Contract {
         mechanism: checkpoint.record.terms.mechanism.unwrap_or_else(|| fitting(context, &snapshot, &companion)),
         state_keys: companion.beside.state.map(|id| keys(&store, id)).unwrap_or_default(),
+        databases: outcome.databases.clone(),
         content: sum,
         restorable: dry_run(context, &checkpoint),
         last_modified_ms: last_modified(context, &snapshot),

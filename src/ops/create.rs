@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, Record};
+use crate::model::database::Database;
 use crate::model::meta::Meta;
 use crate::model::progress::Phase;
 use crate::model::terms::Terms;
@@ -9,6 +10,7 @@ use crate::ops::capture::Captured;
 use crate::ops::context::Context;
 use crate::ops::copies::{self, Copies};
 use crate::ops::create_terms::{self, Asked, TermsOptions};
+use crate::ops::database_take::take_all;
 use crate::ops::gate::{Gate, GateOptions};
 use crate::ops::gather::{Gathered, Gathering, gather};
 use crate::ops::hold;
@@ -72,6 +74,7 @@ pub struct CreateOutcome {
     pub meta: Meta,
     pub evicted: Vec<Evicted>,
     pub copies: Option<Copies>,
+    pub databases: Vec<Database>,
     pub warnings: Vec<Warning>,
 }
 
@@ -135,7 +138,9 @@ fn make(
         known: salvaged.whole + salvaged.lost.len(),
         kept_as: salvaged.kept_as,
     }));
+    let databases = wanted.asked.databases.clone();
     let mut outcome = create_locked(context, &store, &mut session, options, wanted)?;
+    outcome.databases = if outcome.checkpoint.is_some() { databases } else { Vec::new() };
     if let Some(render) = options.copies {
         copies::add(context, &store, render, &mut outcome);
     }
@@ -170,10 +175,11 @@ fn create_locked<'s>(
             let warning = Warning::TooManyFiles { limit, largest };
             Ok(nothing_made(wanted.reason, Skipped::TooManyFiles, with(warnings, warning)))
         }
-        Gathering::Done(gathered) => {
+        Gathering::Done(mut gathered) => {
             if is_whole {
                 gate.remember(store, false);
             }
+            gathered.beside.databases = take_all(context, &session.locked, &wanted.asked.databases, &mut pack)?;
             if let Some(newest) = standing(context, session, &gathered, &wanted.asked.terms)? {
                 warnings.extend(gathered.captured.warnings.iter().cloned());
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
@@ -235,6 +241,7 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
         meta: Meta::default(),
         evicted: Vec::new(),
         copies: None,
+        databases: Vec::new(),
         warnings,
     }
 }
@@ -322,6 +329,7 @@ fn finish<'s>(
         meta: captured.meta,
         evicted,
         copies: None,
+        databases: Vec::new(),
         warnings,
     })
 }

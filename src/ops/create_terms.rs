@@ -1,6 +1,7 @@
 //! What a `create` is asked for beside its reason, as typed: scope, mechanism, expiry.
 
 use crate::error::{Error, Result};
+use crate::model::database::Database;
 use crate::model::path_pattern::has_marks;
 use crate::model::scope::{Scope, ScopePart};
 use crate::model::state_document::StateDocument;
@@ -8,6 +9,7 @@ use crate::model::terms::{Expiry, Mechanism, Terms};
 use crate::model::text::escape_bytes;
 use crate::model::time;
 use crate::ops::context::Context;
+use crate::ops::database_names;
 use crate::ops::restore_paths;
 use crate::worktree::root::Root;
 use crate::worktree::tree_handle::WorkTree;
@@ -17,6 +19,8 @@ pub struct TermsOptions {
     /// Paths and patterns as typed; `None` for the whole directory.
     pub scope: Option<Vec<Vec<u8>>>,
     pub mechanism: Option<Mechanism>,
+    /// Databases as typed.
+    pub databases: Vec<Vec<u8>>,
     /// A span from now, a time, or `never`.
     pub expires: Option<String>,
     /// A JSON object.
@@ -29,6 +33,7 @@ pub struct TermsOptions {
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     pub terms: Terms,
+    pub databases: Vec<Database>,
     pub state: Option<StateDocument>,
 }
 
@@ -46,13 +51,17 @@ pub fn parse(context: &Context, options: &TermsOptions) -> Result<Asked> {
         let what = format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.word());
         return Err(Error::Usage { what });
     }
+    if mechanism == Some(Mechanism::DatabaseSavepoint) && options.databases.is_empty() {
+        return Err(Error::Usage { what: "type database_savepoint needs a --db".to_owned() });
+    }
     if mechanism == Some(Mechanism::StateSnapshot) && (state.is_none() || scope.is_some()) {
         let what = "type state_snapshot holds values and no files: give --state or --state-file, and no --scope";
         return Err(Error::Usage { what: what.to_owned() });
     }
-    // Beside values, files are recorded only if they are asked for.
-    let scope = scope.or_else(|| state.is_some().then(Scope::default));
-    Ok(Asked { terms: Terms { scope, mechanism, expiry }, state })
+    let databases = database_names::parse(context, &options.databases)?;
+    // Beside values and databases, files are recorded only if they are asked for.
+    let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
+    Ok(Asked { terms: Terms { scope, mechanism, expiry }, databases, state })
 }
 
 /// # Errors

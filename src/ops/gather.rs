@@ -1,6 +1,7 @@
 //! What a `create` records: the whole directory, or only what a scope covers, with what belongs beside it.
 
 use crate::error::{Error, Result};
+use crate::model::database::Database;
 use crate::model::entry::WhyNot;
 use crate::model::listing::Listing;
 use crate::model::meta::{Meta, RuleRecord};
@@ -31,7 +32,7 @@ pub enum Gathering {
     OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
 }
 
-/// Captures into `pack` what the terms ask for. The limit counts what would be captured.
+/// Captures into `pack` what the terms ask for, but for the files of `databases`. The limit counts what would be captured.
 ///
 /// # Errors
 /// A part of the scope matches nothing that may be captured, or the mechanism cannot hold what it does.
@@ -44,7 +45,7 @@ pub fn gather(
     pack: &mut PackSet<'_>,
 ) -> Result<Gathering> {
     let worktree = WorkTree::open(context.root.path())?;
-    let Asked { terms, state } = asked;
+    let Asked { terms, databases, state } = asked;
     let state = state.as_ref().map(|document| pack.add(ObjectKind::Blob, &document.bytes)).transpose()?;
     let mut sink = Sink::Pack(pack);
     let Some(scope) = &terms.scope else {
@@ -67,6 +68,7 @@ pub fn gather(
     };
     let rules = capturing.narrow(scope);
     check_each_part(scope, capturing.listing())?;
+    capturing.set_apart(&databases.iter().flat_map(Database::files).collect::<Vec<_>>());
     if let Some(limit) = limit_files.filter(|limit| capturing.listing().file_count() as u64 > *limit) {
         return Ok(Gathering::OverLimit { limit, largest: Vec::new() });
     }

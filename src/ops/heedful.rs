@@ -33,9 +33,10 @@ pub fn heed(context: &Context) -> Result<()> {
     context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
 }
 
-struct Pieces<'h> {
-    context: &'h Context,
-    reader: &'h mut dyn Read,
+/// A reader that looks up between two pieces.
+pub struct Pieces<'h> {
+    pub context: &'h Context,
+    pub reader: &'h mut dyn Read,
 }
 
 impl Read for Pieces<'_> {

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
+use crate::model::database::Databases;
 use crate::model::meta::Meta;
 use crate::model::tree_change::TreeChange;
 use crate::ops::context::Context;
@@ -94,6 +95,7 @@ pub struct ShowOutcome {
     /// The checkpoint before it, against which `changes` are told.
     pub before: Option<Checkpoint>,
     pub changes: Vec<TreeChange>,
+    pub databases: Databases,
     pub warnings: Vec<Warning>,
 }
 
@@ -113,7 +115,8 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     if checkpoint.is_partial() {
         warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
     }
-    Ok(ShowOutcome { checkpoint, meta, before, changes, warnings })
+    let databases = store.databases(&checkpoint)?;
+    Ok(ShowOutcome { checkpoint, meta, before, changes, databases, warnings })
 }
 
 /// What the message of a commit of plain git does not tell is counted.

@@ -38,6 +38,7 @@ pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: S
         Begun::Scanned(capturing) => *capturing,
         Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
     };
+    capturing.set_apart(&target.files_apart());
     let mut focus = read_and_compare(&mut capturing, request, &mut sink)?;
     let mut held = target.snapshot(&focus)?;
     if extend(&mut capturing, store, request, &held, &focus)? {

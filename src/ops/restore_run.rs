@@ -14,6 +14,7 @@ use crate::ops::capture::{Captured, Sink};
 use crate::ops::carry_out::{self, Errand};
 use crate::ops::confirmation::{Confirmed, hash_of};
 use crate::ops::context::Context;
+use crate::ops::database_return::{self, DatabaseReturn};
 use crate::ops::focus::Focus;
 use crate::ops::prospect::{Prospect, look};
 use crate::ops::record::{self, safety_record};
@@ -42,15 +43,17 @@ pub fn run(
     if common.dry_run || !common.yes {
         let first = look(context, store, request, Sink::HashOnly)?;
         shown = checked(first.plan)?;
-        request.target.check_contents(store, &shown, &context.interrupt)?;
+        request.target.check_contents(store, &shown, &request.reach, &context.interrupt)?;
         if common.dry_run {
             return Ok(outcome(request, shown, first.captured.warnings, true));
         }
     }
     let mut again = false;
+    let databases = database_return::planned(request);
     loop {
         if !common.yes {
-            consent(&Proposal { verb: request.verb, target: &request.target.checkpoint, plan: &shown, again })?;
+            let (verb, target) = (request.verb, &request.target.checkpoint);
+            consent(&Proposal { verb, target, plan: &shown, databases: &databases, again })?;
         }
         let mut session = session::begin(context, store)?;
         check_still_there(&session, request)?;
@@ -100,12 +103,13 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
 fn change(
     context: &Context,
     session: &mut Session<'_>,
-    pack: PackSet<'_>,
+    mut pack: PackSet<'_>,
     present: Prospect,
     request: &Request<'_>,
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
     let worktree = WorkTree::open(context.root.path())?;
+    let mut databases = DatabaseReturn::prepare(context, &session.locked, &mut pack, request)?;
     let staging = durable::random_hex();
     if let Some(pending @ Pending::Known(journal)) = &request.pending {
         let known = contents_known(session.locked.store(), pending, &request.target, &present)?;
@@ -113,7 +117,7 @@ fn change(
         // Until all is staged anew the journal goes on about the interrupted restore: a kill leaves nothing unnamed.
         session.locked.write_journal(&Journal { filling: Some(staging.clone()), ..journal.clone() })?;
     }
-    let safety = keep_present(context, session, pack, &present, request, &staging)?;
+    let safety = keep_present(context, session, pack, (&present, &databases), request, &staging)?;
     let errand = Errand {
         context,
         worktree: &worktree,
@@ -124,7 +128,9 @@ fn change(
         special_bits: request.reach.special_bits,
     };
     let applying = journal_of(request, safety, &staging, Stage::Applying);
-    let carried = carry_out::carry_out(&mut session.locked, &errand, &applying, request.pending.is_some())?;
+    let was_pending = request.pending.is_some();
+    let mut last = || databases.put_back(context);
+    let carried = carry_out::carry_out(&mut session.locked, &errand, &applying, was_pending, &mut last)?;
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !matches!(warning, Warning::RestorePending { .. } | Warning::JournalUnreadable));
     warnings.extend(present.captured.warnings.iter().cloned());
@@ -133,7 +139,7 @@ fn change(
     let captured = as_left(present.captured, &present.plan, request, &carried.left_alone, carried.confirmed);
     let evicted = record::settle(&mut session.locked, keep, None, &captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, warnings, false);
-    (outcome.safety, outcome.evicted) = (Some(safety), evicted);
+    (outcome.safety, outcome.evicted, outcome.databases) = (Some(safety), evicted, databases.into_reports());
     outcome.left_alone.extend(carried.left_alone);
     Ok(outcome)
 }
@@ -160,13 +166,15 @@ fn as_left(
 fn keep_present(
     context: &Context,
     session: &mut Session<'_>,
-    pack: PackSet<'_>,
-    present: &Prospect,
+    mut pack: PackSet<'_>,
+    (present, databases): (&Prospect, &DatabaseReturn),
     request: &Request<'_>,
     staging: &str,
 ) -> Result<ObjectId> {
+    let store = session.locked.store();
     if let (Verb::Resume, Some(pending)) = (request.verb, &request.pending)
-        && !holds_news(session.locked.store(), pending, &present.snapshot)?
+        && !holds_news(store, pending, &present.snapshot)?
+        && !databases.holds_news(store, pending)?
     {
         return Ok(pending.safety());
     }
@@ -174,7 +182,8 @@ fn keep_present(
     let operation = Operation { verb: request.verb, target: request.target.id(), paths, within };
     let record = safety_record(context, &present.captured, operation, request.pending.is_some());
     let (tree, meta) = (present.captured.tree, present.captured.meta.clone());
-    let new = NewCheckpoint { pack, tree, meta, beside: Beside::default(), record };
+    let beside = Beside { databases: databases.record(&mut pack)?, ..Beside::default() };
+    let new = NewCheckpoint { pack, tree, meta, beside, record };
     // Without a pending journal this one says, before the safety checkpoint exists, that nothing was changed yet.
     let announced = session.locked.journal_writer();
     let preparing = |safety| journal_of(request, safety, staging, Stage::Preparing);
@@ -254,6 +263,7 @@ fn outcome(request: &Request<'_>, plan: RestorePlan, warnings: Vec<Warning>, dry
         safety: None,
         left_alone: plan.left_alone.iter().cloned().collect(),
         plan,
+        databases: database_return::planned(request),
         paths: request.reach.paths.clone(),
         dry_run,
         resumed: request.verb == Verb::Resume,

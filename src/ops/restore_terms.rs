@@ -8,6 +8,7 @@ use crate::model::ended::Ended;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::ops::database_return::DatabaseReport;
 use crate::ops::record::Evicted;
 use crate::ops::session::Pending;
 use crate::ops::target::Target;
@@ -26,6 +27,7 @@ pub struct Proposal<'p> {
     pub verb: Verb,
     pub target: &'p Checkpoint,
     pub plan: &'p RestorePlan,
+    pub databases: &'p [DatabaseReport],
     /// This was asked before, and files changed since.
     pub again: bool,
 }
@@ -40,6 +42,7 @@ pub struct RestoreOutcome {
     /// The state before; `None` for a dry run.
     pub safety: Option<ObjectId>,
     pub plan: RestorePlan,
+    pub databases: Vec<DatabaseReport>,
     pub paths: Vec<RelPath>,
     pub dry_run: bool,
     pub resumed: bool,

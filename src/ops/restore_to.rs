@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::Verb;
 use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::ops::context::Context;
+use crate::ops::database_return::{DatabaseReport, Fate};
+use crate::ops::database_write;
 use crate::ops::focus::Focus;
 use crate::ops::list::reader_warnings;
 use crate::ops::restore::find;
@@ -39,13 +41,19 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     let is_inside = destination.check_apart(&context.root, &context.base)?;
     let reach =
         Reach { paths: restore_paths::limits(paths), within: None, overlay: false, special_bits: options.special_bits };
-    let plan = write_out::plan(&target.snapshot(&Focus::Everything)?, &reach);
+    let mut state = target.snapshot(&Focus::Everything)?;
+    let databases = database_write::add_files(&store, &target, &reach, &mut state)?;
+    let fate = if options.dry_run { Fate::Planned } else { Fate::Restored };
+    let written =
+        databases.written.into_iter().map(|database| DatabaseReport { database, fate: fate.clone() }).collect();
+    let plan = write_out::plan(&state, &reach);
     if options.dry_run {
-        target.check_contents(&store, &plan, &context.interrupt)?;
+        target.check_contents(&store, &plan, &reach, &context.interrupt)?;
     } else {
         carry_out(context, &store, &target, &plan, &reach, &destination)?;
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
+    warnings.extend(databases.skipped);
     if is_inside {
         warnings.push(Warning::CopyInsideRoot);
     }
@@ -57,6 +65,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         target: checkpoint,
         safety: None,
         plan,
+        databases: written,
         paths: reach.paths,
         dry_run: options.dry_run,
         resumed: false,

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
+use crate::model::database::{Database, Databases, Held};
 use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
 use crate::model::entry::Entry;
 use crate::model::interrupt::Interrupt;
@@ -12,7 +13,7 @@ use crate::model::listing::Listing;
 use crate::model::meta::{Meta, RuleRecord};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
-use crate::model::restore_plan::RestorePlan;
+use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::model::snapshot::{Snapshot, below};
 use crate::ops::focus::Focus;
 use crate::ops::held_state::{HeldState, Unreadable};
@@ -23,6 +24,7 @@ use crate::worktree::rules::{RuleSources, Rules};
 
 pub struct Target<'s> {
     pub checkpoint: Checkpoint,
+    databases: Databases,
     store: &'s Store,
     state: HeldState<'s>,
     /// The ignore files that have a say in its scope and lie outside it.
@@ -44,6 +46,7 @@ impl<'s> Target<'s> {
         let record = if checkpoint.adopted { rules_of_plain_git(store) } else { meta.rules.clone() };
         Ok(Self {
             checkpoint: checkpoint.clone(),
+            databases: store.databases(checkpoint)?,
             store,
             state: HeldState::new(store, checkpoint.tree, meta),
             rules_beside: beside.rules.map(|tree| HeldState::new(store, tree, Meta::default())),
@@ -146,7 +149,21 @@ impl<'s> Target<'s> {
     }
 
     /// Whether all that a plan would write is there and whole: what cannot be done is not to be shown.
-    pub fn check_contents(&self, store: &Store, plan: &RestorePlan, interrupt: &Interrupt) -> Result<()> {
+    pub fn check_contents(
+        &self,
+        store: &Store,
+        plan: &RestorePlan,
+        reach: &Reach,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for (database, held) in self.databases_within(reach) {
+            interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+            if let Held::Content(id) = held
+                && !store.has_whole(*id)
+            {
+                return Err(store.damage(self.id(), format!("database {database}: its content is missing or damaged")));
+            }
+        }
         let mut seen = HashSet::new();
         for (path, write) in plan.write.iter().filter(|(_, write)| seen.insert(write.after.id)) {
             interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
@@ -157,8 +174,21 @@ impl<'s> Target<'s> {
         Ok(())
     }
 
+    /// The databases that a restore which goes so far concerns.
+    pub fn databases_within<'t>(&'t self, reach: &'t Reach) -> impl Iterator<Item = (&'t Database, &'t Held)> {
+        self.databases.iter().filter(|(database, _)| database.is_within(reach))
+    }
+
+    /// The files of all its databases, which are no files to it.
+    pub fn files_apart(&self) -> Vec<RelPath> {
+        self.databases.keys().flat_map(Database::files).collect()
+    }
+
     /// Whether this state has something at a path, or below it.
     pub fn holds(&self, path: &RelPath) -> Result<bool> {
+        if self.databases.keys().filter_map(Database::path).any(|file| file.is_at_or_below(path)) {
+            return Ok(true);
+        }
         let found = self.state.has_dir(path).and_then(|is_dir| Ok(is_dir || self.state.has_file(path)?));
         found.map_err(|why| self.damage(why))
     }

@@ -129,6 +129,10 @@ pub enum Warning {
     CopiesNotMade {
         why: String,
     },
+    /// A database that is no file cannot be written into a directory.
+    DatabaseSkipped {
+        name: String,
+    },
     /// One of several checkpoints could not be looked at.
     PassedOver {
         id: ObjectId,
@@ -171,6 +175,7 @@ impl Warning {
             Self::HoldsUnreadable { .. } => "holds_unreadable",
             Self::AuditFailed { .. } => "audit_failed",
             Self::CopiesNotMade { .. } => "copies_not_made",
+            Self::DatabaseSkipped { .. } => "database_skipped",
             Self::PassedOver { .. } => "passed_over",
         }
     }

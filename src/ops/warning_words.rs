@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::model::entry::WhyNot;
+use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::shell_word::shell_word;
 use crate::model::text::escape;
@@ -38,13 +39,7 @@ impl fmt::Display for Warning {
             Self::StoreReinitialized { whole, known, kept_as } => f.write_str(&reinitialized(*whole, *known, kept_as)),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
             Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),
-            Self::RestorePending { target, safety } => write!(
-                f,
-                "a restore to {} was interrupted (safety checkpoint {}): \
-                 'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back",
-                target.short(),
-                safety.short()
-            ),
+            Self::RestorePending { target, safety } => f.write_str(&pending(*target, *safety)),
             Self::JournalUnreadable => f.write_str(
                 "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it",
             ),
@@ -79,9 +74,24 @@ impl fmt::Display for Warning {
             Self::HoldsUnreadable { why } => write!(f, "no hold stands: their file is damaged ({why})"),
             Self::AuditFailed { why } => write!(f, "the audit trail lacks this create: {why}"),
             Self::CopiesNotMade { why } => f.write_str(&without_copies(why)),
+            Self::DatabaseSkipped { name } => f.write_str(&skipped(name)),
             Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
         }
     }
+}
+
+fn pending(target: ObjectId, safety: ObjectId) -> String {
+    format!(
+        "a restore to {} was interrupted (safety checkpoint {}): \
+         'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back",
+        target.short(),
+        safety.short()
+    )
+}
+
+fn skipped(name: &str) -> String {
+    let name = escape(name);
+    format!("database {name} is no file, so it was skipped; 'checkpoint cat SEL:@db/{name}' gives its content")
 }
 
 fn unadopted(count: usize) -> String {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
+use crate::model::database::Databases;
 use crate::model::hold::Hold;
 use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
@@ -20,6 +21,7 @@ pub mod check_objects;
 pub mod check_states;
 pub mod commit_codec;
 pub mod commit_reader;
+pub mod databases;
 pub mod deflate;
 pub mod delta;
 pub mod delta_make;
@@ -213,6 +215,15 @@ impl Store {
     pub fn companion(&self, checkpoint: &Checkpoint) -> Result<Companion> {
         let Some(id) = checkpoint.meta else { return Ok(Companion::default()) };
         meta_tree::read(&self.objects, id).map_err(|why| self.damage(checkpoint.id, why))
+    }
+
+    /// The databases that a checkpoint holds.
+    ///
+    /// # Errors
+    /// As [`Self::meta`].
+    pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
+        let beside = self.companion(checkpoint)?.beside;
+        databases::read(&self.objects, beside.databases).map_err(|why| self.damage(checkpoint.id, why))
     }
 
     /// The whole state that a checkpoint holds: every tree is read and checked, its meta too.

@@ -70,6 +70,9 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> Document {
     let id = alias::of(checkpoint);
     let hash = contract.content.as_ref().ok().map(|sum| sum.hash.clone());
     let mut scope = json!({"files": texts(&contract.files), "state_keys": contract.state_keys});
+    if !contract.databases.is_empty() {
+        scope["databases"] = contract.databases.iter().map(ToString::to_string).collect();
+    }
     let hex: Vec<String> = contract.files.iter().filter(|path| path.as_utf8().is_none()).map(RelPath::to_hex).collect();
     if !hex.is_empty() {
         scope["files_hex"] = hex.into();
@@ -140,6 +143,9 @@ fn summary(contract: &Contract) -> String {
     }
     if !contract.state_keys.is_empty() {
         parts.push(counted(contract.state_keys.len() as u64, "value"));
+    }
+    if !contract.databases.is_empty() {
+        parts.push(counted(contract.databases.len() as u64, "database"));
     }
     parts.extend(contract.last_modified_ms.map(|ms| format!("last modified {}", utc_date(ms))));
     if let Some(index) = contract.index.filter(|index| index.differing > 0) {
@@ -244,6 +250,13 @@ fn assumptions(contract: &Contract) -> Vec<String> {
     assumed.extend(contract.unheld.iter().map(|(path, why)| format!("{path} is not held: {why}")));
     if contract.left_out > 0 {
         assumed.push(format!("Ignored, and therefore not held: {}", counted(contract.left_out as u64, "path")));
+    }
+    match (contract.databases.is_empty(), contract.files.is_empty()) {
+        (true, _) => {}
+        (false, true) => {
+            assumed.push("A database is restored as a whole, in one transaction where it is SQLite".to_owned())
+        }
+        (false, false) => assumed.push("The files are restored first, the databases last".to_owned()),
     }
     if !contract.state_keys.is_empty() {
         assumed.push("Values are given back by 'checkpoint cat' only; a restore writes files".to_owned());

@@ -2,6 +2,7 @@
 
 pub mod columns;
 pub mod contract;
+pub mod databases;
 pub mod diffstat;
 pub mod format;
 pub mod human;

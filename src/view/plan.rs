@@ -1,9 +1,11 @@
 //! What a restore would do, or did, in words.
 
-use crate::model::checkpoint::{Checkpoint, Verb};
+use crate::model::checkpoint::Verb;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::text::escape;
+use crate::ops::restore_terms::Proposal;
+use crate::view::databases;
 use crate::view::format::{Paint, count};
 
 /// Paths of one kind that a question shows before it says how many more there are.
@@ -36,19 +38,22 @@ pub fn counts(plan: &RestorePlan) -> String {
 }
 
 /// The question before a restore: what it would change, so that the answer can be given.
-pub fn question(verb: Verb, target: &Checkpoint, plan: &RestorePlan, again: bool, paint: Paint) -> String {
+pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
+    let Proposal { verb, target, plan, databases, again } = proposal;
     let mut text = String::new();
-    if again {
+    if *again {
         text.push_str("Files changed since this was shown. It is now:\n");
     }
     text.push_str(&listing(plan, SHOWN, paint));
+    text.push_str(&databases::listing(databases, paint));
     let what = match verb {
         Verb::Restore | Verb::Resume => "Restore to",
         Verb::Undo => "Undo: back to",
         Verb::Redo => "Redo: forward to",
     };
     let reason = escape(&target.record.reason);
-    text.push_str(&format!("{what} {} ({reason}): this {}. Go on? [y/N] ", target.id.short(), counts(plan)));
+    let counts = databases::counts(plan, databases);
+    text.push_str(&format!("{what} {} ({reason}): this {counts}. Go on? [y/N] ", target.id.short()));
     text
 }
 

@@ -9,6 +9,7 @@ pub mod destination;
 pub mod extend;
 pub mod git_index;
 pub mod materialize;
+pub mod new_file;
 pub mod private_dir;
 mod reach;
 pub mod read;
@@ -18,6 +19,11 @@ pub mod rules;
 pub mod scan;
 mod scan_dir;
 mod share;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+#[cfg(not(feature = "sqlite"))]
+#[path = "sqlite_absent.rs"]
+pub mod sqlite;
 pub mod stage;
 pub mod stage_removal;
 pub mod sys;

@@ -326,3 +326,20 @@ fn schemas_are_listed_and_an_unknown_one_is_told() {
     sandbox.run(&["schema"]).success().stdout_is("contract\nrestore-contract\n");
     sandbox.run(&["schema", "none"]).code(3).stderr_has("checkpoint schema");
 }
+
+#[test]
+fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
+    let sandbox = project();
+    let database = rusqlite::Connection::open(sandbox.path("data.db")).unwrap();
+    database.execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)").unwrap();
+    let alone = contract(&sandbox, &["create", "--contract", "--db", "data.db", "-r", "alone"]);
+    assert_eq!(alone["checkpoint"]["type"], "database_savepoint");
+    assert_eq!(alone["checkpoint"]["scope"], json!({"files": [], "state_keys": [], "databases": ["data.db"]}));
+    let both = contract(&sandbox, &["create", "--contract", "--db", "data.db", "--scope", "config", "-r", "both"]);
+    assert!(texts(&both, "assumptions").contains(&"The files are restored first, the databases last"));
+    assert!(both["pre_mutation_state"]["summary"].as_str().unwrap().contains(", 1 database, "));
+    database.execute_batch("INSERT INTO t VALUES (2)").unwrap();
+    run_printed(&sandbox, both["checkpoint"]["restore_command"].as_str().unwrap()).success();
+    let count: i64 = database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 1);
+}

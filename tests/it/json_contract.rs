@@ -106,7 +106,21 @@ struct Create {
     uncaptured: Vec<Uncaptured>,
     evicted: Vec<Evicted>,
     copies: Option<String>,
+    databases: Vec<Database>,
     store: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+struct Database {
+    kind: String,
+    path: Option<String>,
+    path_hex: Option<String>,
+    name: Option<String>,
+    blob: Option<String>,
+    outcome: Option<String>,
+    why: Option<String>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -194,6 +208,7 @@ struct Show {
     checkpoint: Details,
     before: Option<String>,
     changes: Changes,
+    databases: Vec<Database>,
     uncaptured: Vec<Uncaptured>,
 }
 
@@ -258,6 +273,7 @@ struct Restore {
     restored_from: Named,
     safety: Option<Named>,
     counts: RestoreCounts,
+    databases: Vec<Database>,
     left_alone: Vec<PathOnly>,
     dry_run: bool,
     paths: Vec<PathOnly>,

@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
 ];
 
 /// Each outside crate, and the beginnings of the paths of the files that may name it.
-const DOORS: [(&str, &[&str]); 22] = [
+const DOORS: [(&str, &[&str]); 23] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["model/time", "view/"]),
     ("clap", &["cli/args", "cli/completion", "cli/manual"]),
@@ -32,6 +32,7 @@ const DOORS: [(&str, &[&str]); 22] = [
     ("libdeflater", &["store/deflate"]),
     ("libz_sys", &[]),
     ("memchr", &["ops/text_search"]),
+    ("rusqlite", &["worktree/sqlite"]),
     ("rustix", &["cli/child", "worktree/sys/unix", "store/lock", "store/durable", "store/guard", "store/plain_file"]),
     ("serde", &["config", "view/json"]),
     ("serde_json", &["model/state_document", "view/contract", "view/json", "view/restore_contract", "view/yaml"]),

@@ -28,6 +28,8 @@ mod copies;
 mod create;
 mod ctrl_c;
 mod damage_matrix;
+#[cfg(feature = "sqlite")]
+mod databases;
 mod dedup;
 mod delete;
 mod deltas;
@@ -67,6 +69,7 @@ mod pin;
 mod place;
 mod plain_git;
 mod plan_property;
+mod postgres;
 mod progress;
 mod promises;
 mod prune;

@@ -25,6 +25,9 @@ pub struct CreateArgs {
     /// Capture only this path or pattern (several; @FILE has one a line, - reads them)
     #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
     pub scope: Vec<OsString>,
+    /// Hold this database: a file of SQLite, or a NAME of your configuration (several)
+    #[arg(long, value_name = "FILE|NAME", allow_hyphen_values = true)]
+    pub db: Vec<OsString>,
     /// How the state is to be held [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE")]
     pub mechanism: Option<Type>,
@@ -71,7 +74,7 @@ pub enum Type {
     FileBackup,
     /// Values that are no files
     StateSnapshot,
-    /// A database
+    /// Databases, each named by --db
     DatabaseSavepoint,
 }
 
@@ -92,6 +95,7 @@ impl CreateArgs {
         let args = self;
         let terms = TermsOptions {
             scope,
+            databases: args.db.into_iter().map(OsString::into_encoded_bytes).collect(),
             mechanism: args.mechanism.map(Mechanism::from),
             expires: args.expires,
             state_file,

@@ -14,7 +14,7 @@ use crate::ops::restore_to::restore_to;
 use crate::view::contract::Form;
 use crate::view::human::{check as check_view, restore_to as restore_to_view};
 use crate::view::restore_contract as contract_view;
-use crate::view::{human, json};
+use crate::view::{databases, human, json};
 
 pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Result<u8> {
     let (to, check, wants) = (args.to.take(), args.check.take(), args.contract);
@@ -39,14 +39,17 @@ fn say_contract(context: &Context, rim: &Rim<'_>, outcome: &RestoreOutcome, form
     let contract = restore_contract::of_restore(context, outcome)?;
     let words = Words::of(context, rim);
     let document = contract_view::document(outcome, &contract, &words.call(context));
-    let code = if contract.is_match() || outcome.dry_run { exit_code::DONE } else { exit_code::PARTIAL };
+    let is_match = contract.is_match() || outcome.dry_run;
+    let code = if is_match { exit_code::of_restore(outcome) } else { exit_code::PARTIAL };
     if rim.printer.json {
         rim.printer.result(&json::restore("restore", outcome, code, Some(&document)));
+        say_failures(rim, outcome);
         return Ok(code);
     }
     let mut said = human::restore(outcome, rim.printer.out_paint());
     said.result = document.text(form);
     rim.say(&said, &outcome.warnings);
+    say_failures(rim, outcome);
     Ok(code)
 }
 
@@ -69,7 +72,7 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
         }
     };
     let check = Check { command, ended };
-    let code = if check.is_ok() { exit_code::DONE } else { exit_code::PARTIAL };
+    let code = if check.is_ok() { exit_code::of_restore(&outcome) } else { exit_code::PARTIAL };
     if check.is_ok() {
         rim.printer.talk(&check_view::passed(&check));
     } else {
@@ -78,6 +81,7 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
     outcome.check = Some(check);
     if rim.printer.json {
         rim.printer.result(&json::restore("restore", &outcome, code, None));
+        say_failures(rim, &outcome);
     }
     Ok(code)
 }
@@ -95,12 +99,23 @@ pub fn redo(context: &Context, rim: &Rim<'_>, args: &RedoArgs) -> Result<u8> {
 }
 
 fn say_restored(rim: &Rim<'_>, command: &str, outcome: &RestoreOutcome) -> u8 {
+    let code = exit_code::of_restore(outcome);
     if rim.printer.json {
-        rim.printer.result(&json::restore(command, outcome, exit_code::DONE, None));
+        rim.printer.result(&json::restore(command, outcome, code, None));
     } else {
         let paint = rim.printer.out_paint();
         let said = outcome.to.as_ref().map(|to| restore_to_view::restore_to(outcome, to, paint));
         rim.say(&said.unwrap_or_else(|| human::restore(outcome, paint)), &outcome.warnings);
     }
-    exit_code::DONE
+    say_failures(rim, outcome);
+    code
+}
+
+/// The files are restored by then, so what could not be done is said beside the answer.
+fn say_failures(rim: &Rim<'_>, outcome: &RestoreOutcome) {
+    let way_on = "all else is restored; 'checkpoint undo' takes it back";
+    let failures = databases::failures(&outcome.databases, way_on, rim.printer.err_paint());
+    if !failures.is_empty() {
+        rim.printer.failure(&failures);
+    }
 }

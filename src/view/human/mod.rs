@@ -17,6 +17,7 @@ pub mod verify;
 
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, Verb};
+use crate::model::database::{Database, Held};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
@@ -35,7 +36,7 @@ use crate::ops::status::StatusOutcome;
 use crate::ops::warning::Warning;
 use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};
-use crate::view::{plan, table};
+use crate::view::{databases, plan, table};
 
 /// What a command says: the result, and talk about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +63,10 @@ pub fn create(outcome: &CreateOutcome, millis: u128) -> Said {
         count_files(counts.files),
         size(counts.content_bytes),
     );
+    if !outcome.databases.is_empty() {
+        let named: Vec<String> = outcome.databases.iter().map(Database::to_string).collect();
+        talk.push_str(&format!("databases: {}\n", named.join(", ")));
+    }
     if outcome.left_out_changed {
         talk.push_str(&left_out(&outcome.left_out));
     }
@@ -149,6 +154,10 @@ pub fn show(outcome: &ShowOutcome, now_ms: i64) -> Said {
         let paths = join(operation.paths.iter());
         text.push_str(&if paths.is_empty() { "\n".to_owned() } else { format!(" ({paths})\n") });
     }
+    for (database, held) in &outcome.databases {
+        let absent = if *held == Held::Absent { " (not there)" } else { "" };
+        text.push_str(&format!("database   {database}{absent}\n"));
+    }
     for (path, standing) in &outcome.meta.uncaptured {
         text.push_str(&format!("not captured: {path} ({})\n", standing.why.in_words()));
     }
@@ -196,8 +205,10 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
     let (short, reason) = (target.id.short(), escape(&target.record.reason));
     if outcome.dry_run {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
-        let summary = format!("Restoring to `{short}` ({reason}) {}.\n", plan::counts(&outcome.plan));
-        return Said { result: format!("{listed}{summary}"), talk: String::new() };
+        let databases = databases::listing(&outcome.databases, paint);
+        let counts = databases::counts(&outcome.plan, &outcome.databases);
+        let result = format!("{listed}{databases}Restoring to `{short}` ({reason}) {counts}.\n");
+        return Said { result, talk: databases::left(&outcome.databases) };
     }
     let safety = outcome.safety.map(ObjectId::short).unwrap_or_default();
     let mut result = String::new();
@@ -211,7 +222,8 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
             result.push_str(&format!("Restored `{path}` from checkpoint `{short}` ({reason}).\n"));
         }
     }
-    let mut talk = format!("{}\n", capitalised(&plan::counts(&outcome.plan)));
+    let mut talk = format!("{}\n", capitalised(&databases::counts(&outcome.plan, &outcome.databases)));
+    talk.push_str(&databases::left(&outcome.databases));
     for path in &outcome.left_alone {
         talk.push_str(&format!("left alone: {path}/ holds what no checkpoint holds\n"));
     }

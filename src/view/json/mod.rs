@@ -4,6 +4,7 @@ pub mod bisect;
 pub mod cat;
 pub mod config;
 pub mod copies;
+pub mod databases;
 pub mod delete;
 pub mod diff;
 pub mod find;
@@ -72,6 +73,7 @@ pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contra
         "left_out": left_out(&outcome.left_out),
         "uncaptured": uncaptured(&outcome.meta),
         "evicted": evicted(&outcome.evicted),
+        "databases": outcome.databases.iter().map(databases::database).collect::<Vec<_>>(),
         "store": store.display().to_string(),
     });
     if let Some(checkpoint) = made {
@@ -123,6 +125,7 @@ pub fn show(outcome: &ShowOutcome) -> String {
             "deleted": count("deleted"),
             "paths": listed.collect::<Vec<_>>(),
         },
+        "databases": databases::held(&outcome.databases),
         "uncaptured": uncaptured(&outcome.meta),
     });
     parts::envelope("show", 0, &data, &outcome.warnings)
@@ -164,6 +167,7 @@ pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8, contract: Opti
             "directories_removed": plan.remove_dirs.len(),
             "unchanged": plan.unchanged,
         },
+        "databases": databases::reports(&outcome.databases),
         "left_alone": paths(&outcome.left_alone),
         "dry_run": outcome.dry_run,
         "paths": paths(&outcome.paths),

@@ -1,0 +1,49 @@
+//! What becomes of databases in a restore, in words.
+
+use crate::model::restore_plan::RestorePlan;
+use crate::ops::database_return::{DatabaseReport, Fate};
+use crate::view::format::{Paint, count};
+use crate::view::plan;
+
+/// The databases that would be restored, a line each.
+pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {
+    let planned = databases.iter().filter(|report| report.fate == Fate::Planned);
+    planned.map(|report| format!("{}\n", paint.yellow(&format!("  {:<7}{}", "db", report.database)))).collect()
+}
+
+/// The counts of a plan with those of the databases behind.
+pub fn counts(plan: &RestorePlan, databases: &[DatabaseReport]) -> String {
+    let is_concerned = |report: &&DatabaseReport| matches!(report.fate, Fate::Planned | Fate::Restored);
+    let number = databases.iter().filter(is_concerned).count();
+    if number == 0 {
+        return plan::counts(plan);
+    }
+    let restores = format!("restores {}", count(number, "database", "databases"));
+    if plan.change_count() == 0 { restores } else { format!("{}, {restores}", plan::counts(plan)) }
+}
+
+/// What is to be said of those that were left as they are.
+pub fn left(databases: &[DatabaseReport]) -> String {
+    let told = databases.iter().filter_map(|report| match report.fate {
+        Fate::Unchanged => Some(format!("database {} is as it was then\n", report.database)),
+        Fate::Left => Some(format!(
+            "database {} was not there then; it stays, because another program may have it open\n",
+            report.database
+        )),
+        _ => None,
+    });
+    told.collect()
+}
+
+/// One line for each that could not be restored, with the way on.
+pub fn failures(databases: &[DatabaseReport], way_on: &str, paint: Paint) -> String {
+    let told = databases.iter().filter_map(|report| match &report.fate {
+        Fate::Failed(why) => Some(format!(
+            "{} database {} was not restored: {why} ({way_on})\n",
+            paint.red("checkpoint:"),
+            report.database
+        )),
+        _ => None,
+    });
+    told.collect()
+}

@@ -1,0 +1,47 @@
+//! Databases for programs.
+
+use serde_json::{Value, json};
+
+use crate::model::database::{Database, Databases, Held};
+use crate::ops::database_return::{DatabaseReport, Fate};
+use crate::view::json::parts::{hex, with_path};
+
+/// One that is a file has its path, any other its name.
+pub fn database(database: &Database) -> Value {
+    let told = json!({"kind": database.word()});
+    match database {
+        Database::File(path) => with_path(told, path),
+        Database::Named(name) => json!({"kind": database.word(), "name": name}),
+    }
+}
+
+pub fn held(databases: &Databases) -> Value {
+    let told = databases.iter().map(|(one, held)| {
+        let mut told = database(one);
+        told["blob"] = match held {
+            Held::Content(id) => hex(*id),
+            Held::Absent => Value::Null,
+        };
+        told
+    });
+    told.collect()
+}
+
+pub fn reports(reports: &[DatabaseReport]) -> Value {
+    let told = reports.iter().map(|report| {
+        let mut told = database(&report.database);
+        let (fate, why) = match &report.fate {
+            Fate::Planned => ("planned", None),
+            Fate::Restored => ("restored", None),
+            Fate::Unchanged => ("unchanged", None),
+            Fate::Left => ("left", None),
+            Fate::Failed(why) => ("failed", Some(why)),
+        };
+        told["outcome"] = fate.into();
+        if let Some(why) = why {
+            told["why"] = why.clone().into();
+        }
+        told
+    });
+    told.collect()
+}

@@ -1,0 +1,248 @@
+//! The door to SQLite: a consistent copy of a live database, and a copy put back into one, by its own means of backup.
+//!
+//! SQLite finds a database and the files beside it by path alone, so these paths are opened as such, and it refuses every
+//! symlink in them itself.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::model::interrupt::Interrupt;
+
+/// Whether databases of SQLite can be held at all.
+pub const IS_BUILT_IN: bool = true;
+
+/// Pages between two looks at whether somebody asks to stop.
+const PAGES_PER_STEP: i32 = 1024;
+/// From this size on the copy is checked without comparing each index with its table.
+const QUICK_CHECK_FROM_BYTES: u64 = 256 << 20;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long to wait for those who write, and who may ask to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience<'i> {
+    pub wait: Duration,
+    pub interrupt: &'i Interrupt,
+}
+
+/// Why it did not come about.
+#[derive(Debug)]
+pub enum Refusal {
+    Interrupted(i32),
+    Failed(String),
+}
+
+/// A database that was copied, held open without any lock, so that a change since then is noticed.
+#[derive(Debug)]
+pub struct Watched {
+    connection: Connection,
+    version: i64,
+}
+
+/// Copies a live database as it was at one moment into `copy`, an empty file. Nothing is written to the database.
+/// `may_recover`: what a killed writer left half-done may be rolled back, which only a writer can.
+///
+/// # Errors
+/// It is no database, others kept it locked for too long, or we were asked to stop.
+pub fn copy_out(live: &Path, copy: &Path, may_recover: bool, patience: &Patience<'_>) -> Result<Watched, Refusal> {
+    let (reader, writer) = (OpenFlags::SQLITE_OPEN_READ_ONLY, OpenFlags::SQLITE_OPEN_READ_WRITE);
+    let by = |flags| open(live, flags).and_then(|connection| copy_from(connection, copy, patience));
+    let (first, second) = if is_closed_wal(live) { (writer, Some(reader)) } else { (reader, None) };
+    match by(first) {
+        Err(Refusal::Failed(why)) => match second.or(may_recover.then_some(writer)) {
+            Some(second) => by(second),
+            None => Err(Refusal::Failed(why)),
+        },
+        done => done,
+    }
+}
+
+/// Whether this is a database in WAL mode that nobody has open: readers need two files beside it then, which only those
+/// who may write take away again, without a byte of the database being written.
+fn is_closed_wal(live: &Path) -> bool {
+    const READ_VERSION_AT: usize = 19;
+    let mut head = [0; READ_VERSION_AT + 1];
+    let mut log = live.as_os_str().to_owned();
+    log.push("-wal");
+    let read = std::fs::File::open(live).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[READ_VERSION_AT] == 2 && std::fs::symlink_metadata(log).is_err()
+}
+
+fn copy_from(connection: Connection, copy: &Path, patience: &Patience<'_>) -> Result<Watched, Refusal> {
+    // One transaction from the first page to the last: writers that go on cannot make the copy begin anew for ever.
+    retry(patience, || {
+        connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").inspect_err(|_| {
+            let _ = connection.execute_batch("ROLLBACK");
+        })
+    })?;
+    let version = data_version(&connection)?;
+    let mut to = open(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    to.execute_batch("PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")?;
+    let _: String = to.query_row("PRAGMA journal_mode = OFF", [], |row| row.get(0))?;
+    run_through(&Backup::new(&connection, &mut to)?, patience)?;
+    connection.execute_batch("COMMIT")?;
+    Ok(Watched { connection, version })
+}
+
+/// Looks whether a copy is sound in itself.
+///
+/// # Errors
+/// It is not, with the first thing that is wrong.
+pub fn check(copy: &Path) -> Result<(), Refusal> {
+    let is_large = std::fs::metadata(copy).is_ok_and(|found| found.len() >= QUICK_CHECK_FROM_BYTES);
+    let question = if is_large { "PRAGMA quick_check(1)" } else { "PRAGMA integrity_check(1)" };
+    let connection = open(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let answer: String = connection.query_row(question, [], |row| row.get(0))?;
+    if answer == "ok" { Ok(()) } else { Err(Refusal::Failed(answer)) }
+}
+
+/// Puts a copy back into a live database, which others may have open, as one transaction. An empty file becomes one.
+///
+/// # Errors
+/// It was changed since it was `watched`, others kept it locked for too long, or we were asked to stop: it is as it was.
+pub fn put_back(copy: &Path, live: &Path, watched: Option<Watched>, patience: &Patience<'_>) -> Result<(), Refusal> {
+    let from = open(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut to = open(live, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    to.execute_batch("PRAGMA synchronous = FULL")?;
+    watched.as_ref().map_or(Ok(()), Watched::check)?;
+    let backup = Backup::new(&from, &mut to)?;
+    // A step of no page takes the lock of a writer, so what is seen of the database now stays so.
+    wait_while_busy(patience, || backup.step(0))?;
+    // Where writers shut out readers, the look before has to do.
+    match watched.as_ref().map_or(Ok(()), Watched::check) {
+        Err(Refusal::Failed(why)) if why == LOCKED => {}
+        seen => seen?,
+    }
+    // Whoever closes a database last clears away beside it, which a mere reader cannot.
+    drop(watched);
+    run_through(&backup, patience)
+}
+
+/// What [`Watched::check`] says if it cannot look.
+const LOCKED: &str = "others kept it locked for too long";
+
+impl Watched {
+    fn check(&self) -> Result<(), Refusal> {
+        if data_version(&self.connection)? == self.version {
+            return Ok(());
+        }
+        Err(Refusal::Failed("a program wrote to it after its state was kept; stop that program first".to_owned()))
+    }
+}
+
+/// A number that differs once another connection has changed the database.
+fn data_version(connection: &Connection) -> Result<i64, Refusal> {
+    Ok(connection.query_row("PRAGMA data_version", [], |row| row.get(0))?)
+}
+
+fn open(path: &Path, flags: OpenFlags) -> Result<Connection, Refusal> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    Ok(connection)
+}
+
+fn run_through(backup: &Backup<'_, '_>, patience: &Patience<'_>) -> Result<(), Refusal> {
+    while wait_while_busy(patience, || backup.step(PAGES_PER_STEP))? != StepResult::Done {}
+    Ok(())
+}
+
+fn wait_while_busy(
+    patience: &Patience<'_>,
+    mut step: impl FnMut() -> rusqlite::Result<StepResult>,
+) -> Result<StepResult, Refusal> {
+    let busy = || rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None);
+    retry(patience, || match step()? {
+        StepResult::Busy | StepResult::Locked => Err(busy()),
+        done => Ok(done),
+    })
+}
+
+/// Tries until nobody is in the way.
+fn retry<T>(patience: &Patience<'_>, mut act: impl FnMut() -> rusqlite::Result<T>) -> Result<T, Refusal> {
+    let began = Instant::now();
+    loop {
+        patience.interrupt.check().map_err(Refusal::Interrupted)?;
+        match act() {
+            Err(error) if is_busy(&error) && began.elapsed() < patience.wait => std::thread::sleep(PAUSE),
+            done => return Ok(done?),
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        if is_busy(&error) {
+            return Self::Failed(LOCKED.to_owned());
+        }
+        // The words for the code say enough; a message may quote what stands in the database.
+        Self::Failed(match error {
+            rusqlite::Error::SqliteFailure(code, _) => code.to_string(),
+            other => other.to_string(),
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+
+    fn patience(interrupt: &Interrupt) -> Patience<'_> {
+        Patience { wait: Duration::from_millis(200), interrupt }
+    }
+
+    fn number_in(path: &Path) -> i64 {
+        Connection::open(path).unwrap().query_row("SELECT n FROM t", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn a_change_after_the_copy_is_noticed_and_left_as_it_is() {
+        for mode in ["WAL", "DELETE"] {
+            let dir = tempfile::tempdir().unwrap();
+            let (live, copy) =
+                (dir.path().canonicalize().unwrap().join("live"), dir.path().canonicalize().unwrap().join("copy"));
+            let writer = Connection::open(&live).unwrap();
+            let _: String = writer.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| row.get(0)).unwrap();
+            writer.execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)").unwrap();
+            std::fs::write(&copy, "").unwrap();
+            let interrupt = Interrupt::default();
+            let watched = copy_out(&live, &copy, false, &patience(&interrupt)).unwrap();
+            check(&copy).unwrap();
+            assert_eq!(number_in(&copy), 1);
+            writer.execute_batch("UPDATE t SET n = 2").unwrap();
+            assert!(matches!(put_back(&copy, &live, Some(watched), &patience(&interrupt)), Err(Refusal::Failed(_))));
+            assert_eq!(number_in(&live), 2, "{mode}");
+            put_back(&copy, &live, None, &patience(&interrupt)).unwrap();
+            assert_eq!(number_in(&live), 1, "{mode}");
+            writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+            let refused = put_back(&copy, &live, None, &patience(&interrupt));
+            assert!(matches!(refused, Err(Refusal::Failed(why)) if why == LOCKED), "{mode}");
+            interrupt.set(2);
+            assert!(matches!(put_back(&copy, &live, None, &patience(&interrupt)), Err(Refusal::Interrupted(2))));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_symlink_is_followed_and_what_is_no_database_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("real")).unwrap();
+        Connection::open(top.join("real/db")).unwrap().execute_batch("CREATE TABLE t (n)").unwrap();
+        std::os::unix::fs::symlink("real", top.join("link")).unwrap();
+        std::fs::write(top.join("copy"), "").unwrap();
+        std::fs::write(top.join("text"), "no database at all, but long enough for one ".repeat(20)).unwrap();
+        let interrupt = Interrupt::default();
+        let copied = |live: &str| copy_out(&top.join(live), &top.join("copy"), true, &patience(&interrupt));
+        assert!(copied("link/db").is_err() && copied("text").is_err() && copied("none").is_err());
+        assert!(copied("real/db").is_ok() && !top.join("none").exists());
+    }
+}

@@ -1,0 +1,40 @@
+//! What stands in for the door to SQLite in a program that was built without it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::model::interrupt::Interrupt;
+
+pub const IS_BUILT_IN: bool = false;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Patience<'i> {
+    pub wait: Duration,
+    pub interrupt: &'i Interrupt,
+}
+
+#[derive(Debug)]
+pub enum Refusal {
+    Interrupted(i32),
+    Failed(String),
+}
+
+#[derive(Debug)]
+pub struct Watched;
+
+pub fn copy_out(_live: &Path, _copy: &Path, _may_recover: bool, _patience: &Patience<'_>) -> Result<Watched, Refusal> {
+    refuse().map(|()| Watched)
+}
+
+pub fn check(_copy: &Path) -> Result<(), Refusal> {
+    refuse()
+}
+
+pub fn put_back(_copy: &Path, _live: &Path, _watched: Option<Watched>, patience: &Patience<'_>) -> Result<(), Refusal> {
+    patience.interrupt.check().map_err(Refusal::Interrupted)?;
+    refuse()
+}
+
+fn refuse() -> Result<(), Refusal> {
+    Err(Refusal::Failed("this program was built without SQLite".to_owned()))
+}

@@ -1,0 +1,522 @@
+//! Databases beside the files of a checkpoint: taken while others write, put back as a whole, and kept before that.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::bench::{Sandbox, strace};
+
+/// Two tables that every transaction changes alike, and one that grows by a row.
+fn make(path: &Path, mode: &str) -> Connection {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let db = Connection::open(path).unwrap();
+    db.busy_timeout(Duration::from_secs(10)).unwrap();
+    let _: String = db.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| row.get(0)).unwrap();
+    db.execute_batch(
+        "CREATE TABLE one (n); CREATE TABLE two (n); CREATE TABLE log (n INTEGER PRIMARY KEY, text);
+         INSERT INTO one VALUES (0); INSERT INTO two VALUES (0)",
+    )
+    .unwrap();
+    db
+}
+
+fn step(db: &Connection) {
+    db.execute_batch(
+        "BEGIN IMMEDIATE; UPDATE one SET n = n + 1; UPDATE two SET n = n + 1;
+         INSERT INTO log (text) VALUES (hex(randomblob(200))); COMMIT",
+    )
+    .unwrap();
+}
+
+fn number(db: &Connection, sql: &str) -> i64 {
+    db.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// The number of the committed state that a database is in; it must be sound and exactly one of them.
+fn state(path: &Path) -> i64 {
+    let db = Connection::open(path).unwrap();
+    state_of(&db)
+}
+
+fn state_of(db: &Connection) -> i64 {
+    let sound: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(sound, "ok");
+    let numbers = ["SELECT n FROM one", "SELECT n FROM two", "SELECT count(*) FROM log"].map(|sql| number(db, sql));
+    assert!(numbers.iter().all(|n| *n == numbers[0]), "{numbers:?}");
+    numbers[0]
+}
+
+fn savepoint(sandbox: &Sandbox, more: &[&str]) -> String {
+    sandbox.run(&[&["create", "-r", "savepoint", "--db", "data/shop.db"], more].concat()).success().stdout.trim().into()
+}
+
+/// A database in its first state, a savepoint of it, and two steps after that.
+fn stepped(mode: &str) -> (Sandbox, Connection, String) {
+    let sandbox = Sandbox::new();
+    let db = make(&sandbox.path("data/shop.db"), mode);
+    let id = savepoint(&sandbox, &[]);
+    step(&db);
+    step(&db);
+    (sandbox, db, id)
+}
+
+fn assert_no_scratch(sandbox: &Sandbox) {
+    let own = std::fs::read_dir(sandbox.store().join("checkpoint")).unwrap();
+    let left: Vec<String> = own.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(!left.iter().any(|name| name.starts_with("bisect-")), "{left:?}");
+}
+
+fn outcome_of(sandbox: &Sandbox, args: &[&str]) -> String {
+    sandbox.restore_data(args)["databases"][0]["outcome"].as_str().expect("an outcome").to_owned()
+}
+
+#[test]
+fn twenty_savepoints_under_constant_writes_are_each_sound_and_a_committed_state() {
+    let sandbox = Sandbox::new();
+    let db = make(&sandbox.path("data/shop.db"), "WAL");
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let writer = std::thread::spawn(move || {
+        while !stopped.load(Ordering::Relaxed) {
+            step(&db);
+        }
+        db
+    });
+    let ids: Vec<String> = (0..20).map(|_| savepoint(&sandbox, &["--type", "database_savepoint"])).collect();
+    stop.store(true, Ordering::Relaxed);
+    let db = writer.join().unwrap();
+    let last = state_of(&db);
+    let mut states = Vec::new();
+    for id in &ids {
+        let dir = sandbox.top().join(id);
+        sandbox.run(&["restore", id, "--to", &dir.display().to_string()]).success();
+        states.push(state(&dir.join("data/shop.db")));
+    }
+    assert!(states.is_sorted() && states[0] < states[19] && states[19] <= last, "{states:?} of {last}");
+    for at in [19, 0, 10] {
+        sandbox.restore(&ids[at]).success();
+        assert_eq!(state_of(&db), states[at]);
+    }
+    sandbox.run(&["verify", "--full"]).success();
+    assert_no_scratch(&sandbox);
+}
+
+#[test]
+fn a_restore_goes_into_a_live_file_that_others_have_open_and_undo_and_redo_too() {
+    for mode in ["WAL", "DELETE"] {
+        let (sandbox, other, id) = stepped(mode);
+        let inode = std::fs::metadata(sandbox.path("data/shop.db")).unwrap().ino();
+        assert_eq!(state_of(&other), 2);
+        assert_eq!(outcome_of(&sandbox, &[&id]), "restored");
+        assert_eq!((state_of(&other), state(&sandbox.path("data/shop.db"))), (0, 0), "{mode}");
+        let now: String = other.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+        assert_eq!(now.to_uppercase(), mode);
+        sandbox.undo().success().stderr_has("Restores 1 database");
+        assert_eq!(state_of(&other), 2, "{mode}");
+        step(&other);
+        sandbox.redo().success();
+        assert_eq!(state_of(&other), 0, "{mode}");
+        sandbox.undo().success();
+        assert_eq!(state_of(&other), 3, "what was written before the redo comes back");
+        assert_eq!(std::fs::metadata(sandbox.path("data/shop.db")).unwrap().ino(), inode);
+        assert_no_scratch(&sandbox);
+    }
+}
+
+#[test]
+fn a_savepoint_leaves_the_database_and_its_directory_as_they_are() {
+    for mode in ["WAL", "DELETE"] {
+        let (sandbox, db, _) = stepped(mode);
+        drop(db);
+        let before = (std::fs::metadata(sandbox.path("data/shop.db")).unwrap(), sandbox.tree());
+        savepoint(&sandbox, &[]);
+        let after = std::fs::metadata(sandbox.path("data/shop.db")).unwrap();
+        assert_eq!((before.0.mtime_nsec(), before.0.ctime_nsec()), (after.mtime_nsec(), after.ctime_nsec()));
+        sandbox.tree().assert_is(&before.1, mode);
+    }
+}
+
+#[test]
+fn a_database_that_is_as_it_was_is_not_touched() {
+    let (sandbox, db, id) = stepped("WAL");
+    sandbox.restore(&id).success();
+    let version = number(&db, "PRAGMA data_version");
+    assert_eq!(outcome_of(&sandbox, &[&id]), "unchanged");
+    assert_eq!(number(&db, "PRAGMA data_version"), version);
+    sandbox.restore(&id).success().stderr_has("database data/shop.db is as it was then");
+}
+
+#[test]
+fn a_database_that_cannot_be_kept_stops_a_restore_before_any_change() {
+    let (sandbox, db, id) = stepped("DELETE");
+    db.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let run = sandbox.run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"]).code(4);
+    assert_eq!(run.error_code(), "database_not_held");
+    assert_eq!(sandbox.listed().len(), 1, "no safety checkpoint is left");
+    db.execute_batch("COMMIT").unwrap();
+    drop(db);
+    sandbox.write("data/shop.db", "this is no database at all".repeat(40));
+    sandbox.restore(&id).code(4).stderr_has("data/shop.db").stderr_has("moved away");
+    std::fs::rename(sandbox.path("data/shop.db"), sandbox.path("data/aside")).unwrap();
+    sandbox.restore(&id).success();
+    assert_eq!(state(&sandbox.path("data/shop.db")), 0);
+}
+
+#[test]
+fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
+    let sandbox = Sandbox::new();
+    let db = make(&sandbox.path("data/shop.db"), "WAL");
+    sandbox.write("a", "1");
+    let id = savepoint(&sandbox, &["--scope", "a"]);
+    step(&db);
+    sandbox.write("a", "2");
+    db.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let run = sandbox.run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"]).code(5);
+    assert_eq!(run.data()["databases"][0]["outcome"], "failed");
+    run.stderr_has("data/shop.db was not restored").stderr_has("locked").stderr_has("checkpoint undo");
+    assert_eq!(sandbox.read("a"), "1");
+    assert!(sandbox.status()["pending"].is_null());
+    db.execute_batch("COMMIT").unwrap();
+    assert_eq!(state_of(&db), 1);
+    sandbox.restore(&id).success();
+    assert_eq!(state_of(&db), 0);
+}
+
+#[test]
+fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
+    let sandbox = named();
+    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
+    let config = sandbox.home().join(".config/checkpoint/config.toml");
+    let works = sandbox.read(&config);
+    sandbox.write(&config, works.replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"));
+    sandbox.restore(&id).code(130);
+    assert!(!sandbox.status()["pending"].is_null());
+    sandbox.write(&config, works);
+    sandbox.undo().success();
+    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "2".into()));
+    assert_no_scratch(&sandbox);
+}
+
+#[test]
+fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
+    let sandbox = named();
+    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    sandbox.write("a", "2");
+    sandbox.write(sandbox.home().join("server"), "state 2");
+    let config = sandbox.home().join(".config/checkpoint/config.toml");
+    sandbox.write(&config, sandbox.read(&config).replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"));
+    sandbox.restore(&id).code(130);
+    sandbox.write(&config, "");
+    sandbox.undo().code(5).stderr_has("no [database.shop]");
+    assert_eq!(sandbox.read("a"), "2");
+    assert!(sandbox.status()["pending"].is_null());
+}
+
+#[test]
+fn a_database_that_others_keep_locked_is_not_taken_and_nothing_is_recorded() {
+    let (sandbox, db, _) = stepped("DELETE");
+    db.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let run = sandbox.run(&["create", "--db", "data/shop.db", "--lock-timeout", "0"]).code(1);
+    run.stderr_has("database data/shop.db was not taken").stderr_has("locked");
+    assert_eq!(sandbox.listed().len(), 1);
+    assert_no_scratch(&sandbox);
+}
+
+#[test]
+fn a_copy_that_is_not_sound_is_not_recorded() {
+    let sandbox = Sandbox::new();
+    let db = make(&sandbox.path("data/shop.db"), "DELETE");
+    (0..200).for_each(|_| step(&db));
+    drop(db);
+    let mut bytes = std::fs::read(sandbox.path("data/shop.db")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 4096].fill(0xaa);
+    sandbox.write("data/shop.db", bytes);
+    sandbox.run(&["create", "--db", "data/shop.db"]).code(1).stderr_has("was not taken");
+    assert!(sandbox.listed().is_empty());
+}
+
+#[test]
+fn files_and_a_database_are_in_one_checkpoint_and_come_back_together() {
+    let sandbox = Sandbox::new();
+    let db = make(&sandbox.path("data/shop.db"), "WAL");
+    sandbox.write("data/notes", "1").write("other", "1");
+    let id = savepoint(&sandbox, &["--scope", "data"]);
+    let shown = sandbox.run(&["show", &id, "--json"]).success().data();
+    assert_eq!(shown["databases"][0]["path"], "data/shop.db");
+    assert_eq!((&shown["checkpoint"]["files"], &shown["checkpoint"]["coverage"]), (&1.into(), &"scoped".into()));
+    assert!(shown["uncaptured"].as_array().unwrap().iter().all(|item| item["why"] == "database"), "{shown}");
+    sandbox.run(&["show", &id]).success().stdout_has("database   data/shop.db\n");
+    step(&db);
+    sandbox.write("data/notes", "2").write("other", "2").write("data/new", "n");
+    let inode = std::fs::metadata(sandbox.path("data/shop.db")).unwrap().ino();
+    sandbox.restore(&id).success();
+    assert_eq!((state_of(&db), sandbox.read("data/notes"), sandbox.read("other")), (0, "1".into(), "2".into()));
+    assert!(!sandbox.exists("data/new"));
+    sandbox.undo().success();
+    assert_eq!((state_of(&db), sandbox.read("data/notes")), (1, "2".into()));
+    assert!(sandbox.exists("data/new"));
+    assert_eq!(
+        std::fs::metadata(sandbox.path("data/shop.db")).unwrap().ino(),
+        inode,
+        "it was never replaced as a file"
+    );
+    sandbox.run(&["create", "-r", "whole"]).success();
+    sandbox.run(&["cat", "whole:data/shop.db"]).success();
+}
+
+#[test]
+fn a_database_whose_file_is_gone_is_made_again_and_undo_leaves_it() {
+    let (sandbox, db, id) = stepped("WAL");
+    drop(db);
+    sandbox.remove("data");
+    sandbox.restore(&id).success();
+    let path = sandbox.path("data/shop.db");
+    assert_eq!(state(&path), 0);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let run = sandbox.run(&["undo", "--yes", "--json"]).success();
+    assert_eq!(run.data()["databases"][0]["outcome"], "left");
+    assert_eq!(state(&path), 0);
+    step(&Connection::open(&path).unwrap());
+    sandbox.redo().success();
+    assert_eq!(state(&path), 0, "redo leads back to how it was right before the undo");
+    sandbox.undo().success();
+    assert_eq!(state(&path), 1, "and what was written since was kept");
+}
+
+#[test]
+fn paths_choose_databases_as_they_choose_files() {
+    let sandbox = Sandbox::new();
+    let db = make(&sandbox.path("data/shop.db"), "WAL");
+    let other = make(&sandbox.path("other.db"), "WAL");
+    sandbox.write("a", "1").write("b", "1");
+    let id = savepoint(&sandbox, &["--db", "other.db", "--scope", "a", "--scope", "b"]);
+    step(&db);
+    step(&other);
+    sandbox.write("a", "2").write("b", "2");
+    sandbox.run(&["restore", &id, "a", "--yes"]).success();
+    assert_eq!((sandbox.read("a"), state_of(&db), state_of(&other)), ("1".into(), 1, 1));
+    sandbox.run(&["restore", &id, "data/shop.db", "--yes"]).success();
+    assert_eq!((sandbox.read("b"), state_of(&db), state_of(&other)), ("2".into(), 0, 1));
+    sandbox.undo().success();
+    assert_eq!((state_of(&db), state_of(&other)), (1, 1));
+    sandbox.run(&["restore", &id, "none.db", "--yes"]).code(3);
+}
+
+#[test]
+fn a_dry_run_names_the_databases_and_changes_nothing() {
+    let (sandbox, db, id) = stepped("WAL");
+    sandbox
+        .run(&["restore", &id, "--dry-run"])
+        .success()
+        .stdout_has("  db     data/shop.db\n")
+        .stdout_has("restores 1");
+    assert_eq!(outcome_of(&sandbox, &[&id, "--dry-run"]), "planned");
+    assert_eq!(state_of(&db), 2);
+    sandbox.run(&["restore", &id]).code(4).stderr_has("restores 1 database");
+}
+
+#[test]
+fn the_content_can_be_had_by_cat_and_survives_a_prune() {
+    let (sandbox, _db, id) = stepped("WAL");
+    sandbox.run(&["prune"]).success();
+    let mut command = sandbox.command(&[], &["cat", &format!("{id}:@db/data/shop.db")]);
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    let copy = sandbox.top().join("copy.db");
+    std::fs::write(&copy, output.stdout).unwrap();
+    assert_eq!(state(&copy), 0);
+    sandbox.run(&["cat", &format!("{id}:@db/none")]).code(3);
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
+fn two_equal_savepoints_a_moment_apart_are_one_and_a_commit_between_makes_two() {
+    let (sandbox, db, _) = stepped("WAL");
+    sandbox.at("2026-03-24T13:00:00Z");
+    let first = savepoint(&sandbox, &[]);
+    sandbox.at("2026-03-24T13:00:00.5Z");
+    assert_eq!(savepoint(&sandbox, &[]), first);
+    step(&db);
+    sandbox.at("2026-03-24T13:00:00.7Z");
+    assert_ne!(savepoint(&sandbox, &[]), first);
+}
+
+#[test]
+fn what_is_no_database_in_the_root_is_refused_in_words() {
+    let sandbox = Sandbox::new();
+    make(&sandbox.path("data/shop.db"), "DELETE");
+    sandbox
+        .write("text", "no database")
+        .symlink("link.db", "data/shop.db")
+        .symlink("dir", "data")
+        .write("empty.db", "");
+    for (typed, code, words) in [
+        ("none.db", 3, "no database 'none.db'"),
+        ("text", 2, "no database of SQLite"),
+        ("data", 2, "no regular file"),
+        (".", 2, "is a directory"),
+        ("link.db", 2, "symlink"),
+        ("dir/shop.db", 3, "links are not followed"),
+        (".git/x.db", 2, ".git"),
+        ("../x.db", 2, "'..'"),
+        ("/etc/passwd", 2, "outside the root"),
+        ("data/*.db", 3, "no database"),
+    ] {
+        sandbox.run(&["create", "--db", typed]).code(code).stderr_has(words);
+    }
+    sandbox.run(&["create", "--type", "database_savepoint"]).code(2).stderr_has("needs a --db");
+    sandbox.run(&["create", "--type", "file_backup", "--db", "data/shop.db"]).code(2).stderr_has("needs a --scope");
+    assert!(!sandbox.store().exists());
+    sandbox.run(&["create", "--db", "empty.db"]).success();
+    sandbox.run(&["create", "--db", &sandbox.path("data/shop.db").display().to_string()]).success();
+}
+
+/// A checkpoint of a file and a database, and a restore of it killed at the `nth` of some calls.
+fn killed(mode: &str, calls: &str, nth: usize) -> (Sandbox, Connection, i32) {
+    let sandbox = Sandbox::new();
+    let db = make(&sandbox.path("data/shop.db"), mode);
+    sandbox.write("data/notes", "1");
+    let id = savepoint(&sandbox, &["--scope", "data"]);
+    (0..50).for_each(|_| step(&db));
+    sandbox.write("data/notes", "2");
+    let run = strace::kill_at(&sandbox, calls, nth, &["restore", &id, "--yes"]);
+    (sandbox, db, run.code)
+}
+
+fn sweep(mode: &str, way_out: &[&str], expected: (i64, &str)) {
+    if !strace::available() {
+        return;
+    }
+    let (mut pending, mut at_the_database) = (0, 0);
+    for calls in ["pwrite64,write,ftruncate", "fsync,fdatasync,unlink,renameat2"] {
+        let mut nth = 1;
+        loop {
+            let (sandbox, db, code) = killed(mode, calls, nth);
+            let when = format!("{mode}: killed at {calls} number {nth}");
+            if code == 0 {
+                break;
+            }
+            assert_eq!(code, 137, "{when}");
+            if sandbox.status()["pending"].is_null() {
+                let now = (state_of(&db), &*sandbox.read("data/notes"));
+                assert!([(50, "2"), (0, "1")].contains(&now), "{when}: {now:?}");
+            } else {
+                pending += 1;
+                at_the_database += u32::from(sandbox.read("data/notes") == "1");
+                sandbox.run(way_out).success();
+                assert_eq!((state_of(&db), &*sandbox.read("data/notes")), expected, "{when}");
+                assert!(sandbox.status()["pending"].is_null(), "{when}");
+                sandbox.run(&["create", "-r", "after"]).success();
+                assert_no_scratch(&sandbox);
+            }
+            nth += 1 + nth / 8;
+        }
+    }
+    assert!(at_the_database > 2, "hardly a kill met the database");
+    println!("{mode}: {pending} kills left a pending restore, {at_the_database} of them with the files done");
+}
+
+#[test]
+fn a_restore_killed_anywhere_is_finished_by_resume() {
+    sweep("WAL", &["restore", "--resume"], (0, "1"));
+    sweep("DELETE", &["restore", "--resume"], (0, "1"));
+}
+
+#[test]
+fn a_restore_killed_anywhere_is_taken_back_by_undo() {
+    sweep("WAL", &["undo", "--yes"], (50, "2"));
+    sweep("DELETE", &["undo", "--yes"], (50, "2"));
+}
+
+/// A stand-in for a server: its content lies in a file outside the root.
+fn named() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let place = sandbox.home().join("server");
+    sandbox.write(&place, "state 1").write("a", "1");
+    sandbox.user_config(&format!(
+        "[database.shop]\ndump = \"cat '{0}'\"\nrestore = \"cat > '{0}'; pwd > '{0}.pwd'\"\n",
+        place.display()
+    ));
+    sandbox.env("PATH", "/usr/bin:/bin");
+    sandbox
+}
+
+fn server(sandbox: &Sandbox) -> String {
+    sandbox.read(sandbox.home().join("server"))
+}
+
+#[test]
+fn a_named_database_is_dumped_and_restored_by_the_users_commands_in_the_root() {
+    let sandbox = named();
+    sandbox.write("shop", "a file of that name");
+    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    let shown = sandbox.run(&["show", &id, "--json"]).success().data();
+    assert_eq!((&shown["databases"][0]["kind"], &shown["databases"][0]["name"]), (&"named".into(), &"shop".into()));
+    sandbox.run(&["cat", &format!("{id}:@db/shop")]).success().stdout_has("state 1");
+    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
+    sandbox.run(&["restore", &id, "a", "--yes"]).success();
+    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "1".into()), "PATHs name files alone");
+    sandbox.restore(&id).success();
+    assert_eq!(server(&sandbox), "state 1");
+    assert_eq!(sandbox.read(sandbox.home().join("server.pwd")).trim(), sandbox.root().display().to_string());
+    sandbox.undo().success();
+    assert_eq!(server(&sandbox), "state 2");
+    sandbox.redo().success();
+    assert_eq!(server(&sandbox), "state 1");
+    let to = sandbox.top().join("to").display().to_string();
+    let run = sandbox.run(&["restore", &id, "--to", &to, "--json"]).success();
+    assert_eq!(run.warning_codes(), ["database_skipped"]);
+    assert_no_scratch(&sandbox);
+}
+
+#[test]
+fn a_dump_that_fails_records_nothing_and_its_last_words_are_told() {
+    let sandbox = named();
+    sandbox.user_config(
+        "[database.shop]\ndump = \"echo content; echo first >&2; echo server is down >&2; exit 3\"\nrestore = \"cat\"\n",
+    );
+    let run = sandbox.run(&["create", "--db", "shop"]).code(1).stderr_has("exit 3: server is down");
+    assert!(!run.stderr.contains("content") && !run.stderr.contains("first"), "{run}");
+    assert!(sandbox.listed().is_empty());
+    assert_no_scratch(&sandbox);
+}
+
+#[test]
+fn a_restore_command_that_fails_leaves_the_files_done_and_names_the_way_back() {
+    let sandbox = named();
+    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    let config = sandbox.home().join(".config/checkpoint/config.toml");
+    let works = sandbox.read(&config);
+    sandbox.write(&config, works.replace("; pwd", "; echo no such role >&2; false; exit 1; pwd"));
+    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
+    let run = sandbox.restore(&id).code(5);
+    let run = run.stderr_has("database shop was not restored").stderr_has("exit 1: no such role");
+    run.stderr_has("checkpoint undo");
+    assert_eq!(sandbox.read("a"), "1");
+    assert!(sandbox.status()["pending"].is_null(), "it is done as far as it goes");
+    sandbox.write(&config, works);
+    sandbox.undo().success();
+    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "2".into()));
+    sandbox.write(&config, "");
+    let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(4);
+    assert_eq!(run.error_code(), "database_not_held");
+}
+
+#[test]
+fn commands_of_a_project_are_never_run() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".checkpoint.toml", "[database.shop]\ndump = \"touch ran\"\nrestore = \"touch ran\"\n");
+    sandbox.run(&["create", "--db", "shop"]).code(3);
+    sandbox.run(&["create"]).success().stderr_has("may only stand in the user's own configuration");
+    assert!(!sandbox.exists("ran"));
+    for bad in ["dump = 'x'", "dump = ''\nrestore = 'x'", "dump = 'x'\nrestore = 'x'\nother = 1"] {
+        sandbox.user_config(&format!("[database.shop]\n{bad}\n"));
+        sandbox.run(&["create"]).code(1).stderr_has("database");
+    }
+}
