@@ -254,7 +254,7 @@ fn assumptions(contract: &Contract) -> Vec<String> {
     match (contract.databases.is_empty(), contract.files.is_empty()) {
         (true, _) => {}
         (false, true) => {
-            assumed.push("A database is restored as a whole, in one transaction where it is SQLite".to_owned())
+            assumed.push("A database is restored as a whole, in one transaction where it is SQLite".to_owned());
         }
         (false, false) => assumed.push("The files are restored first, the databases last".to_owned()),
     }
