@@ -89,25 +89,15 @@ fn no_files(worktree: &WorkTree, sink: &mut Sink<'_, '_>) -> Result<Captured> {
 }
 
 /// A part that matches nothing is a mistake: nobody must think that it is held.
-fn check_each_part(scope: &Scope, part: &Listing) -> Result<()> {
-    let mut met: Vec<bool> = vec![false; scope.parts().len()];
-    let mut secrets: Vec<Option<RelPath>> = vec![None; met.len()];
-    for (dir, path) in part.dirs.iter().zip(part.paths()) {
-        let files = dir.files.iter().map(|file| path.join(file.name));
-        let standing = dir.uncaptured.iter().filter(|item| item.why.is_recorded()).map(|item| path.join(&item.name));
-        for path in files.chain(standing).chain([path.clone()]) {
-            met.iter_mut().zip(scope.parts()).for_each(|(met, part)| *met |= part.covers(&path));
-        }
-        for item in dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::Secret(_))) {
-            let path = path.join(&item.name);
-            let parts = secrets.iter_mut().zip(scope.parts()).filter(|(_, part)| part.covers(&path));
-            parts.for_each(|(secret, _)| *secret = Some(path.clone()));
-        }
-    }
-    let missed = met.iter().position(|met| !met);
-    let Some(at) = missed else { return Ok(()) };
-    let shown = scope.parts()[at].shown();
-    Err(match &secrets[at] {
+fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
+    let paths = found.paths();
+    let missed = scope.parts().iter().find(|part| match part.as_path() {
+        Some(path) => !stands(found, path),
+        None => !present(found, &paths).any(|path| part.covers(&path)),
+    });
+    let Some(missed) = missed else { return Ok(()) };
+    let shown = missed.shown();
+    Err(match secrets(found, &paths).find(|secret| missed.covers(secret)) {
         Some(secret) => Error::NothingFound {
             what: format!("scope '{shown}' matches nothing but secrets, such as {secret}"),
             hint: "--include-sensitive captures them".to_owned(),
@@ -117,6 +107,32 @@ fn check_each_part(scope: &Scope, part: &Listing) -> Result<()> {
             hint: "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what rules leave out"
                 .to_owned(),
         },
+    })
+}
+
+/// Whether something is held at a path, or known to be there.
+fn stands(found: &Listing, path: &RelPath) -> bool {
+    if found.dir(path).is_some() || found.file(path).is_some() {
+        return true;
+    }
+    let holder = path.parent().and_then(|above| found.dir(&above));
+    let standing = holder.and_then(|dir| dir.uncaptured.iter().find(|item| *item.name == *path.name()));
+    standing.is_some_and(|item| item.why.is_recorded())
+}
+
+/// Everything of which [`stands`] is true.
+fn present<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item = RelPath> + 'l {
+    found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
+        let standing = dir.uncaptured.iter().filter(|item| item.why.is_recorded());
+        let files = dir.files.iter().map(move |file| path.join(file.name));
+        files.chain(standing.map(move |item| path.join(&item.name))).chain([path.clone()])
+    })
+}
+
+fn secrets<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item = RelPath> + 'l {
+    found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
+        let secret = dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::Secret(_)));
+        secret.map(move |item| path.join(&item.name))
     })
 }
 

@@ -48,6 +48,7 @@ pub struct Rules {
     sensitive_allow: PatternList,
     max_file_size_bytes: Option<u64>,
     tracked: Arc<TrackedLater>,
+    /// Sorted bytewise.
     named: Vec<RelPath>,
 }
 
@@ -83,7 +84,7 @@ impl Rules {
             sensitive_allow: from_lines(&sources.sensitive_allow),
             max_file_size_bytes: sources.max_file_size_bytes,
             tracked: sources.tracked,
-            named: sources.named,
+            named: sorted(sources.named),
         }
     }
 
@@ -254,7 +255,13 @@ impl Rules {
     }
 
     fn is_named(&self, subject: Subject<'_>) -> bool {
-        self.named.iter().any(|path| path.as_bytes() == subject.path)
+        self.named.binary_search_by(|path| path.as_bytes().cmp(subject.path)).is_ok()
+    }
+
+    fn is_any_named_below(&self, dir: &[u8]) -> bool {
+        let first = [dir, b"/"].concat();
+        let at = self.named.partition_point(|path| *path.as_bytes() < *first);
+        self.named.get(at).is_some_and(|path| path.as_bytes().starts_with(&first))
     }
 
     /// Whether this is a directory that was asked for by name and that a rule leaves out, itself or with one above it.
@@ -270,7 +277,7 @@ impl Rules {
     fn has_exception_below(&self, subject: Subject<'_>, is_secret: bool) -> bool {
         subject.is_dir
             && (self.tracked.any_below(subject.path)
-                || self.named.iter().any(|path| is_below(path.as_bytes(), subject.path))
+                || self.is_any_named_below(subject.path)
                 || is_secret && self.sensitive_allow.names_below(subject.path))
     }
 
@@ -296,8 +303,9 @@ impl Rules {
     }
 }
 
-fn is_below(path: &[u8], dir: &[u8]) -> bool {
-    path.strip_prefix(dir).is_some_and(|rest| rest.first() == Some(&b'/'))
+fn sorted(mut paths: Vec<RelPath>) -> Vec<RelPath> {
+    paths.sort_unstable();
+    paths
 }
 
 fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
