@@ -65,12 +65,12 @@ fn main() {
     let tally = Tally::default();
     let scenes: [Scene; 7] = [
         ("kill", 0.2, kill::besiege),
-        ("power", 0.08, power::besiege),
-        ("full", 0.08, full::besiege),
-        ("errno", 0.42, errno::besiege),
-        ("short", 0.04, short::besiege),
-        ("crowd", 0.08, crowd::besiege),
-        ("escape", 0.12, escape::besiege),
+        ("power", 0.05, power::besiege),
+        ("full", 0.06, full::besiege),
+        ("errno", 0.64, errno::besiege),
+        ("short", 0.03, short::besiege),
+        ("crowd", 0.06, crowd::besiege),
+        ("escape", 0.06, escape::besiege),
     ];
     let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
