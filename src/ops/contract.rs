@@ -72,16 +72,20 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
     let Some(checkpoint) = outcome.checkpoint.clone() else { return Ok(None) };
     let store = context.require_store()?;
     let (snapshot, companion) = (store.snapshot(&checkpoint)?, store.companion(&checkpoint)?);
-    let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
+    let index = against_index(context, &snapshot);
+    let sum = match outcome.content.clone() {
+        Some(sum) => Ok(sum),
+        None => digest::sum(store.objects(), &snapshot, &companion.beside),
+    };
     let left_out = &outcome.left_out;
     Ok(Some(Contract {
-        mechanism: checkpoint.record.terms.mechanism.unwrap_or_else(|| fitting(context, &snapshot, &companion)),
+        mechanism: checkpoint.record.terms.mechanism.unwrap_or_else(|| fitting(index, &snapshot, &companion)),
         state_keys: companion.beside.state.map(|id| keys(&store, id)).unwrap_or_default(),
         databases: outcome.databases.clone(),
         content: sum,
         restorable: dry_run(context, &checkpoint),
         last_modified_ms: last_modified(context, &snapshot),
-        index: against_index(context, &snapshot),
+        index,
         secrets: left_out.secrets.iter().cloned().collect(),
         unheld: unheld(&companion),
         left_out: left_out.directories.len() + left_out.files.len(),
@@ -97,7 +101,7 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
 }
 
 /// Without files it is what else it holds; files that git tracks, all of them, could be a stash, any others not.
-fn fitting(context: &Context, snapshot: &Snapshot, companion: &Companion) -> Mechanism {
+fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, companion: &Companion) -> Mechanism {
     if snapshot.files.is_empty() {
         if companion.beside.databases.is_some() {
             return Mechanism::DatabaseSavepoint;
@@ -106,7 +110,7 @@ fn fitting(context: &Context, snapshot: &Snapshot, companion: &Companion) -> Mec
             return Mechanism::StateSnapshot;
         }
     }
-    match against_index(context, snapshot) {
+    match index {
         Some(AgainstIndex { untracked: 0, .. }) if !snapshot.files.is_empty() => Mechanism::GitStash,
         _ => Mechanism::FileBackup,
     }

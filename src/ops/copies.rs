@@ -19,8 +19,8 @@ use crate::ops::create_terms::TermsOptions;
 use crate::ops::warning::Warning;
 use crate::ops::write_out;
 use crate::store::Store;
+use crate::store::digest::Passing;
 use crate::store::durable::random_hex;
-use crate::store::sha256::Summing;
 use crate::worktree::materialize::{Wanted, materialize};
 use crate::worktree::private_dir::open_or_make;
 use crate::worktree::tree_handle::WorkTree;
@@ -136,9 +136,9 @@ fn fill(
     let files_dir = open_or_make(work, &own(FILES)?)?;
     let mut sums: BTreeMap<RelPath, (String, u64)> = BTreeMap::new();
     let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
-        let mut summing = Summing::new(out);
-        let written = write_out::content(store, checkpoint.id, &files_dir, path, blob, &mut summing)?;
-        sums.insert(path.clone(), (summing.finish(), written));
+        let mut passing = Passing::new(out);
+        let written = write_out::content(store, checkpoint.id, &files_dir, path, blob, &mut passing)?;
+        sums.insert(path.clone(), (passing.finish().sha256_hex(), written));
         Ok(written)
     };
     let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();

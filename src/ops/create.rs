@@ -22,7 +22,7 @@ use crate::ops::session::{self, Session};
 use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
 use crate::store::Store;
-use crate::store::digest;
+use crate::store::digest::{self, Sum};
 use crate::store::locked::NewCheckpoint;
 use crate::store::meta_tree;
 use crate::store::pack_set::PackSet;
@@ -75,6 +75,8 @@ pub struct CreateOutcome {
     pub evicted: Vec<Evicted>,
     pub copies: Option<Copies>,
     pub databases: Vec<Database>,
+    /// What was read back of a scoped checkpoint right after it was made.
+    pub content: Option<Sum>,
     pub warnings: Vec<Warning>,
 }
 
@@ -242,6 +244,7 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
         evicted: Vec::new(),
         copies: None,
         databases: Vec::new(),
+        content: None,
         warnings,
     }
 }
@@ -297,9 +300,7 @@ fn finish<'s>(
     let requested_reason = record.reason.clone();
     let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
-    if checkpoint.is_scoped() {
-        read_back(session.locked.store(), &checkpoint)?;
-    }
+    let content = checkpoint.is_scoped().then(|| read_back(session.locked.store(), &checkpoint)).transpose()?;
     warnings.extend(captured.warnings.iter().cloned());
     if !checkpoint.is_scoped() && checkpoint.record.files == 0 && before.as_ref().is_some_and(|b| b.record.files > 0) {
         warnings.push(Warning::EmptyAfterFiles);
@@ -330,16 +331,17 @@ fn finish<'s>(
         evicted,
         copies: None,
         databases: Vec::new(),
+        content,
         warnings,
     })
 }
 
 /// Somebody is about to change just this, and relies on it at once.
-fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<()> {
+fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
     let (snapshot, companion) = (store.snapshot(checkpoint)?, store.companion(checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
     let what = || format!("checkpoint {}, read back right after it was made,", checkpoint.id.short());
-    sum.map(drop).map_err(|why| Error::Damaged { what: what(), why })
+    sum.map_err(|why| Error::Damaged { what: what(), why })
 }
 
 fn diff_counts(

@@ -27,6 +27,13 @@ pub struct Facts {
     pub lines: Option<u64>,
 }
 
+impl Facts {
+    /// The sum as every other tool writes it.
+    pub fn sha256_hex(&self) -> String {
+        hex(&self.sha256)
+    }
+}
+
 /// Takes one content in, piece by piece.
 #[derive(Default)]
 pub struct ContentSink {
@@ -59,6 +66,34 @@ impl Write for ContentSink {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Passes a content on to where it is wanted, and takes it in on the way.
+pub struct Passing<'w> {
+    to: &'w mut dyn Write,
+    sink: ContentSink,
+}
+
+impl<'w> Passing<'w> {
+    pub fn new(to: &'w mut dyn Write) -> Self {
+        Self { to, sink: ContentSink::default() }
+    }
+
+    pub fn finish(self) -> Facts {
+        self.sink.finish()
+    }
+}
+
+impl Write for Passing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.to.write(bytes)?;
+        self.sink.write_all(&bytes[..taken])?;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 }
 
@@ -174,6 +209,16 @@ mod tests {
         ] {
             assert_eq!(facts_of(pieces).lines, lines, "{pieces:?}");
         }
+    }
+
+    #[test]
+    fn what_passes_is_summed_up() {
+        let mut to = Vec::new();
+        let mut passing = Passing::new(&mut to);
+        passing.write_all(b"abc").unwrap();
+        let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(passing.finish().sha256_hex(), sum);
+        assert_eq!(to, b"abc");
     }
 
     #[test]

@@ -75,7 +75,6 @@ pub mod salvage;
 pub mod salvage_objects;
 pub mod salvage_refs;
 pub mod scratch;
-pub mod sha256;
 pub mod size_gate;
 pub mod skeleton;
 pub mod stat_cache;

@@ -37,7 +37,7 @@ const DOORS: [(&str, &[&str]); 23] = [
     ("serde", &["config", "view/json"]),
     ("serde_json", &["model/state_document", "view/contract", "view/json", "view/restore_contract", "view/yaml"]),
     ("sha1", &["store/hash"]),
-    ("sha2", &["store/digest", "store/layout", "store/sha256"]),
+    ("sha2", &["store/digest", "store/layout"]),
     ("signal_hook", &["cli/signals"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/usage"]),

@@ -9,8 +9,12 @@
     reason = "tests make and break files directly, read their own settings, and fail loudly in helpers too"
 )]
 
+#[path = "../it/bench/mod.rs"]
 #[expect(dead_code, unused_imports, reason = "the bench serves the other tests too")]
 mod bench;
+#[path = "../it/eviction.rs"]
 mod eviction;
+#[path = "../it/roundtrip/mod.rs"]
 mod roundtrip;
+#[path = "../it/system_calls.rs"]
 mod system_calls;
