@@ -46,3 +46,4 @@ pub mod text;
 pub mod time;
 pub mod tree_change;
 pub mod wildmatch;
+pub mod workflow;

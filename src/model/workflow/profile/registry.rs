@@ -1,0 +1,18 @@
+//! (to be written)
+use super::{Document, Finding, Reading};
+use crate::model::workflow::Workflow;
+use serde_json::Value;
+pub fn begin(_value: &Value, _reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+    Err(Vec::new())
+}
+pub const FOLDER: &str = ".claude/checkpoints";
+pub const FAILED: &str = ".claude/checkpoints/failed";
+pub fn is_active_file(_path: &str) -> bool {
+    false
+}
+pub fn export(_workflow: &Workflow) -> Document {
+    Document { path: String::new(), value: Value::Null }
+}
+pub fn take(_w: &mut Workflow, _value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
+    Ok(())
+}
