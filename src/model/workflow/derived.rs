@@ -80,7 +80,8 @@ impl Workflow {
     }
 }
 
-fn may_run_beside(one: &Phase, other: &Phase) -> bool {
+/// Whether two phases touch nothing in common.
+pub fn may_run_beside(one: &Phase, other: &Phase) -> bool {
     !(one.commits && other.commits) && !plan::share_writes(&one.writes, &other.writes)
 }
 

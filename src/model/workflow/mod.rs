@@ -5,14 +5,21 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub mod advice;
+pub mod change;
+pub mod choices;
 pub mod derived;
+pub mod event;
 pub mod id;
 pub mod phase;
 pub mod plan;
 pub mod problem;
 pub mod profile;
+pub mod recover;
+pub mod sight;
 pub mod status;
 pub mod task;
+pub mod validate;
 
 use phase::Phase;
 use profile::Profile;

@@ -1,0 +1,94 @@
+//! The answers that can be given when a run is to be gone on with: the letters and words of its profile.
+
+use crate::model::shell_word::shell_word;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::problem::Choice;
+use crate::model::workflow::profile::Profile;
+
+/// What somebody decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    Resume,
+    /// The old run is kept in the archive, and the same plan begins anew.
+    StartFresh,
+    View,
+    /// The run ends and is kept in the archive.
+    Delete,
+    /// Not this: what instead is asked next.
+    Decline,
+    Abandon,
+    Pick(String),
+}
+
+/// The profile whose words are used: the first one.
+pub fn voice(workflow: &Workflow) -> Option<Profile> {
+    workflow.profiles.first().copied()
+}
+
+/// The first question's answers.
+pub fn choices(workflow: &Workflow) -> Vec<Choice> {
+    let named: &[(&str, String)] = &match voice(workflow) {
+        Some(Profile::Registry) => vec![
+            ("r", format!("resume: {}", next_words(workflow))),
+            ("s", "start fresh: the old run goes to the archive".to_owned()),
+            ("v", "view details".to_owned()),
+            ("d", "delete: it goes to the archive, nothing is started".to_owned()),
+        ],
+        Some(Profile::Phases) => {
+            vec![("y", format!("resume from {}", next_words(workflow))), ("n", "archive it and start fresh".to_owned())]
+        }
+        _ => vec![
+            ("y", next_words(workflow)),
+            ("n", "abandon it, or pick another phase".to_owned()),
+            ("restart", "archive it and begin the same plan anew".to_owned()),
+        ],
+    };
+    of(workflow, named)
+}
+
+/// The answers after a `n` of the pipeline.
+pub fn after_no(workflow: &Workflow) -> Vec<Choice> {
+    let mut named = vec![("abandon".to_owned(), "end it; it goes to the archive".to_owned())];
+    named
+        .extend(workflow.remaining().map(|phase| (format!("pick:{}", phase.id), format!("go on with {}", phase.name))));
+    let named: Vec<(&str, String)> = named.iter().map(|(key, label)| (key.as_str(), label.clone())).collect();
+    of(workflow, &named)
+}
+
+fn of(workflow: &Workflow, named: &[(&str, String)]) -> Vec<Choice> {
+    let command =
+        |key: &str| format!("checkpoint workflow resume {} --choose {}", workflow.id, shell_word(key.as_bytes()));
+    named
+        .iter()
+        .map(|(key, label)| Choice { key: (*key).to_owned(), label: label.clone(), command: command(key) })
+        .collect()
+}
+
+fn next_words(workflow: &Workflow) -> String {
+    workflow.next().map_or("nothing is left to do".to_owned(), |phase| match voice(workflow) {
+        Some(Profile::Phases) => phase.id.clone(),
+        _ => format!("continue from {}", phase.name),
+    })
+}
+
+/// What an answer means to this run. An empty one is what the profile's prompt shows in capitals, if it shows one.
+pub fn understand(workflow: &Workflow, answer: &str) -> Option<Chosen> {
+    let answer = answer.trim();
+    if let Some(id) = answer.strip_prefix("pick:") {
+        return Some(Chosen::Pick(id.to_owned()));
+    }
+    let word = answer.to_ascii_lowercase();
+    Some(match (voice(workflow), word.as_str()) {
+        (_, "abandon") => Chosen::Abandon,
+        (_, "restart") | (Some(Profile::Registry), "s" | "start" | "start fresh") => Chosen::StartFresh,
+        (Some(Profile::Registry), "r" | "resume") => Chosen::Resume,
+        (Some(Profile::Registry), "v" | "view" | "view details") => Chosen::View,
+        (Some(Profile::Registry), "d" | "delete") => Chosen::Delete,
+        (Some(Profile::Registry), _) => return None,
+        (Some(Profile::Phases), "" | "y" | "yes") => Chosen::Resume,
+        (Some(Profile::Phases), "n" | "no") => Chosen::StartFresh,
+        (_, "y" | "yes" | "resume") => Chosen::Resume,
+        (_, "n" | "no") => Chosen::Decline,
+        _ => return None,
+    })
+}

@@ -1,0 +1,153 @@
+//! What an interruption left behind, and the changes that mend it: judged by the files that are there.
+
+use crate::model::workflow::Workflow;
+use crate::model::workflow::change::{Change, Finish};
+use crate::model::workflow::phase::Phase;
+use crate::model::workflow::sight::{Found, Sights};
+use crate::model::workflow::status::{PhaseStatus, TaskStatus};
+use crate::model::workflow::task::Task;
+
+/// One thing to mend.
+#[derive(Clone, Debug)]
+pub struct Mend {
+    /// What was found and what would be done, in words.
+    pub what: String,
+    pub change: Change,
+    /// Whether somebody should say yes to it: it moves the run on.
+    pub advances: bool,
+}
+
+/// Everything to mend, tasks first.
+pub fn mends(workflow: &Workflow, sights: &Sights) -> Vec<Mend> {
+    let tasks =
+        workflow.tasks.iter().filter(|task| task.status == TaskStatus::Running).map(|task| of_task(task, sights));
+    let phases = workflow.phases.iter().filter(|phase| phase.status == PhaseStatus::InProgress);
+    tasks.chain(phases.filter_map(|phase| of_phase(workflow, phase, sights))).collect()
+}
+
+fn of_task(task: &Task, sights: &Sights) -> Mend {
+    let id = task.id.clone();
+    let seen = task.output.as_ref().and_then(|path| Some((path, sights.get(path)?)));
+    match seen {
+        Some((path, Found::There { status, .. })) => {
+            let failed = status.as_deref().and_then(TaskStatus::from_word) == Some(TaskStatus::Failed);
+            let word = if failed { "failed" } else { "complete" };
+            let what = format!("task {id} was running and its output {path} is there: it is {word}");
+            let change = if failed {
+                Change::FailTask { id, error: format!("as {path} says") }
+            } else {
+                Change::FinishTask { id, output: None, note: None }
+            };
+            Mend { what, change, advances: false }
+        }
+        other => {
+            let why = match other {
+                None => "no output is known of it".to_owned(),
+                Some((path, Found::Broken(_) | Found::Empty)) => format!("its output {path} was cut off"),
+                Some((path, _)) => format!("its output {path} is not there"),
+            };
+            let what =
+                format!("task {id} was running and {why}: it is pending again, tried {} times", task.attempts + 1);
+            Mend { what, change: Change::ResetTask { id, cut_off: true }, advances: false }
+        }
+    }
+}
+
+fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend> {
+    let usable = |path: &str| sights.get(path).is_some_and(Found::is_usable);
+    let mut required = phase.outputs.iter().filter(|output| output.required).peekable();
+    required.peek()?;
+    if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase) {
+        let id = phase.id.clone();
+        let what = format!("phase {id} was in progress and all that it had to write is there: it is done");
+        let finish = Finish { phase: Some(id), present: present(phase, sights), ..Finish::default() };
+        return Some(Mend { what, change: Change::FinishPhase(finish), advances: true });
+    }
+    let drafts = phase.outputs.iter().any(|output| !output.required && usable(&output.path));
+    if phase.requires_approval && phase.approved_ms.is_none() && drafts {
+        let id = phase.id.clone();
+        let what =
+            format!("phase {id} was cut off at its approval: what it made is there and is shown again, not made again");
+        return Some(Mend { what, change: Change::AwaitApproval { phase: id }, advances: false });
+    }
+    None
+}
+
+/// A phase of tasks is not done because its list of tasks is there.
+fn has_open_tasks(workflow: &Workflow, phase: &Phase) -> bool {
+    let of_phase = |task: &&Task| task.phase.as_ref().is_none_or(|id| *id == phase.id);
+    workflow.tasks.iter().filter(of_phase).any(|task| task.status != TaskStatus::Complete)
+}
+
+/// The outputs of a phase that are there, as a `phase done` takes them.
+pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> {
+    let of = |path: &String| match sights.get(path)? {
+        Found::There { sum, .. } => Some((path.clone(), sum.clone())),
+        _ => None,
+    };
+    phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::workflow::phase::Output;
+
+    fn there(status: Option<&str>) -> Found {
+        Found::There { sum: Some("ab".into()), status: status.map(str::to_owned) }
+    }
+
+    fn running() -> Workflow {
+        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
+        let mut phase = Phase::new("IMPLEMENTATION", "x");
+        phase.status = PhaseStatus::InProgress;
+        workflow.phases = vec![phase];
+        let task =
+            Task { status: TaskStatus::Running, output: Some("o.json".into()), attempts: 1, ..Task::new("task-001") };
+        workflow.tasks = vec![task];
+        workflow
+    }
+
+    fn after(workflow: &Workflow, sights: &Sights) -> Workflow {
+        let mends = mends(workflow, sights);
+        mends.iter().fold(workflow.clone(), |workflow, mend| workflow.after(&mend.change, 9).expect("it can be mended"))
+    }
+
+    #[test]
+    fn a_task_cut_off_before_its_output_is_tried_again() {
+        for found in [Found::Missing, Found::Empty, Found::Broken("x".into())] {
+            let mended = after(&running(), &Sights::from([("o.json".into(), found)]));
+            assert_eq!((mended.tasks[0].status, mended.tasks[0].attempts), (TaskStatus::Pending, 2));
+        }
+    }
+
+    #[test]
+    fn a_task_cut_off_after_its_output_has_the_status_that_it_wrote() {
+        for (status, expected) in [
+            (None, TaskStatus::Complete),
+            (Some("completed"), TaskStatus::Complete),
+            (Some("failed"), TaskStatus::Failed),
+        ] {
+            let mended = after(&running(), &Sights::from([("o.json".into(), there(status))]));
+            assert_eq!((mended.tasks[0].status, mended.tasks[0].attempts), (expected, 1));
+        }
+    }
+
+    #[test]
+    fn a_phase_cut_off_at_its_approval_is_shown_again() {
+        let mut workflow = running();
+        workflow.tasks.clear();
+        let phase = &mut workflow.phases[0];
+        phase.requires_approval = true;
+        phase.outputs = vec![
+            Output { path: "final.json".into(), required: true, sha256: None },
+            Output { path: "designs/".into(), required: false, sha256: None },
+        ];
+        let designs = Sights::from([("designs/".into(), there(None)), ("final.json".into(), Found::Missing)]);
+        assert_eq!(after(&workflow, &designs).phases[0].status, PhaseStatus::AwaitingApproval);
+        let nothing = Sights::from([("designs/".into(), Found::Empty), ("final.json".into(), Found::Missing)]);
+        assert!(mends(&workflow, &nothing).is_empty());
+        let both = Sights::from([("designs/".into(), there(None)), ("final.json".into(), there(None))]);
+        assert!(mends(&workflow, &both)[0].advances);
+    }
+}

@@ -1,0 +1,132 @@
+//! Whether a run can be trusted: its plan, its order, its times and the files that it speaks of.
+
+use crate::model::time::{age, rfc3339_seconds};
+use crate::model::workflow::Workflow;
+use crate::model::workflow::phase::Phase;
+use crate::model::workflow::plan;
+use crate::model::workflow::profile::Finding;
+use crate::model::workflow::sight::{Found, Sights};
+use crate::model::workflow::status::PhaseStatus;
+
+/// A run that began longer ago than this is shown as old, in milliseconds.
+pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+/// How far clocks of two machines may be apart.
+const SKEW_MS: i64 = 5 * 60 * 1000;
+
+/// What was found. With an error in it a run should not be gone on with unseen.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub errors: Vec<Finding>,
+    /// Worth knowing; nothing is wrong.
+    pub remarks: Vec<Finding>,
+}
+
+pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Report {
+    let mut report = Report { errors: plan::check(&workflow.phases), remarks: Vec::new() };
+    for phase in &workflow.phases {
+        outputs(phase, sights, &mut report);
+        report.errors.extend(order(workflow, phase));
+        report.errors.extend(times(workflow, phase, now_ms));
+    }
+    if workflow.created_ms > now_ms + SKEW_MS {
+        report.errors.push(future("created_at", workflow.created_ms));
+    } else if workflow.status.is_open() && is_stale(workflow, now_ms) {
+        let since = age(workflow.created_ms, now_ms);
+        report.remarks.push(Finding::new("stale", "created_at", format!("it was begun {since}")));
+    }
+    report
+}
+
+pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
+    now_ms.saturating_sub(workflow.created_ms) >= STALE_MS
+}
+
+/// What a phase that is complete left behind must still be there. Another content is worth a remark: work went on.
+fn outputs(phase: &Phase, sights: &Sights, report: &mut Report) {
+    if phase.status != PhaseStatus::Complete {
+        return;
+    }
+    for output in &phase.outputs {
+        let was_there = output.required || output.sha256.is_some();
+        let wrong =
+            |code, why: &str| Finding::new(code, output.path.clone(), format!("phase {} left it, and {why}", phase.id));
+        match sights.get(&output.path) {
+            Some(Found::Missing) | None if was_there => report.errors.push(wrong("output_missing", "it is gone")),
+            Some(Found::Empty) if was_there => report.errors.push(wrong("output_missing", "it is empty")),
+            Some(Found::Broken(why)) => {
+                report.errors.push(wrong("output_broken", &format!("it is no JSON any more: {why}")));
+            }
+            Some(Found::There { sum: Some(sum), .. }) if output.sha256.as_ref().is_some_and(|known| known != sum) => {
+                report.remarks.push(wrong("output_changed", "it was changed since"));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn order(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
+    let begun = phase.status.is_under_way() || phase.status == PhaseStatus::Complete;
+    let unmet = workflow.unmet(phase);
+    (begun && !unmet.is_empty()).then(|| {
+        let what = format!("phase {} is {} before {}", phase.id, phase.status.word(), unmet.join(", "));
+        Finding::new("out_of_order", format!("phases.{}", phase.id), what)
+    })
+}
+
+fn times(workflow: &Workflow, phase: &Phase, now_ms: i64) -> Vec<Finding> {
+    let place = |key: &str| format!("phases.{}.{key}", phase.id);
+    let mut found = Vec::new();
+    for (key, time) in [("started_at", phase.started_ms), ("completed_at", phase.completed_ms)] {
+        match time {
+            Some(time) if time > now_ms + SKEW_MS => found.push(future(&place(key), time)),
+            Some(time) if time + SKEW_MS < workflow.created_ms => {
+                let what = format!("{} is before the run began", rfc3339_seconds(time));
+                found.push(Finding::new("time_unlikely", place(key), what));
+            }
+            _ => {}
+        }
+    }
+    if let (Some(start), Some(end)) = (phase.started_ms, phase.completed_ms)
+        && end + SKEW_MS < start
+    {
+        found.push(Finding::new("time_unlikely", place("completed_at"), "it is before it was started"));
+    }
+    found
+}
+
+fn future(place: &str, time_ms: i64) -> Finding {
+    Finding::new("time_in_future", place, format!("{} has not come yet", rfc3339_seconds(time_ms)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::workflow::phase::Output;
+
+    fn codes(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Vec<&'static str> {
+        let report = validate(workflow, sights, now_ms);
+        report.errors.iter().chain(&report.remarks).map(|finding| finding.code).collect()
+    }
+
+    #[test]
+    fn each_thing_that_is_wrong_is_named() {
+        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 10 * STALE_MS);
+        workflow.phases = ["one", "two"].map(|id| Phase::new(id, id)).to_vec();
+        workflow.phases[1].dependencies = vec!["one".into()];
+        let now = 10 * STALE_MS;
+        assert!(codes(&workflow, &Sights::new(), now).is_empty());
+        assert_eq!(codes(&workflow, &Sights::new(), now + STALE_MS), ["stale"]);
+        assert_eq!(codes(&workflow, &Sights::new(), 0), ["time_in_future"]);
+        workflow.phases[1].status = PhaseStatus::InProgress;
+        assert_eq!(codes(&workflow, &Sights::new(), now), ["out_of_order"]);
+        let first = &mut workflow.phases[0];
+        (first.status, first.started_ms, first.completed_ms) = (PhaseStatus::Complete, Some(5), Some(now));
+        first.outputs = vec![Output { path: "o".into(), required: true, sha256: Some("a".into()) }];
+        let found = |found| Sights::from([("o".to_owned(), found)]);
+        assert_eq!(codes(&workflow, &found(Found::Missing), now), ["output_missing", "time_unlikely"]);
+        workflow.phases[0].started_ms = Some(now);
+        let changed = Found::There { sum: Some("b".into()), status: None };
+        assert_eq!(codes(&workflow, &found(changed), now), ["output_changed"]);
+        assert_eq!(codes(&workflow, &found(Found::Broken("x".into())), now), ["output_broken"]);
+    }
+}
