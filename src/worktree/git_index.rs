@@ -65,7 +65,7 @@ fn read_index(path: &Path) -> Result<Option<IndexNames>, String> {
 }
 
 /// The repository's directory: `.git` itself, or what a `.git` file names in a linked worktree or submodule.
-fn git_dir(root: &Path) -> Result<Option<PathBuf>, String> {
+pub(super) fn git_dir(root: &Path) -> Result<Option<PathBuf>, String> {
     let dot_git = root.join(".git");
     match fs::metadata(&dot_git) {
         Ok(found) if found.is_dir() => return Ok(Some(dot_git)),
@@ -81,7 +81,7 @@ fn git_dir(root: &Path) -> Result<Option<PathBuf>, String> {
 }
 
 /// The content of a regular file; `None` if nothing is there. A FIFO is not opened: it would block.
-fn read_regular(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
+pub(super) fn read_regular(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {}
         Ok(_) => return Err(failure(path, "it is no regular file")),

@@ -7,6 +7,7 @@ mod apply_run;
 mod assemble;
 pub mod destination;
 pub mod extend;
+pub mod git_head;
 pub mod git_index;
 pub mod materialize;
 pub mod new_file;

@@ -38,6 +38,10 @@ pub enum Change {
     AwaitApproval {
         phase: String,
     },
+    /// Under way, but something else comes first: it is pending again, with what is known of its progress.
+    PutBack {
+        phase: String,
+    },
     AddTask {
         id: String,
         name: Option<String>,
@@ -115,6 +119,7 @@ impl Workflow {
             Change::SkipPhase { phase, reason } => phases::skip(self, phase, reason, now_ms),
             Change::ApprovePhase { phase } => phases::approve(self, phase.as_deref(), now_ms),
             Change::AwaitApproval { phase } => phases::await_approval(self, phase),
+            Change::PutBack { phase } => phases::put_back(self, phase),
             Change::AddTask { .. }
             | Change::StartTask { .. }
             | Change::FinishTask { .. }

@@ -52,7 +52,7 @@ impl Event {
                 event.phase = Some(phase.clone());
                 event.note = (!reason.is_empty()).then(|| reason.clone());
             }
-            Change::AwaitApproval { phase } => event.phase = Some(phase.clone()),
+            Change::AwaitApproval { phase } | Change::PutBack { phase } => event.phase = Some(phase.clone()),
             Change::AddTask { id, .. }
             | Change::StartTask { id, .. }
             | Change::FinishTask { id, .. }
@@ -80,9 +80,9 @@ impl Event {
     }
 
     /// The message of its commit, without the trailers that the store adds.
-    pub fn render(&self, workflow: &str, time_ms: i64) -> String {
+    pub fn render(&self, time_ms: i64) -> String {
         let first = format!("{} | {} | {}", self.subject(), utc_seconds(time_ms), escape(&self.actor));
-        let mut trailers = vec![format!("Workflow: {workflow}"), format!("Event: {}", coded(&self.verb))];
+        let mut trailers = vec![format!("Event: {}", coded(&self.verb))];
         let mut add = |key: &str, value: &Option<String>| {
             trailers.extend(value.as_ref().map(|value| format!("{key}: {}", coded(value))));
         };
@@ -130,6 +130,7 @@ fn verb(change: &Change) -> &'static str {
         Change::SkipPhase { .. } => "phase skip",
         Change::ApprovePhase { .. } => "phase approve",
         Change::AwaitApproval { .. } => "phase await",
+        Change::PutBack { .. } => "phase put back",
         Change::AddTask { .. } => "task add",
         Change::StartTask { .. } => "task start",
         Change::FinishTask { .. } => "task done",
@@ -159,7 +160,7 @@ mod tests {
             checkpoints: vec!["ab".repeat(20)],
             note: Some("50% done: \u{1b}[31m".into()),
         };
-        let message = event.render("x", 0);
+        let message = event.render(0);
         assert_eq!(Event::read(&message), event);
         assert_eq!(message.lines().filter(|line| line.is_empty()).count(), 1);
         assert!(message.starts_with("phase done a b"), "{message}");

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 pub mod advice;
 pub mod change;
 pub mod choices;
+pub mod compare;
 pub mod derived;
 pub mod event;
 pub mod id;

@@ -178,6 +178,17 @@ pub fn await_approval(workflow: &mut Workflow, id: &str) -> Result<(), Problem> 
     Ok(())
 }
 
+/// # Errors
+/// It is not under way.
+pub fn put_back(workflow: &mut Workflow, id: &str) -> Result<(), Problem> {
+    let phase = find(workflow, id)?;
+    if !phase.status.is_under_way() {
+        return Err(wrong_state(phase, "put back"));
+    }
+    phase.status = PhaseStatus::Pending;
+    Ok(())
+}
+
 fn complete(phase: &mut Phase, now_ms: i64) {
     phase.status = PhaseStatus::Complete;
     phase.completed_ms = Some(now_ms);

@@ -1,0 +1,95 @@
+//! What keeps a file of a profile from being taken in: it cannot be understood, or both sides moved on.
+
+use serde_json::{Value, json};
+
+use crate::model::text::escape;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::problem::{Choice, Problem};
+use crate::model::workflow::profile::Finding;
+
+/// One file that was left as it is.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    pub path: String,
+    /// The run to which it belongs, if one is known.
+    pub workflow: Option<String>,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// It is no JSON, or not of this format.
+    Malformed { findings: Vec<Finding>, raw: Vec<u8> },
+    /// It was edited while the state moved on.
+    BothChanged { file: Value, state: Value },
+}
+
+impl Trouble {
+    /// Whether a run cannot be worked on before this is settled: a file of nobody's could be of any.
+    pub fn concerns(&self, workflow: &Workflow) -> bool {
+        self.workflow.as_ref().is_some_and(|id| *id == workflow.id)
+    }
+
+    /// What is wrong, in one line.
+    pub fn in_words(&self) -> String {
+        match &self.kind {
+            Kind::Malformed { findings, .. } => {
+                let first = findings.first().map(in_words).unwrap_or_default();
+                let more = findings.len().saturating_sub(1);
+                let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+                format!("State file is malformed: {}: {first}{more}", self.path)
+            }
+            Kind::BothChanged { .. } => {
+                format!("{} was edited while the workflow moved on: both sides changed", self.path)
+            }
+        }
+    }
+
+    /// The failure of a command that needs this file.
+    pub fn problem(&self, workflow: Option<&Workflow>) -> Problem {
+        let command = |key: &str| format!("checkpoint workflow recover {} --take {key}", self.path);
+        let choice = |key: &str, label: &str| Choice { key: key.into(), label: label.into(), command: command(key) };
+        let mut problem = match &self.kind {
+            Kind::Malformed { .. } => Problem::damaged("state_file_malformed", self.in_words()),
+            Kind::BothChanged { .. } => Problem::refused("both_changed", self.in_words()),
+        };
+        problem.detail = Some(self.detail());
+        problem.options = match (&self.kind, &self.workflow) {
+            (Kind::Malformed { .. }, Some(_)) => {
+                vec![choice("state", "archive the file, and write it anew from the recorded state")]
+            }
+            (Kind::Malformed { .. }, None) => vec![choice("none", "archive the file, and start fresh")],
+            (Kind::BothChanged { .. }, _) => vec![
+                choice("file", "go on with what the file says"),
+                choice("state", "archive the file, and write it anew from the recorded state"),
+            ],
+        };
+        let hint = "'checkpoint workflow recover' shows it and asks; the file is left as it is";
+        let problem = problem.hint(hint);
+        match workflow {
+            Some(workflow) => problem.with_state(workflow),
+            None => problem,
+        }
+    }
+
+    /// All that is known of it, for programs.
+    pub fn detail(&self) -> Value {
+        match &self.kind {
+            Kind::Malformed { findings, raw } => json!({
+                "path": self.path,
+                "findings": findings.iter().map(told).collect::<Vec<_>>(),
+                "raw": String::from_utf8_lossy(raw),
+            }),
+            Kind::BothChanged { file, state } => json!({"path": self.path, "file": file, "state": state}),
+        }
+    }
+}
+
+pub fn told(finding: &Finding) -> Value {
+    json!({"code": finding.code, "place": finding.place, "what": finding.what})
+}
+
+pub fn in_words(finding: &Finding) -> String {
+    let what = escape(&finding.what);
+    if finding.place.is_empty() { what } else { format!("{}: {what}", escape(&finding.place)) }
+}

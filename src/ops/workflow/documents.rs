@@ -1,0 +1,70 @@
+//! The files of profiles in the project: found, read, and told apart by what they say and not by how it is laid out.
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::model::rel_path::RelPath;
+use crate::model::workflow::profile::{Profile, phases, pipeline, registry};
+use crate::ops::context::Context;
+use crate::store::digest;
+use crate::worktree::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+/// One file that stands in the project.
+#[derive(Clone, Debug)]
+pub struct OnDisk {
+    pub path: String,
+    pub profile: Profile,
+    pub bytes: Vec<u8>,
+    /// What it says, or why that cannot be told.
+    pub read: std::result::Result<Value, String>,
+}
+
+impl OnDisk {
+    /// The same for two files that say the same.
+    pub fn sum(&self) -> Option<String> {
+        self.read.as_ref().ok().map(sum)
+    }
+}
+
+/// The text under which a document is written.
+pub fn render(value: &Value) -> String {
+    format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default())
+}
+
+pub fn sum(value: &Value) -> String {
+    digest::sum_of_bytes(render(value).as_bytes())
+}
+
+pub fn rel(path: &str) -> RelPath {
+    RelPath::new(path.as_bytes()).unwrap_or_default()
+}
+
+/// All files of any profile that are there. Something else of that name, such as a link, is a file that cannot be read.
+///
+/// # Errors
+/// The root cannot be opened.
+pub fn on_disk(context: &Context) -> Result<Vec<OnDisk>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let mut paths: Vec<String> =
+        [phases::PHASE_FILE, phases::EXECUTION_FILE, pipeline::FILE].map(str::to_owned).to_vec();
+    let names = state_file::list(&work, &rel(registry::FOLDER)).unwrap_or_default();
+    paths.extend(names.iter().map(|name| format!("{}/{name}", registry::FOLDER)));
+    Ok(paths.into_iter().filter_map(|path| read(&work, path)).collect())
+}
+
+fn read(work: &WorkTree, path: String) -> Option<OnDisk> {
+    let profile = Profile::of_path(&path)?;
+    let (bytes, read) = match state_file::read(work, &rel(&path)) {
+        Ok(None) => return None,
+        Ok(Some(bytes)) => {
+            let read = serde_json::from_slice(&bytes).map_err(|why| why.to_string());
+            (bytes, read)
+        }
+        Err(error) => (Vec::new(), Err(error.to_string())),
+    };
+    Some(OnDisk { path, profile, bytes, read })
+}

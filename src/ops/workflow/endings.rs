@@ -1,0 +1,262 @@
+//! The ends of runs: abandoned, put aside, deleted, and cleaned up by age. What is put aside can be read for ever.
+
+use crate::error::Result;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::change::Change;
+use crate::model::workflow::profile::{Profile, phases};
+use crate::model::workflow::status::RunStatus;
+use crate::ops::context::Context;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::ops::workflow::documents::{self, rel};
+use crate::ops::workflow::project;
+use crate::ops::workflow::runs::{Run, Runs};
+use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor, change_run, choose};
+use crate::ops::workflow::sync;
+use crate::store::projected::Projected;
+use crate::worktree::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Open runs and complete ones older than this are put aside by a cleanup.
+pub const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
+/// Failed and abandoned ones.
+pub const USUAL_FAILED_MAX_AGE_MS: i64 = 30 * DAY_MS;
+/// Folders of files that were put aside, beyond which the oldest go.
+pub const USUAL_ARCHIVES: usize = 5;
+
+/// Ends a run and puts it aside.
+///
+/// # Errors
+/// There is no such run, or it has ended.
+pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result<StepOutcome> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    let troubles = sync::sync(context, &mut session)?;
+    let run = choose(&store, options, &troubles)?;
+    abandon_run(context, &mut session, run, reason, &actor(context, options))
+}
+
+/// The same of a run that was chosen.
+///
+/// # Errors
+/// As [`abandon`].
+pub fn abandon_run(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: Run,
+    reason: &str,
+    actor: &str,
+) -> Result<StepOutcome> {
+    let change = Change::Abandon { reason: reason.to_owned() };
+    let mut outcome = change_run(context, session, run, &change, actor)?;
+    let id = outcome.run.workflow.id.clone();
+    outcome.run.archived_as = session.locked.archive_workflow(&id, &id)?;
+    Ok(outcome)
+}
+
+/// What an `archive`, a `delete` or a `cleanup` did.
+#[derive(Debug, Default)]
+pub struct EndOutcome {
+    /// Put aside, by the names that they have there.
+    pub archived: Vec<String>,
+    /// Gone with all their transitions.
+    pub purged: Vec<String>,
+    /// Folders of old files in the project that were removed.
+    pub removed_folders: Vec<String>,
+    pub dry_run: bool,
+    pub warnings: Vec<Warning>,
+}
+
+/// Puts a run aside whatever its state, with its files.
+///
+/// # Errors
+/// There is no such run.
+pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    sync::sync(context, &mut session)?;
+    let run = Runs::live(&store)?.pick(options.workflow.as_deref())?.clone();
+    put_files_aside(context, &mut session, &run.workflow)?;
+    let name = session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
+    let removed_folders = drop_old_archives(context, &session, USUAL_ARCHIVES, false)?;
+    let warnings = std::mem::take(&mut session.warnings);
+    Ok(EndOutcome { archived: name.into_iter().collect(), removed_folders, warnings, ..EndOutcome::default() })
+}
+
+/// Puts a run aside, or with `purge` drops it with all its transitions; its files in the project go.
+///
+/// # Errors
+/// There is no such run.
+pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<EndOutcome> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    sync::sync(context, &mut session)?;
+    let runs = if purge { Runs::all(&store)? } else { Runs::live(&store)? };
+    let run = runs.pick(options.workflow.as_deref())?.clone();
+    let mut outcome = EndOutcome::default();
+    if run.is_live() {
+        remove_files(context, &mut session, &run.workflow)?;
+    }
+    let name = run.id().to_owned();
+    if purge {
+        session.locked.delete_workflow(&name, !run.is_live())?;
+        outcome.purged.push(name);
+    } else {
+        outcome.archived.extend(session.locked.archive_workflow(&name, &name)?);
+    }
+    outcome.warnings = std::mem::take(&mut session.warnings);
+    Ok(outcome)
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct CleanupOptions {
+    pub max_age_ms: i64,
+    pub failed_max_age_ms: i64,
+    pub keep_archives: usize,
+    pub dry_run: bool,
+}
+
+/// Puts aside what has not been touched for long, and drops folders of old files beyond the newest few.
+///
+/// # Errors
+/// Something cannot be read or written.
+pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome> {
+    let mut outcome = EndOutcome { dry_run: options.dry_run, ..EndOutcome::default() };
+    let Some((store, _, warnings)) = sync::settle(context)? else { return Ok(outcome) };
+    outcome.warnings = warnings;
+    let mut session = session::begin(context, &store)?;
+    for run in Runs::live(&store)?.runs {
+        if !is_old(&run.workflow, options, context.now_ms) {
+            continue;
+        }
+        let id = run.workflow.id.clone();
+        if options.dry_run {
+            outcome.archived.push(id);
+        } else {
+            put_files_aside(context, &mut session, &run.workflow)?;
+            outcome.archived.extend(session.locked.archive_workflow(&id, &id)?);
+        }
+    }
+    outcome.removed_folders = drop_old_archives(context, &session, options.keep_archives, options.dry_run)?;
+    Ok(outcome)
+}
+
+fn is_old(workflow: &Workflow, options: CleanupOptions, now_ms: i64) -> bool {
+    let age_ms = now_ms.saturating_sub(workflow.updated_ms);
+    match workflow.status {
+        RunStatus::Complete => true,
+        RunStatus::Open => age_ms > options.max_age_ms,
+        RunStatus::Failed | RunStatus::Abandoned => age_ms > options.failed_max_age_ms,
+    }
+}
+
+/// Moves the files of a run's profiles away, each to where its profile keeps old ones. One that somebody edited since is
+/// moved as it is.
+///
+/// # Errors
+/// A file cannot be moved; the run is as before.
+pub fn put_files_aside(context: &Context, session: &mut Session<'_>, workflow: &Workflow) -> Result<()> {
+    for_files(context, session, workflow, &mut |work, path| {
+        let to = match Profile::of_path(path) {
+            Some(Profile::Registry) if workflow.status == RunStatus::Complete => None,
+            Some(Profile::Registry) => {
+                Some(format!("{}/{}", crate::model::workflow::profile::registry::FAILED, path.rsplit('/').next().unwrap_or(path)))
+            }
+            _ => Some(project::archived(workflow, path, context.now_ms)),
+        };
+        match to {
+            Some(to) => state_file::move_to(work, &rel(path), &rel(&to)).map(drop),
+            None => state_file::remove(work, &rel(path)).map(drop),
+        }
+    })
+}
+
+/// What the files said stands in the last transition.
+fn remove_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) -> Result<()> {
+    for_files(context, session, workflow, &mut |work, path| state_file::remove(work, &rel(path)).map(drop))
+}
+
+fn for_files(
+    context: &Context,
+    session: &mut Session<'_>,
+    workflow: &Workflow,
+    act: &mut dyn FnMut(&WorkTree, &str) -> Result<()>,
+) -> Result<()> {
+    let mine = |path: &&String| Profile::of_path(path).is_some_and(|profile| workflow.profiles.contains(&profile));
+    let paths: Vec<String> = workflow.documents.keys().filter(mine).cloned().collect();
+    if paths.is_empty() || !context.root.exists() {
+        return Ok(());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let mut notes = session.locked.store().projected();
+    for path in &paths {
+        act(&work, path)?;
+        notes.retain(|note| note.path != *path);
+        // It stays known as one of ours, which no checkpoint holds.
+        notes.push(Projected { path: path.clone(), sum: None, workflow: workflow.id.clone() });
+    }
+    if let Err(e) = session.locked.write_projected(&notes) {
+        session.warnings.push(Warning::bookkeeping("noting which state files were written")(e));
+    }
+    Ok(())
+}
+
+/// Removes the oldest folders under the archive of the `phases` profile, of runs that are put aside in the store too.
+fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, dry_run: bool) -> Result<Vec<String>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let known: Vec<String> = session.locked.store().archived_workflows()?.into_iter().map(|(id, _)| id).collect();
+    let work = WorkTree::open(context.root.path())?;
+    let mut folders = state_file::folders(&work, &rel(phases::ARCHIVE)).unwrap_or_default();
+    // `<id>_<YYYYMMDD_HHMMSS>`: the time is at the end.
+    folders.retain(|name| known.iter().any(|id| name.strip_prefix(id.as_str()).is_some_and(|rest| rest.starts_with('_'))));
+    folders.sort_by_key(|name| name.get(name.len().saturating_sub(15)..).map(str::to_owned));
+    let surplus = folders.len().saturating_sub(keep);
+    folders.truncate(surplus);
+    if !dry_run {
+        for name in &folders {
+            let folder = rel(&format!("{}/{name}", phases::ARCHIVE));
+            for file in [phases::PHASE_FILE, phases::EXECUTION_FILE] {
+                state_file::remove(&work, &folder.join(rel(file).name()))?;
+            }
+            state_file::remove_empty_folder(&work, &folder)?;
+        }
+    }
+    Ok(folders)
+}
+
+/// Takes the rest of the old documents along where a file could not be understood: it is moved, never overwritten.
+///
+/// # Errors
+/// It cannot be moved.
+pub fn put_aside(context: &Context, path: &str) -> Result<String> {
+    let work = WorkTree::open(context.root.path())?;
+    let time = crate::model::time::utc_compact(context.now_ms);
+    let folder = if path.starts_with("memory/") { phases::ARCHIVE } else { ".claude/.archive" };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let to = format!("{folder}/corrupt_{time}/{name}");
+    state_file::move_to(&work, &rel(path), &rel(&to))?;
+    Ok(to)
+}
+
+/// Sets what a file says as the state of its run.
+///
+/// # Errors
+/// As [`step::record`].
+pub fn force_write(context: &Context, session: &mut Session<'_>, run: &Run) -> Result<()> {
+    let work = WorkTree::open(context.root.path())?;
+    let mut notes = session.locked.store().projected();
+    for (path, value) in &run.workflow.documents {
+        if Profile::of_path(path).is_none() {
+            continue;
+        }
+        state_file::replace(&work, &rel(path), documents::render(value).as_bytes())?;
+        notes.retain(|note| note.path != *path);
+        let sum = Some(documents::sum(value));
+        notes.push(Projected { path: path.clone(), sum, workflow: run.workflow.id.clone() });
+    }
+    session.locked.write_projected(&notes)
+}
+

@@ -1,0 +1,181 @@
+//! `workflow import` and `workflow export`: a run from a document of another program, and back.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Result};
+use crate::model::time::rfc3339_seconds;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::event::Event;
+use crate::model::workflow::id;
+use crate::model::workflow::problem::Problem;
+use crate::model::workflow::profile::{self, Finding, Profile, Reading, phases, pipeline, registry};
+use crate::model::workflow::{plan, profile::Document};
+use crate::ops::context::Context;
+use crate::ops::open::open_usable;
+use crate::ops::session;
+use crate::ops::workflow::conflict;
+use crate::ops::workflow::documents;
+use crate::ops::workflow::init::{self, InitOptions};
+use crate::ops::workflow::report;
+use crate::ops::workflow::runs::{Run, Runs};
+use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
+use crate::ops::workflow::sync;
+
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    pub bytes: Vec<u8>,
+    /// As which format; told by the document itself where it is not given.
+    pub profile: Option<String>,
+    /// For a document that names no type: what it is the state of.
+    pub kind: Option<String>,
+    pub project: Option<String>,
+    /// Keep it in the files of its profile from now on.
+    pub keep_files: bool,
+    pub actor: Option<String>,
+}
+
+/// Makes a run from a document, or takes a newer one of the same run.
+///
+/// # Errors
+/// It is in no format that is known, or something in it is wrong: all of that is told.
+pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome> {
+    let value: Value = serde_json::from_slice(&options.bytes)
+        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    if value.get("phases").is_some_and(Value::is_array) && Profile::of_document(&value).is_none() {
+        let plan = Some(options.bytes.clone());
+        let (kind, project, actor) = (options.kind.clone(), options.project.clone(), options.actor.clone());
+        return init::init(context, &InitOptions { kind, project, plan, actor, ..InitOptions::default() });
+    }
+    let value = match (&options.kind, Profile::of_document(&value)) {
+        (Some(kind), None) => as_state_of(kind, options.project.as_deref(), value, context),
+        _ => value,
+    };
+    let named = options.profile.as_deref().map(|word| {
+        Profile::from_word(word).ok_or_else(|| Error::Usage { what: format!("'{word}' is no profile: phases, pipeline, registry") })
+    });
+    let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known; --type says whose state it is")]);
+    let profile = named.transpose()?.or_else(|| Profile::of_document(&value)).ok_or_else(unknown)?;
+    record(context, options, profile, &value)
+}
+
+fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &Value) -> Result<StepOutcome> {
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let path = path_of(profile, value);
+    let mut next = profile::begin(profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
+    let (store, _) = open_usable(context, false)?;
+    let mut session = session::begin(context, &store)?;
+    sync::sync(context, &mut session)?;
+    let who = actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
+    let event = Event { note: Some(profile.word().to_owned()), ..Event::new("import", &who) };
+    let known = Runs::live(&store)?.runs.into_iter().find(|run| is_same(run, &next, options));
+    if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
+        let mut state = run.workflow.clone();
+        let path = state.documents.keys().find(|path| Profile::of_path(path) == Some(profile)).cloned().unwrap_or(path);
+        profile::take(&mut state, profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
+        state.updated_ms = context.now_ms.max(state.updated_ms);
+        sync::end_if_settled(&mut state, context.now_ms);
+        return step::record(context, &mut session, Some(run.tip), state, event);
+    }
+    if !options.keep_files {
+        next.profiles.clear();
+    }
+    next.id = sync::free_id(&store, &next.id)?;
+    sync::end_if_settled(&mut next, context.now_ms);
+    step::record(context, &mut session, None, next, event)
+}
+
+fn is_same(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
+    run.workflow.id == next.id
+        || options.kind.as_ref().is_some_and(|kind| {
+            run.workflow.kind == *kind && options.project.as_ref().is_none_or(|project| run.workflow.project == *project)
+        })
+}
+
+/// Where its file would lie.
+fn path_of(profile: Profile, value: &Value) -> String {
+    match profile {
+        Profile::Phases => phases::PHASE_FILE.to_owned(),
+        Profile::Pipeline => pipeline::FILE.to_owned(),
+        Profile::Registry => {
+            let id = value.get("checkpoint_id").and_then(Value::as_str).filter(|id| id::is_legal(id)).unwrap_or("import");
+            format!("{}/{id}.json", registry::FOLDER)
+        }
+    }
+}
+
+/// A document of the registry around a state that names neither run nor type.
+fn as_state_of(kind: &str, project: Option<&str>, value: Value, context: &Context) -> Value {
+    let get = |key: &str| value.get(key).cloned();
+    let state = get("workflow_state").unwrap_or_else(|| if value.is_object() { value.clone() } else { json!({"value": value}) });
+    let named = project.map(str::to_owned).or_else(|| state.get("project_name")?.as_str().map(str::to_owned));
+    let project = named.unwrap_or_else(|| {
+        context.root.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    });
+    let now = rfc3339_seconds(context.now_ms);
+    let mut made = Map::new();
+    let mut put = |key: &str, value: Value| made.insert(key.to_owned(), value);
+    put("checkpoint_id", id::make(kind, &project, context.now_ms).into());
+    put("workflow_type", kind.into());
+    put("workflow_description", get("workflow_description").unwrap_or_else(|| "".into()));
+    put("created_at", get("created_at").unwrap_or_else(|| now.clone().into()));
+    put("updated_at", now.into());
+    put("status", get("status").unwrap_or_else(|| "in_progress".into()));
+    put("current_phase", get("current_phase").unwrap_or_else(|| 1.into()));
+    put("total_phases", get("total_phases").unwrap_or_else(|| 1.into()));
+    put("completed_phases", get("completed_phases").unwrap_or_else(|| json!([])));
+    put("workflow_state", state);
+    put("last_error", get("last_error").unwrap_or_default());
+    Value::Object(made)
+}
+
+fn malformed(findings: &[Finding]) -> Problem {
+    let listed: Vec<String> = findings.iter().map(conflict::in_words).collect();
+    let mut problem = Problem::damaged("document_malformed", format!("State file is malformed: {}", listed.join("; ")));
+    problem.detail = Some(json!({"findings": findings.iter().map(conflict::told).collect::<Vec<_>>()}));
+    problem.hint("nothing was recorded; mend the document")
+}
+
+/// What is asked for of an export.
+#[derive(Clone, Debug, Default)]
+pub struct ExportOptions {
+    pub workflow: Option<String>,
+    pub kind: Option<String>,
+    pub project: Option<String>,
+    /// A profile, `plan` or `state`.
+    pub form: Option<String>,
+}
+
+/// The text of a run in a format: that of its own profile where none is named.
+///
+/// # Errors
+/// There is no such run or format.
+pub fn export(context: &Context, options: &ExportOptions) -> Result<String> {
+    let (store, ..) = report::known(context)?;
+    let mut runs = if options.workflow.is_some() { Runs::all(&store)? } else { Runs::live(&store)? };
+    let fits = |run: &Run| {
+        options.kind.as_ref().is_none_or(|kind| run.workflow.kind == *kind)
+            && options.project.as_ref().is_none_or(|project| run.workflow.project == *project)
+    };
+    runs.runs.retain(fits);
+    let run = runs.pick(options.workflow.as_deref())?;
+    let workflow = &run.workflow;
+    let own = workflow.profiles.first().copied().or_else(|| workflow.documents.keys().find_map(|path| imported(path)));
+    let form = options.form.clone().or_else(|| own.map(|profile| profile.word().to_owned()));
+    match form.as_deref().unwrap_or("state") {
+        "state" => Ok(workflow.to_json()),
+        "plan" => Ok(documents::render(&plan::to_document(workflow))),
+        word => {
+            let what = || format!("'{word}' is no format: phases, pipeline, registry, plan, state");
+            let profile = Profile::from_word(word).ok_or_else(|| Error::Usage { what: what() })?;
+            let root = context.root.path().display().to_string();
+            let documents = profile::export(workflow, profile, &root);
+            let first: Option<&Document> = documents.first();
+            Ok(first.map(|document| documents::render(&document.value)).unwrap_or_default())
+        }
+    }
+}
+
+fn imported(path: &str) -> Option<Profile> {
+    Profile::of_path(path)
+}

@@ -1,0 +1,164 @@
+//! `workflow init`: a run from a plan, a preset or words.
+
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::model::workflow::Workflow;
+use crate::model::workflow::change::Change;
+use crate::model::workflow::event::Event;
+use crate::model::workflow::id;
+use crate::model::workflow::plan;
+use crate::model::workflow::problem::Problem;
+use crate::model::workflow::profile::{Finding, Profile};
+use crate::ops::context::Context;
+use crate::ops::open::open_usable;
+use crate::ops::session::{self, Session};
+use crate::ops::workflow::conflict;
+use crate::ops::workflow::runs::{Run, Runs};
+use crate::ops::workflow::step::{self, StepOptions, StepOutcome};
+use crate::ops::workflow::sync;
+use crate::worktree::git_head;
+
+const USUAL_KIND: &str = "workflow";
+
+#[derive(Clone, Debug, Default)]
+pub struct InitOptions {
+    pub id: Option<String>,
+    pub kind: Option<String>,
+    pub project: Option<String>,
+    pub description: Option<String>,
+    pub profiles: Vec<String>,
+    pub preset: Option<String>,
+    /// The bytes of a plan document.
+    pub plan: Option<Vec<u8>>,
+    /// `ID[:NAME[:DEPENDENCY,…]]`.
+    pub phases: Vec<String>,
+    pub branch: Option<String>,
+    pub actor: Option<String>,
+}
+
+/// Begins a run.
+///
+/// # Errors
+/// The plan makes no sense, or a run that is open keeps a file that this one would need.
+pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
+    let mut workflow = planned(context, options)?;
+    if !context.root.exists() {
+        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+    }
+    let (store, _) = open_usable(context, false)?;
+    let mut session = session::begin(context, &store)?;
+    let troubles = sync::sync(context, &mut session)?;
+    for profile in &workflow.profiles {
+        let in_way = troubles.iter().find(|trouble| Profile::of_path(&trouble.path) == Some(*profile));
+        if let Some(trouble) = in_way.filter(|_| *profile != Profile::Registry) {
+            return Err(trouble.problem(None).into());
+        }
+        make_room(context, &mut session, *profile)?;
+    }
+    let wanted = options.id.clone().unwrap_or_else(|| workflow.id.clone());
+    workflow.id = sync::free_id(&store, &wanted)?;
+    if options.id.as_ref().is_some_and(|wanted| *wanted != workflow.id) {
+        return Err(Problem::refused("workflow_exists", format!("there is a workflow {wanted} already")).into());
+    }
+    let actor = step::actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
+    let event = Event { note: Some(workflow.kind.clone()), ..Event::new("init", &actor) };
+    step::record(context, &mut session, None, workflow, event)
+}
+
+fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
+    let usage = |what: String| Error::Usage { what };
+    let root = context.root.path();
+    let named = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let project = options.project.clone().unwrap_or(named);
+    let kind = options.kind.clone().unwrap_or_else(|| options.preset.clone().unwrap_or_else(|| USUAL_KIND.to_owned()));
+    let id = options.id.clone().unwrap_or_else(|| id::make(&kind, &project, context.now_ms));
+    if !id::is_legal(&id) {
+        return Err(usage(format!("'{id}' is no id: letters, digits, '_', '-' and '.', at most 120")));
+    }
+    let mut workflow = Workflow::new(id, kind, project, context.now_ms);
+    workflow.description = options.description.clone().unwrap_or_default();
+    workflow.context.branch = options.branch.clone().or_else(|| git_head::read(root)?.branch);
+    for word in options.profiles.iter().flat_map(|list| list.split(',')) {
+        let profile = Profile::from_word(word.trim());
+        let profile = profile.ok_or_else(|| usage(format!("'{word}' is no profile: phases, pipeline, registry")))?;
+        if !workflow.profiles.contains(&profile) {
+            workflow.profiles.push(profile);
+        }
+    }
+    if let Some(name) = &options.preset {
+        workflow.phases = plan::preset(name).ok_or_else(|| usage(format!("'{name}' is no preset: dotagent")))?;
+    }
+    if let Some(bytes) = &options.plan {
+        let value: Value = serde_json::from_slice(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
+        workflow.phases.extend(plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?);
+    }
+    for words in &options.phases {
+        workflow.phases.push(plan::from_words(words).map_err(|why| usage(format!("--phase '{words}': {why}")))?);
+    }
+    let findings = plan::check(&workflow.phases);
+    if !findings.is_empty() {
+        return Err(usage(wrong("the plan", &findings)));
+    }
+    if workflow.phases.is_empty() {
+        return Err(usage("a workflow needs phases: give --plan, --preset or --phase".to_owned()));
+    }
+    Ok(workflow)
+}
+
+fn wrong(what: &str, findings: &[Finding]) -> String {
+    let listed: Vec<String> = findings.iter().map(conflict::in_words).collect();
+    format!("{what} makes no sense: {}", listed.join("; "))
+}
+
+/// Two of the profiles have one file: a run that is open keeps it, one that has ended gives it up.
+fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile) -> Result<()> {
+    if profile == Profile::Registry {
+        return Ok(());
+    }
+    let runs = Runs::live(session.locked.store())?;
+    for run in runs.runs.into_iter().filter(|run| run.workflow.profiles.contains(&profile)) {
+        if run.workflow.status.is_open() {
+            let what = format!("workflow {} is open and keeps its state in the same file", run.workflow.id);
+            let hint = format!("'checkpoint workflow resume {0}' goes on, 'checkpoint workflow abandon {0}' ends it", run.workflow.id);
+            return Err(Problem::refused("workflow_open", what).hint(hint).with_state(&run.workflow).into());
+        }
+        give_up_file(context, session, run, profile)?;
+    }
+    Ok(())
+}
+
+fn give_up_file(context: &Context, session: &mut Session<'_>, run: Run, profile: Profile) -> Result<()> {
+    super::endings::put_files_aside(context, session, &run.workflow)?;
+    let mut next = run.workflow.clone();
+    next.profiles.retain(|kept| *kept != profile);
+    next.documents.retain(|path, _| Profile::of_path(path) != Some(profile));
+    let event = Event::new("archive files", "checkpoint");
+    step::record(context, session, Some(run.tip), next, event)?;
+    session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
+    Ok(())
+}
+
+/// The plan of a run as it was at its beginning, under a new id.
+pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
+    let mut next = old.clone();
+    next.id = sync::free_id(session.locked.store(), &id::make(&old.kind, &old.project, context.now_ms))?;
+    next.status = crate::model::workflow::status::RunStatus::Open;
+    (next.created_ms, next.updated_ms, next.finished_ms) = (context.now_ms, context.now_ms, None);
+    (next.resume_count, next.interrupted, next.last_error) = (0, None, None);
+    next.mini_commits.clear();
+    next.documents.clear();
+    next.context.key_decisions.clear();
+    next.context.file_paths.clear();
+    for phase in &mut next.phases {
+        phase.reset();
+        (phase.attempts, phase.before) = (0, None);
+    }
+    next.tasks.clear();
+    Ok(next)
+}
+
+/// What is said in the log of the end of the old one.
+pub fn abandon_change(reason: &str) -> Change {
+    Change::Abandon { reason: reason.to_owned() }
+}

@@ -1,0 +1,64 @@
+//! What is on disk of the files that a run speaks of.
+
+use crate::error::Result;
+use crate::model::rel_path::RelPath;
+use crate::model::wildmatch::Glob;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::sight::{self, Found, Sights};
+use crate::ops::context::Context;
+use crate::store::digest;
+use crate::worktree::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Looks at every output of its phases and tasks. What cannot be read counts as cut off, with the reason.
+///
+/// # Errors
+/// The root cannot be opened.
+pub fn look(context: &Context, workflow: &Workflow) -> Result<Sights> {
+    let paths = sight::paths(workflow);
+    if paths.is_empty() {
+        return Ok(Sights::new());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    Ok(paths.into_iter().map(|path| (path.clone(), find(&work, &path))).collect())
+}
+
+fn find(work: &WorkTree, path: &str) -> Found {
+    let (folder, is_folder) = path.strip_suffix('/').map_or((path, false), |folder| (folder, true));
+    let Ok(parsed) = RelPath::new(folder.as_bytes()) else { return Found::Missing };
+    if is_folder {
+        return of_folder(work, &parsed);
+    }
+    if parsed.name().contains(&b'*') {
+        return of_pattern(work, &parsed);
+    }
+    of_file(work, &parsed)
+}
+
+fn of_file(work: &WorkTree, path: &RelPath) -> Found {
+    match state_file::read(work, path) {
+        Ok(None) => Found::Missing,
+        Ok(Some(bytes)) => Found::of_file(&path.to_string(), &bytes, digest::sum_of_bytes(&bytes)),
+        Err(error) => Found::Broken(error.to_string()),
+    }
+}
+
+fn of_folder(work: &WorkTree, path: &RelPath) -> Found {
+    match (state_file::list(work, path), work.stat(path)) {
+        (Ok(names), _) if !names.is_empty() => Found::There { sum: None, status: None },
+        (_, Ok(None)) => Found::Missing,
+        (Ok(_), _) => Found::Empty,
+        (Err(error), _) => Found::Broken(error.to_string()),
+    }
+}
+
+/// The first file by name that fits and can be used, else the first that fits.
+fn of_pattern(work: &WorkTree, path: &RelPath) -> Found {
+    let folder = path.parent().unwrap_or_default();
+    let Ok(mut names) = state_file::list(work, &folder) else { return Found::Missing };
+    let Some(glob) = Glob::compile(path.name()) else { return Found::Missing };
+    names.retain(|name| glob.matches(name.as_bytes()));
+    names.sort_unstable();
+    let found: Vec<Found> = names.iter().map(|name| of_file(work, &folder.join(name.as_bytes()))).collect();
+    found.iter().find(|found| found.is_usable()).or(found.first()).cloned().unwrap_or(Found::Missing)
+}

@@ -1,0 +1,20 @@
+//! Runs of phases: every command reads what stands, takes in what was edited by hand, makes one transition, records it as
+//! one commit, and writes the files of the run's profiles.
+
+pub mod conflict;
+pub mod documents;
+pub mod drift;
+pub mod endings;
+pub mod exchange;
+pub mod init;
+pub mod look;
+pub mod mini_commit;
+pub mod phase;
+pub mod project;
+pub mod report;
+pub mod resume;
+pub mod rewind;
+pub mod runs;
+pub mod shims;
+pub mod step;
+pub mod sync;

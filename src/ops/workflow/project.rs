@@ -1,0 +1,135 @@
+//! Writing the files of a run's profiles: each is replaced in one step, and only if it is as we left it.
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::profile::{Profile, phases, pipeline, registry};
+use crate::model::workflow::status::RunStatus;
+use crate::ops::context::Context;
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
+use crate::ops::workflow::documents::{self, rel};
+use crate::store::projected::Projected;
+use crate::worktree::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+/// What becomes of one file.
+enum Fate {
+    Stands(Value),
+    Removed,
+    /// To this path, as it is.
+    MovedTo(String),
+}
+
+/// Brings all files of a run up to date. What cannot be done is a warning: the state itself is recorded. Whether something
+/// could not be done.
+pub fn project(context: &Context, session: &Session<'_>, workflow: &Workflow, warnings: &mut Vec<Warning>) -> bool {
+    if workflow.profiles.is_empty() {
+        return false;
+    }
+    let known = session.locked.store().projected();
+    let mut notes = known.clone();
+    let mut is_partial = false;
+    for (path, fate) in fates(workflow, context.now_ms) {
+        match bring(context, &mut notes, workflow, &path, fate) {
+            Ok(true) => {}
+            Ok(false) => {
+                is_partial = true;
+                warnings.push(Warning::StateFileEdited { path });
+            }
+            Err(error) => {
+                is_partial = true;
+                warnings.push(Warning::StateFileNotWritten { path, why: error.to_string() });
+            }
+        }
+    }
+    if notes != known
+        && let Err(e) = session.locked.write_projected(&notes)
+    {
+        warnings.push(Warning::bookkeeping("noting which state files were written")(e));
+    }
+    is_partial
+}
+
+fn fates(workflow: &Workflow, now_ms: i64) -> Vec<(String, Fate)> {
+    let stands = |path: &String| workflow.documents.get(path).cloned().map_or(Fate::Removed, Fate::Stands);
+    let mine = workflow.documents.keys().filter_map(|path| Some((path, Profile::of_path(path)?)));
+    let mine = mine.filter(|(_, profile)| workflow.profiles.contains(profile));
+    mine.map(|(path, profile)| {
+        let fate = match (profile, workflow.status) {
+            (Profile::Registry, RunStatus::Complete) => Fate::Removed,
+            (Profile::Registry, RunStatus::Failed | RunStatus::Abandoned) => Fate::MovedTo(failed(path)),
+            (Profile::Phases, RunStatus::Abandoned) => Fate::MovedTo(archived(workflow, path, now_ms)),
+            (Profile::Pipeline, RunStatus::Abandoned) => Fate::Removed,
+            _ => stands(path),
+        };
+        (path.clone(), fate)
+    })
+    .collect()
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn failed(path: &str) -> String {
+    format!("{}/{}", registry::FAILED, name_of(path))
+}
+
+/// Where the files of a run go that is put aside: a folder with its id and the time.
+pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
+    let folder = if path == pipeline::FILE { ".claude/.archive" } else { phases::ARCHIVE };
+    let time = crate::model::time::utc_compact(now_ms);
+    format!("{folder}/{}_{time}/{}", workflow.id, name_of(path))
+}
+
+/// Does one; `false` if somebody wrote to the file meanwhile: then it is left as it is.
+fn bring(
+    context: &Context,
+    notes: &mut Vec<Projected>,
+    workflow: &Workflow,
+    path: &str,
+    fate: Fate,
+) -> Result<bool> {
+    let work = WorkTree::open(context.root.path())?;
+    let place = rel(path);
+    let on_disk = state_file::read(&work, &place)?;
+    let said = on_disk.as_ref().map(|bytes| serde_json::from_slice::<Value>(bytes).ok().map(|value| documents::sum(&value)));
+    let note = notes.iter().position(|note| note.path == path);
+    let written = note.and_then(|at| notes[at].sum.clone());
+    let expected = workflow.documents.get(path).map(documents::sum);
+    let is_ours = match &said {
+        None => true,
+        Some(sum) => sum.is_some() && (*sum == written || *sum == expected),
+    };
+    if !is_ours {
+        return Ok(false);
+    }
+    let sum = match fate {
+        Fate::Stands(value) => {
+            if said.flatten() != expected {
+                state_file::replace(&work, &place, documents::render(&value).as_bytes())?;
+            }
+            expected
+        }
+        Fate::Removed => {
+            state_file::remove(&work, &place)?;
+            None
+        }
+        Fate::MovedTo(to) => {
+            if on_disk.is_some() {
+                let last = workflow.documents.get(path).map(documents::render).unwrap_or_default();
+                state_file::replace(&work, &rel(&to), last.as_bytes())?;
+                state_file::remove(&work, &place)?;
+            }
+            None
+        }
+    };
+    let entry = Projected { path: path.to_owned(), sum, workflow: workflow.id.clone() };
+    match note {
+        Some(at) => notes[at] = entry,
+        None => notes.push(entry),
+    }
+    Ok(true)
+}

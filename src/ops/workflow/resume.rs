@@ -1,0 +1,309 @@
+//! `workflow resume`: show where a run stands, ask in the words of its profile, and do what was chosen.
+
+use crate::error::Result;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::advice::{self, Advice};
+use crate::model::workflow::change::Change;
+use crate::model::workflow::choices::{self, Chosen};
+use crate::model::workflow::event::Event;
+use crate::model::workflow::problem::{Choice, Problem};
+use crate::model::workflow::profile::Profile;
+use crate::ops::context::Context;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::ops::workflow::endings;
+use crate::ops::workflow::init;
+use crate::ops::workflow::look::look;
+use crate::ops::workflow::phase::{self, StartOptions};
+use crate::ops::workflow::report::{self, Status};
+use crate::ops::workflow::runs::{Run, Runs};
+use crate::ops::workflow::step::{self, StepOptions, actor, change_run, choose};
+use crate::ops::workflow::sync;
+
+#[derive(Clone, Debug, Default)]
+pub struct ResumeOptions {
+    pub step: StepOptions,
+    /// The answer to the first question.
+    pub choose: Option<String>,
+    /// Where a further question would only ask whether it is meant: it is.
+    pub yes: bool,
+}
+
+/// What somebody is asked.
+pub enum Question<'s> {
+    /// Everything that is known, then the profile's own question.
+    Resume(&'s Status),
+    /// What is wrong with it, then whether to start fresh.
+    Unsound(&'s Status),
+    AbandonOrPick(&'s Workflow),
+    /// Which of the phases that remain.
+    Pick(&'s Workflow),
+    /// Whether the plan is really to begin anew.
+    Restart(&'s Workflow),
+    /// Not one of the answers.
+    Again(&'s Workflow, String),
+    /// All of it, on demand.
+    Details(&'s Status),
+}
+
+/// The answer; `None` where nobody can be asked.
+pub type Ask<'a> = dyn FnMut(&Question<'_>) -> Result<Option<String>> + 'a;
+
+#[derive(Debug)]
+pub struct ResumeOutcome {
+    pub run: Run,
+    pub done: Done,
+    /// What was mended on the way, in words.
+    pub mended: Vec<String>,
+    pub advice: Advice,
+    pub warnings: Vec<Warning>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    Resumed,
+    StartedFresh,
+    Picked,
+    Deleted,
+    Abandoned,
+}
+
+/// # Errors
+/// There is nothing to resume, nobody can be asked (the problem has the options), or a file cannot be understood.
+pub fn resume(context: &Context, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<ResumeOutcome> {
+    let status = report::status(context, options.step.workflow.as_deref(), true)?;
+    if let Some(trouble) = status.troubles.iter().find(|trouble| trouble.concerns(&status.run.workflow)) {
+        return Err(trouble.problem(Some(&status.run.workflow)).into());
+    }
+    let workflow = &status.run.workflow;
+    if !workflow.status.is_open() {
+        let what = format!("nothing to resume: workflow {} is {}", workflow.id, workflow.word());
+        return Err(Problem::no_such("nothing_to_resume", what).hint("'checkpoint workflow init' begins one").into());
+    }
+    let chosen = match &options.choose {
+        Some(word) => choices::understand(workflow, word).ok_or_else(|| no_answer(workflow, word))?,
+        None => first(&status, ask)?,
+    };
+    let chosen = match chosen {
+        Chosen::Decline => decline(workflow, options, ask)?,
+        other => other,
+    };
+    act(context, options, &status, chosen, ask)
+}
+
+fn first(status: &Status, ask: &mut Ask<'_>) -> Result<Chosen> {
+    let workflow = &status.run.workflow;
+    if !status.report.errors.is_empty() {
+        match ask(&Question::Unsound(status))?.as_deref().map(str::trim).map(str::to_ascii_lowercase) {
+            None => return Err(decision(workflow, choices::choices(workflow)).into()),
+            Some(answer) if matches!(answer.as_str(), "y" | "yes") => return Ok(Chosen::StartFresh),
+            Some(_) => {}
+        }
+    }
+    let Some(mut answer) = ask(&Question::Resume(status))? else {
+        return Err(decision(workflow, choices::choices(workflow)).into());
+    };
+    loop {
+        answer = match choices::understand(workflow, &answer) {
+            Some(Chosen::View) => ask(&Question::Details(status))?.unwrap_or_default(),
+            Some(chosen) => return Ok(chosen),
+            // The end of the input is no answer, and must not be asked for ever.
+            None if answer.is_empty() => return Err(no_answer(workflow, "").into()),
+            None => ask(&Question::Again(workflow, answer.trim().to_owned()))?.unwrap_or_default(),
+        };
+    }
+}
+
+fn decline(workflow: &Workflow, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
+    let undecided = || decision(workflow, choices::after_no(workflow));
+    // Who chose on the command line decides there on.
+    let answer = if options.choose.is_some() { None } else { ask(&Question::AbandonOrPick(workflow))? };
+    let answer = answer.ok_or_else(undecided)?.trim().to_ascii_lowercase();
+    match answer.as_str() {
+        "abandon" | "a" => Ok(Chosen::Abandon),
+        "pick" | "p" => {
+            let picked = ask(&Question::Pick(workflow))?.ok_or_else(undecided)?;
+            let picked = picked.trim();
+            let numbered = picked.parse::<usize>().ok().and_then(|at| workflow.phases.get(at.checked_sub(1)?));
+            let phase = workflow.phase(picked).or(numbered).ok_or_else(|| no_answer(workflow, picked))?;
+            Ok(Chosen::Pick(phase.id.clone()))
+        }
+        _ => Err(no_answer(workflow, &answer).into()),
+    }
+}
+
+/// Nobody is there to decide, so nothing happens.
+fn decision(workflow: &Workflow, options: Vec<Choice>) -> Problem {
+    let what = format!("workflow {} is open; what is to become of it?", workflow.id);
+    let problem = Problem::refused("decision_needed", what).with_state(workflow);
+    let keys: Vec<&str> = options.iter().map(|choice| choice.key.as_str()).collect();
+    let hint = format!("checkpoint workflow resume {} --choose {}", workflow.id, keys.join("|"));
+    problem.hint(hint).with_options(options)
+}
+
+fn no_answer(workflow: &Workflow, given: &str) -> Problem {
+    let options = choices::choices(workflow);
+    let keys: Vec<&str> = options.iter().map(|choice| choice.key.as_str()).collect();
+    let what = format!("'{given}' is no answer here; nothing was changed");
+    Problem::refused("no_answer", what).hint(format!("one of {}", keys.join(", "))).with_options(options)
+}
+
+fn act(
+    context: &Context,
+    options: &ResumeOptions,
+    status: &Status,
+    chosen: Chosen,
+    ask: &mut Ask<'_>,
+) -> Result<ResumeOutcome> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    let troubles = sync::sync(context, &mut session)?;
+    let of_run = StepOptions { workflow: Some(status.run.workflow.id.clone()), ..options.step.clone() };
+    let run = choose(&store, &of_run, &troubles)?;
+    if run.tip != status.run.tip {
+        let what = format!("workflow {} was moved on by somebody else", run.workflow.id);
+        return Err(Problem::refused("moved_on", what).hint("look at it again, then decide").with_state(&run.workflow).into());
+    }
+    let actor = actor(context, &of_run);
+    match chosen {
+        Chosen::Resume | Chosen::View | Chosen::Decline => go_on(context, &mut session, run, &actor),
+        Chosen::Pick(id) => {
+            let outcome = leave_current(context, &mut session, run, &actor)?;
+            drop(session);
+            picked(context, &of_run, outcome, id)
+        }
+        Chosen::StartFresh => {
+            if !options.yes && choices::voice(&run.workflow) != Some(Profile::Registry) && options.choose.is_none() {
+                confirm_restart(&run.workflow, ask)?;
+            }
+            start_fresh(context, &mut session, run, &actor)
+        }
+        Chosen::Delete | Chosen::Abandon => {
+            let done = if chosen == Chosen::Delete { Done::Deleted } else { Done::Abandoned };
+            let outcome = endings::abandon_run(context, &mut session, run, "", &actor)?;
+            let advice = advice::advice(&outcome.run.workflow, &Default::default());
+            Ok(ResumeOutcome { run: outcome.run, done, mended: Vec::new(), advice, warnings: outcome.warnings })
+        }
+    }
+}
+
+fn confirm_restart(workflow: &Workflow, ask: &mut Ask<'_>) -> Result<()> {
+    let answer = ask(&Question::Restart(workflow))?.unwrap_or_default();
+    let is_yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
+    if is_yes { Ok(()) } else { Err(crate::error::Error::Declined) }
+}
+
+/// Mends what the interruption left, and goes on.
+fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<ResumeOutcome> {
+    let (mut run, mut mended, mut warnings) = (run, Vec::new(), Vec::new());
+    let sights = look(context, &run.workflow)?;
+    for mend in crate::model::workflow::recover::mends(&run.workflow, &sights) {
+        let outcome = change_run(context, session, run, &mend.change, actor)?;
+        warnings.extend(outcome.warnings);
+        run = outcome.run;
+        mended.push(mend.what);
+    }
+    if run.workflow.status.is_open() {
+        let outcome = change_run(context, session, run, &Change::Resume, actor)?;
+        warnings.extend(outcome.warnings);
+        run = outcome.run;
+    }
+    let advice = advice::advice(&run.workflow, &look(context, &run.workflow)?);
+    Ok(ResumeOutcome { run, done: Done::Resumed, mended, advice, warnings })
+}
+
+/// What is under way waits: it is pending again, with what is known of its progress.
+fn leave_current(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<Run> {
+    let mut run = run;
+    let running: Vec<String> = run.workflow.running().map(|phase| phase.id.clone()).collect();
+    for phase in running {
+        run = change_run(context, session, run, &Change::PutBack { phase }, actor)?.run;
+    }
+    Ok(run)
+}
+
+fn picked(context: &Context, options: &StepOptions, run: Run, id: String) -> Result<ResumeOutcome> {
+    let step = StepOptions { expect: None, ..options.clone() };
+    let started = phase::start(context, &StartOptions { step, phase: Some(id), ..StartOptions::default() });
+    let outcome = started.map_err(|error| match error {
+        crate::error::Error::Workflow(problem) => problem.with_state(&run.workflow).into(),
+        other => other,
+    })?;
+    let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
+    Ok(ResumeOutcome { run: outcome.run, done: Done::Picked, mended: Vec::new(), advice, warnings: outcome.warnings })
+}
+
+/// The old run goes to the archive first: it may be the only record of what was done.
+fn start_fresh(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<ResumeOutcome> {
+    let next = init::anew(context, session, &run.workflow)?;
+    let old = endings::abandon_run(context, session, run, "started fresh", actor)?;
+    let event = Event { note: Some(old.run.workflow.id), ..Event::new("init", actor) };
+    let mut outcome = step::record(context, session, None, next, event)?;
+    outcome.warnings.extend(old.warnings);
+    let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
+    Ok(ResumeOutcome {
+        run: outcome.run,
+        done: Done::StartedFresh,
+        mended: Vec::new(),
+        advice,
+        warnings: outcome.warnings,
+    })
+}
+
+/// What `workflow recover` mends, without resuming.
+///
+/// # Errors
+/// There is no such run.
+pub fn mend(context: &Context, options: &StepOptions, dry_run: bool) -> Result<(Run, Vec<String>, Vec<Warning>)> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    let troubles = sync::sync(context, &mut session)?;
+    let mut run = choose(&store, options, &troubles)?;
+    let sights = look(context, &run.workflow)?;
+    let (mut mended, mut warnings) = (Vec::new(), std::mem::take(&mut session.warnings));
+    for mend in crate::model::workflow::recover::mends(&run.workflow, &sights) {
+        if !dry_run {
+            let outcome = change_run(context, &mut session, run, &mend.change, &actor(context, options))?;
+            warnings.extend(outcome.warnings);
+            run = outcome.run;
+        }
+        mended.push(mend.what);
+    }
+    Ok((run, mended, warnings))
+}
+
+/// Which side of a file counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Take {
+    File,
+    State,
+    /// The file goes to the archive, and no run is kept in it.
+    None,
+}
+
+/// Settles a file that could not be taken in. Whatever is overwritten is in the archive first.
+///
+/// # Errors
+/// There is nothing to settle at that path, or what the file says makes no sense.
+pub fn settle(context: &Context, options: &StepOptions, path: &str, take: Take) -> Result<(Option<String>, Vec<Warning>)> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    let troubles = sync::sync(context, &mut session)?;
+    let Some(trouble) = troubles.iter().find(|trouble| trouble.path == path) else {
+        let what = format!("{path} needs no decision");
+        return Err(Problem::no_such("nothing_to_settle", what).hint("checkpoint workflow status").into());
+    };
+    let runs = Runs::live(&store)?;
+    let run = runs.runs.into_iter().find(|run| trouble.concerns(&run.workflow));
+    let put_aside = match take {
+        Take::File => {
+            sync::take_file(context, &mut session, path, &actor(context, options))?;
+            None
+        }
+        Take::State | Take::None => Some(endings::put_aside(context, path)?),
+    };
+    if let (Take::State, Some(run)) = (take, &run) {
+        endings::force_write(context, &mut session, run)?;
+    }
+    Ok((put_aside, std::mem::take(&mut session.warnings)))
+}

@@ -1,0 +1,290 @@
+//! Taking in what people and agents wrote into the files of profiles: each command does it before anything else.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::change::Change;
+use crate::model::workflow::event::Event;
+use crate::model::workflow::profile::{self, Finding, Reading};
+use crate::model::workflow::status::RunStatus;
+use crate::ops::context::Context;
+use crate::ops::open::open_usable;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::ops::workflow::conflict::Kind;
+pub use crate::ops::workflow::conflict::Trouble;
+use crate::ops::workflow::documents::{self, OnDisk};
+use crate::ops::workflow::project;
+use crate::ops::workflow::runs::{self, Run, Runs};
+use crate::ops::workflow::step;
+use crate::store::Store;
+use crate::store::projected::Projected;
+
+/// In the log, as the one who wrote into a file.
+const BY_HAND: &str = "file";
+
+/// What one file on disk means.
+enum Verdict {
+    /// It says what the state says, or is none of ours.
+    Nothing,
+    /// It is as we wrote it, and the state has moved on since: a run was killed before it wrote the file.
+    Stale(Workflow),
+    Edited(Run, Value),
+    /// A run that nobody told us of; the one whose file it was before ends.
+    New(Value, Option<Run>),
+    Trouble(Trouble),
+}
+
+/// The store, made where files of a profile wait to be taken in.
+///
+/// # Errors
+/// There is nothing to work on.
+pub fn require_store(context: &Context) -> Result<Store> {
+    if let Some(store) = context.find_store()? {
+        return Ok(store);
+    }
+    if documents::on_disk(context)?.is_empty() {
+        return Err(if context.root.exists() { runs::none().into() } else { context.no_store() });
+    }
+    open_usable(context, false).map(|(store, _)| store)
+}
+
+/// For commands that only look: takes in what waits, and locks the store only if something does. `None`: nothing is known
+/// here.
+pub fn settle(context: &Context) -> Result<Option<(Store, Vec<Trouble>, Vec<Warning>)>> {
+    let files = documents::on_disk(context)?;
+    let store = match context.find_store()? {
+        Some(store) => store,
+        None if files.is_empty() => return Ok(None),
+        None => open_usable(context, false)?.0,
+    };
+    let verdicts = judge_all(&store, files)?;
+    if verdicts.iter().all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_))) {
+        return Ok(Some((store, troubles(verdicts), Vec::new())));
+    }
+    let mut session = session::begin(context, &store)?;
+    let troubles = sync(context, &mut session)?;
+    let warnings = std::mem::take(&mut session.warnings);
+    drop(session);
+    Ok(Some((store, troubles, warnings)))
+}
+
+/// Takes in every file that was edited, under the lock. What cannot be taken in stays as it is and is told.
+///
+/// # Errors
+/// Something cannot be read or recorded.
+pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>> {
+    let mut left = Vec::new();
+    for (file, verdict) in judge_all(session.locked.store(), documents::on_disk(context)?)? {
+        // The file before may have been of the same run.
+        let verdict = match verdict {
+            Verdict::Edited(..) | Verdict::Stale(_) => judge(session.locked.store(), &file)?,
+            other => other,
+        };
+        left.extend(act(context, session, &file, verdict)?);
+    }
+    Ok(left)
+}
+
+fn troubles(verdicts: Vec<(OnDisk, Verdict)>) -> Vec<Trouble> {
+    let trouble = |(_, verdict)| if let Verdict::Trouble(trouble) = verdict { Some(trouble) } else { None };
+    verdicts.into_iter().filter_map(trouble).collect()
+}
+
+fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdict)>> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (runs, notes) = (Runs::live(store)?, store.projected());
+    Ok(files.into_iter().map(|file| {
+        let verdict = verdict(&runs, &notes, &file);
+        (file, verdict)
+    }).collect())
+}
+
+fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
+    Ok(verdict(&Runs::live(store)?, &store.projected(), file))
+}
+
+fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
+    let note = notes.iter().find(|note| note.path == file.path);
+    let noted = note.and_then(|note| runs.runs.iter().find(|run| run.workflow.id == note.workflow));
+    let keeps = |run: &&Run| run.workflow.documents.contains_key(&file.path);
+    let run = noted.or_else(|| runs.runs.iter().find(keeps));
+    let trouble = |kind| {
+        let workflow = run.map(|run| run.workflow.id.clone());
+        Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
+    };
+    let value = match &file.read {
+        Ok(value) => value.clone(),
+        Err(why) => {
+            let findings = vec![Finding::new("no_json", String::new(), why.clone())];
+            return trouble(Kind::Malformed { findings, raw: file.bytes.clone() });
+        }
+    };
+    let on_disk = file.sum();
+    let written = note.and_then(|note| note.sum.clone());
+    let Some(run) = run else {
+        // Its run was put aside: what we wrote then and nobody changed is no new run.
+        return if note.is_some() && written == on_disk { Verdict::Nothing } else { Verdict::New(value, None) };
+    };
+    let expected = run.workflow.documents.get(&file.path);
+    let told = expected.map(documents::sum);
+    if told == on_disk {
+        Verdict::Nothing
+    } else if written == on_disk {
+        Verdict::Stale(run.workflow.clone())
+    } else if is_of_another(run, file, &value) {
+        Verdict::New(value, Some(run.clone()))
+    } else if written.is_none() || written == told {
+        Verdict::Edited(run.clone(), value)
+    } else {
+        trouble(Kind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
+    }
+}
+
+/// Whether a file now tells of another run than the one whose file it was.
+fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
+    let id = match file.profile {
+        profile::Profile::Phases => value.get("workflow_id"),
+        profile::Profile::Registry => value.get("checkpoint_id"),
+        profile::Profile::Pipeline => {
+            let began = |value: &Value| value.get("created_at").cloned();
+            return run.workflow.documents.get(&file.path).and_then(began) != began(value);
+        }
+    };
+    let known = run.workflow.documents.get(&file.path).and_then(|known| match file.profile {
+        profile::Profile::Phases => known.get("workflow_id"),
+        _ => known.get("checkpoint_id"),
+    });
+    id.is_some() && known.is_some() && id != known
+}
+
+fn act(context: &Context, session: &mut Session<'_>, file: &OnDisk, verdict: Verdict) -> Result<Option<Trouble>> {
+    match verdict {
+        Verdict::Nothing => Ok(None),
+        Verdict::Trouble(trouble) => Ok(Some(trouble)),
+        Verdict::Stale(workflow) => {
+            let mut warnings = Vec::new();
+            project::project(context, session, &workflow, &mut warnings);
+            session.warnings.extend(warnings);
+            Ok(None)
+        }
+        Verdict::Edited(run, value) => edited(context, session, file, run, &value),
+        Verdict::New(value, before) => begun(context, session, file, &value, before),
+    }
+}
+
+fn edited(
+    context: &Context,
+    session: &mut Session<'_>,
+    file: &OnDisk,
+    run: Run,
+    value: &Value,
+) -> Result<Option<Trouble>> {
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let mut next = run.workflow.clone();
+    if let Err(findings) = profile::take(&mut next, file.profile, &file.path, value, reading) {
+        return Ok(Some(malformed(file, Some(run.workflow.id), findings)));
+    }
+    next.updated_ms = context.now_ms.max(next.updated_ms);
+    end_if_settled(&mut next, context.now_ms);
+    let event = Event { note: Some(file.path.clone()), ..Event::new("external edit", BY_HAND) };
+    record(context, session, Some(&run), next, event)?;
+    Ok(None)
+}
+
+fn begun(
+    context: &Context,
+    session: &mut Session<'_>,
+    file: &OnDisk,
+    value: &Value,
+    before: Option<Run>,
+) -> Result<Option<Trouble>> {
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let mut next = match profile::begin(file.profile, &file.path, value, reading) {
+        Ok(next) => next,
+        // A list of tasks alone tells of no run.
+        Err(_) if file.path == profile::phases::EXECUTION_FILE => return Ok(None),
+        Err(findings) => return Ok(Some(malformed(file, None, findings))),
+    };
+    if let Some(run) = before.filter(|run| run.workflow.status.is_open()) {
+        let reason = format!("{} was replaced by hand", file.path);
+        let change = Change::Abandon { reason };
+        let mut ended = run.workflow.after(&change, context.now_ms)?;
+        ended.documents.remove(&file.path);
+        ended.profiles.retain(|profile| *profile != file.profile);
+        let event = Event::of(&change, &run.workflow, BY_HAND);
+        record(context, session, Some(&run), ended, event)?;
+    }
+    next.id = free_id(session.locked.store(), &next.id)?;
+    end_if_settled(&mut next, context.now_ms);
+    let event = Event { note: Some(file.path.clone()), ..Event::new("import", BY_HAND) };
+    record(context, session, None, next, event)?;
+    Ok(None)
+}
+
+fn malformed(file: &OnDisk, workflow: Option<String>, findings: Vec<Finding>) -> Trouble {
+    Trouble { path: file.path.clone(), workflow, kind: Kind::Malformed { findings, raw: file.bytes.clone() } }
+}
+
+fn record(
+    context: &Context,
+    session: &mut Session<'_>,
+    before: Option<&Run>,
+    next: Workflow,
+    event: Event,
+) -> Result<()> {
+    let outcome = step::record(context, session, before.map(|run| run.tip), next, event)?;
+    session.warnings.extend(outcome.warnings);
+    Ok(())
+}
+
+/// A run whose last phase was finished in a file has ended.
+pub fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
+    if workflow.status.is_open() && workflow.is_all_settled() {
+        workflow.status = RunStatus::Complete;
+        workflow.finished_ms = Some(now_ms);
+    }
+}
+
+/// An id that no run has, live or put aside: this one, or this one with a number.
+pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
+    let mut taken: BTreeSet<String> = store.workflows()?.into_iter().map(|(id, _)| id).collect();
+    taken.extend(store.archived_workflows()?.into_iter().map(|(id, _)| id));
+    taken.extend(store.torn_workflows()?);
+    let numbered = (2..).map(|number| format!("{wanted}-{number}"));
+    Ok(std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or_default())
+}
+
+/// Takes in a file whatever the state says, because somebody decided for it.
+///
+/// # Errors
+/// The file makes no sense, or its run cannot be read.
+pub fn take_file(context: &Context, session: &mut Session<'_>, path: &str, actor: &str) -> Result<()> {
+    let file = documents::on_disk(context)?.into_iter().find(|file| file.path == path);
+    let runs = Runs::live(session.locked.store())?.runs;
+    let run = runs.into_iter().find(|run| run.workflow.documents.contains_key(path));
+    let (Some(file), Some(run)) = (file, run) else { return Err(runs::none().into()) };
+    let value = match &file.read {
+        Ok(value) => value.clone(),
+        Err(why) => {
+            let findings = vec![Finding::new("no_json", String::new(), why.clone())];
+            return Err(malformed(&file, Some(run.workflow.id.clone()), findings).problem(Some(&run.workflow)).into());
+        }
+    };
+    let root = context.root.path().display().to_string();
+    let mut next = run.workflow.clone();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    if let Err(findings) = profile::take(&mut next, file.profile, path, &value, reading) {
+        return Err(malformed(&file, Some(run.workflow.id.clone()), findings).problem(Some(&run.workflow)).into());
+    }
+    end_if_settled(&mut next, context.now_ms);
+    let event = Event { note: Some(path.to_owned()), ..Event::new("external edit", actor) };
+    record(context, session, Some(&run), next, event)
+}
