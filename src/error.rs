@@ -89,6 +89,10 @@ pub enum Error {
     DotGitPath {
         path: String,
     },
+    /// A file that is written for a workflow is not the restore's to change.
+    WorkflowFile {
+        path: String,
+    },
     /// An earlier restore was interrupted.
     RestorePending {
         target: ObjectId,
@@ -207,6 +211,7 @@ impl Error {
             Self::Declined => "declined",
             Self::Conflict { .. } => "conflict",
             Self::DotGitPath { .. } => "dot_git_path",
+            Self::WorkflowFile { .. } => "workflow_file",
             Self::RestorePending { .. } => "restore_pending",
             Self::RelinkRefused { .. } => "relink_refused",
             Self::Pinned { .. } => "pinned",
@@ -258,6 +263,7 @@ impl Error {
             Self::ConsentNeeded { .. } => "look at it with --dry-run, then give --yes".into(),
             Self::Conflict { .. } => "move these away, or restore other PATHs".into(),
             Self::DotGitPath { .. } => "a repository's own data is never captured and never changed".into(),
+            Self::WorkflowFile { .. } => "'checkpoint workflow rewind' takes a workflow back, and its files with it".into(),
             Self::RestorePending { .. } => {
                 "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back".into()
             }
@@ -343,6 +349,9 @@ impl fmt::Display for Error {
                 write!(f, "nothing was changed, because no checkpoint would hold what stands at {}", list(obstacles))
             }
             Self::DotGitPath { path } => write!(f, "'{}' is at or below a .git", shown(path)),
+            Self::WorkflowFile { path } => {
+                write!(f, "'{}' is written for a workflow; a restore leaves it alone", shown(path))
+            }
             Self::RestorePending { target, safety } => {
                 write!(f, "a restore to {} (safety checkpoint {}) was interrupted", target.short(), safety.short())
             }

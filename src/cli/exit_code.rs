@@ -56,6 +56,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::Declined
         | Error::Conflict { .. }
         | Error::DotGitPath { .. }
+        | Error::WorkflowFile { .. }
         | Error::RestorePending { .. }
         | Error::Pinned { .. }
         | Error::Held { .. }

@@ -55,6 +55,11 @@ pub fn is_ours(message: &str) -> bool {
     Trailers::of(message).value(FIRST_TRAILER).is_ok()
 }
 
+/// The value of one trailer in the last paragraph of any message.
+pub fn trailer<'m>(message: &'m str, key: &str) -> Option<&'m str> {
+    Trailers::of(message).value(key).ok()
+}
+
 /// What a message of ours says.
 pub struct Ours {
     /// The format that it declares, however little else of it is understood.

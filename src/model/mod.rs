@@ -44,6 +44,7 @@ pub mod steps;
 pub mod terms;
 pub mod text;
 pub mod time;
+pub mod transition;
 pub mod tree_change;
 pub mod wildmatch;
 pub mod workflow;

@@ -11,6 +11,7 @@ use crate::ops::context::Context;
 use crate::ops::diff_side::{Loaded, Seen, Side, Version};
 use crate::ops::file_diff::{Body, Detail, FileDiff, Manner, compare};
 use crate::ops::list::reader_warnings;
+use crate::ops::own_files::OwnFiles;
 use crate::ops::restore::find;
 use crate::ops::restore_paths;
 use crate::ops::warning::Warning;
@@ -113,10 +114,12 @@ fn sides<'s>(
     to: Option<&Checkpoint>,
     warnings: &mut Vec<Warning>,
 ) -> Result<[Side<'s>; 2]> {
-    let before = Side::of_checkpoint(store, from)?;
+    let mut before = Side::of_checkpoint(store, from)?;
     if let Some(to) = to {
         return Ok([before, Side::of_checkpoint(store, to)?]);
     }
+    // What is written for workflows is no part of the present state.
+    OwnFiles::of(store).drop_from(&mut before.snapshot);
     let (present, met) = Side::of_present(context, store, &before.snapshot)?;
     warnings.extend(met);
     Ok([before, present])

@@ -75,16 +75,8 @@ fn look(context: &Context, store: &Store, worktree: &WorkTree, also: &[RelPath])
 
 /// The rules for secrets by name and nothing else: where a whole directory is left out, no scan has asked them.
 fn secrets_alone(context: &Context) -> Rules {
-    let (store_list, excludes) = (Vec::new(), Vec::new());
     let sensitive_allow = context.settings.sensitive_allow.clone();
-    Rules::new(RuleSources {
-        store_list,
-        excludes,
-        sensitive_allow,
-        max_file_size_bytes: None,
-        tracked: std::sync::Arc::default(),
-        named: Vec::new(),
-    })
+    Rules::new(RuleSources { sensitive_allow, ..RuleSources::default() })
 }
 
 /// Files of a checkpoint that today's rules leave out, or that lie below a directory that they leave out.

@@ -74,6 +74,7 @@ fn extend(
         more.extend(files_of(store, pending.target())?);
         more.extend(files_of(store, pending.safety())?);
     }
+    more.retain(|path| !request.target.spares(path));
     let is_wanted = |path: &&RelPath| focus::may_stand_unlisted(capturing.listing(), path);
     let files = held.files.keys().chain(successor.files.keys()).chain(&more).filter(is_wanted);
     let dirs = held.dirs.keys().chain(successor.dirs.keys()).filter(is_wanted);

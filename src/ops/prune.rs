@@ -11,6 +11,7 @@ use crate::ops::record::{Evicted, drop_planned};
 use crate::ops::session::{self, Session};
 use crate::ops::size_limit;
 use crate::ops::warning::Warning;
+use crate::ops::workflow_needs;
 use crate::store::mark;
 use crate::store::reach::Reach;
 use crate::store::survey;
@@ -96,7 +97,7 @@ struct Needed {
 /// Drops what keep and limit drop, and says what lives on.
 fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Result<(Vec<Evicted>, Needed)> {
     let store = session.locked.store();
-    let needed: Vec<ObjectId> = session.pending.as_ref().map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
+    let needed = workflow_needs::needed_by_all(store, session.pending.as_ref());
     let checkpoints = &session.locked.inventory().checkpoints;
     let EvictionPlan { evict: plan, over_keep } = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
     let gone: ObjectIds = plan.iter().map(|(id, _)| *id).collect();
@@ -139,7 +140,7 @@ fn mend(session: &mut Session<'_>) -> Result<()> {
 fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
     let pending = session::look(store, &inventory.checkpoints)?;
-    let needed: Vec<ObjectId> = pending.as_ref().map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
+    let needed = workflow_needs::needed_by_all(store, pending.as_ref());
     let mut evict = retention::plan_prune(&inventory.checkpoints, keep, context.now_ms, &needed).evict;
     if let Some(limit_bytes) = context.settings.max_store_size_bytes {
         let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();

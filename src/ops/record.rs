@@ -9,6 +9,7 @@ use crate::ops::capture::Captured;
 use crate::ops::context::Context;
 use crate::ops::session::{Pending, Session};
 use crate::ops::warning::Warning;
+use crate::ops::workflow_needs;
 use crate::store::locked::LockedStore;
 use crate::store::stat_cache::{self, Basis};
 
@@ -111,7 +112,7 @@ fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
 
 /// Drops what the policy drops. Their objects go with the next prune.
 pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
-    let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
+    let needed = workflow_needs::needed_by_all(locked.store(), pending);
     let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed).evict;
     drop_planned(locked, &plan)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
+use crate::ops::own_files::projected_anew;
 use crate::ops::session::{self, Session};
 use crate::ops::supply::supply;
 use crate::ops::verify::check_calmly;
@@ -107,6 +108,9 @@ fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     locked.mend_indexes()?;
     locked.drop_bad_caches()?;
     locked.drop_lost_pins()?;
+    if locked.store().projected_or_why_not().is_err() {
+        locked.write_projected(&projected_anew(locked.store()))?;
+    }
     let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;
     set_aside.sort();
     if locked.store().description()?.is_none() {

@@ -8,6 +8,7 @@ use crate::model::restore_plan::Reach;
 use crate::model::selector::{self, SelectorProblem};
 use crate::model::steps::{Step, Steps};
 use crate::ops::context::Context;
+use crate::ops::own_files::OwnFiles;
 use crate::ops::restore_paths;
 use crate::ops::restore_run;
 use crate::ops::restore_terms::{CommonOptions, Consent, Request, RestoreOutcome};
@@ -38,7 +39,9 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     let (inventory, healed) = settled(context, &store, &options.common)?;
     refuse_pending(&store, &inventory)?;
     let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
-    let target = Target::load(&store, &checkpoint)?;
+    let spared = OwnFiles::of(&store);
+    spared.refuse(&paths)?;
+    let target = Target::load(&store, &checkpoint)?.sparing(spared);
     restore_paths::check_held(&target, &paths)?;
     let paths = restore_paths::limits(paths);
     let within = checkpoint.record.terms.scope.clone();
@@ -175,5 +178,5 @@ fn load_known<'s>(store: &'s Store, inventory: &Inventory, id: ObjectId) -> Resu
         what: format!("checkpoint {}", id.short()),
         why: "it is needed here and is gone or unreadable".into(),
     })?;
-    Target::load(store, checkpoint)
+    Ok(Target::load(store, checkpoint)?.sparing(OwnFiles::of(store)))
 }

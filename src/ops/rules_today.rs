@@ -7,6 +7,7 @@ use crate::model::meta::RuleRecord;
 use crate::model::rel_path::RelPath;
 use crate::model::rules_stamp::RulesStamp;
 use crate::ops::context::Context;
+use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::worktree::git_index;
@@ -39,9 +40,10 @@ pub fn rules_today(
         sensitive_allow: sensitive_allow.clone(),
         max_file_size_bytes: settings.max_file_size_bytes,
     };
+    let own_files = store.map(OwnFiles::of).unwrap_or_default().paths().to_vec();
     let NamesToday { tracked, warning, index, names } = names_today(context, known);
-    let stamp =
-        RulesStamp { rules: sum_of(&(env!("CARGO_PKG_VERSION"), &store_list, rules_key(&record))), index, names };
+    let rules = sum_of(&(env!("CARGO_PKG_VERSION"), &store_list, rules_key(&record), &own_files));
+    let stamp = RulesStamp { rules, index, names };
     let sources = RuleSources {
         store_list,
         excludes: settings.excludes.clone(),
@@ -49,6 +51,7 @@ pub fn rules_today(
         max_file_size_bytes: settings.max_file_size_bytes,
         tracked,
         named: named.to_vec(),
+        own_files,
     };
     RulesToday { rules: Rules::new(sources), record, warning, stamp }
 }

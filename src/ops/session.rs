@@ -68,6 +68,8 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     if locked.recovery().indexes_rebuilt > 0 {
         warnings.push(Warning::IndexesRebuilt { count: locked.recovery().indexes_rebuilt });
     }
+    let restored = locked.recovery().workflows_restored.iter();
+    warnings.extend(restored.map(|id| Warning::WorkflowRestored { id: id.clone() }));
     warnings.extend(locked.inventory().damaged.iter().map(Warning::from));
     let journal = locked.journal()?;
     if let JournalState::Open(journal) = &journal

@@ -7,6 +7,7 @@ use crate::model::retention::{self, SizePlan};
 use crate::ops::record::{Evicted, drop_planned};
 use crate::ops::session::{Pending, Session};
 use crate::ops::warning::Warning;
+use crate::ops::workflow_needs;
 use crate::store::repack::RepackOutcome;
 use crate::store::usage::bytes_below;
 use crate::store::weight::Scale;
@@ -22,7 +23,7 @@ pub fn plan(
     pending: Option<&Pending>,
     limit_bytes: u64,
 ) -> Result<SizePlan> {
-    let needed: Vec<ObjectId> = pending.map(|p| vec![p.target(), p.safety()]).unwrap_or_default();
+    let needed = workflow_needs::needed_by_all(store, pending);
     let mut scale = Scale::new(store)?;
     let fixed_bytes = scale.fixed(checkpoints)?;
     retention::plan_size(checkpoints, &needed, limit_bytes, fixed_bytes, &mut |c| scale.more_for(c))

@@ -15,10 +15,12 @@ use crate::ops::context::Context;
 use crate::ops::hold;
 use crate::ops::left_out::LeftOut;
 use crate::ops::list::reader_warnings;
+use crate::ops::own_files::OwnFiles;
 use crate::ops::session;
 use crate::ops::size_limit;
 use crate::ops::stores::kept_copies_of;
 use crate::ops::warning::Warning;
+use crate::ops::workflow_needs;
 use crate::store::Store;
 use crate::store::layout::dir_hash;
 use crate::store::usage::bytes_below;
@@ -111,7 +113,7 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
     outcome.warnings.extend(reader_warnings(context, store, &inventory)?);
     outcome.holds = hold::standing(context, store, &mut outcome.warnings);
-    let needed: Vec<ObjectId> = outcome.pending.map(|(target, safety)| vec![target, safety]).unwrap_or_default();
+    let needed = workflow_needs::needed_by_all(store, pending.as_ref());
     let keep = context.settings.keep;
     outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;
     if outcome.over_keep {
@@ -146,7 +148,8 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     };
     outcome.left_out = Some(LeftOut::of(&captured.listing));
     let Some(latest) = &outcome.latest else { return Ok(()) };
-    let Ok(held) = store.snapshot(latest) else { return Ok(()) };
+    let Ok(mut held) = store.snapshot(latest) else { return Ok(()) };
+    OwnFiles::of(store).drop_from(&mut held);
     let present = Snapshot::from(&captured.listing);
     outcome.drift = Some(drift(&held, &present));
     Ok(())

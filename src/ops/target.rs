@@ -17,6 +17,7 @@ use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::model::snapshot::{Snapshot, below};
 use crate::ops::focus::Focus;
 use crate::ops::held_state::{HeldState, Unreadable};
+use crate::ops::own_files::OwnFiles;
 use crate::store::Store;
 use crate::store::meta_tree::Companion;
 use crate::store::tree_codec::{MODE_EXECUTABLE, MODE_FILE};
@@ -33,6 +34,8 @@ pub struct Target<'s> {
     /// does not hold was not there. One that is gone tells nothing.
     successor: Option<HeldState<'s>>,
     rules: Rules,
+    /// What no restore touches, whatever this state holds there.
+    spared: OwnFiles,
     /// The `.gitignore` of each directory that was asked for.
     ignore_files: RefCell<HashMap<RelPath, Option<Vec<u8>>>>,
     /// The first thing that could not be read while a plan was made.
@@ -52,9 +55,20 @@ impl<'s> Target<'s> {
             rules_beside: beside.rules.map(|tree| HeldState::new(store, tree, Meta::default())),
             successor: successor(store, checkpoint),
             rules: rules_of(record),
+            spared: OwnFiles::default(),
             ignore_files: RefCell::default(),
             trouble: RefCell::default(),
         })
+    }
+
+    /// The same state without the files that are written for workflows today.
+    #[must_use]
+    pub fn sparing(self, spared: OwnFiles) -> Self {
+        Self { spared, ..self }
+    }
+
+    pub fn spares(&self, path: &RelPath) -> bool {
+        self.spared.covers(path)
     }
 
     /// What a restore has to look into where `listing`, whose trees are known, is what stands there, with `present`
@@ -68,12 +82,17 @@ impl<'s> Target<'s> {
 
     /// This state as far as `focus` goes.
     pub fn snapshot(&self, focus: &Focus) -> Result<Snapshot> {
-        self.state.snapshot(focus).map_err(|why| self.damage(why))
+        let mut state = self.state.snapshot(focus).map_err(|why| self.damage(why))?;
+        self.spared.drop_from(&mut state);
+        Ok(state)
     }
 
     /// The state that followed this one, if there is one and it can be read.
     pub fn successor(&self, focus: &Focus) -> Snapshot {
-        self.successor.as_ref().and_then(|state| state.snapshot(focus).ok()).unwrap_or_default()
+        let read = self.successor.as_ref().and_then(|state| state.snapshot(focus).ok());
+        let mut state = read.unwrap_or_default();
+        self.spared.drop_from(&mut state);
+        state
     }
 
     pub fn root_perm(&self) -> u32 {
@@ -145,7 +164,7 @@ impl<'s> Target<'s> {
         // Plain git records no empty directory, so one that is empty now may have been there then.
         let unknowable = self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
         let size_bytes = present.files.get(path).map_or(0, |entry| entry.size_bytes);
-        !unknowable && self.would_hold(path, is_dir, size_bytes)
+        !unknowable && !self.spares(path) && self.would_hold(path, is_dir, size_bytes)
     }
 
     /// Whether all that a plan would write is there and whole: what cannot be done is not to be shown.
@@ -215,8 +234,7 @@ fn rules_of(record: RuleRecord) -> Rules {
         excludes: record.excludes,
         sensitive_allow: record.sensitive_allow,
         max_file_size_bytes: record.max_file_size_bytes,
-        tracked: std::sync::Arc::default(),
-        named: Vec::new(),
+        ..RuleSources::default()
     })
 }
 

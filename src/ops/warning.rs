@@ -47,6 +47,10 @@ pub enum Warning {
     IndexesRebuilt {
         count: usize,
     },
+    /// The ref of a workflow was torn, and its commits told what it was.
+    WorkflowRestored {
+        id: String,
+    },
     /// The store could not be used at all and was replaced by what could be read of it.
     StoreReinitialized {
         whole: usize,
@@ -154,6 +158,7 @@ impl Warning {
             Self::Adopted { .. } => "adopted",
             Self::Unadopted { .. } => "not_adopted_yet",
             Self::IndexesRebuilt { .. } => "indexes_rebuilt",
+            Self::WorkflowRestored { .. } => "workflow_restored",
             Self::StoreReinitialized { .. } => "store_reinitialized",
             Self::DamagedCheckpoint { .. } => "damaged_checkpoint",
             Self::DamagedFile { .. } => "damaged_file",

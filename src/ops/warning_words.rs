@@ -36,6 +36,7 @@ impl fmt::Display for Warning {
                 let packs = if *count == 1 { "pack" } else { "packs" };
                 write!(f, "the index of {count} {packs} was damaged or gone and was made anew")
             }
+            Self::WorkflowRestored { id } => write!(f, "the ref of workflow {id} was damaged and was written anew"),
             Self::StoreReinitialized { whole, known, kept_as } => f.write_str(&reinitialized(*whole, *known, kept_as)),
             Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
             Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),

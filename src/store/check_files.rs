@@ -14,6 +14,7 @@ use crate::store::layout::Layout;
 use crate::store::mark;
 use crate::store::plain_file;
 use crate::store::refs::{self, Family, Value};
+use crate::store::workflow_refs::Shelf;
 use crate::store::{Store, kept_commits, skeleton, stat_cache};
 
 /// Compares what is derived with what it is derived from, and names what cannot be read.
@@ -74,6 +75,9 @@ fn check_own(store: &Store, report: &mut Report) -> Result<()> {
     if let Err(why) = store.holds() {
         report.derived.push(finding(layout, &layout.holds(), why));
     }
+    if let Err(why) = store.projected_or_why_not() {
+        report.derived.push(finding(layout, &layout.projected(), why));
+    }
     for path in [layout.left_out(), layout.size_gate()] {
         if plain_file::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {
             report.derived.push(finding(layout, &path, "it is no text".into()));
@@ -110,7 +114,12 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut Report) -> Resu
         report.derived.push(finding(layout, &path, "it pins what is nowhere".into()));
     }
     check_main(store, inventory, report)?;
-    for path in refs::unreadable(layout)? {
+    let of_workflow = |path: &Path| {
+        let name = path.strip_prefix(layout.dir()).ok().and_then(Path::to_str);
+        name.is_some_and(|name| Shelf::of_name(name).is_some())
+    };
+    // Those of workflows are looked at with their lines.
+    for path in refs::unreadable(layout)?.into_iter().filter(|path| !of_workflow(path)) {
         report.files.push(finding(layout, &path, "it names no object".into()));
     }
     Ok(())

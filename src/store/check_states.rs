@@ -67,9 +67,17 @@ impl<'c> StateChecker<'c> {
     /// # Errors
     /// We were asked to stop.
     pub fn line_is_whole(&mut self, commit: ObjectId) -> Result<bool> {
+        Ok(self.check_commits(commit, &mut Report::default())?.is_empty())
+    }
+
+    /// What is wrong with a commit, its parents and all that they hold.
+    ///
+    /// # Errors
+    /// We were asked to stop.
+    pub fn check_commits(&mut self, newest: ObjectId, report: &mut Report) -> Result<Vec<Fault>> {
         let mut faults = Vec::new();
-        self.check_line(commit, &mut faults, &mut Report::default())?;
-        Ok(faults.is_empty())
+        self.check_line(newest, &mut faults, report)?;
+        Ok(faults)
     }
 
     fn check_meta(

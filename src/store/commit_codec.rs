@@ -17,8 +17,14 @@ pub struct CommitParts {
 
 /// The bytes of a parentless commit at a time in UTC; the message is taken as it is.
 pub fn encode(tree: ObjectId, seconds: i64, message: &str) -> Vec<u8> {
-    format!("tree {tree}\nauthor {IDENTITY} {seconds} +0000\ncommitter {IDENTITY} {seconds} +0000\n\n{message}")
-        .into_bytes()
+    encode_after(tree, None, seconds, message)
+}
+
+/// The same for one that stands on another.
+pub fn encode_after(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, message: &str) -> Vec<u8> {
+    let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
+    let time = format!("{IDENTITY} {seconds} +0000");
+    format!("tree {tree}\n{parent}author {time}\ncommitter {time}\n\n{message}").into_bytes()
 }
 
 /// Takes a commit apart; headers that we do not know are passed over.
@@ -84,6 +90,8 @@ mod tests {
         let tree = ObjectId::from_hex(HEX).unwrap();
         let parts = parse(&encode(tree, -5, "a | b\n\nSequence: 1\n")).unwrap();
         assert_eq!(parts, CommitParts { tree, parents: vec![], seconds: -5, message: "a | b\n\nSequence: 1\n".into() });
+        let parent = ObjectId::from_bytes([7; 20]);
+        assert_eq!(parse(&encode_after(tree, Some(parent), 1, "x\n")).unwrap().parents, [parent]);
     }
 
     #[test]

@@ -7,11 +7,14 @@ use crate::model::adopted;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
+use crate::model::transition;
 use crate::store::commit_codec::{self, CommitParts};
 use crate::store::hash::ObjectKind;
 use crate::store::kept_commits::{self, KeptCommits};
 use crate::store::layout::Layout;
 use crate::store::objects::{ObjectError, Objects};
+
+const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint";
 
 /// Reads commits and remembers the places that it worked out.
 pub struct CommitReader<'o> {
@@ -77,7 +80,9 @@ impl<'o> CommitReader<'o> {
     }
 
     fn own_of(&mut self, id: ObjectId, commit: &CommitParts) -> Result<Option<Checkpoint>, String> {
-        let Some(ours) = message::read(&commit.message) else { return Ok(None) };
+        let Some(ours) = message::read(&commit.message) else {
+            return if transition::is_ours(&commit.message) { Err(NO_CHECKPOINT.to_owned()) } else { Ok(None) };
+        };
         self.newest_format = self.newest_format.max(ours.format.unwrap_or_default());
         let (record, meta) = ours.record?;
         self.own.push((record.time_ms, record.sequence));

@@ -181,6 +181,11 @@ pub fn facts(objects: &Objects, id: ObjectId) -> Result<Facts, String> {
     Ok(sink.finish())
 }
 
+/// SHA-256 of some bytes, as every other tool writes it.
+pub fn sum_of_bytes(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,12 +6,14 @@
 //! ├── refs/checkpoints/<commit>                     a checkpoint: the file's name is its content
 //! ├── refs/meta/<commit>                            keeps the meta blob alive for git's own gc
 //! ├── refs/pins/<commit>                            a pin
+//! ├── refs/workflows/<id>                          a workflow: its newest transition, on which the line of the others hangs
+//! ├── refs/archive/workflows/<name>                 one that was put aside
 //! ├── refs/heads/main                               the newest of any kind
 //! ├── objects/pack/pack-*.pack, .idx                one pack a checkpoint, merged later
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
-//!     ├── description  lock  journal
+//!     ├── description  lock  journal  holds  projected
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate  unlike   derived, may be lost
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
@@ -175,6 +177,11 @@ impl Layout {
         self.own().join("holds")
     }
 
+    /// Which files of the project were last written for workflows.
+    pub fn projected(&self) -> PathBuf {
+        self.own().join("projected")
+    }
+
     pub fn unlike(&self) -> PathBuf {
         self.own().join("unlike")
     }
@@ -204,6 +211,7 @@ impl Layout {
             self.left_behind(),
             self.size_gate(),
             self.holds(),
+            self.projected(),
             self.unlike(),
             self.salvage_mark(),
         ]

@@ -399,7 +399,8 @@ impl<'s> LockedStore<'s> {
     }
 }
 
-fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<()> {
+/// Whether packs that were just published are where they were put.
+pub(super) fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<()> {
     packs.iter().try_for_each(|stamp| {
         let pack = layout.packs().join(format!("{}.pack", stamp.name));
         std::fs::metadata(&pack).map(drop).map_err(Error::io("find the pack just written", &pack))

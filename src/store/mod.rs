@@ -19,6 +19,7 @@ pub mod check;
 pub mod check_files;
 pub mod check_objects;
 pub mod check_states;
+pub mod check_workflows;
 pub mod commit_codec;
 pub mod commit_reader;
 pub mod databases;
@@ -62,6 +63,7 @@ pub mod pack_walk;
 pub mod pack_writer;
 mod pack_writer_delta;
 pub mod plain_file;
+pub mod projected;
 pub mod reach;
 pub mod read_back;
 pub mod recover;
@@ -91,6 +93,10 @@ pub mod unlike;
 pub mod usage;
 pub mod versions;
 pub mod weight;
+pub mod workflow_refs;
+pub mod workflow_salvage;
+pub mod workflow_writes;
+pub mod workflows;
 
 use commit_reader::CommitReader;
 use description::Description;
@@ -255,6 +261,7 @@ impl Store {
         }
         inventory::drop_evicted(&self.layout, &inventory, &mut report)?;
         if only.is_none() {
+            check_workflows::check(self, &mut states, &mut report)?;
             check_files::check(self, &inventory, &mut report)?;
             check_objects::check(&self.layout, &self.objects, options, &mut report)?;
         }

@@ -15,6 +15,8 @@ use crate::store::rescue;
 use crate::store::scratch;
 use crate::store::sweep;
 use crate::store::trees;
+use crate::store::workflow_refs::{self, Shelf};
+use crate::store::workflows;
 
 /// What had to be mended, for one warning each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Recovery {
     pub adopted: Vec<ObjectId>,
     /// Indexes of packs that were missing or damaged.
     pub indexes_rebuilt: usize,
+    /// Workflows whose ref was torn.
+    pub workflows_restored: Vec<String>,
 }
 
 impl Recovery {
@@ -43,7 +47,8 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
     let indexes_rebuilt = mend_indexes(store)?;
     mend_refs(store, inventory)?;
     let before = read_manifest(store)?;
-    let mut recovery = Recovery { indexes_rebuilt, ..Recovery::default() };
+    let workflows_restored = mend_workflows(store)?;
+    let mut recovery = Recovery { indexes_rebuilt, workflows_restored, ..Recovery::default() };
     for checkpoint in adopt::run(store.layout(), reader, inventory, before.text())? {
         recovery.note(&checkpoint);
     }
@@ -137,6 +142,25 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A torn ref of a workflow names again what the commits tell. One of which none tells is left as it is.
+fn mend_workflows(store: &Store) -> Result<Vec<String>> {
+    let layout = store.layout();
+    let mut restored = Vec::new();
+    for shelf in Shelf::BOTH {
+        let refs = workflow_refs::read(layout, shelf)?;
+        if !refs.values().any(|value| *value == Value::Torn) {
+            continue;
+        }
+        for (id, tip) in workflows::tips(store, shelf)?.found {
+            if refs.get(&id) == Some(&Value::Torn) {
+                workflow_refs::write(layout, shelf, &id, tip)?;
+                restored.push(id);
+            }
+        }
+    }
+    Ok(restored)
 }
 
 enum ManifestState {

@@ -280,7 +280,7 @@ fn root_of(path: &Path) -> Result<Option<ObjectId>> {
     }
 }
 
-fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
+pub(super) fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
     match std::fs::read_dir(folder) {
         Ok(entries) => entries.collect::<std::io::Result<_>>().map_err(Error::io("read", folder)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
@@ -293,7 +293,8 @@ pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
     layout.refs().join(family.folder()).join(name.to_hex())
 }
 
-fn read_file(path: &Path) -> Result<Option<Value>> {
+/// What one ref file says; `None` if there is none.
+pub(super) fn read_file(path: &Path) -> Result<Option<Value>> {
     let bytes = match plain_file::read(path) {
         Ok(bytes) => bytes,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),

@@ -4,6 +4,7 @@
 //! taken out of its name; this one takes that name; the description follows. After a kill at any point the whole
 //! history is in a store that its description names, and the next attempt goes on.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -13,18 +14,22 @@ use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::locked::LockedStore;
 use crate::store::loose_files::{self, names_in};
-use crate::store::refs::{self, Family};
+use crate::store::projected;
+use crate::store::refs::{self, Family, Value};
 use crate::store::removal::{Detached, Removal};
+use crate::store::workflow_refs::{self, Shelf};
+use crate::store::workflow_writes::free_name;
+use crate::store::workflows;
 
 /// What belongs to one pack, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
 
-/// Brings all objects, checkpoints and pins of one store into another. Both are locked.
+/// Brings all objects, checkpoints, pins and workflows of one store into another. Both are locked.
 ///
 /// # Errors
 /// Something cannot be read or written; both stores are whole, and what came over stays.
-pub fn take_over(into: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
-    let (into, source) = (into.store().layout(), from.store().layout());
+pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
+    let (into, source) = (store.store().layout(), from.store().layout());
     copy_packs(&source.packs(), &into.packs())?;
     for id in loose_files::list(&source.objects())? {
         let to = loose_files::path_of(&into.objects(), &id);
@@ -43,7 +48,40 @@ pub fn take_over(into: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
             refs::write(into, Family::Pins, checkpoint.id, checkpoint.id)?;
         }
     }
-    Ok(())
+    store.store().objects().refresh()?;
+    take_over_workflows(store, from)
+}
+
+/// Brings the workflows of one store into another that has its objects by now. Of two of the same id the one that comes
+/// gets a number, unless one of them only goes on where the other ends. Files that were written for them are those of
+/// the store that comes: it is the one of the directory as it stands.
+fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
+    let (into, source, objects) = (store.store().layout(), from.store().layout(), store.store().objects());
+    let mut names = BTreeMap::new();
+    for shelf in Shelf::BOTH {
+        for (id, tip) in workflows::tips(from.store(), shelf)?.found {
+            let mut goes_on = false;
+            let (name, is_there) = free_name(into, shelf, &id, &mut |value| {
+                let Value::Id(known) = value else { return false };
+                goes_on = known != tip && workflows::stands_on(objects, tip, known);
+                goes_on || workflows::stands_on(objects, known, tip)
+            })?;
+            if goes_on || !is_there {
+                workflow_refs::write(into, shelf, &name, tip)?;
+            }
+            if shelf == Shelf::Live {
+                names.insert(id, name);
+            }
+        }
+    }
+    let mut files = projected::read(source).unwrap_or_default();
+    for file in &mut files {
+        file.workflow = names.get(&file.workflow).unwrap_or(&file.workflow).clone();
+    }
+    let mut known = projected::read(into).unwrap_or_default();
+    known.retain(|known| files.iter().all(|file| file.path != known.path));
+    files.extend(known);
+    projected::write(into, &files)
 }
 
 fn copy_packs(from: &Path, into: &Path) -> Result<()> {

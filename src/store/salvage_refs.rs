@@ -15,6 +15,8 @@ use crate::store::loose_files::names_in;
 use crate::store::objects::Objects;
 use crate::store::plain_file;
 use crate::store::refs::{self, Family};
+use crate::store::workflow_refs::Shelf;
+use crate::store::workflow_salvage;
 
 /// Ids and names, not looked at any further.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,7 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     found.checkpoints.extend(checkpoints);
     found.pins.extend(pins);
     found.others = other_refs(damaged);
+    workflow_salvage::remember_torn(damaged, objects, &mut found);
     let manifest = plain_file::read(&damaged.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
     if let Some(bytes) = &manifest {
         for row in manifest::ids(&String::from_utf8_lossy(bytes)) {
@@ -81,7 +84,9 @@ pub fn put_back(
     let options = CheckOptions { full: true, go_on, progress: &progress };
     let mut checker = StateChecker::new(objects, &options);
     for (name, id) in &remembered.others {
-        if checker.line_is_whole(*id)? {
+        if let Some(workflow) = Shelf::of_name(name) {
+            lost.extend(workflow_salvage::put_back(layout, objects, &mut checker, workflow, *id)?);
+        } else if checker.line_is_whole(*id)? {
             refs::write_named(layout, name, *id)?;
         } else {
             lost.push(name.clone());

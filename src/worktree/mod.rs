@@ -27,6 +27,7 @@ pub mod sqlite;
 pub mod sqlite;
 pub mod stage;
 pub mod stage_removal;
+pub mod state_file;
 pub mod sys;
 pub mod tree_handle;
 pub mod unfinished;

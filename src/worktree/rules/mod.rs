@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::model::rel_path::{RelPath, is_dot_git};
 use crate::model::text;
+use crate::worktree::state_file;
 
 use chain::Cover;
 pub use chain::DirRules;
@@ -38,6 +39,8 @@ pub struct RuleSources {
     /// Asked for by name: captured in spite of every rule but those for secrets; a directory that a rule leaves out with
     /// all that is below it.
     pub named: Vec<RelPath>,
+    /// Files and directories that this program writes for others: never captured, whoever names them.
+    pub own_files: Vec<RelPath>,
 }
 
 /// All rules for one root.
@@ -50,6 +53,8 @@ pub struct Rules {
     tracked: Arc<TrackedLater>,
     /// Sorted bytewise.
     named: Vec<RelPath>,
+    /// Sorted bytewise.
+    own_files: Vec<RelPath>,
 }
 
 /// What the rules say about one path. Rules are named as people see them.
@@ -85,6 +90,7 @@ impl Rules {
             max_file_size_bytes: sources.max_file_size_bytes,
             tracked: sources.tracked,
             named: sorted(sources.named),
+            own_files: sorted(sources.own_files),
         }
     }
 
@@ -179,7 +185,7 @@ impl Rules {
 
     fn decide(&self, dir: &DirRules, subject: Subject<'_>) -> Decision {
         let dir_name = dir.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        if dir.path.is_empty() && subject.is_dir && OWN_DIRECTORIES.contains(&subject.name) {
+        if self.is_ours(dir, subject) {
             return Decision::Covered { cover: Cover { rule: OWN_RULE.to_owned(), is_secret: false }, descend: false };
         }
         let sensitive = secrets::sensitive(dir_name, subject.name, subject.is_dir);
@@ -252,6 +258,14 @@ impl Rules {
         };
         let descend = self.has_exception_below(subject, true);
         Decision::Covered { cover: Cover { rule: rule.to_string(), is_secret: true }, descend }
+    }
+
+    /// Whether it is kept by this program, whatever the rules of the project say.
+    fn is_ours(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
+        let is_directory = || dir.path.is_empty() && subject.is_dir && OWN_DIRECTORIES.contains(&subject.name);
+        is_directory()
+            || !subject.is_dir && state_file::is_temporary(subject.name)
+            || self.own_files.binary_search_by(|path| path.as_bytes().cmp(subject.path)).is_ok()
     }
 
     fn is_named(&self, subject: Subject<'_>) -> bool {

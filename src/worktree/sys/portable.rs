@@ -132,10 +132,16 @@ impl Dir {
     }
 
     pub fn make_dir(&self, name: &[u8]) -> io::Result<()> {
+        self.make_dir_with(name, 0o700)
+    }
+
+    /// A new directory with these permission bits, or fewer; other systems than Unix have none.
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "only Unix has a mode to set"))]
+    pub fn make_dir_with(&self, name: &[u8], perm: u32) -> io::Result<()> {
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
         let mut builder = fs::DirBuilder::new();
         #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, perm);
         builder.create(self.child(name)?)
     }
 

@@ -217,7 +217,12 @@ impl Dir {
     }
 
     pub fn make_dir(&self, name: &[u8]) -> io::Result<()> {
-        Ok(fs::mkdirat(&self.fd, name, Mode::RWXU)?)
+        self.make_dir_with(name, 0o700)
+    }
+
+    /// A new directory with these permission bits, or fewer.
+    pub fn make_dir_with(&self, name: &[u8], perm: u32) -> io::Result<()> {
+        Ok(fs::mkdirat(&self.fd, name, to_mode(perm))?)
     }
 
     pub fn make_symlink(&self, name: &[u8], text: &[u8]) -> io::Result<()> {

@@ -1,0 +1,101 @@
+//! The files of the project that are written for workflows: never captured, and changed by no restore.
+
+use crate::error::{Error, Result};
+use crate::model::rel_path::RelPath;
+use crate::model::snapshot::Snapshot;
+use crate::model::workflow::Workflow;
+use crate::store::Store;
+use crate::store::projected::Projected;
+
+/// Directories that belong to such files, each with the beginning of the paths that bring it in.
+const DIRECTORIES: [(&str, &str); 2] =
+    [(".claude/checkpoints/", ".claude/checkpoints/failed"), ("memory/state/phase.json", "memory/state/.archive")];
+
+/// Such files, and directories that are kept beside them with all that is in them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnFiles {
+    paths: Vec<RelPath>,
+}
+
+impl OwnFiles {
+    /// Those of a store. Where nobody knows what was written, all that its workflows would write counts.
+    pub fn of(store: &Store) -> Self {
+        let files = store.projected_or_why_not().unwrap_or_else(|_| projected_anew(store));
+        Self::from_paths(files.iter().map(|file| file.path.as_str()))
+    }
+
+    fn from_paths<'p>(files: impl Iterator<Item = &'p str>) -> Self {
+        let mut paths = Vec::new();
+        for file in files {
+            let beside = DIRECTORIES.iter().filter(|(beginning, _)| file.starts_with(beginning)).map(|(_, dir)| *dir);
+            paths.extend([file].into_iter().chain(beside).filter_map(|path| RelPath::new(path.as_bytes()).ok()));
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        Self { paths }
+    }
+
+    /// Sorted bytewise.
+    pub fn paths(&self) -> &[RelPath] {
+        &self.paths
+    }
+
+    pub fn covers(&self, path: &RelPath) -> bool {
+        self.paths.iter().any(|own| path.is_at_or_below(own))
+    }
+
+    /// Takes them out of a state.
+    pub fn drop_from(&self, state: &mut Snapshot) {
+        if !self.paths.is_empty() {
+            state.retain(&|path| !self.covers(path));
+        }
+    }
+
+    /// Whoever names one of them means something else than a restore does.
+    ///
+    /// # Errors
+    /// [`Error::WorkflowFile`]
+    pub fn refuse(&self, named: &[RelPath]) -> Result<()> {
+        match named.iter().find(|path| self.covers(path)) {
+            Some(path) => Err(Error::WorkflowFile { path: path.to_string() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What the live workflows of a store would write, told by their states.
+pub fn projected_anew(store: &Store) -> Vec<Projected> {
+    let mut files: Vec<Projected> = Vec::new();
+    for (id, tip) in store.workflows().unwrap_or_default() {
+        let state = store.workflow_revision(tip).ok().and_then(|revision| Workflow::from_json(&revision.state).ok());
+        for path in state.map(|state| state.documents).unwrap_or_default().into_keys() {
+            if RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) {
+                files.push(Projected { path, sum: None, workflow: id.clone() });
+            }
+        }
+    }
+    files.sort();
+    files.dedup_by(|one, other| one.path == other.path);
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_directory_belongs_to_us_only_with_the_file_beside_it() {
+        let none = OwnFiles::from_paths([].into_iter());
+        assert!(!none.covers(&path(".claude/checkpoints/failed/x")) && none.refuse(&[path("a")]).is_ok());
+        let phases = OwnFiles::from_paths(["memory/state/phase.json"].into_iter());
+        assert!(phases.covers(&path("memory/state/.archive/x/y")) && !phases.covers(&path("memory/state")));
+        assert!(!phases.covers(&path(".claude/checkpoints/failed")));
+        let registry = OwnFiles::from_paths([".claude/checkpoints/a.json", ".claude/checkpoints/b.json"].into_iter());
+        assert_eq!(registry.paths().len(), 3);
+        assert!(registry.refuse(&[path("a"), path(".claude/checkpoints/failed/a")]).is_err());
+    }
+}
