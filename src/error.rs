@@ -9,6 +9,7 @@ use crate::model::object_id::ObjectId;
 pub use crate::model::obstacle::Obstacle;
 use crate::model::selector::{Candidate, SelectorProblem};
 use crate::model::shell_word::shell_word;
+use crate::model::workflow::problem::Problem;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -135,6 +136,8 @@ pub enum Error {
         database: String,
         why: String,
     },
+    /// Something about a run of phases, with all that is to be said of it.
+    Workflow(Box<Problem>),
     /// What was asked for cannot be read whole.
     Damaged {
         what: String,
@@ -221,6 +224,7 @@ impl Error {
             Self::Unguarded { .. } => "unguarded",
             Self::DatabaseNotTaken { .. } => "database_not_taken",
             Self::DatabaseNotHeld { .. } => "database_not_held",
+            Self::Workflow(problem) => problem.code,
             Self::Damaged { .. } => "damaged",
             Self::StoreTooNew { .. } => "store_too_new",
             Self::Busy { .. } => "busy",
@@ -282,6 +286,7 @@ impl Error {
                 "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
                     .into()
             }
+            Self::Workflow(problem) => return problem.hint.clone(),
             Self::StoreTooNew { .. } => "use the newer program that wrote it".into(),
             Self::Busy { .. } => "try again, or wait longer with --lock-timeout".into(),
             Self::BadConfig { .. } => "mend or remove that line".into(),
@@ -367,6 +372,7 @@ impl fmt::Display for Error {
             Self::DatabaseNotHeld { database, why } => {
                 write!(f, "the present state of database {database} cannot be kept: {why}")
             }
+            Self::Workflow(problem) => f.write_str(&shown(&problem.what)),
             Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
             Self::StoreTooNew { store, found, supported } => {
                 write!(f, "{} has format {found}; this program writes {supported}", store.display())
@@ -416,6 +422,12 @@ impl std::error::Error for Error {
 impl From<anyhow::Error> for Error {
     fn from(cause: anyhow::Error) -> Self {
         Self::Unexpected(cause)
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Self::Workflow(Box::new(problem))
     }
 }
 

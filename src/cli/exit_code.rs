@@ -1,6 +1,7 @@
 //! Exit codes: one table, from failures and outcomes to numbers.
 
 use crate::error::Error;
+use crate::model::workflow::problem::Grade;
 use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::database_return::Fate;
@@ -66,6 +67,11 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::DatabaseNotHeld { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. } | Error::StoreUnusable { .. } | Error::StoreTooNew { .. } => DAMAGED,
+        Error::Workflow(problem) => match problem.grade {
+            Grade::NoSuch => NO_SUCH,
+            Grade::Refused => REFUSED,
+            Grade::Damaged => DAMAGED,
+        },
         Error::Busy { .. } => BUSY,
         Error::BadConfig { .. }
         | Error::NoBase

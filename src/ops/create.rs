@@ -43,6 +43,8 @@ pub struct CreateOptions {
     pub terms: TermsOptions,
     /// Plain copies are made too, and their manifest is written down like this.
     pub copies: Option<copies::Render>,
+    /// The newest one stands for this one if it holds just that, however old it is.
+    pub reuse_unchanged: bool,
 }
 
 /// What is asked for, read and checked.
@@ -182,7 +184,7 @@ fn create_locked<'s>(
                 gate.remember(store, false);
             }
             gathered.beside.databases = take_all(context, &session.locked, &wanted.asked.databases, &mut pack)?;
-            if let Some(newest) = standing(context, session, &gathered, &wanted.asked.terms)? {
+            if let Some(newest) = standing(context, session, &gathered, &wanted.asked.terms, options.reuse_unchanged)? {
                 warnings.extend(gathered.captured.warnings.iter().cloned());
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
                 return Ok(deduplicated(newest, &gathered.captured, wanted.reason, warnings));
@@ -255,10 +257,11 @@ fn standing(
     session: &Session<'_>,
     gathered: &Gathered,
     terms: &Terms,
+    at_any_age: bool,
 ) -> Result<Option<Checkpoint>> {
     let Some(newest) = session.locked.inventory().newest().filter(|c| !c.is_safety()) else { return Ok(None) };
     let age_ms = context.now_ms.saturating_sub(newest.record.time_ms);
-    let recent = (0..context.settings.dedup_window_ms).contains(&age_ms);
+    let recent = at_any_age || (0..context.settings.dedup_window_ms).contains(&age_ms);
     if !recent || newest.tree != gathered.captured.tree || newest.record.terms != *terms {
         return Ok(None);
     }

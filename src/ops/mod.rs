@@ -75,4 +75,5 @@ pub mod verify;
 pub mod warning;
 pub mod warning_words;
 pub mod workflow_needs;
+pub mod workflow;
 pub mod write_out;

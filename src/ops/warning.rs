@@ -21,6 +21,14 @@ pub enum Warning {
         largest: Vec<(RelPath, u64)>,
     },
     Disabled,
+    /// Somebody wrote to a file of a workflow in the moment in which it was to be written.
+    StateFileEdited {
+        path: String,
+    },
+    StateFileNotWritten {
+        path: String,
+        why: String,
+    },
     NotCaptured {
         path: RelPath,
         why: WhyNot,
