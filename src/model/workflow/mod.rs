@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 pub mod derived;
 pub mod id;
+pub mod mini_commit;
 pub mod phase;
 pub mod plan;
 pub mod problem;
