@@ -79,6 +79,20 @@ pub fn parse_until(text: &str, now_ms: i64) -> Option<i64> {
     parse_range(text, now_ms).map(|(start_ms, length_ms)| start_ms + length_ms - 1)
 }
 
+/// The instant of an ISO 8601 time as programs write it, to the second at least: `2026-03-24T12:45:30.5+01:00`, and the
+/// same without signs between. Without a zone it means UTC: nobody knows the zone of the machine that wrote it.
+pub fn parse_iso(text: &str) -> Option<i64> {
+    const ZONED: [&str; 2] = ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y%m%dT%H%M%S%.f%#z"];
+    const BARE: [&str; 2] = ["%Y-%m-%dT%H:%M:%S%.f", "%Y%m%dT%H%M%S%.f"];
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(time.timestamp_millis());
+    }
+    let zoned = text.strip_suffix(['Z', 'z']).map_or_else(|| text.to_owned(), |start| format!("{start}+00:00"));
+    let zoned = ZONED.iter().find_map(|form| DateTime::parse_from_str(&zoned, form).ok());
+    let bare = || BARE.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok());
+    zoned.map(|time| time.timestamp_millis()).or_else(|| Some(bare()?.and_utc().timestamp_millis()))
+}
+
 /// First millisecond, and how many it stands for.
 fn parse_range(text: &str, now_ms: i64) -> Option<(i64, i64)> {
     let text = text.trim();
@@ -199,6 +213,28 @@ mod tests {
         // Plain git makes commits of any time.
         assert_eq!(age(i64::MIN, NOW), format!("{} d", i64::MAX / 86_400_000));
         assert_eq!(age(i64::MAX, -NOW), "in the future");
+    }
+
+    #[test]
+    fn programs_write_one_instant_in_many_ways() {
+        for text in [
+            "2026-03-24T12:25:30Z",
+            "2026-03-24T12:25:30.000Z",
+            "2026-03-24t12:25:30z",
+            "2026-03-24T14:25:30+02:00",
+            "2026-03-24T14:25:30+0200",
+            "2026-03-24T14:25:30+02",
+            "2026-03-24T12:25:30",
+            "2026-03-24 12:25:30Z",
+            "20260324T122530Z",
+        ] {
+            assert_eq!(parse_iso(text), Some(NOW - 123), "{text}");
+        }
+        assert_eq!(parse_iso("2026-03-24T12:25:30.123456"), Some(NOW));
+        for text in ["", "10m ago", "2026-03-24", "2026-03-24T12:25Z", "2026-02-30T00:00:00Z", "ISO-8601", "1774355130"]
+        {
+            assert_eq!(parse_iso(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod compare;
 pub mod derived;
 pub mod event;
 pub mod id;
+pub mod mini_commit;
 pub mod phase;
 pub mod plan;
 pub mod problem;

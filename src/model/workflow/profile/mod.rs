@@ -5,8 +5,10 @@ use serde_json::Value;
 
 use crate::model::workflow::Workflow;
 
+pub mod overlay;
 pub mod phases;
 pub mod pipeline;
+pub mod reader;
 pub mod registry;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
