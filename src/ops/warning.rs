@@ -158,6 +158,8 @@ impl Warning {
             Self::Dedup { .. } => "dedup",
             Self::TooManyFiles { .. } => "too_many_files",
             Self::Disabled => "disabled",
+            Self::StateFileEdited { .. } => "state_file_edited",
+            Self::StateFileNotWritten { .. } => "state_file_not_written",
             Self::NotCaptured { .. } => "not_captured",
             Self::ChangedWhileRead { .. } => "changed_while_read",
             Self::RefRestored { .. } => "ref_restored",

@@ -21,6 +21,10 @@ impl fmt::Display for Warning {
             Self::TooManyFiles { limit, .. } => {
                 write!(f, "Directory has >{} files — checkpoints disabled for performance.", thousands(*limit))
             }
+            Self::StateFileEdited { path } => {
+                write!(f, "{} was edited in this very moment and was left alone; the next command takes it in", escape(path))
+            }
+            Self::StateFileNotWritten { path, why } => write!(f, "{} could not be written: {why}", escape(path)),
             Self::Disabled => f.write_str("checkpoints are switched off by CHECKPOINT_DISABLE"),
             Self::NotCaptured { path, why: WhyNot::Unreadable(text) } => write!(f, "not captured: {path} ({text})"),
             Self::NotCaptured { path, why } => write!(f, "not captured: {path} ({})", why.in_words()),

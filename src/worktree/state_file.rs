@@ -98,11 +98,48 @@ pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     Ok(true)
 }
 
+/// The same for a program: it may be run by all who may read it.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_program(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
+    replace(work, path, bytes)?;
+    let failed = |error| work.io("set the mode of", path, error);
+    let dir = make_parent(work, path)?;
+    let mode = dir.stat_child(path.name()).map_err(failed)?.mode;
+    dir.chmod_child(path.name(), (mode | (mode & 0o444) >> 2) & 0o777).map_err(failed)
+}
+
+/// Removes a directory in which nothing is left; whether it went.
+///
+/// # Errors
+/// The system refuses.
+pub fn remove_empty_folder(work: &WorkTree, path: &RelPath) -> Result<bool> {
+    let Some(dir) = open_parent(work, path)? else { return Ok(false) };
+    match dir.rmdir(path.name()) {
+        Ok(()) => Ok(true),
+        Err(error) if sys::is_absent(&error) || error.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(error) => Err(work.io("remove", path, error)),
+    }
+}
+
+/// The names of the directories in a directory, in order; none if it is not there.
+///
+/// # Errors
+/// The system refuses.
+pub fn folders(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
+    names(work, path, ItemKind::Dir)
+}
+
 /// The names of the regular files in a directory, in order; none if it is not there. Names that are no Unicode are not ours.
 ///
 /// # Errors
 /// The system refuses.
 pub fn list(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
+    names(work, path, ItemKind::File)
+}
+
+fn names(work: &WorkTree, path: &RelPath, wanted: ItemKind) -> Result<Vec<String>> {
     let failed = |error| work.io("read", path, error);
     let dir = match work.root().open_below(path, Access::Read) {
         Err(error) if sys::is_absent(&error) => return Ok(Vec::new()),
@@ -114,7 +151,7 @@ pub fn list(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
             ItemKind::Unknown => dir.stat_child(&item.name).map_or(ItemKind::Unknown, |stat| kind_of(&stat)),
             kind => kind,
         };
-        let name = std::str::from_utf8(&item.name).ok().filter(|_| kind == ItemKind::File);
+        let name = std::str::from_utf8(&item.name).ok().filter(|_| kind == wanted);
         names.extend(name.filter(|name| !is_temporary(name.as_bytes())).map(str::to_owned));
     }
     names.sort();

@@ -102,6 +102,7 @@ impl CreateArgs {
             state: args.state,
         };
         CreateOptions {
+            reuse_unchanged: false,
             reason: args.reason,
             source: args.source,
             keep: args.keep.map(|keep| keep as usize),

@@ -6,7 +6,7 @@ use crate::model::workflow::problem::Problem;
 use crate::model::workflow::status::RunStatus;
 use crate::model::workflow::{Interruption, MiniCommit, Workflow};
 
-mod phases;
+pub mod phases;
 mod settings;
 mod tasks;
 

@@ -11,7 +11,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::documents::{self, rel};
 use crate::ops::workflow::project;
 use crate::ops::workflow::runs::{Run, Runs};
-use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor, change_run, choose};
+use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, choose};
 use crate::ops::workflow::sync;
 use crate::store::projected::Projected;
 use crate::worktree::state_file;
@@ -227,7 +227,7 @@ fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, dry_
     Ok(folders)
 }
 
-/// Takes the rest of the old documents along where a file could not be understood: it is moved, never overwritten.
+/// Moves away a file that could not be understood: it may be the only record. Where it went.
 ///
 /// # Errors
 /// It cannot be moved.
@@ -241,10 +241,10 @@ pub fn put_aside(context: &Context, path: &str) -> Result<String> {
     Ok(to)
 }
 
-/// Sets what a file says as the state of its run.
+/// Writes the files of a run as its state has them, whatever stands there.
 ///
 /// # Errors
-/// As [`step::record`].
+/// They cannot be written.
 pub fn force_write(context: &Context, session: &mut Session<'_>, run: &Run) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let mut notes = session.locked.store().projected();

@@ -94,7 +94,7 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
         workflow.phases.extend(plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?);
     }
     for words in &options.phases {
-        workflow.phases.push(plan::from_words(words).map_err(|why| usage(format!("--phase '{words}': {why}")))?);
+        workflow.phases.push(plan::from_words(words).map_err(|finding| usage(format!("--phase '{words}': {}", finding.what)))?);
     }
     let findings = plan::check(&workflow.phases);
     if !findings.is_empty() {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::object_id::ObjectId;
 use crate::model::workflow::MiniCommit;
 use crate::model::workflow::change::Change;
-use crate::model::workflow::mini_commit::{due, message};
+use crate::model::workflow::mini_commit::{mini_commit_due, mini_commit_message};
 use crate::ops::context::Context;
 use crate::ops::create::{CreateOptions, CreateOutcome, create};
 use crate::ops::workflow::runs::Run;
@@ -30,11 +30,11 @@ pub fn mini_commit(
     run: &Run,
     commit: Option<&CommitInProject<'_>>,
 ) -> Result<MiniOutcome> {
-    let Some(range) = due(&run.workflow) else {
+    let Some(range) = mini_commit_due(&run.workflow) else {
         return Ok(MiniOutcome { message: None, checkpoint: None, commit: None, step: None });
     };
     let completed = *range.end();
-    let message = message(&run.workflow, &range);
+    let message = mini_commit_message(&run.workflow, &range);
     let reason = message.lines().next().unwrap_or_default().to_owned();
     let mut made = None;
     let mut tell = |outcome: &CreateOutcome| made = outcome.checkpoint.as_ref().map(|checkpoint| checkpoint.id);

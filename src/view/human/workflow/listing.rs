@@ -1,0 +1,73 @@
+//! Lists: of runs, of what happened in one, of differences, of tasks.
+
+use serde_json::Value;
+
+use crate::model::text::escape;
+use crate::model::time::utc_seconds;
+use crate::model::workflow::profile::Finding;
+use crate::model::workflow::task::Task;
+use crate::ops::workflow::report::{Compared, Listed, Shown, Status};
+use crate::view::columns::aligned;
+use crate::view::human::Said;
+use crate::view::human::workflow::summary;
+
+pub fn list(listed: &Listed) -> Said {
+    if listed.runs.is_empty() && listed.lost.is_empty() {
+        return Said { result: String::new(), talk: "no workflow is known here\n".to_owned() };
+    }
+    let mut rows = vec![["workflow", "status", "done", "updated (UTC)", "description"].map(str::to_owned).to_vec()];
+    for run in &listed.runs {
+        let workflow = &run.workflow;
+        let word = if run.is_live() { workflow.word().to_owned() } else { format!("{}, put aside", workflow.word()) };
+        let done = format!("{}/{}", workflow.completed().count(), workflow.phases.len());
+        rows.push(vec![run.id().to_owned(), word, done, utc_seconds(workflow.updated_ms), escape(&workflow.description)]);
+    }
+    let mut talk: String = listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape(&lost.why))).collect();
+    listed.troubles.iter().for_each(|trouble| talk.push_str(&format!("{}\n", escape(&trouble.in_words()))));
+    Said { result: aligned(&rows), talk }
+}
+
+pub fn show(shown: &Shown) -> Said {
+    let mut result = summary::summary(&shown.run.workflow);
+    result.push_str("\nLog, the newest first (UTC):\n");
+    for logged in &shown.log {
+        let note = logged.event.note.as_ref().map(|note| format!(": {}", escape(note))).unwrap_or_default();
+        let revision = logged.revision.get(..8).unwrap_or_default();
+        let time = utc_seconds(logged.time_ms);
+        result.push_str(&format!("  {revision}  {time}  {}  {}{note}\n", logged.event.subject(), escape(&logged.event.actor)));
+    }
+    let talk = shown.broken.as_ref().map(|why| format!("the log is damaged before that: {}\n", escape(why)));
+    Said { result, talk: talk.unwrap_or_default() }
+}
+
+pub fn diff(compared: &Compared) -> Said {
+    let shown = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), |value| escape(&value.to_string()));
+    let lines = compared.differences.iter().map(|one| format!("{}: {} -> {}\n", escape(&one.place), shown(&one.before), shown(&one.after)));
+    Said { result: lines.collect(), talk: String::new() }
+}
+
+pub fn tasks(status: &Status, only: Option<&str>) -> Said {
+    let tasks: Vec<&Task> =
+        status.run.workflow.tasks.iter().filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase))).collect();
+    if tasks.is_empty() {
+        return Said { result: String::new(), talk: "no tasks\n".to_owned() };
+    }
+    let mut rows = vec![["task", "status", "tries", "phase", "agent", "output"].map(str::to_owned).to_vec()];
+    let text = |field: &Option<String>| field.as_ref().map_or("-".to_owned(), |text| escape(text));
+    rows.extend(tasks.iter().map(|task| {
+        let (id, word) = (escape(&task.id), task.status.word().to_owned());
+        vec![id, word, task.attempts.to_string(), text(&task.phase), text(&task.agent), text(&task.output)]
+    }));
+    Said { result: aligned(&rows), talk: String::new() }
+}
+
+pub fn findings(findings: &[Finding]) -> String {
+    findings.iter().map(|found| format!("{}\n", finding(found))).collect()
+}
+
+pub fn finding(finding: &Finding) -> String {
+    if finding.place.is_empty() {
+        return escape(&finding.what);
+    }
+    format!("{}: {}", escape(&finding.place), escape(&finding.what))
+}

@@ -1,0 +1,170 @@
+//! Runs of phases in words: the layouts and the questions that each profile's readers know.
+
+use crate::model::text::escape;
+use crate::model::time::{age, rfc3339_seconds};
+use crate::model::workflow::Workflow;
+use crate::model::workflow::profile::Profile;
+use crate::ops::workflow::endings::EndOutcome;
+use crate::ops::workflow::mini_commit::MiniOutcome;
+use crate::ops::workflow::report::Status;
+use crate::ops::workflow::resume::{Done, ResumeOutcome};
+use crate::ops::workflow::rewind::RewindOutcome;
+use crate::ops::workflow::shims::ShimsOutcome;
+use crate::ops::workflow::step::StepOutcome;
+use crate::view::format::count;
+use crate::view::human::Said;
+
+pub mod listing;
+pub mod questions;
+pub mod summary;
+
+/// A transition: what happened, and where the run is now.
+pub fn step(outcome: &StepOutcome) -> Said {
+    let workflow = &outcome.run.workflow;
+    let result = format!("{}\n", workflow.id);
+    let mut talk = format!("{}; {}\n", outcome.event.subject(), summary::place(workflow));
+    if let Some(id) = outcome.event.checkpoints.first() {
+        talk.push_str(&format!("checkpoint {}\n", id.get(..8).unwrap_or(id)));
+    }
+    Said { result, talk }
+}
+
+pub fn status(status: &Status, now_ms: i64) -> Said {
+    let workflow = &status.run.workflow;
+    let mut result = summary::summary(workflow);
+    if workflow.status.is_open() {
+        result.push_str(&format!("\nNext: {}\n", escape(&status.advice.words)));
+    }
+    let mut talk = String::new();
+    if let Some(drift) = &status.drift {
+        talk.push_str(&summary::drift(drift, now_ms));
+    }
+    talk.push_str(&remarks(status));
+    Said { result, talk }
+}
+
+/// What is wrong, what would be mended, what was left as it is.
+pub fn remarks(status: &Status) -> String {
+    let mut talk = String::new();
+    for trouble in &status.troubles {
+        talk.push_str(&format!("{}\n", escape(&trouble.in_words())));
+    }
+    for finding in &status.report.errors {
+        talk.push_str(&format!("wrong: {}\n", listing::finding(finding)));
+    }
+    for finding in &status.report.remarks {
+        talk.push_str(&format!("note: {}\n", listing::finding(finding)));
+    }
+    for mend in &status.mends {
+        talk.push_str(&format!("to recover: {}\n", escape(&mend.what)));
+    }
+    talk
+}
+
+pub fn next(status: &Status, parallel: bool) -> Said {
+    let workflow = &status.run.workflow;
+    if parallel {
+        let result = workflow.ready().iter().map(|phase| format!("{}\n", escape(&phase.id))).collect();
+        return Said { result, talk: String::new() };
+    }
+    let phase = status.advice.phase.as_ref().map(|id| format!("{}: ", escape(id))).unwrap_or_default();
+    Said { result: format!("{phase}{}\n", escape(&status.advice.words)), talk: remarks(status) }
+}
+
+pub fn resume(outcome: &ResumeOutcome) -> Said {
+    let workflow = &outcome.run.workflow;
+    let mut talk: String = outcome.mended.iter().map(|what| format!("recovered: {}\n", escape(what))).collect();
+    let next = workflow.next().map(|phase| if is_phases(workflow) { phase.id.clone() } else { phase.name.clone() });
+    match outcome.done {
+        Done::Resumed | Done::Picked => {
+            let from = next.map(|next| format!(" from {} phase", escape(&next))).unwrap_or_default();
+            talk.push_str(&format!("Resuming workflow {}{from}\n", workflow.id));
+            talk.push_str(&format!("Last activity: {}\n", rfc3339_seconds(workflow.updated_ms)));
+            let completed: Vec<String> = workflow.completed().map(|phase| escape(&phase.id)).collect();
+            let completed = if completed.is_empty() { "nothing yet".to_owned() } else { completed.join(", ") };
+            talk.push_str(&format!("Completed: {completed}\n"));
+        }
+        Done::StartedFresh => talk.push_str(&format!("Started {}; the old run is in the archive\n", workflow.id)),
+        Done::Deleted => talk.push_str("Deleted; it is kept in the archive\n"),
+        Done::Abandoned => talk.push_str("Abandoned; it is kept in the archive\n"),
+    }
+    let result = match outcome.done {
+        Done::Deleted | Done::Abandoned => String::new(),
+        _ => format!("Next: {}\n", escape(&outcome.advice.words)),
+    };
+    Said { result, talk }
+}
+
+fn is_phases(workflow: &Workflow) -> bool {
+    workflow.profiles.first() == Some(&Profile::Phases)
+}
+
+pub fn rewind(outcome: &RewindOutcome) -> Said {
+    let workflow = &outcome.run.workflow;
+    let would = if outcome.dry_run { "would go" } else { "went" };
+    let mut result = String::new();
+    if let Some(files) = &outcome.files {
+        let counts = format!("{} written, {} deleted", files.plan.write.len() + files.plan.chmod.len(), files.plan.delete.len());
+        let undo = if files.safety.is_some() { "; 'checkpoint undo' takes that back" } else { "" };
+        result.push_str(&format!("The files {would} back to before {} ({counts}){undo}.\n", escape(&outcome.to)));
+    }
+    if outcome.state.is_some() {
+        result.push_str(&format!("Workflow {} went back to before {}.\n", workflow.id, escape(&outcome.to)));
+    }
+    Said { result, talk: String::new() }
+}
+
+pub fn recovered(id: &str, mended: &[String], dry_run: bool) -> Said {
+    if mended.is_empty() {
+        return Said { result: format!("Nothing to recover in {id}.\n"), talk: String::new() };
+    }
+    let word = if dry_run { "would be" } else { "was" };
+    let listed: String = mended.iter().map(|what| format!("  {}\n", escape(what))).collect();
+    Said { result: format!("In {id} this {word} mended:\n{listed}"), talk: String::new() }
+}
+
+pub fn settled(path: &str, put_aside: Option<&String>) -> Said {
+    let kept = put_aside.map(|to| format!("; the file is kept as {}", escape(to))).unwrap_or_default();
+    Said { result: format!("Settled {}{kept}.\n", escape(path)), talk: String::new() }
+}
+
+pub fn ended(outcome: &EndOutcome) -> Said {
+    let (aside, purged, removed) =
+        if outcome.dry_run { ("Would put aside", "Would drop", "Would remove") } else { ("Put aside", "Dropped", "Removed") };
+    let lines = outcome.archived.iter().map(|id| format!("{aside} {id}\n"));
+    let purged = outcome.purged.iter().map(|id| format!("{purged} {id} with all its transitions\n"));
+    let removed = outcome.removed_folders.iter().map(|name| format!("{removed} memory/state/.archive/{}\n", escape(name)));
+    let result: String = lines.chain(purged).chain(removed).collect();
+    if result.is_empty() {
+        return Said { result: "Nothing to clean up.\n".to_owned(), talk: String::new() };
+    }
+    Said { result, talk: String::new() }
+}
+
+pub fn mini_commit(outcome: &MiniOutcome) -> Said {
+    let Some(message) = &outcome.message else {
+        return Said { result: String::new(), talk: "none is due: one is after every third phase\n".to_owned() };
+    };
+    let made = outcome.checkpoint.map(|id| format!("checkpoint {}\n", id.short())).unwrap_or_default();
+    let commit = outcome.commit.as_ref().map(|sha| format!("commit {sha}\n")).unwrap_or_default();
+    Said { result: format!("{}\n", message.trim_end()), talk: format!("{made}{commit}") }
+}
+
+pub fn shims(outcome: &ShimsOutcome) -> Said {
+    let result = outcome.written.iter().map(|path| format!("{path}\n")).collect();
+    let left = outcome.left.iter().map(|path| format!("{path} is another's and was left; --force writes over it\n"));
+    Said { result, talk: left.collect() }
+}
+
+/// `12 minutes ago`.
+pub fn in_words(time_ms: i64, now_ms: i64) -> String {
+    let minutes = now_ms.saturating_sub(time_ms) / 60_000;
+    let words = |number: i64, one: &str, many: &str| format!("{} ago", count(usize::try_from(number).unwrap_or_default(), one, many));
+    match minutes {
+        i64::MIN..0 => age(time_ms, now_ms),
+        0 => "just now".to_owned(),
+        1..60 => words(minutes, "minute", "minutes"),
+        60..1440 => words(minutes / 60, "hour", "hours"),
+        _ => words(minutes / 1440, "day", "days"),
+    }
+}

@@ -1,0 +1,116 @@
+//! What is asked before a run is gone on with: each profile's own words and letters.
+
+use crate::model::text::escape;
+use crate::model::time::{rfc3339_seconds, utc_seconds};
+use crate::model::workflow::Workflow;
+use crate::model::workflow::choices::voice;
+use crate::model::workflow::phase::Phase;
+use crate::model::workflow::profile::Profile;
+use crate::ops::workflow::conflict::{Kind, Trouble};
+use crate::ops::workflow::report::Status;
+use crate::ops::workflow::resume::Question;
+use crate::view::human::workflow::{in_words, remarks, summary};
+
+/// The text up to where the answer is typed.
+pub fn question(question: &Question<'_>, now_ms: i64) -> String {
+    match question {
+        Question::Resume(status) => resume(status, now_ms),
+        Question::Unsound(status) => format!("{}State appears corrupted. Start fresh? [y/N] ", remarks(status)),
+        Question::AbandonOrPick(_) => "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned(),
+        Question::Pick(workflow) => pick(workflow),
+        Question::Restart(workflow) => {
+            format!("Archive {} and begin its plan anew? [y/N] ", workflow.id)
+        }
+        Question::Again(workflow, given) => {
+            format!("'{}' is no answer here.\n{}", escape(given), letters(workflow))
+        }
+        Question::Details(status) => {
+            let workflow = &status.run.workflow;
+            let text: String = workflow.to_json().lines().map(|line| format!("{}\n", escape(line))).collect();
+            format!("{text}\n{}", letters(workflow))
+        }
+    }
+}
+
+fn resume(status: &Status, now_ms: i64) -> String {
+    let workflow = &status.run.workflow;
+    let drift = status.drift.as_ref().filter(|drift| drift.count() > 0).map(|drift| summary::drift(drift, now_ms));
+    let beside = format!("{}{}", drift.unwrap_or_default(), remarks(status));
+    let gap = if beside.is_empty() { "" } else { "\n" };
+    match voice(workflow) {
+        Some(Profile::Registry) => format!("{}{gap}{beside}\n{}", registry(workflow, now_ms), letters(workflow)),
+        Some(Profile::Phases) => {
+            let started = rfc3339_seconds(workflow.created_ms);
+            let head = format!("Detected interrupted workflow: {} (started {started})\n", workflow.id);
+            format!("{head}{beside}{}", letters(workflow))
+        }
+        _ => format!("{}{gap}{beside}\n{}", summary::summary(workflow), letters(workflow)),
+    }
+}
+
+/// The last line of a question.
+fn letters(workflow: &Workflow) -> String {
+    let next = workflow.next();
+    match voice(workflow) {
+        Some(Profile::Registry) => "Choice [r/s/v/d]: ".to_owned(),
+        Some(Profile::Phases) => {
+            format!("Resume workflow from {}? [Y/n] ", next.map_or("its end".to_owned(), |phase| escape(&phase.id)))
+        }
+        _ => format!("Resume from \"{}\"? (y/n/restart) ", next.map_or("its end".to_owned(), |phase| escape(&phase.name))),
+    }
+}
+
+fn registry(workflow: &Workflow, now_ms: i64) -> String {
+    let total = workflow.phases.len();
+    let settled = workflow.phases.iter().rposition(|phase| phase.status.is_settled()).map_or(0, |at| at + 1);
+    let progress = if settled == 0 { format!("No phase of {total} completed") } else { format!("Phase {settled} of {total} completed") };
+    let number = |phase: &Phase| workflow.number_of(&phase.id).unwrap_or_default();
+    let next = workflow.next().map_or("the end".to_owned(), |phase| format!("Phase {}", number(phase)));
+    format!(
+        "Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {progress}\n\nOptions:\n  \
+         (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
+         (v)iew details - Show checkpoint contents\n  (d)elete - Remove checkpoint without starting\n",
+        escape(if workflow.description.is_empty() { &workflow.id } else { &workflow.description }),
+        utc_seconds(workflow.created_ms),
+        in_words(workflow.created_ms, now_ms),
+    )
+}
+
+fn pick(workflow: &Workflow) -> String {
+    let listed: String = workflow
+        .remaining()
+        .map(|phase| format!("  {} {} ({})\n", workflow.number_of(&phase.id).unwrap_or_default(), escape(&phase.name), escape(&phase.id)))
+        .collect();
+    format!("Remaining:\n{listed}Which phase? ")
+}
+
+/// A file that could not be understood is shown whole before anything is asked.
+pub fn trouble(trouble: &Trouble) -> String {
+    match &trouble.kind {
+        Kind::Malformed { findings, raw } => {
+            let listed: String = findings.iter().map(|finding| format!("  {}\n", super::listing::finding(finding))).collect();
+            let text = String::from_utf8_lossy(raw);
+            let shown: String = text.lines().map(|line| format!("  | {}\n", escape(line))).collect();
+            let ask = if trouble.path.starts_with("memory/") {
+                "State appears corrupted. Start fresh? [y/N] "
+            } else if trouble.path.starts_with(".claude/checkpoints/") {
+                "Delete the corrupted checkpoint? It is kept in the archive. [y/N] "
+            } else {
+                "Attempt manual recovery or start fresh? (recover/fresh) "
+            };
+            format!("State file is malformed: {}\n{listed}It says:\n{shown}{ask}", trouble.path)
+        }
+        Kind::BothChanged { file, state } => {
+            let lines = |value: &serde_json::Value| {
+                let text = serde_json::to_string_pretty(value).unwrap_or_default();
+                text.lines().map(|line| format!("  | {}\n", escape(line))).collect::<String>()
+            };
+            format!(
+                "{} was edited while the workflow moved on.\nThe file says:\n{}The recorded state says:\n{}Which counts? (file/state) ",
+                trouble.path,
+                lines(file),
+                lines(state)
+            )
+        }
+    }
+}
