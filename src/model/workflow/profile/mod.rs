@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::model::workflow::Workflow;
 
+mod moving;
 pub mod overlay;
 pub mod phases;
 pub mod pipeline;
@@ -91,6 +92,11 @@ impl Profile {
             None
         }
     }
+}
+
+/// The last component of the root: what a project is called where nobody says more.
+fn project_of(root: &str) -> &str {
+    root.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or("work")
 }
 
 /// The files that a run has in the project now under one of its profiles. A file of the same path that was read before

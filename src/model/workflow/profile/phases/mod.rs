@@ -1,0 +1,57 @@
+//! The format of five phases: one file for the phase, another for the tasks in it.
+
+use serde_json::Value;
+
+use super::{Document, Finding, Reading};
+use crate::model::wildmatch::Glob;
+use crate::model::workflow::phase::{Output, Phase};
+use crate::model::workflow::plan::{self, DOTAGENT};
+use crate::model::workflow::{Workflow, id};
+
+mod execution;
+mod read;
+mod standing;
+mod take;
+mod write;
+
+pub const PHASE_FILE: &str = "memory/state/phase.json";
+pub const EXECUTION_FILE: &str = "memory/state/execution.json";
+pub const ARCHIVE: &str = "memory/state/.archive";
+
+/// The files as they are to be now; the one for tasks only where there are any, or where it is there already.
+pub fn export(workflow: &Workflow) -> Vec<Document> {
+    let mut documents = vec![Document { path: PHASE_FILE.to_owned(), value: write::value(workflow) }];
+    if !workflow.tasks.is_empty() || workflow.documents.contains_key(EXECUTION_FILE) {
+        documents.push(Document { path: EXECUTION_FILE.to_owned(), value: execution::value(workflow) });
+    }
+    documents
+}
+
+/// A run with the five phases where the document names no others, else without phases; [`take`] does the rest.
+pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+    let read = read::document(value)?;
+    let project = super::project_of(reading.root);
+    let is_legal = id::is_legal(&read.id);
+    let id = if is_legal { read.id.clone() } else { id::make("develop", project, read.started_ms) };
+    let mut workflow = Workflow::new(id, "develop".to_owned(), project.to_owned(), read.started_ms);
+    if read.names().all(|name| DOTAGENT.contains(&name)) {
+        workflow.phases = plan::preset("dotagent").unwrap_or_default();
+    }
+    Ok(workflow)
+}
+
+/// # Errors
+/// All that is wrong with it; then the run is of no use any more.
+pub fn take(workflow: &mut Workflow, path: &str, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
+    if path == EXECUTION_FILE { execution::take(workflow, value) } else { take::take(workflow, value) }
+}
+
+/// The output of a phase that a path is, by its name or by its pattern.
+fn is_output_of(phase: &Phase, path: &str) -> bool {
+    phase.outputs.iter().any(|output| is_output(output, path))
+}
+
+fn is_output(output: &Output, path: &str) -> bool {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    output.path == path || Glob::compile(output.path.as_bytes()).is_some_and(|glob| glob.matches(path.as_bytes()))
+}

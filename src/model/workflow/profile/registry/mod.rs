@@ -1,0 +1,107 @@
+//! The format of the registry: one file for each run, with its phases as numbers.
+
+use serde_json::Value;
+
+use super::{Document, Finding, Reading};
+use crate::model::workflow::status::RunStatus;
+use crate::model::workflow::{Workflow, id};
+
+mod read;
+mod standing;
+mod take;
+mod write;
+
+pub use take::take;
+
+pub const FOLDER: &str = ".claude/checkpoints";
+pub const FAILED: &str = ".claude/checkpoints/failed";
+
+/// Whether a file of a run lies at this path: right in the folder, `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
+pub fn is_active_file(path: &str) -> bool {
+    let name = path.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
+    name.filter(|name| !name.contains('/')).and_then(|name| name.strip_suffix(".json")).is_some_and(is_named)
+}
+
+fn is_named(stem: &str) -> bool {
+    let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = stem.rsplitn(3, '_');
+    let (Some(time), Some(date), Some(rest)) = (parts.next(), parts.next(), parts.next()) else { return false };
+    let has_both = rest.split_once('_').is_some_and(|(kind, project)| !kind.is_empty() && !project.is_empty());
+    is_number(time, 6) && is_number(date, 8) && has_both
+}
+
+/// Where it is kept: where it was read, else under its id.
+pub fn path(workflow: &Workflow) -> String {
+    let is_ours = |path: &&String| {
+        let name = path.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
+        name.is_some_and(|name| !name.contains('/'))
+    };
+    workflow.documents.keys().find(is_ours).cloned().unwrap_or_else(|| format!("{FOLDER}/{}.json", workflow.id))
+}
+
+/// The file as it is to be now.
+pub fn export(workflow: &Workflow) -> Document {
+    let path = path(workflow);
+    Document { value: write::value(workflow, workflow.documents.get(&path)), path }
+}
+
+/// A run without phases, which [`take`] adds.
+pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+    let read = read::document(value)?;
+    let project = project(&read, reading.root);
+    let made = || id::make(&read.kind, &project, read.created_ms);
+    let id = if id::is_legal(&read.id) { read.id.clone() } else { made() };
+    Ok(Workflow::new(id, read.kind, project, read.created_ms))
+}
+
+/// As its state says, else what stands in its id between type and time.
+fn project(read: &read::Read, root: &str) -> String {
+    if let Some(name) = read.state.get("project_name").and_then(Value::as_str).filter(|name| !name.is_empty()) {
+        return name.to_owned();
+    }
+    let rest = read.id.strip_prefix(read.kind.as_str()).and_then(|rest| rest.strip_prefix('_'));
+    let named = rest.filter(|_| is_named(&read.id)).and_then(|rest| rest.rsplitn(3, '_').nth(2));
+    named.unwrap_or_else(|| super::project_of(root)).to_owned()
+}
+
+/// What a word says of a whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Pending,
+    InProgress,
+    Interrupted,
+    Ended(RunStatus),
+}
+
+impl Word {
+    fn read(word: &str) -> Option<Self> {
+        Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
+            "pending" | "created" | "not_started" | "initialized" => Self::Pending,
+            "in_progress" | "running" | "active" | "started" | "awaiting_approval" => Self::InProgress,
+            "interrupted" | "paused" | "suspended" => Self::Interrupted,
+            "complete" | "completed" | "done" | "success" => Self::Ended(RunStatus::Complete),
+            "failed" | "error" => Self::Ended(RunStatus::Failed),
+            "abandoned" | "cancelled" | "canceled" | "aborted" => Self::Ended(RunStatus::Abandoned),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_a_run_is_known_by_its_name() {
+        for name in ["orchestrate_auth_system_20251003_184530", "test-all_x_20251003_192230"] {
+            assert!(is_active_file(&format!(".claude/checkpoints/{name}.json")), "{name}");
+            assert!(!is_active_file(&format!(".claude/checkpoints/failed/{name}.json")), "{name}");
+            assert!(
+                !is_active_file(&format!("{name}.json")) && !is_active_file(&format!(".claude/checkpoints/{name}"))
+            );
+        }
+        for name in ["README", "x_20251003_184530", "_x_20251003_184530", "a_b_2025_184530", "a_b_20251003_18453"] {
+            assert!(!is_active_file(&format!(".claude/checkpoints/{name}.json")), "{name}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The document as it is to be now, written over the one that is there.
+
+use serde_json::Value;
+
+use super::standing::Standing;
+use super::{Word, read};
+use crate::model::workflow::Workflow;
+use crate::model::workflow::profile::overlay::{Overlay, in_order_of};
+
+const ORDER: &[&str] = &[
+    "checkpoint_id",
+    "workflow_type",
+    "workflow_description",
+    "created_at",
+    "updated_at",
+    "status",
+    "current_phase",
+    "total_phases",
+    "completed_phases",
+    "workflow_state",
+    "last_error",
+];
+
+pub fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
+    let standing = Standing::of_run(workflow, base);
+    let mut document = Overlay::on(base, ORDER);
+    // A document whose id could not be that of a run keeps the one that it has.
+    document.put("checkpoint_id", workflow.id.as_str().into(), |_| true);
+    document.set("workflow_type", &*workflow.kind);
+    document.set("workflow_description", &*workflow.description);
+    document.set_time("created_at", workflow.created_ms);
+    document.set_time("updated_at", workflow.updated_ms);
+    let is_same = |stands: &Value| stands.as_str().and_then(Word::read).is_some_and(|word| says(word, workflow));
+    document.put("status", word(workflow).into(), is_same);
+    document.set("current_phase", current(workflow, base, &standing));
+    document.set("total_phases", workflow.phases.len());
+    document.set("completed_phases", completed(workflow, base));
+    let state = Value::Object(workflow.state.clone());
+    document.set("workflow_state", state);
+    let error = workflow.last_error.clone().unwrap_or_default();
+    document.put_or_leave("last_error", error.clone(), error.is_null(), |stands| *stands == error);
+    document.finish()
+}
+
+/// The format knows a run that goes on, and the ends that one can have.
+fn word(workflow: &Workflow) -> &'static str {
+    if workflow.status.is_open() { "in_progress" } else { workflow.word() }
+}
+
+fn says(word: Word, workflow: &Workflow) -> bool {
+    match word {
+        Word::Ended(status) => status == workflow.status,
+        Word::InProgress => workflow.status.is_open(),
+        Word::Interrupted => workflow.status.is_open() && workflow.interrupted.is_some(),
+        Word::Pending => workflow.word() == "pending",
+    }
+}
+
+/// What is under way or next; the last where nothing is left. What a document says of that stays while it means the same.
+fn current(workflow: &Workflow, base: Option<&Value>, standing: &Standing) -> usize {
+    let said = base.and_then(|base| read::document(base).ok());
+    if let Some(said) =
+        said.filter(|said| Standing::of_document(said) == *standing && said.current <= workflow.phases.len())
+    {
+        return said.current;
+    }
+    let next = || workflow.next().and_then(|phase| workflow.number_of(&phase.id));
+    standing.under_way.or_else(next).unwrap_or(workflow.phases.len())
+}
+
+/// In the order of the document; what is new in the order in which it was completed.
+fn completed(workflow: &Workflow, base: Option<&Value>) -> Vec<Value> {
+    let mut settled: Vec<_> =
+        workflow.phases.iter().zip(1_usize..).filter(|(phase, _)| phase.status.is_settled()).collect();
+    settled.sort_by_key(|(phase, _)| phase.completed_ms);
+    let mut numbers: Vec<String> = settled.into_iter().map(|(_, number)| number.to_string()).collect();
+    let said = base.and_then(|base| base.get("completed_phases")).and_then(Value::as_array);
+    let said: Vec<String> = said.into_iter().flatten().map(ToString::to_string).collect();
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    in_order_of(&mut numbers, &said, |number| number);
+    numbers.iter().filter_map(|number| number.parse::<usize>().ok()).map(Value::from).collect()
+}
