@@ -89,8 +89,8 @@ pub fn publish(layout: &Layout, shelf: Shelf, id: &str, staged: TemporaryFile) -
     let folder = layout.dir().join(shelf.folder());
     if !folder.is_dir() {
         directories::create_private(&folder)?;
-        let above = folder.ancestors().skip(1).take_while(|above| above.starts_with(layout.refs()));
-        above.map(durable::sync_directory).collect::<Result<()>>()?;
+        let mut above = folder.ancestors().skip(1).take_while(|above| above.starts_with(layout.refs()));
+        above.try_for_each(durable::sync_directory)?;
     }
     durable::put_in_place(staged, &layout.own(), &path(layout, shelf, id))?;
     durable::sync_directory(&folder)

@@ -99,4 +99,5 @@ mod sweep;
 mod system_calls;
 mod undo_redo;
 mod verify;
+mod workflow_store;
 mod worktree;
