@@ -47,6 +47,22 @@ impl Children<'_> {
         self.run(&mut command, Path::new(program))
     }
 
+    /// Everything that changed as one commit in a project's own repository: asked for by name, and done by git itself.
+    ///
+    /// # Errors
+    /// Git cannot be started, or refuses.
+    pub fn commit_all(&self, message: &str, dir: &Path) -> Result<()> {
+        for arguments in [&["add", "-A"][..], &["commit", "-m", message]] {
+            let mut command = Command::new("git");
+            command.arg("-C").arg(dir).args(arguments);
+            let ended = self.run(&mut command, Path::new("git"))?;
+            if !ended.is_success() {
+                return Err(Error::unexpected(format!("git {} failed in {}", arguments[0], dir.display())));
+            }
+        }
+        Ok(())
+    }
+
     /// Our own stdout is for results alone, so the child writes to our stderr.
     fn run(&self, command: &mut Command, shown: &Path) -> Result<Ended> {
         let _hidden = progress::hide();

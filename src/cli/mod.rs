@@ -93,6 +93,9 @@ fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
         Command::Verify(args) => commands::verify::verify(context, rim, &args),
         Command::Relink(args) => commands::relink::relink(context, rim, &args),
         Command::Status(args) => commands::status::status(context, rim, args),
+        Command::Workflow(args) => commands::workflow::workflow(context, rim, args.command),
+        Command::Phase(args) => commands::phase::phase(context, rim, &args.command),
+        Command::Task(args) => commands::phase::task(context, rim, &args.command),
         // These need no context, and are carried out where there is none.
         Command::Config(_) | Command::Completions(_) | Command::Man(_) | Command::Schema(_) => Ok(exit_code::DONE),
     }

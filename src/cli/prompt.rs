@@ -57,6 +57,20 @@ impl Prompt {
         let yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
         if yes { Ok(()) } else { Err(Error::Declined) }
     }
+
+    /// Asks for words. `None` where nobody can be asked.
+    ///
+    /// # Errors
+    /// A signal came instead of an answer.
+    pub fn words(&self, interrupt: &Interrupt, question: &str) -> Result<Option<String>> {
+        if !self.may_ask {
+            return Ok(None);
+        }
+        let _hidden = progress::hide();
+        let _shield = interrupt.shield();
+        printer::to_stderr(question);
+        answer(interrupt).map(Some).inspect_err(|_| printer::to_stderr("\n"))
+    }
 }
 
 /// The next line of standard input, empty where none can be had. It is read by a thread of its own, since nothing wakes

@@ -74,6 +74,6 @@ pub mod tidy;
 pub mod verify;
 pub mod warning;
 pub mod warning_words;
-pub mod workflow_needs;
 pub mod workflow;
+pub mod workflow_needs;
 pub mod write_out;

@@ -16,6 +16,7 @@ pub mod guard;
 pub mod hold;
 mod lean;
 pub mod list;
+pub mod phase;
 pub mod pin;
 pub mod prune;
 pub mod relink;
@@ -24,6 +25,7 @@ pub mod schema;
 pub mod shell;
 pub mod status;
 pub mod verify;
+pub mod workflow;
 
 /// Seconds for which another process is waited for, unless the user says otherwise.
 pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
@@ -102,6 +104,9 @@ pub enum Command {
     Verify(verify::VerifyArgs),
     Relink(relink::RelinkArgs),
     Status(status::StatusArgs),
+    Workflow(workflow::WorkflowArgs),
+    Phase(phase::PhaseArgs),
+    Task(phase::TaskArgs),
     Config(config::ConfigArgs),
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
@@ -148,6 +153,9 @@ impl Command {
             Self::Verify(_) => "verify",
             Self::Relink(_) => "relink",
             Self::Status(_) => "status",
+            Self::Workflow(args) => args.command.name(),
+            Self::Phase(args) => args.command.name(),
+            Self::Task(args) => args.command.name(),
             Self::Config(_) => "config",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",

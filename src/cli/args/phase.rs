@@ -201,13 +201,16 @@ impl TaskCommand {
     /// The transition that is asked for; `None` where one only looks.
     pub fn change(&self) -> Option<(&StepArgs, Change)> {
         Some(match self {
-            Self::Add(args) => (&args.step, Change::AddTask {
-                id: args.id.clone(),
-                name: args.name.clone(),
-                phase: args.phase.clone(),
-                output: args.output.clone(),
-                agent: args.agent.clone(),
-            }),
+            Self::Add(args) => (
+                &args.step,
+                Change::AddTask {
+                    id: args.id.clone(),
+                    name: args.name.clone(),
+                    phase: args.phase.clone(),
+                    output: args.output.clone(),
+                    agent: args.agent.clone(),
+                },
+            ),
             Self::Start(args) => (&args.step, Change::StartTask { id: args.id.clone(), agent: args.agent.clone() }),
             Self::Done(args) => {
                 let (id, output, note) = (args.id.clone(), args.output.clone(), args.note.clone());

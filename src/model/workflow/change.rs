@@ -171,6 +171,11 @@ fn add_new(list: &mut Vec<String>, more: &[String]) {
     }
 }
 
+/// A value as it was typed: JSON, or else text.
+pub fn value_of(typed: &str) -> Value {
+    serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed))
+}
+
 /// The object at a key, made where there is none.
 fn object_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
     map.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()

@@ -50,7 +50,8 @@ fn parts(value: Option<&Value>) -> Option<Vec<(String, Value)>> {
     match value? {
         Value::Object(map) => Some(map.iter().map(|(name, value)| (name.clone(), value.clone())).collect()),
         Value::Array(items) => {
-            let name = |at: usize, item: &Value| item.get("id").and_then(Value::as_str).map_or(at.to_string(), str::to_owned);
+            let name =
+                |at: usize, item: &Value| item.get("id").and_then(Value::as_str).map_or(at.to_string(), str::to_owned);
             Some(items.iter().enumerate().map(|(at, item)| (name(at, item), item.clone())).collect())
         }
         _ => None,

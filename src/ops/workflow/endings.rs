@@ -160,9 +160,11 @@ pub fn put_files_aside(context: &Context, session: &mut Session<'_>, workflow: &
     for_files(context, session, workflow, &mut |work, path| {
         let to = match Profile::of_path(path) {
             Some(Profile::Registry) if workflow.status == RunStatus::Complete => None,
-            Some(Profile::Registry) => {
-                Some(format!("{}/{}", crate::model::workflow::profile::registry::FAILED, path.rsplit('/').next().unwrap_or(path)))
-            }
+            Some(Profile::Registry) => Some(format!(
+                "{}/{}",
+                crate::model::workflow::profile::registry::FAILED,
+                path.rsplit('/').next().unwrap_or(path)
+            )),
             _ => Some(project::archived(workflow, path, context.now_ms)),
         };
         match to {
@@ -211,7 +213,8 @@ fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, dry_
     let work = WorkTree::open(context.root.path())?;
     let mut folders = state_file::folders(&work, &rel(phases::ARCHIVE)).unwrap_or_default();
     // `<id>_<YYYYMMDD_HHMMSS>`: the time is at the end.
-    folders.retain(|name| known.iter().any(|id| name.strip_prefix(id.as_str()).is_some_and(|rest| rest.starts_with('_'))));
+    folders
+        .retain(|name| known.iter().any(|id| name.strip_prefix(id.as_str()).is_some_and(|rest| rest.starts_with('_'))));
     folders.sort_by_key(|name| name.get(name.len().saturating_sub(15)..).map(str::to_owned));
     let surplus = folders.len().saturating_sub(keep);
     folders.truncate(surplus);
@@ -259,4 +262,3 @@ pub fn force_write(context: &Context, session: &mut Session<'_>, run: &Run) -> R
     }
     session.locked.write_projected(&notes)
 }
-

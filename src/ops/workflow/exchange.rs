@@ -51,9 +51,16 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
         _ => value,
     };
     let named = options.profile.as_deref().map(|word| {
-        Profile::from_word(word).ok_or_else(|| Error::Usage { what: format!("'{word}' is no profile: phases, pipeline, registry") })
+        Profile::from_word(word)
+            .ok_or_else(|| Error::Usage { what: format!("'{word}' is no profile: phases, pipeline, registry") })
     });
-    let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known; --type says whose state it is")]);
+    let unknown = || {
+        malformed(&[Finding::new(
+            "unknown_format",
+            String::new(),
+            "no format that is known; --type says whose state it is",
+        )])
+    };
     let profile = named.transpose()?.or_else(|| Profile::of_document(&value)).ok_or_else(unknown)?;
     record(context, options, profile, &value)
 }
@@ -88,7 +95,8 @@ fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &
 fn is_same(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
     run.workflow.id == next.id
         || options.kind.as_ref().is_some_and(|kind| {
-            run.workflow.kind == *kind && options.project.as_ref().is_none_or(|project| run.workflow.project == *project)
+            run.workflow.kind == *kind
+                && options.project.as_ref().is_none_or(|project| run.workflow.project == *project)
         })
 }
 
@@ -98,7 +106,8 @@ fn path_of(profile: Profile, value: &Value) -> String {
         Profile::Phases => phases::PHASE_FILE.to_owned(),
         Profile::Pipeline => pipeline::FILE.to_owned(),
         Profile::Registry => {
-            let id = value.get("checkpoint_id").and_then(Value::as_str).filter(|id| id::is_legal(id)).unwrap_or("import");
+            let id =
+                value.get("checkpoint_id").and_then(Value::as_str).filter(|id| id::is_legal(id)).unwrap_or("import");
             format!("{}/{id}.json", registry::FOLDER)
         }
     }
@@ -107,7 +116,8 @@ fn path_of(profile: Profile, value: &Value) -> String {
 /// A document of the registry around a state that names neither run nor type.
 fn as_state_of(kind: &str, project: Option<&str>, value: Value, context: &Context) -> Value {
     let get = |key: &str| value.get(key).cloned();
-    let state = get("workflow_state").unwrap_or_else(|| if value.is_object() { value.clone() } else { json!({"value": value}) });
+    let state = get("workflow_state")
+        .unwrap_or_else(|| if value.is_object() { value.clone() } else { json!({"value": value}) });
     let named = project.map(str::to_owned).or_else(|| state.get("project_name")?.as_str().map(str::to_owned));
     let project = named.unwrap_or_else(|| {
         context.root.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -174,6 +184,24 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<String> {
             Ok(first.map(|document| documents::render(&document.value)).unwrap_or_default())
         }
     }
+}
+
+/// The state of a pipeline of which nothing is planned yet, as the skills that use one begin.
+pub fn skeleton(context: &Context, branch: Option<&str>) -> String {
+    let head = || crate::worktree::git_head::read(context.root.path())?.branch;
+    let now = rfc3339_seconds(context.now_ms);
+    documents::render(&json!({
+        "completed_phases": [],
+        "current_phase": null,
+        "remaining_phases": [],
+        "context_summary": {
+            "branch": branch.map(str::to_owned).or_else(head).unwrap_or_default(),
+            "key_decisions": [],
+            "file_paths": [],
+        },
+        "created_at": now,
+        "updated_at": now,
+    }))
 }
 
 fn imported(path: &str) -> Option<Profile> {

@@ -94,7 +94,9 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
         workflow.phases.extend(plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?);
     }
     for words in &options.phases {
-        workflow.phases.push(plan::from_words(words).map_err(|finding| usage(format!("--phase '{words}': {}", finding.what)))?);
+        workflow
+            .phases
+            .push(plan::from_words(words).map_err(|finding| usage(format!("--phase '{words}': {}", finding.what)))?);
     }
     let findings = plan::check(&workflow.phases);
     if !findings.is_empty() {
@@ -120,7 +122,10 @@ fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile) -> 
     for run in runs.runs.into_iter().filter(|run| run.workflow.profiles.contains(&profile)) {
         if run.workflow.status.is_open() {
             let what = format!("workflow {} is open and keeps its state in the same file", run.workflow.id);
-            let hint = format!("'checkpoint workflow resume {0}' goes on, 'checkpoint workflow abandon {0}' ends it", run.workflow.id);
+            let hint = format!(
+                "'checkpoint workflow resume {0}' goes on, 'checkpoint workflow abandon {0}' ends it",
+                run.workflow.id
+            );
             return Err(Problem::refused("workflow_open", what).hint(hint).with_state(&run.workflow).into());
         }
         give_up_file(context, session, run, profile)?;

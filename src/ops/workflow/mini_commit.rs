@@ -9,9 +9,10 @@ use crate::ops::context::Context;
 use crate::ops::create::{CreateOptions, CreateOutcome, create};
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, step};
+use crate::worktree::git_head;
 
-/// Commits everything in the project's own repository with this message; answers with the id of the commit.
-pub type CommitInProject<'c> = dyn Fn(&str) -> Result<String> + 'c;
+/// Commits everything in the project's own repository with this message.
+pub type CommitInProject<'c> = dyn Fn(&str) -> Result<()> + 'c;
 
 #[derive(Debug)]
 pub struct MiniOutcome {
@@ -38,13 +39,16 @@ pub fn mini_commit(
     let reason = message.lines().next().unwrap_or_default().to_owned();
     let mut made = None;
     let mut tell = |outcome: &CreateOutcome| made = outcome.checkpoint.as_ref().map(|checkpoint| checkpoint.id);
-    let create_options = CreateOptions {
-        reason: Some(reason),
-        source: Some(run.workflow.kind.clone()),
-        ..CreateOptions::default()
-    };
+    let create_options =
+        CreateOptions { reason: Some(reason), source: Some(run.workflow.kind.clone()), ..CreateOptions::default() };
     create(context, &create_options, &mut tell, &|| false)?;
-    let sha = commit.map(|commit| commit(&message)).transpose()?;
+    let sha = match commit {
+        None => None,
+        Some(commit) => {
+            commit(&message)?;
+            git_head::read(context.root.path()).and_then(|head| head.commit)
+        }
+    };
     let done = MiniCommit { completed, checkpoint: made.map(ObjectId::to_hex), commit: sha.clone() };
     let of_run = StepOptions { workflow: Some(run.workflow.id.clone()), expect: None, ..options.clone() };
     let step = step(context, &of_run, &mut |_| Ok(Change::MiniCommit(done.clone())))?;

@@ -85,17 +85,12 @@ pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
 }
 
 /// Does one; `false` if somebody wrote to the file meanwhile: then it is left as it is.
-fn bring(
-    context: &Context,
-    notes: &mut Vec<Projected>,
-    workflow: &Workflow,
-    path: &str,
-    fate: Fate,
-) -> Result<bool> {
+fn bring(context: &Context, notes: &mut Vec<Projected>, workflow: &Workflow, path: &str, fate: Fate) -> Result<bool> {
     let work = WorkTree::open(context.root.path())?;
     let place = rel(path);
     let on_disk = state_file::read(&work, &place)?;
-    let said = on_disk.as_ref().map(|bytes| serde_json::from_slice::<Value>(bytes).ok().map(|value| documents::sum(&value)));
+    let said =
+        on_disk.as_ref().map(|bytes| serde_json::from_slice::<Value>(bytes).ok().map(|value| documents::sum(&value)));
     let note = notes.iter().position(|note| note.path == path);
     let written = note.and_then(|at| notes[at].sum.clone());
     let expected = workflow.documents.get(path).map(documents::sum);

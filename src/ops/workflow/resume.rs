@@ -162,7 +162,10 @@ fn act(
     let run = choose(&store, &of_run, &troubles)?;
     if run.tip != status.run.tip {
         let what = format!("workflow {} was moved on by somebody else", run.workflow.id);
-        return Err(Problem::refused("moved_on", what).hint("look at it again, then decide").with_state(&run.workflow).into());
+        return Err(Problem::refused("moved_on", what)
+            .hint("look at it again, then decide")
+            .with_state(&run.workflow)
+            .into());
     }
     let actor = actor(context, &of_run);
     match chosen {
@@ -285,7 +288,12 @@ pub enum Take {
 ///
 /// # Errors
 /// There is nothing to settle at that path, or what the file says makes no sense.
-pub fn settle(context: &Context, options: &StepOptions, path: &str, take: Take) -> Result<(Option<String>, Vec<Warning>)> {
+pub fn settle(
+    context: &Context,
+    options: &StepOptions,
+    path: &str,
+    take: Take,
+) -> Result<(Option<String>, Vec<Warning>)> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;

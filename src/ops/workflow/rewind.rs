@@ -56,8 +56,14 @@ pub fn rewind(
     let (store, _, warnings) = super::report::known(context)?;
     let run = Runs::live(&store)?.pick(options.step.workflow.as_deref())?.clone();
     let goal = goal(&store, &run, options)?;
-    let mut outcome =
-        RewindOutcome { run, to: options.to.clone(), files: None, state: None, dry_run: options.common.dry_run, warnings };
+    let mut outcome = RewindOutcome {
+        run,
+        to: options.to.clone(),
+        files: None,
+        state: None,
+        dry_run: options.common.dry_run,
+        warnings,
+    };
     if options.files {
         outcome.files = Some(files(context, options, &goal, consent)?);
     } else if !options.common.yes && !options.common.dry_run {
@@ -71,12 +77,7 @@ pub fn rewind(
     Ok(outcome)
 }
 
-fn files(
-    context: &Context,
-    options: &RewindOptions,
-    goal: &Goal,
-    consent: &mut Consent<'_>,
-) -> Result<RestoreOutcome> {
+fn files(context: &Context, options: &RewindOptions, goal: &Goal, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
     let checkpoint = goal.checkpoint.ok_or_else(|| {
         Problem::no_such("no_checkpoint", format!("no checkpoint was made before phase {}", options.to))
             .hint("--state takes the state back without the files")
@@ -84,11 +85,12 @@ fn files(
     let restore_options =
         RestoreOptions { selector: checkpoint.to_hex(), common: options.common.clone(), ..RestoreOptions::default() };
     restore(context, &restore_options, consent).map_err(|error| match error {
-        Error::NoSuchCheckpoint { .. } => {
-            Problem::no_such("no_checkpoint", format!("checkpoint {} of phase {} is gone", checkpoint.short(), options.to))
-                .hint("--state takes the state back without the files")
-                .into()
-        }
+        Error::NoSuchCheckpoint { .. } => Problem::no_such(
+            "no_checkpoint",
+            format!("checkpoint {} of phase {} is gone", checkpoint.short(), options.to),
+        )
+        .hint("--state takes the state back without the files")
+        .into(),
         other => other,
     })
 }

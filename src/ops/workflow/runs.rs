@@ -125,5 +125,6 @@ pub fn none() -> Problem {
 }
 
 fn no_such(name: &str) -> Problem {
-    Problem::no_such("no_such_workflow", format!("no workflow '{name}'")).hint("'checkpoint workflow list --all' shows them")
+    Problem::no_such("no_such_workflow", format!("no workflow '{name}'"))
+        .hint("'checkpoint workflow list --all' shows them")
 }

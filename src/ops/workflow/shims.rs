@@ -11,7 +11,10 @@ use crate::worktree::tree_handle::WorkTree;
 const SHIMS: [(&str, &str); 6] = [
     ("init-pipeline.sh", "checkpoint workflow skeleton --branch \"$1\""),
     ("show-status.sh", "checkpoint workflow status"),
-    ("save-checkpoint.sh", "printf '%s' \"$2\" | checkpoint workflow import - --type \"$1\" --profile registry --keep-files"),
+    (
+        "save-checkpoint.sh",
+        "printf '%s' \"$2\" | checkpoint workflow import - --type \"$1\" --profile registry --keep-files",
+    ),
     ("load-checkpoint.sh", "checkpoint workflow export --type \"$1\" ${2:+--project \"$2\"} --format registry"),
     ("list-checkpoints.sh", "checkpoint workflow list ${1:+--type \"$1\"}"),
     ("cleanup-checkpoints.sh", "checkpoint workflow cleanup ${1:+--max-age \"${1}d\"}"),

@@ -65,7 +65,8 @@ pub fn choose(store: &Store, options: &StepOptions, troubles: &[Trouble]) -> Res
         }
         picked => picked?.clone(),
     };
-    if let Some(expected) = options.expect.as_ref().filter(|expected| !run.tip.to_hex().starts_with(expected.as_str())) {
+    if let Some(expected) = options.expect.as_ref().filter(|expected| !run.tip.to_hex().starts_with(expected.as_str()))
+    {
         let what = format!("workflow {} is at {}, not at {expected}", run.workflow.id, run.tip.short());
         let problem = Problem::refused("moved_on", what).hint("look at it again, then decide");
         return Err(problem.with_state(&run.workflow).into());

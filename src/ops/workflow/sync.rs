@@ -99,10 +99,13 @@ fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdict)>
         return Ok(Vec::new());
     }
     let (runs, notes) = (Runs::live(store)?, store.projected());
-    Ok(files.into_iter().map(|file| {
-        let verdict = verdict(&runs, &notes, &file);
-        (file, verdict)
-    }).collect())
+    Ok(files
+        .into_iter()
+        .map(|file| {
+            let verdict = verdict(&runs, &notes, &file);
+            (file, verdict)
+        })
+        .collect())
 }
 
 fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {

@@ -14,6 +14,7 @@ pub mod relink;
 pub mod restore_to;
 pub mod stores;
 pub mod verify;
+pub mod workflow;
 
 use crate::error::Error;
 use crate::model::checkpoint::{Checkpoint, Verb};

@@ -16,6 +16,7 @@ pub mod relink;
 pub mod shell;
 pub mod stores;
 pub mod verify;
+pub mod workflow;
 
 use serde_json::{Value, json};
 

@@ -13,6 +13,7 @@ use crate::model::time::rfc3339;
 use crate::ops::left_out::LeftOut;
 use crate::ops::record::Evicted;
 use crate::ops::warning::Warning;
+use crate::view::json::workflow;
 
 /// One document: what every command answers with, whether it worked or not.
 pub fn envelope(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> String {
@@ -54,6 +55,7 @@ fn told(error: &Error, exit: u8) -> Value {
             let named = obstacles.iter().map(|o| with_path(json!({"why": o.why}), &o.path));
             told["paths"] = named.collect();
         }
+        Error::Workflow(problem) => workflow::add_problem(&mut told, problem),
         _ => {}
     }
     told

@@ -75,7 +75,8 @@ pub fn show(shown: &Shown) -> String {
 }
 
 pub fn diff(compared: &Compared) -> String {
-    let differences = compared.differences.iter().map(|one| json!({"place": one.place, "before": one.before, "after": one.after}));
+    let differences =
+        compared.differences.iter().map(|one| json!({"place": one.place, "before": one.before, "after": one.after}));
     let data = json!({"from": compared.from, "to": compared.to, "differences": differences.collect::<Vec<_>>()});
     envelope("workflow.diff", 0, &data, &compared.warnings)
 }
@@ -147,7 +148,8 @@ pub fn shims(outcome: &ShimsOutcome) -> String {
 }
 
 pub fn tasks(status: &Status, only: Option<&str>) -> String {
-    let tasks = status.run.workflow.tasks.iter().filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)));
+    let tasks =
+        status.run.workflow.tasks.iter().filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)));
     let data = json!({"id": status.run.workflow.id, "tasks": tasks.map(task).collect::<Vec<_>>()});
     envelope("task.list", 0, &data, &status.warnings)
 }

@@ -20,11 +20,18 @@ pub fn list(listed: &Listed) -> Said {
         let workflow = &run.workflow;
         let word = if run.is_live() { workflow.word().to_owned() } else { format!("{}, put aside", workflow.word()) };
         let done = format!("{}/{}", workflow.completed().count(), workflow.phases.len());
-        rows.push(vec![run.id().to_owned(), word, done, utc_seconds(workflow.updated_ms), escape(&workflow.description)]);
+        rows.push(vec![
+            run.id().to_owned(),
+            word,
+            done,
+            utc_seconds(workflow.updated_ms),
+            escape(&workflow.description),
+        ]);
     }
-    let mut talk: String = listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape(&lost.why))).collect();
+    let mut talk: String =
+        listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape(&lost.why))).collect();
     listed.troubles.iter().for_each(|trouble| talk.push_str(&format!("{}\n", escape(&trouble.in_words()))));
-    Said { result: aligned(&rows), talk }
+    Said { result: aligned(&rows, &[]), talk }
 }
 
 pub fn show(shown: &Shown) -> Said {
@@ -34,7 +41,11 @@ pub fn show(shown: &Shown) -> Said {
         let note = logged.event.note.as_ref().map(|note| format!(": {}", escape(note))).unwrap_or_default();
         let revision = logged.revision.get(..8).unwrap_or_default();
         let time = utc_seconds(logged.time_ms);
-        result.push_str(&format!("  {revision}  {time}  {}  {}{note}\n", logged.event.subject(), escape(&logged.event.actor)));
+        result.push_str(&format!(
+            "  {revision}  {time}  {}  {}{note}\n",
+            logged.event.subject(),
+            escape(&logged.event.actor)
+        ));
     }
     let talk = shown.broken.as_ref().map(|why| format!("the log is damaged before that: {}\n", escape(why)));
     Said { result, talk: talk.unwrap_or_default() }
@@ -42,13 +53,21 @@ pub fn show(shown: &Shown) -> Said {
 
 pub fn diff(compared: &Compared) -> Said {
     let shown = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), |value| escape(&value.to_string()));
-    let lines = compared.differences.iter().map(|one| format!("{}: {} -> {}\n", escape(&one.place), shown(&one.before), shown(&one.after)));
+    let lines = compared
+        .differences
+        .iter()
+        .map(|one| format!("{}: {} -> {}\n", escape(&one.place), shown(&one.before), shown(&one.after)));
     Said { result: lines.collect(), talk: String::new() }
 }
 
 pub fn tasks(status: &Status, only: Option<&str>) -> Said {
-    let tasks: Vec<&Task> =
-        status.run.workflow.tasks.iter().filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase))).collect();
+    let tasks: Vec<&Task> = status
+        .run
+        .workflow
+        .tasks
+        .iter()
+        .filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)))
+        .collect();
     if tasks.is_empty() {
         return Said { result: String::new(), talk: "no tasks\n".to_owned() };
     }
@@ -58,7 +77,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Said {
         let (id, word) = (escape(&task.id), task.status.word().to_owned());
         vec![id, word, task.attempts.to_string(), text(&task.phase), text(&task.agent), text(&task.output)]
     }));
-    Said { result: aligned(&rows), talk: String::new() }
+    Said { result: aligned(&rows, &[]), talk: String::new() }
 }
 
 pub fn findings(findings: &[Finding]) -> String {

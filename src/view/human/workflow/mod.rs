@@ -104,7 +104,8 @@ pub fn rewind(outcome: &RewindOutcome) -> Said {
     let would = if outcome.dry_run { "would go" } else { "went" };
     let mut result = String::new();
     if let Some(files) = &outcome.files {
-        let counts = format!("{} written, {} deleted", files.plan.write.len() + files.plan.chmod.len(), files.plan.delete.len());
+        let counts =
+            format!("{} written, {} deleted", files.plan.write.len() + files.plan.chmod.len(), files.plan.delete.len());
         let undo = if files.safety.is_some() { "; 'checkpoint undo' takes that back" } else { "" };
         result.push_str(&format!("The files {would} back to before {} ({counts}){undo}.\n", escape(&outcome.to)));
     }
@@ -129,11 +130,15 @@ pub fn settled(path: &str, put_aside: Option<&String>) -> Said {
 }
 
 pub fn ended(outcome: &EndOutcome) -> Said {
-    let (aside, purged, removed) =
-        if outcome.dry_run { ("Would put aside", "Would drop", "Would remove") } else { ("Put aside", "Dropped", "Removed") };
+    let (aside, purged, removed) = if outcome.dry_run {
+        ("Would put aside", "Would drop", "Would remove")
+    } else {
+        ("Put aside", "Dropped", "Removed")
+    };
     let lines = outcome.archived.iter().map(|id| format!("{aside} {id}\n"));
     let purged = outcome.purged.iter().map(|id| format!("{purged} {id} with all its transitions\n"));
-    let removed = outcome.removed_folders.iter().map(|name| format!("{removed} memory/state/.archive/{}\n", escape(name)));
+    let removed =
+        outcome.removed_folders.iter().map(|name| format!("{removed} memory/state/.archive/{}\n", escape(name)));
     let result: String = lines.chain(purged).chain(removed).collect();
     if result.is_empty() {
         return Said { result: "Nothing to clean up.\n".to_owned(), talk: String::new() };
@@ -159,7 +164,9 @@ pub fn shims(outcome: &ShimsOutcome) -> Said {
 /// `12 minutes ago`.
 pub fn in_words(time_ms: i64, now_ms: i64) -> String {
     let minutes = now_ms.saturating_sub(time_ms) / 60_000;
-    let words = |number: i64, one: &str, many: &str| format!("{} ago", count(usize::try_from(number).unwrap_or_default(), one, many));
+    let words = |number: i64, one: &str, many: &str| {
+        format!("{} ago", count(usize::try_from(number).unwrap_or_default(), one, many))
+    };
     match minutes {
         i64::MIN..0 => age(time_ms, now_ms),
         0 => "just now".to_owned(),

@@ -56,14 +56,21 @@ fn letters(workflow: &Workflow) -> String {
         Some(Profile::Phases) => {
             format!("Resume workflow from {}? [Y/n] ", next.map_or("its end".to_owned(), |phase| escape(&phase.id)))
         }
-        _ => format!("Resume from \"{}\"? (y/n/restart) ", next.map_or("its end".to_owned(), |phase| escape(&phase.name))),
+        _ => format!(
+            "Resume from \"{}\"? (y/n/restart) ",
+            next.map_or("its end".to_owned(), |phase| escape(&phase.name))
+        ),
     }
 }
 
 fn registry(workflow: &Workflow, now_ms: i64) -> String {
     let total = workflow.phases.len();
     let settled = workflow.phases.iter().rposition(|phase| phase.status.is_settled()).map_or(0, |at| at + 1);
-    let progress = if settled == 0 { format!("No phase of {total} completed") } else { format!("Phase {settled} of {total} completed") };
+    let progress = if settled == 0 {
+        format!("No phase of {total} completed")
+    } else {
+        format!("Phase {settled} of {total} completed")
+    };
     let number = |phase: &Phase| workflow.number_of(&phase.id).unwrap_or_default();
     let next = workflow.next().map_or("the end".to_owned(), |phase| format!("Phase {}", number(phase)));
     format!(
@@ -79,7 +86,14 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
 fn pick(workflow: &Workflow) -> String {
     let listed: String = workflow
         .remaining()
-        .map(|phase| format!("  {} {} ({})\n", workflow.number_of(&phase.id).unwrap_or_default(), escape(&phase.name), escape(&phase.id)))
+        .map(|phase| {
+            format!(
+                "  {} {} ({})\n",
+                workflow.number_of(&phase.id).unwrap_or_default(),
+                escape(&phase.name),
+                escape(&phase.id)
+            )
+        })
         .collect();
     format!("Remaining:\n{listed}Which phase? ")
 }
@@ -88,7 +102,8 @@ fn pick(workflow: &Workflow) -> String {
 pub fn trouble(trouble: &Trouble) -> String {
     match &trouble.kind {
         Kind::Malformed { findings, raw } => {
-            let listed: String = findings.iter().map(|finding| format!("  {}\n", super::listing::finding(finding))).collect();
+            let listed: String =
+                findings.iter().map(|finding| format!("  {}\n", super::listing::finding(finding))).collect();
             let text = String::from_utf8_lossy(raw);
             let shown: String = text.lines().map(|line| format!("  | {}\n", escape(line))).collect();
             let ask = if trouble.path.starts_with("memory/") {

@@ -78,8 +78,13 @@ fn tasks(workflow: &Workflow) -> String {
     }
     let of = |status| workflow.tasks.iter().filter(|task| task.status == status).count();
     let done = of(TaskStatus::Complete);
-    let told = [(of(TaskStatus::Running), "running"), (of(TaskStatus::Failed), "failed"), (of(TaskStatus::Blocked), "blocked")];
-    let more: String = told.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!(", {number} {word}")).collect();
+    let told = [
+        (of(TaskStatus::Running), "running"),
+        (of(TaskStatus::Failed), "failed"),
+        (of(TaskStatus::Blocked), "blocked"),
+    ];
+    let more: String =
+        told.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!(", {number} {word}")).collect();
     format!("\nTasks: {done} of {} complete{more}\n", workflow.tasks.len())
 }
 
@@ -98,7 +103,9 @@ pub fn drift(drift: &FileDrift, now_ms: i64) -> String {
     let phase = escape(&drift.phase);
     let files = count(number, "file", "files");
     let mut text = format!("{files} changed since {phase} began ({}, {since})\n", drift.checkpoint.short());
-    let marked = |mark: &'static str, paths: &[RelPath]| paths.iter().map(|path| format!("  {mark} {path}\n")).collect::<Vec<_>>();
+    let marked = |mark: &'static str, paths: &[RelPath]| {
+        paths.iter().map(|path| format!("  {mark} {path}\n")).collect::<Vec<_>>()
+    };
     let all = [marked("+", &drift.added), marked("~", &drift.changed), marked("-", &drift.deleted)].concat();
     all.iter().take(SHOWN).for_each(|line| text.push_str(line));
     if number > SHOWN {
