@@ -43,8 +43,19 @@ pub struct CreateOptions {
     pub terms: TermsOptions,
     /// Plain copies are made too, and their manifest is written down like this.
     pub copies: Option<copies::Render>,
-    /// The newest one stands for this one if it holds just that, however old it is.
-    pub reuse_unchanged: bool,
+    pub standing: Standing,
+}
+
+/// When the newest checkpoint, if it holds just this, stands for the one that is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// If it was made a moment ago.
+    #[default]
+    Recent,
+    /// However old it is.
+    Always,
+    /// Whoever asks needs one of this reason.
+    Never,
 }
 
 /// What is asked for, read and checked.
@@ -184,7 +195,7 @@ fn create_locked<'s>(
                 gate.remember(store, false);
             }
             gathered.beside.databases = take_all(context, &session.locked, &wanted.asked.databases, &mut pack)?;
-            if let Some(newest) = standing(context, session, &gathered, &wanted.asked.terms, options.reuse_unchanged)? {
+            if let Some(newest) = standing(context, session, &gathered, &wanted.asked.terms, options.standing)? {
                 warnings.extend(gathered.captured.warnings.iter().cloned());
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
                 return Ok(deduplicated(newest, &gathered.captured, wanted.reason, warnings));
@@ -257,11 +268,15 @@ fn standing(
     session: &Session<'_>,
     gathered: &Gathered,
     terms: &Terms,
-    at_any_age: bool,
+    manner: Standing,
 ) -> Result<Option<Checkpoint>> {
     let Some(newest) = session.locked.inventory().newest().filter(|c| !c.is_safety()) else { return Ok(None) };
     let age_ms = context.now_ms.saturating_sub(newest.record.time_ms);
-    let recent = at_any_age || (0..context.settings.dedup_window_ms).contains(&age_ms);
+    let recent = match manner {
+        Standing::Recent => (0..context.settings.dedup_window_ms).contains(&age_ms),
+        Standing::Always => true,
+        Standing::Never => false,
+    };
     if !recent || newest.tree != gathered.captured.tree || newest.record.terms != *terms {
         return Ok(None);
     }

@@ -40,7 +40,7 @@ fn commit_of(git_dir: &Path, name: &str) -> Option<String> {
         let found = dirs.iter().flatten().find_map(|dir| text(&dir.join(&name)));
         let Some(found) = found else { break };
         match found.trim_end().strip_prefix("ref: ") {
-            Some(next) if is_plain(next) => name = next.to_owned(),
+            Some(next) if is_plain(next) => next.clone_into(&mut name),
             _ => return id(&found),
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::args::contract::ContractArgs;
 use crate::model::terms::Mechanism;
-use crate::ops::create::CreateOptions;
+use crate::ops::create::{CreateOptions, Standing};
 use crate::ops::create_terms::TermsOptions;
 use crate::ops::gate::GateOptions;
 use crate::view::json::copies::manifest;
@@ -102,7 +102,7 @@ impl CreateArgs {
             state: args.state,
         };
         CreateOptions {
-            reuse_unchanged: false,
+            standing: Standing::default(),
             reason: args.reason,
             source: args.source,
             keep: args.keep.map(|keep| keep as usize),

@@ -15,7 +15,7 @@ pub struct StepArgs {
     /// Refuse if the run is at another revision than this
     #[arg(long, value_name = "REVISION")]
     pub expect: Option<String>,
-    /// Who does it [default: CHECKPOINT_SOURCE, or cli]
+    /// Who does it [default: as create has it]
     #[arg(long, value_name = "NAME")]
     pub actor: Option<String>,
 }

@@ -120,7 +120,7 @@ pub struct InitArgs {
     /// The id [default: <type>_<project>_<time>]
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// Who does it [default: CHECKPOINT_SOURCE, or cli]
+    /// Who does it [default: as create has it]
     #[arg(long, value_name = "NAME")]
     pub actor: Option<String>,
 }

@@ -30,7 +30,7 @@ pub fn resume(context: &Context, rim: &Rim<'_>, args: &ResumeArgs) -> Result<u8>
 }
 
 fn first_trouble(context: &Context) -> Result<Option<Trouble>> {
-    Ok(sync::settle(context)?.and_then(|(_, troubles, _)| troubles.into_iter().next()))
+    Ok(sync::settle(context)?.and_then(|settled| settled.troubles.into_iter().next()))
 }
 
 pub fn recover(context: &Context, rim: &Rim<'_>, args: &RecoverArgs) -> Result<u8> {

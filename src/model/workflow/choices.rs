@@ -78,17 +78,23 @@ pub fn understand(workflow: &Workflow, answer: &str) -> Option<Chosen> {
         return Some(Chosen::Pick(id.to_owned()));
     }
     let word = answer.to_ascii_lowercase();
-    Some(match (voice(workflow), word.as_str()) {
-        (_, "abandon") => Chosen::Abandon,
-        (_, "restart") | (Some(Profile::Registry), "s" | "start" | "start fresh") => Chosen::StartFresh,
-        (Some(Profile::Registry), "r" | "resume") => Chosen::Resume,
-        (Some(Profile::Registry), "v" | "view" | "view details") => Chosen::View,
-        (Some(Profile::Registry), "d" | "delete") => Chosen::Delete,
-        (Some(Profile::Registry), _) => return None,
-        (Some(Profile::Phases), "" | "y" | "yes") => Chosen::Resume,
-        (Some(Profile::Phases), "n" | "no") => Chosen::StartFresh,
-        (_, "y" | "yes" | "resume") => Chosen::Resume,
-        (_, "n" | "no") => Chosen::Decline,
+    let is_registry = voice(workflow) == Some(Profile::Registry);
+    Some(match word.as_str() {
+        "abandon" => Chosen::Abandon,
+        "restart" => Chosen::StartFresh,
+        "resume" => Chosen::Resume,
+        "r" if is_registry => Chosen::Resume,
+        "s" | "start" | "start fresh" if is_registry => Chosen::StartFresh,
+        "v" | "view" | "view details" if is_registry => Chosen::View,
+        "d" | "delete" if is_registry => Chosen::Delete,
+        _ if is_registry => return None,
+        "y" | "yes" => Chosen::Resume,
+        _ if voice(workflow) != Some(Profile::Phases) => match word.as_str() {
+            "n" | "no" => Chosen::Decline,
+            _ => return None,
+        },
+        "" => Chosen::Resume,
+        "n" | "no" => Chosen::StartFresh,
         _ => return None,
     })
 }

@@ -82,7 +82,7 @@ impl Workflow {
 
 /// Whether two phases touch nothing in common.
 pub fn may_run_beside(one: &Phase, other: &Phase) -> bool {
-    !(one.commits && other.commits) && !plan::share_writes(&one.writes, &other.writes)
+    !(one.commits && other.commits || plan::share_writes(&one.writes, &other.writes))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct Problem {
     /// What can be chosen, as shown to programs.
     pub options: Vec<Choice>,
     /// More that belongs to it, such as both sides of a conflict.
-    pub detail: Option<Value>,
+    pub detail: Option<Box<Value>>,
 }
 
 /// What kind of failure it is: tells the exit code.

@@ -33,7 +33,8 @@ impl Found {
         if bytes.is_empty() {
             return Self::Empty;
         }
-        if !path.ends_with(".json") {
+        let is_json = std::path::Path::new(path).extension().is_some_and(|extension| extension == "json");
+        if !is_json {
             return Self::There { sum: Some(sum), status: None };
         }
         match serde_json::from_slice::<Value>(bytes) {

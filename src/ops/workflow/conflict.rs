@@ -53,7 +53,7 @@ impl Trouble {
             Kind::Malformed { .. } => Problem::damaged("state_file_malformed", self.in_words()),
             Kind::BothChanged { .. } => Problem::refused("both_changed", self.in_words()),
         };
-        problem.detail = Some(self.detail());
+        problem.detail = Some(Box::new(self.detail()));
         problem.options = match (&self.kind, &self.workflow) {
             (Kind::Malformed { .. }, Some(_)) => {
                 vec![choice("state", "archive the file, and write it anew from the recorded state")]

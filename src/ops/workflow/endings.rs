@@ -12,7 +12,7 @@ use crate::ops::workflow::documents::{self, rel};
 use crate::ops::workflow::project;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, choose};
-use crate::ops::workflow::sync;
+use crate::ops::workflow::sync::{self, Settled};
 use crate::store::projected::Projected;
 use crate::worktree::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -34,7 +34,7 @@ pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
     let run = choose(&store, options, &troubles)?;
-    abandon_run(context, &mut session, run, reason, &actor(context, options))
+    abandon_run(context, &mut session, &run, reason, &actor(context, options))
 }
 
 /// The same of a run that was chosen.
@@ -44,7 +44,7 @@ pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result
 pub fn abandon_run(
     context: &Context,
     session: &mut Session<'_>,
-    run: Run,
+    run: &Run,
     reason: &str,
     actor: &str,
 ) -> Result<StepOutcome> {
@@ -123,7 +123,7 @@ pub struct CleanupOptions {
 /// Something cannot be read or written.
 pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome> {
     let mut outcome = EndOutcome { dry_run: options.dry_run, ..EndOutcome::default() };
-    let Some((store, _, warnings)) = sync::settle(context)? else { return Ok(outcome) };
+    let Some(Settled { store, warnings, .. }) = sync::settle(context)? else { return Ok(outcome) };
     outcome.warnings = warnings;
     let mut session = session::begin(context, &store)?;
     for run in Runs::live(&store)?.runs {

@@ -47,7 +47,7 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
         return init::init(context, &InitOptions { kind, project, plan, actor, ..InitOptions::default() });
     }
     let value = match (&options.kind, Profile::of_document(&value)) {
-        (Some(kind), None) => as_state_of(kind, options.project.as_deref(), value, context),
+        (Some(kind), None) => as_state_of(kind, options.project.as_deref(), &value, context),
         _ => value,
     };
     let named = options.profile.as_deref().map(|word| {
@@ -114,7 +114,7 @@ fn path_of(profile: Profile, value: &Value) -> String {
 }
 
 /// A document of the registry around a state that names neither run nor type.
-fn as_state_of(kind: &str, project: Option<&str>, value: Value, context: &Context) -> Value {
+fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
     let get = |key: &str| value.get(key).cloned();
     let state = get("workflow_state")
         .unwrap_or_else(|| if value.is_object() { value.clone() } else { json!({"value": value}) });
@@ -142,7 +142,7 @@ fn as_state_of(kind: &str, project: Option<&str>, value: Value, context: &Contex
 fn malformed(findings: &[Finding]) -> Problem {
     let listed: Vec<String> = findings.iter().map(conflict::in_words).collect();
     let mut problem = Problem::damaged("document_malformed", format!("State file is malformed: {}", listed.join("; ")));
-    problem.detail = Some(json!({"findings": findings.iter().map(conflict::told).collect::<Vec<_>>()}));
+    problem.detail = Some(Box::new(json!({"findings": findings.iter().map(conflict::told).collect::<Vec<_>>()})));
     problem.hint("nothing was recorded; mend the document")
 }
 
@@ -161,7 +161,7 @@ pub struct ExportOptions {
 /// # Errors
 /// There is no such run or format.
 pub fn export(context: &Context, options: &ExportOptions) -> Result<String> {
-    let (store, ..) = report::known(context)?;
+    let store = report::known(context)?.store;
     let mut runs = if options.workflow.is_some() { Runs::all(&store)? } else { Runs::live(&store)? };
     let fits = |run: &Run| {
         options.kind.as_ref().is_none_or(|kind| run.workflow.kind == *kind)

@@ -128,12 +128,12 @@ fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile) -> 
             );
             return Err(Problem::refused("workflow_open", what).hint(hint).with_state(&run.workflow).into());
         }
-        give_up_file(context, session, run, profile)?;
+        give_up_file(context, session, &run, profile)?;
     }
     Ok(())
 }
 
-fn give_up_file(context: &Context, session: &mut Session<'_>, run: Run, profile: Profile) -> Result<()> {
+fn give_up_file(context: &Context, session: &mut Session<'_>, run: &Run, profile: Profile) -> Result<()> {
     super::endings::put_files_aside(context, session, &run.workflow)?;
     let mut next = run.workflow.clone();
     next.profiles.retain(|kept| *kept != profile);

@@ -6,7 +6,7 @@ use crate::model::workflow::MiniCommit;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::mini_commit::{mini_commit_due, mini_commit_message};
 use crate::ops::context::Context;
-use crate::ops::create::{CreateOptions, CreateOutcome, create};
+use crate::ops::create::{CreateOptions, CreateOutcome, Standing, create};
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, step};
 use crate::worktree::git_head;
@@ -39,8 +39,12 @@ pub fn mini_commit(
     let reason = message.lines().next().unwrap_or_default().to_owned();
     let mut made = None;
     let mut tell = |outcome: &CreateOutcome| made = outcome.checkpoint.as_ref().map(|checkpoint| checkpoint.id);
-    let create_options =
-        CreateOptions { reason: Some(reason), source: Some(run.workflow.kind.clone()), ..CreateOptions::default() };
+    let create_options = CreateOptions {
+        reason: Some(reason),
+        source: Some(run.workflow.kind.clone()),
+        standing: Standing::Never,
+        ..CreateOptions::default()
+    };
     create(context, &create_options, &mut tell, &|| false)?;
     let sha = match commit {
         None => None,

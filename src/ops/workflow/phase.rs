@@ -6,13 +6,13 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish, Start, phases};
 use crate::model::workflow::recover;
 use crate::ops::context::Context;
-use crate::ops::create::{CreateOptions, CreateOutcome, create};
+use crate::ops::create::{CreateOptions, CreateOutcome, Standing, create};
 use crate::ops::gate::GateOptions;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::look::look;
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, choose, step};
-use crate::ops::workflow::sync;
+use crate::ops::workflow::sync::{self, Settled};
 use crate::worktree::git_head;
 
 /// Letters of a commit id that are kept where none is asked for in full.
@@ -48,7 +48,7 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
     // Refused before anything is made; under the lock it is asked once more.
     run.workflow.after(&Change::StartPhase(begin.clone()), context.now_ms)?;
     let id = phases::to_start(&run.workflow, options.phase.as_deref())?;
-    let (before, warnings) = snapshot(context, &run, &format!("pre-{id}"), options.no_snapshot, false)?;
+    let (before, warnings) = snapshot(context, &run, &format!("pre-{id}"), options.no_snapshot, Standing::Never)?;
     begin.before = before.map(ObjectId::to_hex);
     begin.phase = Some(id);
     begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
@@ -66,7 +66,7 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
     let mut finish = finish(context, options, &run.workflow)?;
     run.workflow.after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
     let id = finish.phase.clone().unwrap_or_default();
-    let (after, warnings) = snapshot(context, &run, &format!("post-{id}"), options.no_snapshot, true)?;
+    let (after, warnings) = snapshot(context, &run, &format!("post-{id}"), options.no_snapshot, Standing::Always)?;
     finish.after = after.map(ObjectId::to_hex);
     let mut outcome = step(context, &of_run(&options.step, &run), &mut |_| Ok(Change::FinishPhase(finish.clone())))?;
     outcome.warnings.extend(warnings);
@@ -75,7 +75,7 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
 
 /// The run as it stands, files that were edited included.
 fn ahead(context: &Context, options: &StepOptions) -> Result<Run> {
-    let Some((store, troubles, _)) = sync::settle(context)? else {
+    let Some(Settled { store, troubles, .. }) = sync::settle(context)? else {
         return Err(sync::require_store(context).err().unwrap_or_else(|| super::runs::none().into()));
     };
     choose(&store, options, &troubles)
@@ -104,13 +104,13 @@ fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Resu
     })
 }
 
-/// A checkpoint of the files as they are. Where it `may_stand`, one that holds just this is as good.
+/// A checkpoint of the files as they are.
 fn snapshot(
     context: &Context,
     run: &Run,
     reason: &str,
     is_off: bool,
-    may_stand: bool,
+    manner: Standing,
 ) -> Result<(Option<ObjectId>, Vec<Warning>)> {
     if is_off {
         return Ok((None, Vec::new()));
@@ -118,7 +118,7 @@ fn snapshot(
     let options = CreateOptions {
         reason: Some(reason.to_owned()),
         source: Some(run.workflow.kind.clone()),
-        reuse_unchanged: may_stand,
+        standing: manner,
         gate: GateOptions::default(),
         ..CreateOptions::default()
     };

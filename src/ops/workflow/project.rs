@@ -58,10 +58,9 @@ fn fates(workflow: &Workflow, now_ms: i64) -> Vec<(String, Fate)> {
     let mine = mine.filter(|(_, profile)| workflow.profiles.contains(profile));
     mine.map(|(path, profile)| {
         let fate = match (profile, workflow.status) {
-            (Profile::Registry, RunStatus::Complete) => Fate::Removed,
             (Profile::Registry, RunStatus::Failed | RunStatus::Abandoned) => Fate::MovedTo(failed(path)),
             (Profile::Phases, RunStatus::Abandoned) => Fate::MovedTo(archived(workflow, path, now_ms)),
-            (Profile::Pipeline, RunStatus::Abandoned) => Fate::Removed,
+            (Profile::Registry, RunStatus::Complete) | (Profile::Pipeline, RunStatus::Abandoned) => Fate::Removed,
             _ => stands(path),
         };
         (path.clone(), fate)

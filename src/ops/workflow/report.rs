@@ -16,7 +16,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::drift::{self, FileDrift};
 use crate::ops::workflow::look;
 use crate::ops::workflow::runs::{self, LostRun, Run, Runs};
-use crate::ops::workflow::sync::{self, Trouble};
+use crate::ops::workflow::sync::{self, Settled, Trouble};
 use crate::store::Store;
 
 /// More transitions than this are not looked through.
@@ -37,7 +37,7 @@ pub struct Status {
 /// # Errors
 /// There is no such run.
 pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Result<Status> {
-    let (store, troubles, warnings) = known(context)?;
+    let Settled { store, troubles, warnings } = known(context)?;
     let run = pick(&store, named, &troubles)?;
     let (report, sights) = validated(context, &run.workflow)?;
     Ok(Status {
@@ -55,7 +55,7 @@ pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Resul
 ///
 /// # Errors
 /// Nothing is known here.
-pub fn known(context: &Context) -> Result<(Store, Vec<Trouble>, Vec<Warning>)> {
+pub fn known(context: &Context) -> Result<Settled> {
     match sync::settle(context)? {
         Some(known) => Ok(known),
         None if context.root.exists() => Err(runs::none().into()),
@@ -93,7 +93,7 @@ pub struct Listed {
 /// # Errors
 /// The refs cannot be read.
 pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> {
-    let Some((store, troubles, warnings)) = sync::settle(context)? else { return Ok(Listed::default()) };
+    let Some(Settled { store, troubles, warnings }) = sync::settle(context)? else { return Ok(Listed::default()) };
     let Runs { mut runs, lost } = if all { Runs::all(&store)? } else { Runs::live(&store)? };
     runs.retain(|run| kind.is_none_or(|kind| run.workflow.kind == kind));
     Ok(Listed { runs, lost, troubles, warnings })
@@ -122,7 +122,7 @@ pub struct Shown {
 /// # Errors
 /// There is no such run.
 pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Result<Shown> {
-    let (store, troubles, warnings) = known(context)?;
+    let Settled { store, troubles, warnings } = known(context)?;
     let run = pick(&store, named, &troubles)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
     let log = line.transitions.iter().map(|transition| Logged {
@@ -146,7 +146,7 @@ pub struct Compared {
 /// # Errors
 /// There is no such run or revision.
 pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Result<Compared> {
-    let (store, troubles, warnings) = known(context)?;
+    let Settled { store, troubles, warnings } = known(context)?;
     let run = pick(&store, named, &troubles)?;
     let line = store.workflow_line(run.tip, LONGEST_LOG).transitions;
     let find = |words: &str| -> Result<usize> {
@@ -179,7 +179,7 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
 /// # Errors
 /// There is no such run.
 pub fn lint(context: &Context, named: Option<&str>) -> Result<(Run, Vec<Finding>)> {
-    let (store, troubles, _) = known(context)?;
+    let Settled { store, troubles, .. } = known(context)?;
     let run = pick(&store, named, &troubles)?;
     let findings = plan::lint(&run.workflow);
     Ok((run, findings))

@@ -8,6 +8,7 @@ use crate::model::workflow::choices::{self, Chosen};
 use crate::model::workflow::event::Event;
 use crate::model::workflow::problem::{Choice, Problem};
 use crate::model::workflow::profile::Profile;
+use crate::model::workflow::sight::Sights;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
@@ -173,18 +174,18 @@ fn act(
         Chosen::Pick(id) => {
             let outcome = leave_current(context, &mut session, run, &actor)?;
             drop(session);
-            picked(context, &of_run, outcome, id)
+            picked(context, &of_run, &outcome, id)
         }
         Chosen::StartFresh => {
             if !options.yes && choices::voice(&run.workflow) != Some(Profile::Registry) && options.choose.is_none() {
                 confirm_restart(&run.workflow, ask)?;
             }
-            start_fresh(context, &mut session, run, &actor)
+            start_fresh(context, &mut session, &run, &actor)
         }
         Chosen::Delete | Chosen::Abandon => {
             let done = if chosen == Chosen::Delete { Done::Deleted } else { Done::Abandoned };
-            let outcome = endings::abandon_run(context, &mut session, run, "", &actor)?;
-            let advice = advice::advice(&outcome.run.workflow, &Default::default());
+            let outcome = endings::abandon_run(context, &mut session, &run, "", &actor)?;
+            let advice = advice::advice(&outcome.run.workflow, &Sights::new());
             Ok(ResumeOutcome { run: outcome.run, done, mended: Vec::new(), advice, warnings: outcome.warnings })
         }
     }
@@ -201,13 +202,13 @@ fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) ->
     let (mut run, mut mended, mut warnings) = (run, Vec::new(), Vec::new());
     let sights = look(context, &run.workflow)?;
     for mend in crate::model::workflow::recover::mends(&run.workflow, &sights) {
-        let outcome = change_run(context, session, run, &mend.change, actor)?;
+        let outcome = change_run(context, session, &run, &mend.change, actor)?;
         warnings.extend(outcome.warnings);
         run = outcome.run;
         mended.push(mend.what);
     }
     if run.workflow.status.is_open() {
-        let outcome = change_run(context, session, run, &Change::Resume, actor)?;
+        let outcome = change_run(context, session, &run, &Change::Resume, actor)?;
         warnings.extend(outcome.warnings);
         run = outcome.run;
     }
@@ -220,12 +221,12 @@ fn leave_current(context: &Context, session: &mut Session<'_>, run: Run, actor: 
     let mut run = run;
     let running: Vec<String> = run.workflow.running().map(|phase| phase.id.clone()).collect();
     for phase in running {
-        run = change_run(context, session, run, &Change::PutBack { phase }, actor)?.run;
+        run = change_run(context, session, &run, &Change::PutBack { phase }, actor)?.run;
     }
     Ok(run)
 }
 
-fn picked(context: &Context, options: &StepOptions, run: Run, id: String) -> Result<ResumeOutcome> {
+fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Result<ResumeOutcome> {
     let step = StepOptions { expect: None, ..options.clone() };
     let started = phase::start(context, &StartOptions { step, phase: Some(id), ..StartOptions::default() });
     let outcome = started.map_err(|error| match error {
@@ -237,7 +238,7 @@ fn picked(context: &Context, options: &StepOptions, run: Run, id: String) -> Res
 }
 
 /// The old run goes to the archive first: it may be the only record of what was done.
-fn start_fresh(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<ResumeOutcome> {
+fn start_fresh(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<ResumeOutcome> {
     let next = init::anew(context, session, &run.workflow)?;
     let old = endings::abandon_run(context, session, run, "started fresh", actor)?;
     let event = Event { note: Some(old.run.workflow.id), ..Event::new("init", actor) };
@@ -266,7 +267,7 @@ pub fn mend(context: &Context, options: &StepOptions, dry_run: bool) -> Result<(
     let (mut mended, mut warnings) = (Vec::new(), std::mem::take(&mut session.warnings));
     for mend in crate::model::workflow::recover::mends(&run.workflow, &sights) {
         if !dry_run {
-            let outcome = change_run(context, &mut session, run, &mend.change, &actor(context, options))?;
+            let outcome = change_run(context, &mut session, &run, &mend.change, &actor(context, options))?;
             warnings.extend(outcome.warnings);
             run = outcome.run;
         }

@@ -11,9 +11,10 @@ use crate::ops::restore::{RestoreOptions, restore};
 use crate::ops::restore_terms::{CommonOptions, Consent, RestoreOutcome};
 use crate::ops::session;
 use crate::ops::warning::Warning;
+use crate::ops::workflow::report;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
-use crate::ops::workflow::sync;
+use crate::ops::workflow::sync::{self, Settled};
 use crate::store::Store;
 
 #[derive(Clone, Debug, Default)]
@@ -53,7 +54,7 @@ pub fn rewind(
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
 ) -> Result<RewindOutcome> {
-    let (store, _, warnings) = super::report::known(context)?;
+    let Settled { store, warnings, .. } = report::known(context)?;
     let run = Runs::live(&store)?.pick(options.step.workflow.as_deref())?.clone();
     let goal = goal(&store, &run, options)?;
     let mut outcome = RewindOutcome {
@@ -128,15 +129,11 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     }
     let is_revision = options.to.len() >= 7;
     let found = line.iter().find(|found| is_revision && found.commit.to_hex().starts_with(&options.to));
-    match found {
-        Some(transition) => {
-            Ok(Goal { checkpoint: None, revision: transition.commit, state: read(store, run, transition.commit)? })
-        }
-        None => {
-            let what = format!("workflow {} never began a phase {}", run.workflow.id, options.to);
-            Err(Problem::no_such("no_such_phase", what).hint("'checkpoint workflow show' lists what happened").into())
-        }
-    }
+    let found = found.ok_or_else(|| {
+        let what = format!("workflow {} never began a phase {}", run.workflow.id, options.to);
+        Problem::no_such("no_such_phase", what).hint("'checkpoint workflow show' lists what happened")
+    })?;
+    Ok(Goal { checkpoint: None, revision: found.commit, state: read(store, run, found.commit)? })
 }
 
 fn read(store: &Store, run: &Run, revision: ObjectId) -> Result<Workflow> {

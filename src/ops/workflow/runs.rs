@@ -68,7 +68,7 @@ impl Runs {
     }
 
     fn sort(&mut self) {
-        self.runs.sort_by(|one, other| rank(other).cmp(&rank(one)));
+        self.runs.sort_by_key(|run| std::cmp::Reverse(rank(run)));
     }
 
     /// The run that is meant: by its id or the beginning of it, its project, its type; without a name the newest that is

@@ -49,7 +49,7 @@ pub fn step(
     let troubles = sync::sync(context, &mut session)?;
     let run = choose(&store, options, &troubles)?;
     let change = decide(&run.workflow)?;
-    change_run(context, &mut session, run, &change, &actor(context, options))
+    change_run(context, &mut session, &run, &change, &actor(context, options))
 }
 
 /// The run that is meant, if it can be worked on.
@@ -90,7 +90,7 @@ pub fn actor(context: &Context, options: &StepOptions) -> String {
 pub fn change_run(
     context: &Context,
     session: &mut Session<'_>,
-    run: Run,
+    run: &Run,
     change: &Change,
     actor: &str,
 ) -> Result<StepOutcome> {

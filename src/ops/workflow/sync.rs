@@ -52,9 +52,16 @@ pub fn require_store(context: &Context) -> Result<Store> {
     open_usable(context, false).map(|(store, _)| store)
 }
 
+/// A store in which everything stands that was edited by hand, as far as it could be taken in.
+pub struct Settled {
+    pub store: Store,
+    pub troubles: Vec<Trouble>,
+    pub warnings: Vec<Warning>,
+}
+
 /// For commands that only look: takes in what waits, and locks the store only if something does. `None`: nothing is known
 /// here.
-pub fn settle(context: &Context) -> Result<Option<(Store, Vec<Trouble>, Vec<Warning>)>> {
+pub fn settle(context: &Context) -> Result<Option<Settled>> {
     let files = documents::on_disk(context)?;
     let store = match context.find_store()? {
         Some(store) => store,
@@ -63,13 +70,13 @@ pub fn settle(context: &Context) -> Result<Option<(Store, Vec<Trouble>, Vec<Warn
     };
     let verdicts = judge_all(&store, files)?;
     if verdicts.iter().all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_))) {
-        return Ok(Some((store, troubles(verdicts), Vec::new())));
+        return Ok(Some(Settled { store, troubles: troubles(verdicts), warnings: Vec::new() }));
     }
     let mut session = session::begin(context, &store)?;
     let troubles = sync(context, &mut session)?;
     let warnings = std::mem::take(&mut session.warnings);
     drop(session);
-    Ok(Some((store, troubles, warnings)))
+    Ok(Some(Settled { store, troubles, warnings }))
 }
 
 /// Takes in every file that was edited, under the lock. What cannot be taken in stays as it is and is told.
@@ -113,10 +120,10 @@ fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
 }
 
 fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
-    let note = notes.iter().find(|note| note.path == file.path);
-    let noted = note.and_then(|note| runs.runs.iter().find(|run| run.workflow.id == note.workflow));
+    let entry = notes.iter().find(|note| note.path == file.path);
+    let known = entry.and_then(|entry| runs.runs.iter().find(|run| run.workflow.id == entry.workflow));
     let keeps = |run: &&Run| run.workflow.documents.contains_key(&file.path);
-    let run = noted.or_else(|| runs.runs.iter().find(keeps));
+    let run = known.or_else(|| runs.runs.iter().find(keeps));
     let trouble = |kind| {
         let workflow = run.map(|run| run.workflow.id.clone());
         Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
@@ -129,10 +136,10 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
         }
     };
     let on_disk = file.sum();
-    let written = note.and_then(|note| note.sum.clone());
+    let written = entry.and_then(|entry| entry.sum.clone());
     let Some(run) = run else {
         // Its run was put aside: what we wrote then and nobody changed is no new run.
-        return if note.is_some() && written == on_disk { Verdict::Nothing } else { Verdict::New(value, None) };
+        return if entry.is_some() && written == on_disk { Verdict::Nothing } else { Verdict::New(value, None) };
     };
     let expected = run.workflow.documents.get(&file.path);
     let told = expected.map(documents::sum);

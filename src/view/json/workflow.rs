@@ -163,7 +163,7 @@ pub fn add_problem(told: &mut Value, problem: &Problem) {
         told["state"] = state_of(state);
     }
     if let Some(detail) = &problem.detail {
-        told["detail"] = detail.clone();
+        told["detail"] = (**detail).clone();
     }
 }
 

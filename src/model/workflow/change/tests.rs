@@ -79,7 +79,7 @@ fn an_approval_is_waited_for_and_nothing_is_done_twice() {
     assert_eq!(waiting.word(), "awaiting_approval");
     assert_eq!(all(waiting.clone(), &[start("two")]).map(|_| ()), Err("dependencies_unmet"));
     let approve = Change::ApprovePhase { phase: Some("one".into()) };
-    let approved = all(waiting, &[approve.clone()]).unwrap();
+    let approved = all(waiting, std::slice::from_ref(&approve)).unwrap();
     assert_eq!(approved.phases[0].status, PhaseStatus::Complete);
     assert_eq!(all(approved, &[approve]).map(|_| ()), Err("already_complete"));
 }
@@ -95,7 +95,7 @@ fn tasks_run_and_those_that_were_cut_off_count_as_tried() {
     assert_eq!(back.tasks[0].phase.as_deref(), Some("one"));
     assert_eq!(all(back.clone(), &[add]).map(|_| ()), Err("task_exists"));
     let done = Change::FinishTask { id: task("t"), output: Some("o".into()), note: None };
-    assert_eq!(all(back.clone(), &[done.clone()]).map(|_| ()), Err("invalid_transition"));
+    assert_eq!(all(back.clone(), std::slice::from_ref(&done)).map(|_| ()), Err("invalid_transition"));
     assert_eq!(all(back, &[run, done]).unwrap().tasks[0].status, TaskStatus::Complete);
 }
 

@@ -30,7 +30,7 @@ pub fn list(listed: &Listed) -> Said {
     }
     let mut talk: String =
         listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape(&lost.why))).collect();
-    listed.troubles.iter().for_each(|trouble| talk.push_str(&format!("{}\n", escape(&trouble.in_words()))));
+    talk.extend(listed.troubles.iter().map(|trouble| format!("{}\n", escape(&trouble.in_words()))));
     Said { result: aligned(&rows, &[]), talk }
 }
 

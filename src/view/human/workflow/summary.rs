@@ -26,16 +26,22 @@ pub fn summary(workflow: &Workflow) -> String {
     }
     let completed: Vec<&Phase> = workflow.completed().collect();
     text.push_str(&format!("\nCompleted ({}):\n", count(completed.len(), "phase", "phases")));
-    completed.iter().for_each(|phase| text.push_str(&done(workflow, phase)));
+    for phase in &completed {
+        text.push_str(&done(workflow, phase));
+    }
     let running: Vec<&Phase> = workflow.running().collect();
     if !running.is_empty() {
         text.push_str("\nIn progress:\n");
-        running.iter().for_each(|phase| text.push_str(&under_way(workflow, phase)));
+        for phase in &running {
+            text.push_str(&under_way(workflow, phase));
+        }
     }
     let remaining: Vec<&Phase> = workflow.remaining().collect();
     if !remaining.is_empty() {
         text.push_str(&format!("\nRemaining ({}):\n", count(remaining.len(), "phase", "phases")));
-        remaining.iter().for_each(|phase| text.push_str(&format!("  · {}\n", named(workflow, phase))));
+        for phase in &remaining {
+            text.push_str(&format!("  · {}\n", named(workflow, phase)));
+        }
     }
     for phase in workflow.phases.iter().filter(|phase| phase.status == PhaseStatus::Skipped) {
         text.push_str(&format!("  - {} (skipped)\n", named(workflow, phase)));
@@ -107,7 +113,7 @@ pub fn drift(drift: &FileDrift, now_ms: i64) -> String {
         paths.iter().map(|path| format!("  {mark} {path}\n")).collect::<Vec<_>>()
     };
     let all = [marked("+", &drift.added), marked("~", &drift.changed), marked("-", &drift.deleted)].concat();
-    all.iter().take(SHOWN).for_each(|line| text.push_str(line));
+    text.extend(all.iter().take(SHOWN).map(String::as_str));
     if number > SHOWN {
         text.push_str(&format!("  and {} more\n", number - SHOWN));
     }
