@@ -82,7 +82,8 @@ impl Overlay {
         let rank = |key: &str| self.order.iter().position(|listed| *listed == key);
         let Some(own) = rank(key) else { return self.map.len() };
         let is_before = |other: &String| rank(other).is_some_and(|other| other < own);
-        self.map.keys().enumerate().filter(|(_, other)| is_before(other)).map(|(at, _)| at + 1).last().unwrap_or(0)
+        let keys: Vec<&String> = self.map.keys().collect();
+        keys.into_iter().rposition(is_before).map_or(0, |at| at + 1)
     }
 }
 

@@ -21,6 +21,9 @@ pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Res
     let ours = export(workflow, reading.root).value;
     let known = entries(&ours);
     workflow.phases.retain(|phase| !gone.contains(&phase.id));
+    for phase in &mut workflow.phases {
+        phase.dependencies.retain(|id| !gone.contains(id));
+    }
     for entry in &read.entries {
         let was = known.iter().find(|(id, ..)| *id == entry.id).map(|(_, place, entry)| (*place, *entry));
         take_entry(workflow, entry, was, read.updated_ms);
@@ -113,7 +116,7 @@ fn take_order(workflow: &mut Workflow, read: &Read) {
 fn take_context(workflow: &mut Workflow, said: &Context, root: &str) {
     let notes = &mut workflow.context;
     if let Some(branch) = &said.branch {
-        notes.branch.clone_from(branch);
+        notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());
     }
     if let Some(decisions) = &said.key_decisions {
         notes.key_decisions.clone_from(decisions);
