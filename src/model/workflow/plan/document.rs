@@ -168,7 +168,6 @@ mod tests {
             {"id": "b", "x": 1, "commits": true},
             {"id": "c", "name": "C", "dependencies": [], "status": "pending"},
         ]});
-        // `commits` is ours and comes behind all that the plan lists.
         assert_eq!(to_document(&workflow), expected);
     }
 

@@ -99,7 +99,7 @@ pub fn says_time(value: &Value, time_ms: i64) -> bool {
 
 /// Brings a list into the order in which a document has it; what it does not have comes behind, in the order it had.
 pub fn in_order_of<T>(list: &mut [T], order: &[&str], id: impl Fn(&T) -> &str) {
-    list.sort_by_key(|one| order.iter().position(|known| *known == id(one)).unwrap_or(usize::MAX));
+    list.sort_by_cached_key(|one| order.iter().position(|known| *known == id(one)).unwrap_or(usize::MAX));
 }
 
 #[cfg(test)]

@@ -98,6 +98,11 @@ fn what_a_pipeline_may_not_lose_is_a_finding() {
         }),
         one("phase_vanished", "current_phase")
     );
+    let another = with(|value| {
+        value["completed_phases"] = json!([]);
+        value["created_at"] = json!("2026-02-20T10:00:00Z");
+    });
+    assert_eq!(another, one("other_run", "created_at"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::plan;
 use crate::model::workflow::profile::moving::{move_to, take_time, take_time_if};
+use crate::model::workflow::profile::overlay::is_same_time;
 use crate::model::workflow::profile::{Finding, Reading};
 use crate::model::workflow::status::PhaseStatus;
 
@@ -58,6 +59,11 @@ fn vanished(workflow: &Workflow, read: &Read) -> Result<Vec<String>, Vec<Finding
                 findings.push(Finding::new("phase_vanished", "current_phase", what));
             }
         }
+    }
+    // The format has no ids: a run is known by the time at which it was begun.
+    if !findings.is_empty() && !is_same_time(read.created_ms, workflow.created_ms) {
+        let what = "it was begun at another time, and what was done is not in it: it is of another run";
+        return Err(vec![Finding::new("other_run", "created_at", what)]);
     }
     if findings.is_empty() { Ok(gone) } else { Err(findings) }
 }
