@@ -94,11 +94,9 @@ fn written(phase: &Phase, base: Option<&Value>) -> Value {
     if let Some(class) = phase.class {
         entry.set("class", class.word());
     }
-    for (key, list) in [("writes", &phase.writes)] {
-        unless_usual(&mut entry, key, json!(list), list.is_empty());
-    }
-    unless_usual(&mut entry, "commits", phase.commits.into(), !phase.commits);
-    unless_usual(&mut entry, "requires_approval", phase.requires_approval.into(), !phase.requires_approval);
+    unless_usual(&mut entry, "writes", &json!(phase.writes), phase.writes.is_empty());
+    unless_usual(&mut entry, "commits", &phase.commits.into(), !phase.commits);
+    unless_usual(&mut entry, "requires_approval", &phase.requires_approval.into(), !phase.requires_approval);
     write_outputs(&mut entry, phase);
     entry.finish()
 }
@@ -118,9 +116,9 @@ fn write_outputs(entry: &mut Overlay, phase: &Phase) {
 }
 
 /// Our own keys are written only where they say something.
-fn unless_usual(entry: &mut Overlay, key: &str, value: Value, is_usual: bool) {
+fn unless_usual(entry: &mut Overlay, key: &str, value: &Value, is_usual: bool) {
     if entry.has(key) || !is_usual {
-        entry.put(key, value.clone(), means(&value));
+        entry.put(key, value.clone(), means(value));
     }
 }
 
@@ -170,7 +168,6 @@ mod tests {
             {"id": "b", "x": 1, "commits": true},
             {"id": "c", "name": "C", "dependencies": [], "status": "pending"},
         ]});
-        // `commits` is ours and comes behind all that the plan lists.
         assert_eq!(to_document(&workflow), expected);
     }
 

@@ -5,10 +5,15 @@ use serde_json::Value;
 
 use crate::model::workflow::Workflow;
 
+#[cfg(test)]
+mod edits;
+#[cfg(test)]
+mod examples;
 mod moving;
 pub mod overlay;
 pub mod phases;
 pub mod pipeline;
+pub mod pipeline_schema;
 pub mod reader;
 pub mod registry;
 

@@ -82,7 +82,8 @@ impl Overlay {
         let rank = |key: &str| self.order.iter().position(|listed| *listed == key);
         let Some(own) = rank(key) else { return self.map.len() };
         let is_before = |other: &String| rank(other).is_some_and(|other| other < own);
-        self.map.keys().enumerate().filter(|(_, other)| is_before(other)).map(|(at, _)| at + 1).last().unwrap_or(0)
+        let keys: Vec<&String> = self.map.keys().collect();
+        keys.into_iter().rposition(is_before).map_or(0, |at| at + 1)
     }
 }
 
@@ -98,7 +99,7 @@ pub fn says_time(value: &Value, time_ms: i64) -> bool {
 
 /// Brings a list into the order in which a document has it; what it does not have comes behind, in the order it had.
 pub fn in_order_of<T>(list: &mut [T], order: &[&str], id: impl Fn(&T) -> &str) {
-    list.sort_by_key(|one| order.iter().position(|known| *known == id(one)).unwrap_or(usize::MAX));
+    list.sort_by_cached_key(|one| order.iter().position(|known| *known == id(one)).unwrap_or(usize::MAX));
 }
 
 #[cfg(test)]

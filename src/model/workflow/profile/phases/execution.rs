@@ -24,7 +24,8 @@ pub fn value(workflow: &Workflow) -> Value {
     document.put_or_leave("workflow_id", workflow.id.as_str().into(), true, |_| true);
     let tasks = tasks(workflow, document.get("tasks"));
     // The file has a time of its own: that of the last change in a task.
-    if document.get("tasks") != Some(&tasks) {
+    let is_none = |stands: &Value| stands.is_null() && workflow.tasks.is_empty();
+    if !document.get("tasks").is_some_and(|stands| *stands == tasks || is_none(stands)) {
         document.put_or_leave("tasks", tasks, workflow.tasks.is_empty(), |_| false);
         document.set_time("updated_at", workflow.updated_ms);
     }

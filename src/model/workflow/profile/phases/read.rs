@@ -20,7 +20,7 @@ pub struct Read {
 
 pub struct Completed {
     pub phase: String,
-    pub completed_ms: i64,
+    pub at_ms: i64,
     pub output: Option<String>,
 }
 
@@ -108,13 +108,13 @@ fn completed(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Completed> {
     let mut completed = Vec::new();
     for (place, value) in reader.list(fields, "completed_phases") {
         let Some(entry) = reader.object(value, &place) else { continue };
-        let (phase, completed_ms) = (reader.name(&entry, "phase"), reader.time(&entry, "completed_at"));
+        let (phase, at_ms) = (reader.name(&entry, "phase"), reader.time(&entry, "completed_at"));
         let output = reader.text_if(&entry, "output").map(str::to_owned);
-        let (Some(phase), Some(completed_ms)) = (phase, completed_ms) else { continue };
+        let (Some(phase), Some(at_ms)) = (phase, at_ms) else { continue };
         if !seen.insert(phase) {
             reader.note("duplicate_id", entry.place("phase"), format!("the phase '{phase}' stands twice"));
         }
-        completed.push(Completed { phase: phase.to_owned(), completed_ms, output });
+        completed.push(Completed { phase: phase.to_owned(), at_ms, output });
     }
     completed
 }

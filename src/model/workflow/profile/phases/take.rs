@@ -48,6 +48,10 @@ fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
     let said = Standing::of_document(read, &workflow.phases);
     let was_current = ours.map(|ours| ours.current.as_str());
     let at_ms = read.updated_ms;
+    // Of two that run side by side the document can name either: the other goes on.
+    let is_beside = |(id, _): &(String, Status)| workflow.phase(id).is_some_and(|phase| phase.status.is_under_way());
+    let has_left = |id: &str| was_current == Some(id) && !said.under_way.as_ref().is_some_and(is_beside);
+    let left: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).filter(|id| has_left(id)).collect();
     for phase in &mut workflow.phases {
         if said.done.contains(&phase.id) {
             if !phase.status.is_settled() {
@@ -60,7 +64,7 @@ fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
                 let status = if *status == Status::Failed { PhaseStatus::Failed } else { PhaseStatus::InProgress };
                 move_to(phase, status, at_ms);
             }
-        } else if phase.status.is_settled() || was_current == Some(&phase.id) {
+        } else if phase.status.is_settled() || left.contains(&phase.id) {
             move_to(phase, PhaseStatus::Pending, at_ms);
         }
     }
@@ -73,7 +77,7 @@ fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
 
 fn take_completed(workflow: &mut Workflow, entry: &Completed) {
     let Some(phase) = workflow.phase_mut(&entry.phase) else { return };
-    take_time_if(&mut phase.completed_ms, Some(entry.completed_ms));
+    take_time_if(&mut phase.completed_ms, Some(entry.at_ms));
     let Some(path) = entry.output.as_deref().filter(|path| !is_output_of(phase, path)) else { return };
     match phase.outputs.first_mut() {
         Some(first) => (first.path, first.sha256) = (path.to_owned(), None),

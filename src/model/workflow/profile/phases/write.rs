@@ -101,8 +101,7 @@ fn write_output(entry: &mut Overlay, phase: &Phase) {
     let is_same = |stands: &Value| stands.as_str().is_some_and(|path| is_output_of(phase, path));
     let named = phase.outputs.iter().find(|output| !has_marks(output.path.as_bytes()));
     if let Some(output) = named {
-        let is_usual = true;
-        entry.put_or_leave("output", output.path.as_str().into(), is_usual, is_same);
+        entry.put_or_leave("output", output.path.as_str().into(), true, is_same);
     }
 }
 

@@ -31,8 +31,8 @@ pub struct Entry {
 }
 
 pub struct Context {
-    /// `Some(None)`: the document says that there is none.
-    pub branch: Option<Option<String>>,
+    /// Empty: the document says that there is none.
+    pub branch: Option<String>,
     pub key_decisions: Option<Vec<String>>,
     pub file_paths: Option<Vec<String>>,
     pub description: Option<String>,
@@ -104,7 +104,7 @@ fn check(reader: &mut Reader, entries: &[Entry]) {
 fn context(reader: &mut Reader, fields: &Fields<'_>) -> Option<Context> {
     let value = reader.required(fields, "context_summary")?;
     let fields = reader.object(value, "context_summary")?;
-    let branch = reader.text_if(&fields, "branch").map(str::to_owned).filter(|branch| !branch.is_empty());
+    let branch = reader.text_if(&fields, "branch").unwrap_or_default().to_owned();
     let description = DESCRIPTION_KEYS.iter().find_map(|key| fields.get(key).and_then(Value::as_str));
     Some(Context {
         branch: fields.map.contains_key("branch").then_some(branch),

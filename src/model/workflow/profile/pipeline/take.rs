@@ -9,6 +9,7 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::plan;
 use crate::model::workflow::profile::moving::{move_to, take_time, take_time_if};
+use crate::model::workflow::profile::overlay::is_same_time;
 use crate::model::workflow::profile::{Finding, Reading};
 use crate::model::workflow::status::PhaseStatus;
 
@@ -21,6 +22,9 @@ pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Res
     let ours = export(workflow, reading.root).value;
     let known = entries(&ours);
     workflow.phases.retain(|phase| !gone.contains(&phase.id));
+    for phase in &mut workflow.phases {
+        phase.dependencies.retain(|id| !gone.contains(id));
+    }
     for entry in &read.entries {
         let was = known.iter().find(|(id, ..)| *id == entry.id).map(|(_, place, entry)| (*place, *entry));
         take_entry(workflow, entry, was, read.updated_ms);
@@ -55,6 +59,11 @@ fn vanished(workflow: &Workflow, read: &Read) -> Result<Vec<String>, Vec<Finding
                 findings.push(Finding::new("phase_vanished", "current_phase", what));
             }
         }
+    }
+    // The format has no ids: a run is known by the time at which it was begun.
+    if !findings.is_empty() && !is_same_time(read.created_ms, workflow.created_ms) {
+        let what = "it was begun at another time, and what was done is not in it: it is of another run";
+        return Err(vec![Finding::new("other_run", "created_at", what)]);
     }
     if findings.is_empty() { Ok(gone) } else { Err(findings) }
 }
@@ -113,7 +122,7 @@ fn take_order(workflow: &mut Workflow, read: &Read) {
 fn take_context(workflow: &mut Workflow, said: &Context, root: &str) {
     let notes = &mut workflow.context;
     if let Some(branch) = &said.branch {
-        notes.branch.clone_from(branch);
+        notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());
     }
     if let Some(decisions) = &said.key_decisions {
         notes.key_decisions.clone_from(decisions);

@@ -69,7 +69,7 @@ fn entry(workflow: &Workflow, phase: &Phase, place: Place, base: Option<(Place, 
         }
     }
     write_dependencies(&mut entry, phase, place, has_moved);
-    write_status(&mut entry, phase, place, has_moved);
+    write_status(&mut entry, phase, place, base);
     entry.finish()
 }
 
@@ -104,13 +104,15 @@ fn write_dependencies(entry: &mut Overlay, phase: &Phase, place: Place, has_move
 }
 
 /// Only where the document has one: the format knows no such key.
-fn write_status(entry: &mut Overlay, phase: &Phase, place: Place, has_moved: bool) {
+fn write_status(entry: &mut Overlay, phase: &Phase, place: Place, base: Option<(Place, &Value)>) {
     if !entry.has("status") {
         return;
     }
+    let has_moved = base.is_some_and(|(was, _)| was != place);
+    let note = base.and_then(|(_, base)| base.get("progress_description")).and_then(Value::as_str).unwrap_or_default();
     let is_same = |stands: &Value| match stands.as_str() {
         Some(word) if has_moved => PhaseStatus::from_word(word) == Some(phase.status),
-        word => place.status(word, note_of(phase).is_some()) == phase.status,
+        word => place.status(word, !note.is_empty()) == phase.status,
     };
     entry.put("status", phase.status.word().into(), is_same);
 }

@@ -9,7 +9,7 @@ use crate::model::workflow::profile::Finding;
 use crate::model::workflow::profile::reader::{Fields, Reader};
 
 /// More phases than any plan has; a number beyond it is a slip.
-const MOST_PHASES: usize = 10_000;
+const MOST_PHASES: usize = 1_000;
 
 pub struct Read {
     pub id: String,

@@ -48,8 +48,9 @@ fn take_total(workflow: &mut Workflow, read: &Read) -> Result<(), Vec<Finding>> 
     workflow.phases.truncate(read.total);
     for number in workflow.phases.len() + 1..=read.total {
         // The ids of a run that came from elsewhere may be numbers, too.
-        let free = (number..).map(|id| id.to_string()).find(|id| workflow.phase(id).is_none());
-        workflow.phases.push(Phase::new(&free.unwrap_or_default(), &format!("Phase {number}")));
+        let free = (number..=number + workflow.phases.len()).map(|id| id.to_string());
+        let id = free.into_iter().find(|id| workflow.phase(id).is_none()).unwrap_or_default();
+        workflow.phases.push(Phase::new(&id, &format!("Phase {number}")));
     }
     let left: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).collect();
     for phase in &mut workflow.phases {
@@ -60,6 +61,9 @@ fn take_total(workflow: &mut Workflow, read: &Read) -> Result<(), Vec<Finding>> 
 
 fn take_standing(workflow: &mut Workflow, read: &Read, is_same: bool) {
     let (said, known) = (Standing::of_document(read), Standing::of_run(workflow, None));
+    // Of two that run side by side the document can name either: the other goes on.
+    let named = said.under_way.and_then(|number| workflow.phases.get(number - 1));
+    let left = known.under_way.filter(|_| !named.is_some_and(|phase| phase.status.is_under_way()));
     let failed = read.word == Word::Ended(RunStatus::Failed);
     for (phase, number) in workflow.phases.iter_mut().zip(1..) {
         let is_settled = phase.status.is_settled();
@@ -75,7 +79,7 @@ fn take_standing(workflow: &mut Workflow, read: &Read, is_same: bool) {
             } else if !phase.status.is_under_way() && !is_ours {
                 move_to(phase, PhaseStatus::InProgress, read.updated_ms);
             }
-        } else if is_settled || known.under_way == Some(number) {
+        } else if is_settled || left == Some(number) {
             move_to(phase, PhaseStatus::Pending, read.updated_ms);
         }
     }

@@ -52,7 +52,7 @@ fn says(word: Word, workflow: &Workflow) -> bool {
         Word::Ended(status) => status == workflow.status,
         Word::InProgress => workflow.status.is_open(),
         Word::Interrupted => workflow.status.is_open() && workflow.interrupted.is_some(),
-        Word::Pending => workflow.word() == "pending",
+        Word::Pending => workflow.status.is_open() && workflow.current().is_none(),
     }
 }
 
