@@ -40,7 +40,7 @@ pub struct Salvaged {
     pub in_part: usize,
     /// Checkpoints that stay in the kept copy alone.
     pub lost: Vec<DamagedState>,
-    /// Refs that were none of ours and led to nothing whole.
+    /// Refs of workflows and of other programs that led to nothing whole, or not to all that they led to before.
     pub lost_refs: Vec<String>,
 }
 
@@ -121,7 +121,8 @@ impl<'s> Salvage<'s> {
             report.damaged.into_iter().partition(|state| lacks_only_bytes(&self.fresh, state.id));
         let kept: Vec<ObjectId> = whole.iter().copied().chain(in_part.iter().map(|state| state.id)).collect();
         let layout = self.fresh.layout().clone();
-        let lost_refs = put_back(&layout, self.fresh.objects(), &self.remembered, &kept, self.go_on)?;
+        let mut lost_refs = put_back(&layout, self.fresh.objects(), &self.remembered, &kept, self.go_on)?;
+        lost_refs.append(&mut self.remembered.torn);
         let inventory = Inventory::read(&layout, self.fresh.objects())?;
         durable::replace_through(
             &layout.own(),

@@ -25,6 +25,8 @@ pub struct Remembered {
     pub pins: BTreeSet<ObjectId>,
     /// Refs that are none of ours, by their full name.
     pub others: BTreeMap<String, ObjectId>,
+    /// Full names of refs of workflows that are torn, and of which no commit tells.
+    pub torn: Vec<String>,
     /// There may have been more: something could not be read.
     pub is_doubtful: bool,
 }

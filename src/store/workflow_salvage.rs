@@ -28,7 +28,8 @@ pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered
         }
         let taken: Vec<ObjectId> = found.others.values().copied().collect();
         let newest = workflows::newest_of(objects, &torn, &taken);
-        found.is_doubtful |= newest.len() < torn.len();
+        let lost = torn.iter().filter(|id| !newest.contains_key(*id)).map(|id| shelf.name_of(id));
+        found.torn.extend(lost);
         found.others.extend(newest.into_iter().map(|(id, tip)| (shelf.name_of(&id), tip)));
     }
 }

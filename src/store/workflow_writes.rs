@@ -119,8 +119,8 @@ impl LockedStore<'_> {
     /// # Errors
     /// Its ref cannot be removed.
     pub fn delete_workflow(&mut self, id: &str, archived: bool) -> Result<bool> {
-        let from = if archived { Shelf::Archived } else { Shelf::Live };
-        if is_legal(id) { workflow_refs::remove(self.store().layout(), from, id) } else { Ok(false) }
+        let place = if archived { Shelf::Archived } else { Shelf::Live };
+        if is_legal(id) { workflow_refs::remove(self.store().layout(), place, id) } else { Ok(false) }
     }
 
     /// Notes which files of the project were last written for workflows, and as what.

@@ -119,6 +119,9 @@ fn a_torn_ref_stops_nothing_and_comes_back() {
     sandbox.write("a", "4").create("still");
     sandbox.run(&["verify"]).code(6).stdout_has("workflow unknown");
     sandbox.run(&["prune"]).code(6).stderr_has("refs/workflows/unknown");
+    sandbox.run(&["verify", "--repair"]).code(6).stdout_has("lost: refs/workflows/unknown");
+    sandbox.run(&["verify"]).success();
+    assert_eq!(tip(&sandbox.store(), "w"), Some(three));
 }
 
 #[test]
