@@ -1,7 +1,8 @@
 //! The housekeeping at the end of a `create`: the limit on the store's size, then the cheap part of a prune, bounded in time.
 
+use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::session::Session;
+use crate::ops::session::{self, Session};
 use crate::ops::size_limit;
 use crate::ops::warning::Warning;
 use crate::store::{ObjectIds, mark};
@@ -25,10 +26,23 @@ pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn()
     warnings
 }
 
+/// The same after a transition of a workflow: the store is locked only where there is something to do.
+pub fn tidy_after_transition(context: &Context, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
+    let tidied = || -> Result<Vec<Warning>> {
+        let Some(store) = context.find_store()?.filter(|_| context.settings.auto_prune) else { return Ok(Vec::new()) };
+        if store.objects().packs().len() <= MANY_PACKS {
+            return Ok(Vec::new());
+        }
+        let mut session = session::begin(context, &store)?;
+        Ok(tidy(context, &mut session, out_of_time))
+    };
+    tidied().unwrap_or_else(|e| vec![Warning::bookkeeping("tidying up packs")(e)])
+}
+
 /// Drops dead packs and merges a few small ones.
 fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<Warning> {
     let store = session.locked.store();
-    if store.objects().packs().len() <= MANY_PACKS {
+    if out_of_time() || store.objects().packs().len() <= MANY_PACKS {
         return None;
     }
     let tidied = mark::live(store, &ObjectIds::default())

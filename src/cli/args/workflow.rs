@@ -172,6 +172,7 @@ pub struct ResumeArgs {
 }
 
 /// Take files, state or both back to right before a phase began
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[derive(Clone, Debug, clap::Args)]
 pub struct RewindArgs {
     /// The phase; for the state alone a revision will do
@@ -247,7 +248,7 @@ pub struct RecoverArgs {
 /// Note that the run was cut off
 #[derive(Clone, Debug, clap::Args)]
 pub struct InterruptArgs {
-    /// Why, such as rate_limit
+    /// Why, in a word or two
     #[arg(long, value_name = "TEXT", default_value = "interrupted")]
     pub reason: String,
     #[command(flatten)]

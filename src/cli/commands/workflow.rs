@@ -19,7 +19,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::endings::{self, CleanupOptions, EndOutcome};
 use crate::ops::workflow::exchange::{self, ExportOptions, ImportOptions};
 use crate::ops::workflow::init::{self, InitOptions};
-use crate::ops::workflow::mini_commit::mini_commit;
+use crate::ops::workflow::mini_commit::{CommitInProject, mini_commit};
 use crate::ops::workflow::report;
 use crate::ops::workflow::rewind::{self, RewindOptions};
 use crate::ops::workflow::shims;
@@ -52,7 +52,7 @@ pub fn workflow(context: &Context, rim: &Rim<'_>, command: WorkflowCommand) -> R
         WorkflowCommand::Cleanup(args) => cleanup(context, rim, &args),
         WorkflowCommand::Import(args) => import(context, rim, &args),
         WorkflowCommand::Export(args) => export(context, rim, &args),
-        WorkflowCommand::Skeleton(args) => skeleton(context, rim, &args),
+        WorkflowCommand::Skeleton(args) => Ok(skeleton(context, rim, &args)),
         WorkflowCommand::Shims(args) => shims(context, rim, &args),
     }
 }
@@ -80,7 +80,7 @@ fn init(context: &Context, rim: &Rim<'_>, args: InitArgs) -> Result<u8> {
         branch: args.branch,
         actor: args.actor,
     };
-    Ok(said(rim, "workflow.init", &init::init(context, &options)?))
+    Ok(said(context, rim, "workflow.init", &init::init(context, &options)?))
 }
 
 fn status(context: &Context, rim: &Rim<'_>, args: &RunArgs) -> Result<u8> {
@@ -151,19 +151,19 @@ fn set(context: &Context, rim: &Rim<'_>, args: &SetArgs) -> Result<u8> {
     };
     let pairs = args.pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(Change::Set(pairs.clone())))?;
-    Ok(said(rim, "workflow.set", &outcome))
+    Ok(said(context, rim, "workflow.set", &outcome))
 }
 
 fn note(context: &Context, rim: &Rim<'_>, args: NoteArgs) -> Result<u8> {
     let change = Change::Note { decisions: args.decision, files: args.file, branch: args.branch };
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
-    Ok(said(rim, "workflow.note", &outcome))
+    Ok(said(context, rim, "workflow.note", &outcome))
 }
 
 fn interrupt(context: &Context, rim: &Rim<'_>, args: InterruptArgs) -> Result<u8> {
     let change = Change::Interrupt { reason: args.reason };
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
-    Ok(said(rim, "workflow.interrupt", &outcome))
+    Ok(said(context, rim, "workflow.interrupt", &outcome))
 }
 
 fn rewind(context: &Context, rim: &Rim<'_>, args: &RewindArgs) -> Result<u8> {
@@ -201,7 +201,7 @@ fn mini(context: &Context, rim: &Rim<'_>, args: &MiniCommitArgs) -> Result<u8> {
         let _shield = context.interrupt.shield();
         children.commit_all(message, context.root.path())
     };
-    let commit: Option<&dyn Fn(&str) -> Result<()>> = if args.project_git { Some(&commit) } else { None };
+    let commit: Option<&CommitInProject<'_>> = if args.project_git { Some(&commit) } else { None };
     let outcome = mini_commit(context, &(&args.step).into(), &status.run, commit)?;
     let warnings = outcome.step.as_ref().map(|step| step.warnings.clone()).unwrap_or_default();
     tell(rim, || json::mini_commit(&outcome), || human::mini_commit(&outcome), &warnings);
@@ -214,7 +214,7 @@ fn archive(context: &Context, rim: &Rim<'_>, name: &str, args: &RunArgs) -> Resu
 
 fn abandon(context: &Context, rim: &Rim<'_>, args: &AbandonArgs) -> Result<u8> {
     let outcome = endings::abandon(context, &args.run.step(), &args.reason)?;
-    Ok(said(rim, "workflow.abandon", &outcome))
+    Ok(said(context, rim, "workflow.abandon", &outcome))
 }
 
 fn delete(context: &Context, rim: &Rim<'_>, args: &DeleteArgs) -> Result<u8> {
@@ -252,7 +252,7 @@ fn import(context: &Context, rim: &Rim<'_>, args: &ImportArgs) -> Result<u8> {
         keep_files: args.keep_files,
         actor: None,
     };
-    Ok(said(rim, "workflow.import", &exchange::import(context, &options)?))
+    Ok(said(context, rim, "workflow.import", &exchange::import(context, &options)?))
 }
 
 /// The document itself, also with `--json`: that is what it is.
@@ -267,9 +267,9 @@ fn export(context: &Context, rim: &Rim<'_>, args: &ExportArgs) -> Result<u8> {
     Ok(exit_code::DONE)
 }
 
-fn skeleton(context: &Context, rim: &Rim<'_>, args: &SkeletonArgs) -> Result<u8> {
+fn skeleton(context: &Context, rim: &Rim<'_>, args: &SkeletonArgs) -> u8 {
     rim.printer.result(&exchange::skeleton(context, args.branch.as_deref()));
-    Ok(exit_code::DONE)
+    exit_code::DONE
 }
 
 fn shims(context: &Context, rim: &Rim<'_>, args: &ShimsArgs) -> Result<u8> {

@@ -45,7 +45,7 @@ pub fn mini_commit(
         standing: Standing::Never,
         ..CreateOptions::default()
     };
-    create(context, &create_options, &mut tell, &|| false)?;
+    create(context, &create_options, &mut tell, &|| true)?;
     let sha = match commit {
         None => None,
         Some(commit) => {

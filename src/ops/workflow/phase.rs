@@ -4,12 +4,14 @@ use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish, Start, phases};
+use crate::model::workflow::profile::Profile;
 use crate::model::workflow::recover;
 use crate::ops::context::Context;
 use crate::ops::create::{CreateOptions, CreateOutcome, Standing, create};
 use crate::ops::gate::GateOptions;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::look::look;
+use crate::ops::workflow::mini_commit::mini_commit;
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, choose, step};
 use crate::ops::workflow::sync::{self, Settled};
@@ -70,7 +72,23 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
     finish.after = after.map(ObjectId::to_hex);
     let mut outcome = step(context, &of_run(&options.step, &run), &mut |_| Ok(Change::FinishPhase(finish.clone())))?;
     outcome.warnings.extend(warnings);
+    if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
+        add_mini_commit(context, &options.step, &mut outcome);
+    }
     Ok(outcome)
+}
+
+/// Every third phase has a checkpoint of its own, by its name. That the phase is done stands whatever comes of it.
+fn add_mini_commit(context: &Context, options: &StepOptions, outcome: &mut StepOutcome) {
+    let options = StepOptions { actor: options.actor.clone(), ..StepOptions::default() };
+    match mini_commit(context, &options, &outcome.run, None) {
+        Ok(made) => {
+            let Some(step) = made.step else { return };
+            outcome.run = step.run;
+            outcome.warnings.extend(step.warnings);
+        }
+        Err(e) => outcome.warnings.push(Warning::bookkeeping("making the checkpoint of every third phase")(e)),
+    }
 }
 
 /// The run as it stands, files that were edited included.
@@ -126,7 +144,7 @@ fn snapshot(
     let mut tell = |outcome: &CreateOutcome| {
         made = Some((outcome.checkpoint.as_ref().map(|checkpoint| checkpoint.id), outcome.warnings.clone()));
     };
-    let later = create(context, &options, &mut tell, &|| false)?;
+    let later = create(context, &options, &mut tell, &|| true)?;
     let (id, mut warnings) = made.ok_or_else(|| Error::unexpected("no checkpoint was told of".to_owned()))?;
     warnings.extend(later);
     warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));

@@ -9,7 +9,7 @@ use crate::model::workflow::profile::{Profile, take};
 use crate::model::workflow::status::PhaseStatus;
 
 /// Puts the current phase where it goes when it is done, as its format's checklist says.
-fn advance(value: &mut Value, more: Value) {
+fn advance(value: &mut Value, more: &Value) {
     let mut entry = value["current_phase"].clone();
     entry.as_object_mut().unwrap().shift_remove("progress_description");
     entry["timestamp"] = "2026-02-19T10:45:00.000Z".into();
@@ -26,7 +26,7 @@ fn advance(value: &mut Value, more: Value) {
 #[test]
 fn a_pipeline_that_was_advanced_by_hand_is_advanced() {
     let workflow = edited(Profile::Pipeline, PIPELINE, &pipeline(), |value| {
-        advance(value, json!({"commit_sha": "0f0f0f0", "status": "pending"}));
+        advance(value, &json!({"commit_sha": "0f0f0f0", "status": "pending"}));
         value["context_summary"]["file_paths"].as_array_mut().unwrap().push("src/./x".into());
         value["context_summary"]["key_decisions"] = json!(["one"]);
         value["context_summary"]["branch"] = json!("main");
