@@ -88,7 +88,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
 /// What stays.
 struct Needed {
     live: ObjectIds,
-    /// Contents of large files at the same path, the newest of each line first.
+    /// Contents of large files at the same path, and states of workflows, the newest of each line first.
     versions: Vec<Vec<ObjectId>>,
     /// More stay than were to be kept, because they are protected.
     over_keep: bool,
@@ -116,7 +116,8 @@ fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Resul
     }
     // Plain git may have made a ref meanwhile: it takes no lock of ours.
     mark::extend(store, &ObjectIds::default(), &mut reach)?;
-    let versions = versions(session, &reach, &newest)?;
+    let mut versions = versions(session, &reach, &newest)?;
+    versions.extend(session.locked.store().workflow_states()?);
     Ok((evicted, Needed { live: reach.met, versions, over_keep }))
 }
 

@@ -10,6 +10,9 @@ use crate::store::{ObjectIds, mark};
 /// Packs above which a `create` tidies up after its id was printed.
 const MANY_PACKS: usize = 50;
 
+/// Packs of transitions that become one at once: each is tiny, and so it is seldom felt.
+const GATHERED: usize = 40;
+
 /// Works on the lock that `create` holds. `out_of_time` is asked between steps.
 pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
     if !session.locked.inventory().damaged.is_empty() {
@@ -26,15 +29,16 @@ pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn()
     warnings
 }
 
-/// The same after a transition of a workflow: the store is locked only where there is something to do.
+/// What follows a transition of a workflow: the store is locked only where there is something to do.
 pub fn tidy_after_transition(context: &Context, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
     let tidied = || -> Result<Vec<Warning>> {
         let Some(store) = context.find_store()?.filter(|_| context.settings.auto_prune) else { return Ok(Vec::new()) };
         if store.objects().packs().len() <= MANY_PACKS {
             return Ok(Vec::new());
         }
-        let mut session = session::begin(context, &store)?;
-        Ok(tidy(context, &mut session, out_of_time))
+        let session = session::begin(context, &store)?;
+        session.locked.gather_small_packs(GATHERED, out_of_time)?;
+        Ok(Vec::new())
     };
     tidied().unwrap_or_else(|e| vec![Warning::bookkeeping("tidying up packs")(e)])
 }

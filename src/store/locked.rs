@@ -313,7 +313,7 @@ impl<'s> LockedStore<'s> {
     }
 
     /// Repacks, and keeps the stat cache good: it names packs, and every blob that it names lives on in some pack.
-    fn repack(
+    pub(super) fn repack(
         &self,
         survey: &Survey,
         plan: &RepackPlan,

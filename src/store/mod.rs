@@ -33,6 +33,7 @@ pub mod digest;
 pub mod directories;
 pub mod durable;
 pub mod foreign;
+pub mod gather_packs;
 pub mod guard;
 pub mod hash;
 pub mod holds;

@@ -14,6 +14,8 @@ use crate::store::workflow_refs::{self, Shelf};
 use crate::store::{Store, trees};
 
 const STATE: &str = "state.json";
+/// Fewer states than this take little room as they are.
+const WORTH_DELTAS: usize = 8;
 
 /// One transition with the state to which it led.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +110,25 @@ impl Store {
             }
         }
         line
+    }
+}
+
+impl Store {
+    /// The states of each workflow that has more than a few, the newest first and each only once.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn workflow_states(&self) -> Result<Vec<Vec<ObjectId>>> {
+        let mut met = HashSet::new();
+        let mut lines = Vec::new();
+        for (_, tip) in self.workflows()?.into_iter().chain(self.archived_workflows()?) {
+            let states = self.workflow_line(tip, usize::MAX).transitions.into_iter().map(|transition| transition.state);
+            let line: Vec<ObjectId> = states.filter(|state| met.insert(*state)).collect();
+            if line.len() >= WORTH_DELTAS {
+                lines.push(line);
+            }
+        }
+        Ok(lines)
     }
 }
 
