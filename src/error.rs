@@ -322,6 +322,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage { what } | Self::NothingFound { what, .. } | Self::Unguarded { what, .. } => f.write_str(what),
+            Self::Workflow(problem) => f.write_str(&shown(&problem.what)),
             Self::NoSuchCheckpoint { query, .. } => write!(f, "no checkpoint '{}'", shown(query)),
             Self::EvictedMeanwhile { id } => write!(f, "checkpoint {} was evicted meanwhile", id.short()),
             Self::AmbiguousCheckpoint { query, candidates } => {
@@ -354,9 +355,7 @@ impl fmt::Display for Error {
                 write!(f, "nothing was changed, because no checkpoint would hold what stands at {}", list(obstacles))
             }
             Self::DotGitPath { path } => write!(f, "'{}' is at or below a .git", shown(path)),
-            Self::WorkflowFile { path } => {
-                write!(f, "'{}' is written for a workflow; a restore leaves it alone", shown(path))
-            }
+            Self::WorkflowFile { path } => write!(f, "'{}' is a workflow's: a restore leaves it alone", shown(path)),
             Self::RestorePending { target, safety } => {
                 write!(f, "a restore to {} (safety checkpoint {}) was interrupted", target.short(), safety.short())
             }
@@ -372,7 +371,6 @@ impl fmt::Display for Error {
             Self::DatabaseNotHeld { database, why } => {
                 write!(f, "the present state of database {database} cannot be kept: {why}")
             }
-            Self::Workflow(problem) => f.write_str(&shown(&problem.what)),
             Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
             Self::StoreTooNew { store, found, supported } => {
                 write!(f, "{} has format {found}; this program writes {supported}", store.display())

@@ -96,6 +96,10 @@ fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Ch
         let what = format!("{} is not older than {}: the good one comes first", good.id.short(), bad.id.short());
         return Err(Error::Usage { what });
     }
+    if let Some(scoped) = [good, bad].into_iter().find(|end| end.is_scoped()) {
+        let what = format!("{} holds only a part of the directory; name a checkpoint of the whole", scoped.id.short());
+        return Err(Error::Usage { what });
+    }
     let between = all.iter().filter(|c| c.record.sequence > from && c.record.sequence < to && c.is_whole());
     Ok(std::iter::once(good).chain(between).chain(std::iter::once(bad)).cloned().collect())
 }

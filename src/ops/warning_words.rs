@@ -22,11 +22,7 @@ impl fmt::Display for Warning {
                 write!(f, "Directory has >{} files — checkpoints disabled for performance.", thousands(*limit))
             }
             Self::StateFileEdited { path } => {
-                write!(
-                    f,
-                    "{} was edited in this very moment and was left alone; the next command takes it in",
-                    escape(path)
-                )
+                write!(f, "{} was edited in this very moment and is left to the next command", escape(path))
             }
             Self::StateFileNotWritten { path, why } => write!(f, "{} could not be written: {why}", escape(path)),
             Self::Disabled => f.write_str("checkpoints are switched off by CHECKPOINT_DISABLE"),

@@ -1,7 +1,10 @@
 //! The JSON Schemas of the documents that agents read, as they are printed.
 
-const SCHEMAS: [(&str, &str); 2] = [
+use crate::model::workflow::profile::pipeline_schema::PIPELINE_SCHEMA;
+
+const SCHEMAS: [(&str, &str); 3] = [
     ("contract", include_str!("schema/contract.json")),
+    ("pipeline-state", PIPELINE_SCHEMA),
     ("restore-contract", include_str!("schema/restore-contract.json")),
 ];
 

@@ -305,3 +305,11 @@ fn the_command_inherits_no_lock_and_no_pack() {
         assert_eq!(run.stdout.trim(), ids[2], "{run}");
     }
 }
+
+#[test]
+fn an_end_that_holds_only_a_part_is_refused() {
+    let (sandbox, ids) = project(3, 2);
+    sandbox.run(&["create", "--scope", "test.sh", "--reason", "part"]).success();
+    bisect(&sandbox, &ids[0], "part", &[], &["./test.sh"]).code(2).stderr_has("only a part");
+    bisect(&sandbox, "part", &ids[2], &[], &["./test.sh"]).code(2);
+}

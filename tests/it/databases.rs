@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::bench::{Sandbox, strace};
+use crate::databases_named::{named, server};
 
 /// Two tables that every transaction changes alike, and one that grows by a row.
 fn make(path: &Path, mode: &str) -> Connection {
@@ -432,91 +433,4 @@ fn a_restore_killed_anywhere_is_finished_by_resume() {
 fn a_restore_killed_anywhere_is_taken_back_by_undo() {
     sweep("WAL", &["undo", "--yes"], (50, "2"));
     sweep("DELETE", &["undo", "--yes"], (50, "2"));
-}
-
-/// A stand-in for a server: its content lies in a file outside the root.
-fn named() -> Sandbox {
-    let sandbox = Sandbox::new();
-    let place = sandbox.home().join("server");
-    sandbox.write(&place, "state 1").write("a", "1");
-    sandbox.user_config(&format!(
-        "[database.shop]\ndump = \"cat '{0}'\"\nrestore = \"cat > '{0}'; pwd > '{0}.pwd'\"\n",
-        place.display()
-    ));
-    sandbox.env("PATH", "/usr/bin:/bin");
-    sandbox
-}
-
-fn server(sandbox: &Sandbox) -> String {
-    sandbox.read(sandbox.home().join("server"))
-}
-
-#[test]
-fn a_named_database_is_dumped_and_restored_by_the_users_commands_in_the_root() {
-    let sandbox = named();
-    sandbox.write("shop", "a file of that name");
-    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
-    let shown = sandbox.run(&["show", &id, "--json"]).success().data();
-    assert_eq!((&shown["databases"][0]["kind"], &shown["databases"][0]["name"]), (&"named".into(), &"shop".into()));
-    sandbox.run(&["cat", &format!("{id}:@db/shop")]).success().stdout_has("state 1");
-    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
-    sandbox.run(&["restore", &id, "a", "--yes"]).success();
-    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "1".into()), "PATHs name files alone");
-    sandbox.restore(&id).success();
-    assert_eq!(server(&sandbox), "state 1");
-    assert_eq!(sandbox.read(sandbox.home().join("server.pwd")).trim(), sandbox.root().display().to_string());
-    sandbox.undo().success();
-    assert_eq!(server(&sandbox), "state 2");
-    sandbox.redo().success();
-    assert_eq!(server(&sandbox), "state 1");
-    let to = sandbox.top().join("to").display().to_string();
-    let run = sandbox.run(&["restore", &id, "--to", &to, "--json"]).success();
-    assert_eq!(run.warning_codes(), ["database_skipped"]);
-    assert_no_scratch(&sandbox);
-}
-
-#[test]
-fn a_dump_that_fails_records_nothing_and_its_last_words_are_told() {
-    let sandbox = named();
-    sandbox.user_config(
-        "[database.shop]\ndump = \"echo content; echo first >&2; echo server is down >&2; exit 3\"\nrestore = \"cat\"\n",
-    );
-    let run = sandbox.run(&["create", "--db", "shop"]).code(1).stderr_has("exit 3: server is down");
-    assert!(!run.stderr.contains("content") && !run.stderr.contains("first"), "{run}");
-    assert!(sandbox.listed().is_empty());
-    assert_no_scratch(&sandbox);
-}
-
-#[test]
-fn a_restore_command_that_fails_leaves_the_files_done_and_names_the_way_back() {
-    let sandbox = named();
-    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
-    let config = sandbox.home().join(".config/checkpoint/config.toml");
-    let works = sandbox.read(&config);
-    sandbox.write(&config, works.replace("; pwd", "; echo no such role >&2; false; exit 1; pwd"));
-    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
-    let run = sandbox.restore(&id).code(5);
-    let run = run.stderr_has("database shop was not restored").stderr_has("exit 1: no such role");
-    run.stderr_has("checkpoint undo");
-    assert_eq!(sandbox.read("a"), "1");
-    assert!(sandbox.status()["pending"].is_null(), "it is done as far as it goes");
-    sandbox.write(&config, works);
-    sandbox.undo().success();
-    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "2".into()));
-    sandbox.write(&config, "");
-    let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(4);
-    assert_eq!(run.error_code(), "database_not_held");
-}
-
-#[test]
-fn commands_of_a_project_are_never_run() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".checkpoint.toml", "[database.shop]\ndump = \"touch ran\"\nrestore = \"touch ran\"\n");
-    sandbox.run(&["create", "--db", "shop"]).code(3);
-    sandbox.run(&["create"]).success().stderr_has("may only stand in the user's own configuration");
-    assert!(!sandbox.exists("ran"));
-    for bad in ["dump = 'x'", "dump = ''\nrestore = 'x'", "dump = 'x'\nrestore = 'x'\nother = 1"] {
-        sandbox.user_config(&format!("[database.shop]\n{bad}\n"));
-        sandbox.run(&["create"]).code(1).stderr_has("database");
-    }
 }

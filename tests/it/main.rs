@@ -30,6 +30,8 @@ mod ctrl_c;
 mod damage_matrix;
 #[cfg(feature = "sqlite")]
 mod databases;
+#[cfg(feature = "sqlite")]
+mod databases_named;
 mod dedup;
 mod delete;
 mod deltas;
@@ -99,5 +101,6 @@ mod sweep;
 mod system_calls;
 mod undo_redo;
 mod verify;
+mod workflow_cost;
 mod workflow_store;
 mod worktree;

@@ -38,7 +38,7 @@ pub fn files() -> Vec<SourceFile> {
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).expect("the source can be read");
         let name = path.strip_prefix(&src).expect("below src").display().to_string();
-        let is_test = name.ends_with("tests.rs");
+        let is_test = name.ends_with("tests.rs") || name.contains("tests/");
         let code = if is_test { String::new() } else { strip(text.split("#[cfg(test)]").next().unwrap_or(&text)) };
         SourceFile { name, text, code }
     };

@@ -12,6 +12,14 @@ pub struct Difference {
     pub after: Option<Value>,
 }
 
+impl Difference {
+    /// `phases.tests.status: "pending" -> "complete"`.
+    pub fn in_words(&self) -> String {
+        let shown = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), Value::to_string);
+        format!("{}: {} -> {}", self.place, shown(&self.before), shown(&self.after))
+    }
+}
+
 /// In the order of the later state. The documents of profiles say nothing new and are passed over.
 pub fn compare(before: &Workflow, after: &Workflow) -> Vec<Difference> {
     let value = |workflow: &Workflow| {

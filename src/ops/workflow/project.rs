@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::model::workflow::Workflow;
+use crate::model::workflow::profile::pipeline_schema::{PIPELINE_SCHEMA, SCHEMA_FILE};
 use crate::model::workflow::profile::{Profile, phases, pipeline, registry};
 use crate::model::workflow::status::RunStatus;
 use crate::ops::context::Context;
@@ -44,12 +45,32 @@ pub fn project(context: &Context, session: &Session<'_>, workflow: &Workflow, wa
             }
         }
     }
+    if workflow.profiles.contains(&Profile::Pipeline) && !notes.iter().any(|note| note.path == SCHEMA_FILE) {
+        match add_schema(context, workflow, &mut notes) {
+            Ok(()) => {}
+            Err(error) => {
+                warnings.push(Warning::StateFileNotWritten { path: SCHEMA_FILE.to_owned(), why: error.to_string() })
+            }
+        }
+    }
     if notes != known
         && let Err(e) = session.locked.write_projected(&notes)
     {
         warnings.push(Warning::bookkeeping("noting which state files were written")(e));
     }
     is_partial
+}
+
+/// The schema that the state of a pipeline is said to follow, where nobody has put one.
+fn add_schema(context: &Context, workflow: &Workflow, notes: &mut Vec<Projected>) -> Result<()> {
+    let work = WorkTree::open(context.root.path())?;
+    let place = rel(SCHEMA_FILE);
+    if state_file::read(&work, &place)?.is_some() {
+        return Ok(());
+    }
+    state_file::replace(&work, &place, format!("{}\n", PIPELINE_SCHEMA.trim_end()).as_bytes())?;
+    notes.push(Projected { path: SCHEMA_FILE.to_owned(), sum: None, workflow: workflow.id.clone() });
+    Ok(())
 }
 
 fn fates(workflow: &Workflow, now_ms: i64) -> Vec<(String, Fate)> {

@@ -6,9 +6,9 @@ use serde_json::Value;
 use crate::model::workflow::Workflow;
 
 #[cfg(test)]
-mod edits;
+mod edit_tests;
 #[cfg(test)]
-mod examples;
+mod example_tests;
 mod moving;
 pub mod overlay;
 pub mod phases;

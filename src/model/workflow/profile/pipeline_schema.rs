@@ -1,5 +1,8 @@
 //! The schema of the format of pipelines, for programs that check a document before they write it.
 
+/// Where the skills that use the format look for it, relative to the root.
+pub const SCHEMA_FILE: &str = ".claude/schemas/pipeline-state.schema.json";
+
 /// JSON Schema, draft 2020-12. It is strict: nothing beside what the format lists. `current_phase` is `null` or an empty
 /// object where nothing is under way, and a phase may have the `status` that it had in the plan.
 pub const PIPELINE_SCHEMA: &str = r##"{

@@ -1,7 +1,5 @@
 //! Lists: of runs, of what happened in one, of differences, of tasks.
 
-use serde_json::Value;
-
 use crate::model::text::escape;
 use crate::model::time::utc_seconds;
 use crate::model::workflow::profile::Finding;
@@ -52,11 +50,7 @@ pub fn show(shown: &Shown) -> Said {
 }
 
 pub fn diff(compared: &Compared) -> Said {
-    let shown = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), |value| escape(&value.to_string()));
-    let lines = compared
-        .differences
-        .iter()
-        .map(|one| format!("{}: {} -> {}\n", escape(&one.place), shown(&one.before), shown(&one.after)));
+    let lines = compared.differences.iter().map(|one| format!("{}\n", escape(&one.in_words())));
     Said { result: lines.collect(), talk: String::new() }
 }
 

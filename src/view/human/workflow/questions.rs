@@ -7,6 +7,7 @@ use crate::model::workflow::choices::voice;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::profile::Profile;
 use crate::ops::workflow::conflict::{Kind, Trouble};
+use crate::ops::workflow::documents::render;
 use crate::ops::workflow::report::Status;
 use crate::ops::workflow::resume::Question;
 use crate::view::human::workflow::{in_words, remarks, summary};
@@ -116,15 +117,12 @@ pub fn trouble(trouble: &Trouble) -> String {
             format!("State file is malformed: {}\n{listed}It says:\n{shown}{ask}", trouble.path)
         }
         Kind::BothChanged { file, state } => {
-            let lines = |value: &serde_json::Value| {
-                let text = serde_json::to_string_pretty(value).unwrap_or_default();
-                text.lines().map(|line| format!("  | {}\n", escape(line))).collect::<String>()
-            };
+            let lines = |text: String| text.lines().map(|line| format!("  | {}\n", escape(line))).collect::<String>();
             format!(
                 "{} was edited while the workflow moved on.\nThe file says:\n{}The recorded state says:\n{}Which counts? (file/state) ",
                 trouble.path,
-                lines(file),
-                lines(state)
+                lines(render(file)),
+                lines(render(state))
             )
         }
     }

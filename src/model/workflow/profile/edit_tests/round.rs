@@ -2,7 +2,7 @@
 
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
-use crate::model::workflow::profile::examples::{READING, ROOT};
+use crate::model::workflow::profile::example_tests::{READING, ROOT};
 use crate::model::workflow::profile::{Profile, export, pipeline_schema, take};
 use crate::model::workflow::status::PhaseStatus::{
     self, AwaitingApproval, Complete, Failed, InProgress, Pending, Skipped,

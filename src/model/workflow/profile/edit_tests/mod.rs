@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::examples::{READING, begun, codes, written};
+use super::example_tests::{READING, begun, codes, written};
 use super::{Profile, take};
 use crate::model::workflow::Workflow;
 

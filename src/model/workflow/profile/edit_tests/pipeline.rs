@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{edited, one, refused};
 use crate::model::workflow::Workflow;
-use crate::model::workflow::profile::examples::{PIPELINE, READING, begun, pipeline, written};
+use crate::model::workflow::profile::example_tests::{PIPELINE, READING, begun, pipeline, written};
 use crate::model::workflow::profile::{Profile, take};
 use crate::model::workflow::status::PhaseStatus;
 

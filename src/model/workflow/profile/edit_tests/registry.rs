@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{edited, one, refused};
 use crate::model::workflow::profile::Profile;
-use crate::model::workflow::profile::examples::{REGISTRY, begun, registry, written};
+use crate::model::workflow::profile::example_tests::{REGISTRY, begun, registry, written};
 use crate::model::workflow::status::{PhaseStatus, RunStatus};
 use crate::model::workflow::{Interruption, Workflow};
 

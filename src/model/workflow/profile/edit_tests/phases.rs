@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{edited, one, refused};
-use crate::model::workflow::profile::examples::{PHASES, READING, begun, codes, phases, written};
+use crate::model::workflow::profile::example_tests::{PHASES, READING, begun, codes, phases, written};
 use crate::model::workflow::profile::{Profile, begin, export, take};
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};
 use crate::model::workflow::task::Task;
