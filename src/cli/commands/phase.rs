@@ -59,7 +59,9 @@ pub fn said(context: &Context, rim: &Rim<'_>, command: &str, outcome: &StepOutco
     if rim.printer.json {
         rim.printer.result(&json::step(command, outcome, code));
     } else {
-        rim.say(&human::step(outcome), &outcome.warnings);
+        let begins = matches!(command, "workflow.init" | "workflow.import");
+        let said = if begins { human::begun(outcome) } else { human::step(outcome) };
+        rim.say(&said, &outcome.warnings);
     }
     let told_at = Instant::now();
     let later = tidy_after_transition(context, &|| told_at.elapsed() > TIDY_TIME);

@@ -49,7 +49,7 @@ pub fn project(context: &Context, session: &Session<'_>, workflow: &Workflow, wa
         match add_schema(context, workflow, &mut notes) {
             Ok(()) => {}
             Err(error) => {
-                warnings.push(Warning::StateFileNotWritten { path: SCHEMA_FILE.to_owned(), why: error.to_string() })
+                warnings.push(Warning::StateFileNotWritten { path: SCHEMA_FILE.to_owned(), why: error.to_string() });
             }
         }
     }

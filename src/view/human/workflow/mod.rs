@@ -18,15 +18,18 @@ pub mod listing;
 pub mod questions;
 pub mod summary;
 
+/// A run that was begun: its id alone is the result.
+pub fn begun(outcome: &StepOutcome) -> Said {
+    let workflow = &outcome.run.workflow;
+    let talk = format!("{}; {}\n", outcome.event.subject(), summary::place(workflow));
+    Said { result: format!("{}\n", workflow.id), talk }
+}
+
 /// A transition: what happened, and where the run is now.
 pub fn step(outcome: &StepOutcome) -> Said {
-    let workflow = &outcome.run.workflow;
-    let result = format!("{}\n", workflow.id);
-    let mut talk = format!("{}; {}\n", outcome.event.subject(), summary::place(workflow));
-    if let Some(id) = outcome.event.checkpoints.first() {
-        talk.push_str(&format!("checkpoint {}\n", id.get(..8).unwrap_or(id)));
-    }
-    Said { result, talk }
+    let result = format!("{}; {}\n", outcome.event.subject(), summary::place(&outcome.run.workflow));
+    let checkpoint = outcome.event.checkpoints.first().map(|id| format!("checkpoint {}\n", id.get(..8).unwrap_or(id)));
+    Said { result, talk: checkpoint.unwrap_or_default() }
 }
 
 pub fn status(status: &Status, now_ms: i64) -> Said {
