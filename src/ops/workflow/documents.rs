@@ -36,6 +36,11 @@ pub fn sum(value: &Value) -> String {
     digest::sum_of_bytes(render(value).as_bytes())
 }
 
+/// The same of the text of a document; `None` if it is none.
+pub fn sum_of_text(bytes: &[u8]) -> Option<String> {
+    serde_json::from_slice::<Value>(bytes).ok().map(|value| sum(&value))
+}
+
 pub fn rel(path: &str) -> RelPath {
     RelPath::new(path.as_bytes()).unwrap_or_default()
 }

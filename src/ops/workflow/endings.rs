@@ -174,9 +174,18 @@ pub fn put_files_aside(context: &Context, session: &mut Session<'_>, workflow: &
     })
 }
 
-/// What the files said stands in the last transition.
+/// What the files said stands in the last transition. One that says something else could not be taken in: it may be the
+/// only record, so it is moved away.
 fn remove_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) -> Result<()> {
-    for_files(context, session, workflow, &mut |work, path| state_file::remove(work, &rel(path)).map(drop))
+    let expected = |path: &str| workflow.documents.get(path).map(documents::sum);
+    for_files(context, session, workflow, &mut |work, path| {
+        let Some(bytes) = state_file::read(work, &rel(path))? else { return Ok(()) };
+        if documents::sum_of_text(&bytes).is_some_and(|sum| Some(sum) == expected(path)) {
+            state_file::remove(work, &rel(path)).map(drop)
+        } else {
+            put_aside(context, path).map(drop)
+        }
+    })
 }
 
 fn for_files(

@@ -109,8 +109,7 @@ fn bring(context: &Context, notes: &mut Vec<Projected>, workflow: &Workflow, pat
     let work = WorkTree::open(context.root.path())?;
     let place = rel(path);
     let on_disk = state_file::read(&work, &place)?;
-    let said =
-        on_disk.as_ref().map(|bytes| serde_json::from_slice::<Value>(bytes).ok().map(|value| documents::sum(&value)));
+    let said = on_disk.as_ref().map(|bytes| documents::sum_of_text(bytes));
     let note = notes.iter().position(|note| note.path == path);
     let written = note.and_then(|at| notes[at].sum.clone());
     let expected = workflow.documents.get(path).map(documents::sum);
