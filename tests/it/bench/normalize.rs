@@ -12,7 +12,7 @@ pub fn normalize(text: &str, root: &Path, home: &Path) -> String {
         let found = if in_word {
             None
         } else {
-            time(rest).or_else(|| alias(rest)).or_else(|| id(rest)).or_else(|| measure(rest))
+            time(rest).or_else(|| clock(rest)).or_else(|| alias(rest)).or_else(|| id(rest)).or_else(|| measure(rest))
         };
         let taken = if let Some((taken, name)) = found {
             out.push_str(name);
@@ -48,6 +48,14 @@ fn time(text: &str) -> Option<(usize, &'static str)> {
         end += 1;
     }
     Some((end, "<time>"))
+}
+
+/// `(12:45)`, or with more behind it in the parentheses.
+fn clock(text: &str) -> Option<(usize, &'static str)> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let fits = is_digit(0) && is_digit(1) && bytes.get(2) == Some(&b':') && is_digit(3) && is_digit(4);
+    (fits && matches!(bytes.get(5), Some(b')' | b','))).then_some((5, "<clock>"))
 }
 
 /// `chk_20260324_124530_0f0f0f`.
