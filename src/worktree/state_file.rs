@@ -14,7 +14,7 @@ use crate::worktree::tree_handle::WorkTree;
 
 mod known;
 
-pub use known::replace_known;
+pub use known::{remove_known, replace_known};
 
 /// Before sixteen hex digits: the names of files that are being written.
 const PREFIX: &[u8] = b".checkpoint-state-";

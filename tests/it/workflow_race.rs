@@ -212,6 +212,37 @@ fn sweep(args: &[&str], step: usize) {
     panic!("more than 200 calls");
 }
 
+/// A checkpoint of the registry goes when its run succeeds: unless somebody has just written to it.
+#[test]
+fn a_file_that_is_edited_while_its_run_ends_stays() {
+    if !strace::available() {
+        return;
+    }
+    for nth in (1..=200).step_by(3_usize.div_ceil(cases(1)).max(1)) {
+        let sandbox = Sandbox::new();
+        let words =
+            ["workflow", "init", "--profile", "registry", "--type", "t", "--project", "p", "--phase=one", "--json"];
+        let id = sandbox.run(&words).success().data()["id"].as_str().unwrap().to_owned();
+        let path = format!(".claude/checkpoints/{id}.json");
+        sandbox.run(&["phase", "start", "one"]).success();
+        let mut left = None;
+        let run = stopped_at(&sandbox, nth, &["phase", "done", "one", "--no-snapshot"], || {
+            if sandbox.exists(&path) {
+                let text = sandbox.read(&path).replace("\"last_error\": null", "\"last_error\": \"by hand\"");
+                left = Some(text.clone());
+                sandbox.write(&path, text);
+            }
+        });
+        let Some(run) = run else { return };
+        assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
+        if let Some(text) = left {
+            let known = sandbox.run(&["workflow", "show", &id, "--json"]).success().data()["last_error"] == "by hand";
+            assert!(known || sandbox.read(&path) == text, "at {nth}: what was written by hand is gone\n{run}");
+        }
+    }
+    panic!("more than 200 calls");
+}
+
 #[test]
 fn an_edit_in_the_midst_of_a_note_is_never_lost() {
     sweep(&["phase", "progress", "half"], 2);

@@ -39,7 +39,7 @@ pub fn project(
     let mut is_partial = false;
     for (path, fate) in fates(workflow, context.now_ms) {
         let taken = taken.filter(|file| file.path == path).and_then(OnDisk::sum);
-        match bring(context, &mut notes, workflow, &path, fate, taken) {
+        match bring(context, &mut notes, workflow, &path, fate, taken.as_deref()) {
             Ok(true) => {}
             Ok(false) => {
                 is_partial = true;
@@ -97,7 +97,7 @@ fn bring(
     workflow: &Workflow,
     path: &str,
     fate: Fate,
-    taken: Option<String>,
+    taken: Option<&str>,
 ) -> Result<bool> {
     let work = WorkTree::open(context.root.path())?;
     let place = rel(path);
@@ -109,7 +109,7 @@ fn bring(
     let expected = workflow.documents.get(path).map(documents::sum);
     let is_ours = match &said {
         None => true,
-        Some(sum) => sum.is_some() && (*sum == written || *sum == expected || *sum == taken),
+        Some(sum) => sum.is_some() && (*sum == written || *sum == expected || sum.as_deref() == taken),
     };
     if !is_ours {
         return Ok(false);
@@ -125,14 +125,20 @@ fn bring(
             expected
         }
         Fate::Removed => {
-            state_file::remove(&work, &place)?;
+            if let Some(known) = &on_disk
+                && !state_file::remove_known(&work, &place, known)?
+            {
+                return Ok(false);
+            }
             None
         }
         Fate::MovedTo(to) => {
-            if on_disk.is_some() {
+            if let Some(known) = &on_disk {
                 let last = workflow.documents.get(path).map(documents::render).unwrap_or_default();
                 state_file::replace(&work, &rel(&to), last.as_bytes())?;
-                state_file::remove(&work, &place)?;
+                if !state_file::remove_known(&work, &place, known)? {
+                    return Ok(false);
+                }
             }
             None
         }

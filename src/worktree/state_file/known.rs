@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read as _};
 
-use super::{LARGEST_BYTES, PREFIX, look, make_parent, random_hex, sweep, write_aside};
+use super::{LARGEST_BYTES, PREFIX, look, make_parent, open_parent, random_hex, sweep, write_aside};
 use crate::error::Result;
 use crate::model::rel_path::RelPath;
 use crate::worktree::sys::Dir;
@@ -43,19 +43,45 @@ fn exchange_known(dir: &Dir, ours: &[u8], name: &[u8], known: Option<&[u8]>) -> 
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         done => done?,
     }
-    let is_known = dir.open_file(ours).and_then(|(file, _)| {
-        let mut found = Vec::new();
-        file.take(LARGEST_BYTES).read_to_end(&mut found)?;
-        Ok(found == known)
-    });
+    let is_known = holds(dir, ours, known);
     if !matches!(is_known, Ok(true)) {
         dir.rename_exchange(ours, dir, name)?;
     }
     is_known
 }
 
+fn holds(dir: &Dir, name: &[u8], known: &[u8]) -> io::Result<bool> {
+    let (file, _) = dir.open_file(name)?;
+    let mut found = Vec::new();
+    file.take(LARGEST_BYTES).read_to_end(&mut found)?;
+    Ok(found == known)
+}
+
+/// Removes a file of which the caller knows what stands in it: `false`, and it stays, if that has changed meanwhile.
+///
+/// # Errors
+/// As [`super::remove`].
+pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<bool> {
+    let failed = |error| work.io("remove", path, error);
+    let Some(dir) = open_parent(work, path)? else { return Ok(true) };
+    let aside = [PREFIX, random_hex().as_bytes()].concat();
+    match dir.rename_no_replace(path.name(), &dir, &aside) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+        done => done.map_err(failed)?,
+    }
+    let is_known = holds(&dir, &aside, known);
+    if !matches!(is_known, Ok(true)) {
+        match dir.rename_no_replace(&aside, &dir, path.name()) {
+            // Somebody has written it once more: that is the newer one.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            done => done.map_err(failed)?,
+        }
+    }
+    let _ = dir.unlink(&aside);
+    dir.sync().and(is_known).map_err(failed)
+}
+
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
 
@@ -74,5 +100,8 @@ mod tests {
         assert_eq!(write(None, "two"), (false, "one".into()));
         assert_eq!(write(Some("other"), "two"), (false, "one".into()));
         assert_eq!(write(Some("one"), "two"), (true, "two".into()));
+        assert!(!remove_known(&work, &path, b"one").unwrap() && at.exists());
+        assert!(remove_known(&work, &path, b"two").unwrap() && !at.exists());
+        assert!(remove_known(&work, &path, b"two").unwrap());
     }
 }
