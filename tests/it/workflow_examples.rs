@@ -167,9 +167,9 @@ fn found(format: &str, path: &str, value: &Value) {
 
 #[test]
 fn every_phase_in_every_status_comes_in_and_goes_out() {
-    for at in 0..FIVE.len() {
+    for (at, (phase, _)) in FIVE.iter().enumerate() {
         for status in ["pending", "in_progress", "complete", "failed"] {
-            println!("{} {status}", FIVE[at].0);
+            println!("{phase} {status}");
             imported("phases", &phases(at, status));
         }
     }

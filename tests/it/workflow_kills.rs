@@ -118,7 +118,7 @@ fn sweep(verb: &str, status: &str) {
     if ends {
         sandbox.run(&["phase", "start"]).success();
     }
-    let all = count(&sandbox.write("a", "1"), &["phase", verb, "p1"]);
+    let all = count(sandbox.write("a", "1"), &["phase", verb, "p1"]);
     let kills = some_of(all + if ends { all / 2 } else { 0 }, verb.len());
     // The last one is left for the end, or the run would be over.
     let sandbox = story(kills.len() + 1);

@@ -143,7 +143,7 @@ fn stopped_at(sandbox: &Sandbox, nth: usize, args: &[&str], meanwhile: impl FnOn
     let shown = log.display().to_string();
     let wrapper = ["/usr/bin/strace", "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &shown];
     let (shown, mut child) = spawn(sandbox, &wrapper, args);
-    let patience = Instant::now() + Duration::from_secs(60);
+    let patience = Instant::now() + Duration::from_mins(1);
     while !std::fs::read_to_string(&log).unwrap_or_default().contains("--- stopped by SIGSTOP") {
         if child.try_wait().unwrap().is_some() {
             Run::ended(shown, child).success();
