@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::model::rel_path::RelPath;
 use crate::model::snapshot::Snapshot;
 use crate::model::workflow::Workflow;
+use crate::model::workflow::plan::PLAN;
 use crate::store::Store;
 use crate::store::projected::Projected;
 
@@ -69,7 +70,8 @@ pub fn projected_anew(store: &Store) -> Vec<Projected> {
     for (id, tip) in store.workflows().unwrap_or_default() {
         let state = store.workflow_revision(tip).ok().and_then(|revision| Workflow::from_json(&revision.state).ok());
         for path in state.map(|state| state.documents).unwrap_or_default().into_keys() {
-            if RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) {
+            // The plan is kept in the state alone.
+            if path != PLAN && RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) {
                 files.push(Projected { path, sum: None, workflow: id.clone() });
             }
         }

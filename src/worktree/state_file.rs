@@ -12,6 +12,10 @@ use crate::model::rel_path::RelPath;
 use crate::worktree::sys::{self, Access, Dir, ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 
+mod known;
+
+pub use known::{remove_known, replace_known};
+
 /// Before sixteen hex digits: the names of files that are being written.
 const PREFIX: &[u8] = b".checkpoint-state-";
 const HEX_DIGITS: usize = 16;

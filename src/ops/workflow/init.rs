@@ -92,6 +92,8 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
     if let Some(bytes) = &options.plan {
         let value: Value = serde_json::from_slice(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
         workflow.phases.extend(plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?);
+        // What we do not know in it goes out again with an export.
+        workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
     for words in &options.phases {
         workflow
@@ -152,7 +154,7 @@ pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<
     (next.created_ms, next.updated_ms, next.finished_ms) = (context.now_ms, context.now_ms, None);
     (next.resume_count, next.interrupted, next.last_error) = (0, None, None);
     next.mini_commits.clear();
-    next.documents.clear();
+    next.documents.retain(|path, _| path == plan::PLAN);
     next.context.key_decisions.clear();
     next.context.file_paths.clear();
     for phase in &mut next.phases {

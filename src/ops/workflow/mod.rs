@@ -18,3 +18,4 @@ pub mod runs;
 pub mod shims;
 pub mod step;
 pub mod sync;
+pub mod verdict;

@@ -10,7 +10,7 @@ use crate::model::workflow::status::RunStatus;
 use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
-use crate::ops::workflow::documents::{self, rel};
+use crate::ops::workflow::documents::{self, OnDisk, rel};
 use crate::store::projected::Projected;
 use crate::worktree::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -23,9 +23,15 @@ enum Fate {
     MovedTo(String),
 }
 
-/// Brings all files of a run up to date. What cannot be done is a warning: the state itself is recorded. Whether something
-/// could not be done.
-pub fn project(context: &Context, session: &Session<'_>, workflow: &Workflow, warnings: &mut Vec<Warning>) -> bool {
+/// Brings all files of a run up to date; `taken` is the one from which its state was read just now. What cannot be done is
+/// a warning: the state itself is recorded. Whether something could not be done.
+pub fn project(
+    context: &Context,
+    session: &Session<'_>,
+    workflow: &Workflow,
+    taken: Option<&OnDisk>,
+    warnings: &mut Vec<Warning>,
+) -> bool {
     if workflow.profiles.is_empty() {
         return false;
     }
@@ -33,7 +39,8 @@ pub fn project(context: &Context, session: &Session<'_>, workflow: &Workflow, wa
     let mut notes = known.clone();
     let mut is_partial = false;
     for (path, fate) in fates(workflow, context.now_ms) {
-        match bring(context, &mut notes, workflow, &path, fate) {
+        let taken = taken.filter(|file| file.path == path).and_then(OnDisk::sum);
+        match bring(context, &mut notes, workflow, &path, fate, taken.as_deref()) {
             Ok(true) => {}
             Ok(false) => {
                 is_partial = true;
@@ -105,7 +112,14 @@ pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
 }
 
 /// Does one; `false` if somebody wrote to the file meanwhile: then it is left as it is.
-fn bring(context: &Context, notes: &mut Vec<Projected>, workflow: &Workflow, path: &str, fate: Fate) -> Result<bool> {
+fn bring(
+    context: &Context,
+    notes: &mut Vec<Projected>,
+    workflow: &Workflow,
+    path: &str,
+    fate: Fate,
+    taken: Option<&str>,
+) -> Result<bool> {
     let work = WorkTree::open(context.root.path())?;
     let place = rel(path);
     let on_disk = state_file::read(&work, &place)?;
@@ -115,27 +129,36 @@ fn bring(context: &Context, notes: &mut Vec<Projected>, workflow: &Workflow, pat
     let expected = workflow.documents.get(path).map(documents::sum);
     let is_ours = match &said {
         None => true,
-        Some(sum) => sum.is_some() && (*sum == written || *sum == expected),
+        Some(sum) => sum.is_some() && (*sum == written || *sum == expected || sum.as_deref() == taken),
     };
     if !is_ours {
         return Ok(false);
     }
     let sum = match fate {
         Fate::Stands(value) => {
-            if said.flatten() != expected {
-                state_file::replace(&work, &place, documents::render(&value).as_bytes())?;
+            let bytes = documents::render(&value);
+            let is_written = said.flatten() == expected
+                || state_file::replace_known(&work, &place, on_disk.as_deref(), bytes.as_bytes())?;
+            if !is_written {
+                return Ok(false);
             }
             expected
         }
         Fate::Removed => {
-            state_file::remove(&work, &place)?;
+            if let Some(known) = &on_disk
+                && !state_file::remove_known(&work, &place, known)?
+            {
+                return Ok(false);
+            }
             None
         }
         Fate::MovedTo(to) => {
-            if on_disk.is_some() {
+            if let Some(known) = &on_disk {
                 let last = workflow.documents.get(path).map(documents::render).unwrap_or_default();
                 state_file::replace(&work, &rel(&to), last.as_bytes())?;
-                state_file::remove(&work, &place)?;
+                if !state_file::remove_known(&work, &place, known)? {
+                    return Ok(false);
+                }
             }
             None
         }

@@ -10,6 +10,7 @@ use crate::model::workflow::profile;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
+use crate::ops::workflow::documents::OnDisk;
 use crate::ops::workflow::project;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::sync::{self, Trouble};
@@ -107,8 +108,23 @@ pub fn record(
     context: &Context,
     session: &mut Session<'_>,
     before: Option<ObjectId>,
+    next: Workflow,
+    event: Event,
+) -> Result<StepOutcome> {
+    record_taken(context, session, before, next, event, None)
+}
+
+/// The same for a state that was read from a file: what stands in that file is known, and may be written over.
+///
+/// # Errors
+/// As [`change_run`].
+pub fn record_taken(
+    context: &Context,
+    session: &mut Session<'_>,
+    before: Option<ObjectId>,
     mut next: Workflow,
     mut event: Event,
+    taken: Option<&OnDisk>,
 ) -> Result<StepOutcome> {
     event.session.clone_from(&context.environment.session);
     render_documents(context, &mut next);
@@ -116,7 +132,7 @@ pub fn record(
     let tip = record_state(context, session, before, &next, &event)?;
     let run = Run { tip, archived_as: None, workflow: next };
     let mut warnings = std::mem::take(&mut session.warnings);
-    let is_partial = project::project(context, session, &run.workflow, &mut warnings);
+    let is_partial = project::project(context, session, &run.workflow, taken, &mut warnings);
     Ok(StepOutcome { run, event, warnings, is_partial })
 }
 

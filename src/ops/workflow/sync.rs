@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::event::Event;
-use crate::model::workflow::profile::{self, Finding, Reading};
+use crate::model::workflow::profile::{self, Finding, Profile, Reading};
 use crate::model::workflow::status::RunStatus;
 use crate::ops::context::Context;
 use crate::ops::open::open_usable;
@@ -20,23 +20,11 @@ use crate::ops::workflow::documents::{self, OnDisk};
 use crate::ops::workflow::project;
 use crate::ops::workflow::runs::{self, Run, Runs};
 use crate::ops::workflow::step;
+use crate::ops::workflow::verdict::{Verdict, judge, judge_all};
 use crate::store::Store;
-use crate::store::projected::Projected;
 
 /// In the log, as the one who wrote into a file.
 const BY_HAND: &str = "file";
-
-/// What one file on disk means.
-enum Verdict {
-    /// It says what the state says, or is none of ours.
-    Nothing,
-    /// It is as we wrote it, and the state has moved on since: a run was killed before it wrote the file.
-    Stale(Workflow),
-    Edited(Run, Value),
-    /// A run that nobody told us of; the one whose file it was before ends.
-    New(Value, Option<Run>),
-    Trouble(Trouble),
-}
 
 /// The store, made where files of a profile wait to be taken in.
 ///
@@ -69,7 +57,8 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
         None => open_usable(context, false)?.0,
     };
     let verdicts = judge_all(&store, files)?;
-    if verdicts.iter().all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_))) {
+    let is_all_written = unwritten(&store)?.is_empty();
+    if is_all_written && verdicts.iter().all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_))) {
         return Ok(Some(Settled { store, troubles: troubles(verdicts), warnings: Vec::new() }));
     }
     let mut session = session::begin(context, &store)?;
@@ -88,12 +77,32 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>
     for (file, verdict) in judge_all(session.locked.store(), documents::on_disk(context)?)? {
         // The file before may have been of the same run.
         let verdict = match verdict {
-            Verdict::Edited(..) | Verdict::Stale(_) => judge(session.locked.store(), &file)?,
-            other => other,
+            Verdict::Nothing | Verdict::Trouble(_) => verdict,
+            _ => judge(session.locked.store(), &file)?,
         };
         left.extend(act(context, session, &file, verdict)?);
     }
+    for run in unwritten(session.locked.store())? {
+        write_files(context, session, &run.workflow);
+    }
     Ok(left)
+}
+
+/// Runs of which a file was never written: they were begun, and killed before that.
+fn unwritten(store: &Store) -> Result<Vec<Run>> {
+    let notes = store.projected();
+    let is_unwritten = |run: &Run| {
+        let is_known = |path: &str| notes.iter().any(|note| note.path == path && note.workflow == run.workflow.id);
+        let is_kept = |path: &str| Profile::of_path(path).is_some_and(|kept| run.workflow.profiles.contains(&kept));
+        run.workflow.status.is_open() && run.workflow.documents.keys().any(|path| is_kept(path) && !is_known(path))
+    };
+    Ok(Runs::live(store)?.runs.into_iter().filter(is_unwritten).collect())
+}
+
+fn write_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) {
+    let mut warnings = Vec::new();
+    project::project(context, session, workflow, None, &mut warnings);
+    session.warnings.extend(warnings);
 }
 
 fn troubles(verdicts: Vec<(OnDisk, Verdict)>) -> Vec<Trouble> {
@@ -101,86 +110,12 @@ fn troubles(verdicts: Vec<(OnDisk, Verdict)>) -> Vec<Trouble> {
     verdicts.into_iter().filter_map(trouble).collect()
 }
 
-fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdict)>> {
-    if files.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (runs, notes) = (Runs::live(store)?, store.projected());
-    Ok(files
-        .into_iter()
-        .map(|file| {
-            let verdict = verdict(&runs, &notes, &file);
-            (file, verdict)
-        })
-        .collect())
-}
-
-fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
-    Ok(verdict(&Runs::live(store)?, &store.projected(), file))
-}
-
-fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
-    let entry = notes.iter().find(|note| note.path == file.path);
-    let known = entry.and_then(|entry| runs.runs.iter().find(|run| run.workflow.id == entry.workflow));
-    let keeps = |run: &&Run| run.workflow.documents.contains_key(&file.path);
-    let run = known.or_else(|| runs.runs.iter().find(keeps));
-    let trouble = |kind| {
-        let workflow = run.map(|run| run.workflow.id.clone());
-        Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
-    };
-    let value = match &file.read {
-        Ok(value) => value.clone(),
-        Err(why) => {
-            let findings = vec![Finding::new("no_json", String::new(), why.clone())];
-            return trouble(Kind::Malformed { findings, raw: file.bytes.clone() });
-        }
-    };
-    let on_disk = file.sum();
-    let written = entry.and_then(|entry| entry.sum.clone());
-    let Some(run) = run else {
-        // Its run was put aside: what we wrote then and nobody changed is no new run.
-        return if entry.is_some() && written == on_disk { Verdict::Nothing } else { Verdict::New(value, None) };
-    };
-    let expected = run.workflow.documents.get(&file.path);
-    let told = expected.map(documents::sum);
-    if told == on_disk {
-        Verdict::Nothing
-    } else if written == on_disk {
-        Verdict::Stale(run.workflow.clone())
-    } else if is_of_another(run, file, &value) {
-        Verdict::New(value, Some(run.clone()))
-    } else if written.is_none() || written == told {
-        Verdict::Edited(run.clone(), value)
-    } else {
-        trouble(Kind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
-    }
-}
-
-/// Whether a file now tells of another run than the one whose file it was.
-fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
-    let id = match file.profile {
-        profile::Profile::Phases => value.get("workflow_id"),
-        profile::Profile::Registry => value.get("checkpoint_id"),
-        profile::Profile::Pipeline => {
-            let began = |value: &Value| value.get("created_at").cloned();
-            return run.workflow.documents.get(&file.path).and_then(began) != began(value);
-        }
-    };
-    let known = run.workflow.documents.get(&file.path).and_then(|known| match file.profile {
-        profile::Profile::Phases => known.get("workflow_id"),
-        _ => known.get("checkpoint_id"),
-    });
-    id.is_some() && known.is_some() && id != known
-}
-
 fn act(context: &Context, session: &mut Session<'_>, file: &OnDisk, verdict: Verdict) -> Result<Option<Trouble>> {
     match verdict {
         Verdict::Nothing => Ok(None),
         Verdict::Trouble(trouble) => Ok(Some(trouble)),
         Verdict::Stale(workflow) => {
-            let mut warnings = Vec::new();
-            project::project(context, session, &workflow, &mut warnings);
-            session.warnings.extend(warnings);
+            write_files(context, session, &workflow);
             Ok(None)
         }
         Verdict::Edited(run, value) => edited(context, session, file, run, &value),
@@ -201,10 +136,10 @@ fn edited(
     if let Err(findings) = profile::take(&mut next, file.profile, &file.path, value, reading) {
         return Ok(Some(malformed(file, Some(run.workflow.id), findings)));
     }
-    next.updated_ms = context.now_ms.max(next.updated_ms);
+    // Its time is the one that the file says: so the file stands as it was written.
     end_if_settled(&mut next, context.now_ms);
     let event = Event { note: Some(file.path.clone()), ..Event::new("external edit", BY_HAND) };
-    record(context, session, Some(&run), next, event)?;
+    record(context, session, Some(&run), next, event, Some(file))?;
     Ok(None)
 }
 
@@ -230,12 +165,12 @@ fn begun(
         ended.documents.remove(&file.path);
         ended.profiles.retain(|profile| *profile != file.profile);
         let event = Event::of(&change, &run.workflow, BY_HAND);
-        record(context, session, Some(&run), ended, event)?;
+        record(context, session, Some(&run), ended, event, None)?;
     }
     next.id = free_id(session.locked.store(), &next.id)?;
     end_if_settled(&mut next, context.now_ms);
     let event = Event { note: Some(file.path.clone()), ..Event::new("import", BY_HAND) };
-    record(context, session, None, next, event)?;
+    record(context, session, None, next, event, Some(file))?;
     Ok(None)
 }
 
@@ -249,8 +184,9 @@ fn record(
     before: Option<&Run>,
     next: Workflow,
     event: Event,
+    taken: Option<&OnDisk>,
 ) -> Result<()> {
-    let outcome = step::record(context, session, before.map(|run| run.tip), next, event)?;
+    let outcome = step::record_taken(context, session, before.map(|run| run.tip), next, event, taken)?;
     session.warnings.extend(outcome.warnings);
     Ok(())
 }
@@ -296,5 +232,5 @@ pub fn take_file(context: &Context, session: &mut Session<'_>, path: &str, actor
     }
     end_if_settled(&mut next, context.now_ms);
     let event = Event { note: Some(path.to_owned()), ..Event::new("external edit", actor) };
-    record(context, session, Some(&run), next, event)
+    record(context, session, Some(&run), next, event, Some(&file))
 }

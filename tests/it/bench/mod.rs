@@ -6,6 +6,7 @@ pub mod fixtures;
 pub mod git;
 pub mod normalize;
 pub mod place;
+pub mod play;
 pub mod recipe;
 pub mod run;
 pub mod sandbox;

@@ -25,8 +25,9 @@ pub fn value(workflow: &Workflow) -> Value {
     let tasks = tasks(workflow, document.get("tasks"));
     // The file has a time of its own: that of the last change in a task.
     let is_none = |stands: &Value| stands.is_null() && workflow.tasks.is_empty();
-    if !document.get("tasks").is_some_and(|stands| *stands == tasks || is_none(stands)) {
-        document.put_or_leave("tasks", tasks, workflow.tasks.is_empty(), |_| false);
+    let is_said = document.get("tasks").map_or(workflow.tasks.is_empty(), |stands| *stands == tasks || is_none(stands));
+    if !is_said {
+        document.put("tasks", tasks, |_| false);
         document.set_time("updated_at", workflow.updated_ms);
     }
     document.finish()

@@ -1,0 +1,108 @@
+//! What the files of profiles mean, as they lie in the project: told by what was recorded and what was written last.
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::model::workflow::Workflow;
+use crate::model::workflow::profile::phases::EXECUTION_FILE;
+use crate::model::workflow::profile::{Finding, Profile};
+use crate::ops::workflow::conflict::{Kind, Trouble};
+use crate::ops::workflow::documents::{self, OnDisk};
+use crate::ops::workflow::runs::{Run, Runs};
+use crate::store::Store;
+use crate::store::projected::Projected;
+
+/// What one file on disk means.
+pub enum Verdict {
+    /// It says what the state says, or is none of ours.
+    Nothing,
+    /// It is as we wrote it, and the state has moved on since: a run was killed before it wrote the file.
+    Stale(Workflow),
+    Edited(Run, Value),
+    /// A run that nobody told us of; the one whose file it was before ends.
+    New(Value, Option<Run>),
+    Trouble(Trouble),
+}
+
+/// # Errors
+/// The refs cannot be read.
+pub fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdict)>> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (runs, notes) = (Runs::live(store)?, store.projected());
+    Ok(files
+        .into_iter()
+        .map(|file| {
+            let verdict = verdict(&runs, &notes, &file);
+            (file, verdict)
+        })
+        .collect())
+}
+
+/// # Errors
+/// As [`judge_all`].
+pub fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
+    Ok(verdict(&Runs::live(store)?, &store.projected(), file))
+}
+
+fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
+    let entry = notes.iter().find(|note| note.path == file.path);
+    let known = entry.and_then(|entry| runs.runs.iter().find(|run| run.workflow.id == entry.workflow));
+    let run = known.or_else(|| runs.runs.iter().find(|run| keeps(run, &file.path)));
+    let trouble = |kind| {
+        let workflow = run.map(|run| run.workflow.id.clone());
+        Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
+    };
+    let value = match &file.read {
+        Ok(value) => value.clone(),
+        Err(why) => {
+            let findings = vec![Finding::new("no_json", String::new(), why.clone())];
+            return trouble(Kind::Malformed { findings, raw: file.bytes.clone() });
+        }
+    };
+    let on_disk = file.sum();
+    let written = entry.and_then(|entry| entry.sum.clone());
+    let Some(run) = run else {
+        // Its run was put aside: what we wrote then and nobody changed is no new run.
+        return if entry.is_some() && written == on_disk { Verdict::Nothing } else { Verdict::New(value, None) };
+    };
+    let expected = run.workflow.documents.get(&file.path);
+    let told = expected.map(documents::sum);
+    if told == on_disk {
+        // Written, and killed before it was noted: noted late, or the next writing would be taken for an edit.
+        let is_noted = written == on_disk || !run.workflow.profiles.contains(&file.profile);
+        if is_noted { Verdict::Nothing } else { Verdict::Stale(run.workflow.clone()) }
+    } else if written == on_disk {
+        Verdict::Stale(run.workflow.clone())
+    } else if is_of_another(run, file, &value) {
+        Verdict::New(value, Some(run.clone()))
+    } else if written.is_none() || written == told {
+        Verdict::Edited(run.clone(), value)
+    } else {
+        trouble(Kind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
+    }
+}
+
+/// The list of tasks has no id of its own: one that somebody begins belongs to the run whose phases stand beside it.
+fn keeps(run: &Run, path: &str) -> bool {
+    let is_beside = || run.workflow.status.is_open() && run.workflow.profiles.contains(&Profile::Phases);
+    run.workflow.documents.contains_key(path) || (path == EXECUTION_FILE && is_beside())
+}
+
+/// Whether a file now tells of another run than the one whose file it was.
+fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
+    let id = match file.profile {
+        Profile::Phases => value.get("workflow_id"),
+        Profile::Registry => value.get("checkpoint_id"),
+        Profile::Pipeline => {
+            let began = |value: &Value| value.get("created_at").cloned();
+            return run.workflow.documents.get(&file.path).and_then(began) != began(value);
+        }
+    };
+    let known = run.workflow.documents.get(&file.path).and_then(|known| match file.profile {
+        Profile::Phases => known.get("workflow_id"),
+        _ => known.get("checkpoint_id"),
+    });
+    id.is_some() && known.is_some() && id != known
+}

@@ -1,0 +1,217 @@
+//! A transition killed at any moment: the run is where it was or where it was to be, never behind what was printed; its
+//! file in the project follows with the next command, and no phase is done twice.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::bench::{Git, Run, Sandbox, cases, strace};
+
+const CALLS: &str = "renameat2,renameat,rename,linkat,unlinkat,fsync,fdatasync";
+const FILE: &str = ".claude/pipeline-state.json";
+/// No transition makes more calls of these kinds.
+const MOST_CALLS: usize = 400;
+
+/// The numbers of calls at which to kill: all of them, or as many as there is time for, another choice for each seed.
+fn some_of(all: usize, seed: usize) -> Vec<usize> {
+    let step = all.div_ceil(cases(9)).max(1);
+    (1..=all).skip(seed % step).step_by(step).collect()
+}
+
+fn kill(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
+    let run = strace::kill_at(sandbox, CALLS, nth, &[args, &["--json"]].concat());
+    assert!(matches!(run.code, 0 | 137), "at {nth}\n{run}");
+    run
+}
+
+/// How many calls there are when nobody kills, in the thread that makes the most: the tracer counts those of each.
+fn count(sandbox: &Sandbox, args: &[&str]) -> usize {
+    kill(sandbox, MOST_CALLS, args).success();
+    let log = std::fs::read_to_string(sandbox.top().join("strace.log")).unwrap();
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for thread in log.lines().filter(|line| line.contains('(')).filter_map(|line| line.split_whitespace().next()) {
+        *counts.entry(thread).or_default() += 1;
+    }
+    counts.into_values().max().expect("it makes such calls")
+}
+
+fn init(phases: usize) -> Vec<String> {
+    let mut args = ["workflow", "init", "--profile", "pipeline"].map(str::to_owned).to_vec();
+    args.extend((1..=phases).map(|number| format!("--phase=p{number}")));
+    args
+}
+
+fn words(args: &[String]) -> Vec<&str> {
+    args.iter().map(String::as_str).collect()
+}
+
+/// A run of so many phases, with a file that each phase can change.
+fn story(phases: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "0").run(&words(&init(phases))).success();
+    sandbox
+}
+
+/// The state as it stands: reading it is the next command, after which the file says the same.
+#[track_caller]
+fn stands(sandbox: &Sandbox, when: &str) -> Value {
+    let data = sandbox.run(&["workflow", "show", "--json"]).success().data();
+    assert_eq!((&data["troubles"], &data["log_broken"]), (&json!([]), &Value::Null), "{when}");
+    let told = sandbox.run(&["workflow", "export", "--format", "pipeline"]).success().stdout;
+    assert_eq!(sandbox.read(FILE), told, "{when}: the file has not followed");
+    data
+}
+
+#[track_caller]
+fn phase<'d>(data: &'d Value, id: &str) -> &'d Value {
+    data["phases"].as_array().unwrap().iter().find(|phase| phase["id"] == id).unwrap()
+}
+
+/// Kills one transition; whether it had happened.
+#[track_caller]
+fn is_after(sandbox: &Sandbox, nth: usize, args: &[&str], happened: impl Fn(&Value) -> bool) -> bool {
+    let before = stands(sandbox, "before");
+    assert!(!happened(&before));
+    let run = kill(sandbox, nth, args);
+    let when = format!("{args:?} killed at {nth}\n{run}");
+    let after = stands(sandbox, &when);
+    let has = happened(&after);
+    assert!(has || after["revision"] == before["revision"], "{when}: something else happened\n{after}");
+    assert!(has || run.stdout.is_empty(), "{when}: it was printed and did not happen");
+    assert!(has || run.code == 137, "{when}");
+    has
+}
+
+fn finish(sandbox: &Sandbox, phases: usize) {
+    for id in (1..=phases).map(|number| format!("p{number}")) {
+        let stands = stands(sandbox, "finishing");
+        match phase(&stands, &id)["status"].as_str() {
+            Some("complete") => continue,
+            Some("pending") => drop(sandbox.run(&["phase", "start", &id]).success()),
+            _ => {}
+        }
+        sandbox.run(&["phase", "done", &id]).success();
+    }
+    let data = stands(sandbox, "at its end");
+    assert_eq!(data["status"], "complete");
+    let log = data["log"].as_array().unwrap();
+    for id in (1..=phases).map(|number| format!("p{number}")) {
+        let done = log.iter().filter(|event| event["event"] == "phase done" && event["phase"] == id.as_str()).count();
+        assert_eq!(done, 1, "{id} was done {done} times\n{data}");
+    }
+    let file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
+    assert_eq!(file["completed_phases"].as_array().map(Vec::len), Some(phases), "{file}");
+    sandbox.run(&["verify"]).success();
+    if let Some(git) = Git::find(sandbox.home()) {
+        let fsck = git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+        assert!(!fsck.stdout.contains("missing") && !fsck.stderr.contains("error"), "{fsck}");
+    }
+}
+
+/// Each kill has a phase of its own: what the one before left behind is there, too.
+fn sweep(verb: &str, status: &str) {
+    if !strace::available() {
+        return;
+    }
+    let (starts, ends) = (verb == "start", verb == "done");
+    let sandbox = story(1);
+    if ends {
+        sandbox.run(&["phase", "start"]).success();
+    }
+    let all = count(sandbox.write("a", "1"), &["phase", verb, "p1"]);
+    let kills = some_of(all + if ends { all / 2 } else { 0 }, verb.len());
+    // The last one is left for the end, or the run would be over.
+    let sandbox = story(kills.len() + 1);
+    let mut happened = 0;
+    for (nth, number) in kills.iter().zip(1..) {
+        let id = format!("p{number}");
+        if !starts {
+            sandbox.run(&["phase", "start", &id]).success();
+        }
+        sandbox.write("a", number.to_string());
+        let has = is_after(&sandbox, *nth, &["phase", verb, &id], |data| phase(data, &id)["status"] == status);
+        happened += usize::from(has);
+        sandbox.run(&["workflow", "resume", "--choose", "y"]).success();
+        if !has {
+            sandbox.run(&["phase", verb, &id]).success();
+        }
+        if starts {
+            sandbox.run(&["phase", "done", &id]).success();
+        }
+    }
+    println!("phase {verb}: {} of {all} calls, {happened} had happened", kills.len());
+    finish(&sandbox, kills.len() + 1);
+}
+
+#[test]
+fn a_start_killed_anywhere_has_begun_the_phase_or_not() {
+    sweep("start", "in_progress");
+}
+
+#[test]
+fn a_done_killed_anywhere_has_ended_the_phase_or_not() {
+    sweep("done", "complete");
+}
+
+#[test]
+fn a_note_of_progress_killed_anywhere_is_there_or_not() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = story(2);
+    sandbox.run(&["phase", "start"]).success();
+    let all = count(&sandbox, &["phase", "progress", "0"]);
+    for nth in some_of(all, 0) {
+        let text = nth.to_string();
+        let has = is_after(&sandbox, nth, &["phase", "progress", &text], |data| phase(data, "p1")["progress"] == text);
+        if !has {
+            sandbox.run(&["phase", "progress", &text]).success();
+        }
+    }
+    finish(&sandbox, 2);
+}
+
+#[test]
+fn an_init_killed_anywhere_has_begun_the_run_or_not() {
+    if !strace::available() {
+        return;
+    }
+    let (args, fresh) = (init(3), Sandbox::new());
+    let all = count(fresh.write("a", "0"), &words(&args));
+    for nth in some_of(all, 1) {
+        let sandbox = Sandbox::new();
+        let run = kill(sandbox.write("a", "0"), nth, &words(&args));
+        let listed = sandbox.run(&["workflow", "list", "--json"]).success().data();
+        let runs = listed["workflows"].as_array().unwrap().len();
+        assert!(runs == 1 || (runs == 0 && run.stdout.is_empty()), "at {nth}\n{run}\n{listed}");
+        if runs == 0 {
+            assert!(!sandbox.exists(FILE), "at {nth}: a file of no run");
+            sandbox.run(&words(&args)).success();
+        }
+        let data = stands(&sandbox, &format!("init killed at {nth}"));
+        assert_eq!(data["log"].as_array().map(Vec::len), Some(1), "at {nth}: {data}");
+        finish(&sandbox, 3);
+    }
+}
+
+/// The kill comes at the worst moments one after the other, with nothing in between that could mend.
+#[test]
+fn kills_in_a_row_lose_nothing_that_was_printed() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = story(2);
+    sandbox.run(&["phase", "start"]).success();
+    let mut printed = None;
+    for nth in some_of(60, 2) {
+        let text = format!("row {nth}");
+        let run = kill(&sandbox, nth, &["phase", "progress", &text]);
+        if !run.stdout.is_empty() {
+            printed = Some(text);
+        }
+    }
+    let data = stands(&sandbox, "after all kills");
+    let log = data["log"].as_array().unwrap();
+    assert!(printed.is_none_or(|text| log.iter().any(|event| event["note"] == text.as_str())), "{data}");
+    finish(&sandbox, 2);
+}
