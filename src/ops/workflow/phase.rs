@@ -12,9 +12,10 @@ use crate::ops::gate::GateOptions;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::look::look;
 use crate::ops::workflow::mini_commit::mini_commit;
+use crate::ops::workflow::report;
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, choose, step};
-use crate::ops::workflow::sync::{self, Settled};
+use crate::ops::workflow::sync::Settled;
 use crate::worktree::git_head;
 
 /// Letters of a commit id that are kept where none is asked for in full.
@@ -45,7 +46,7 @@ pub struct DoneOptions {
 /// # Errors
 /// The rules forbid it, or there can be no checkpoint now; then nothing began.
 pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
-    let run = ahead(context, &options.step)?;
+    let (run, earlier) = ahead(context, &options.step)?;
     let mut begin = Start { phase: options.phase.clone(), force: options.force, ..Start::default() };
     // Refused before anything is made; under the lock it is asked once more.
     run.workflow.after(&Change::StartPhase(begin.clone()), context.now_ms)?;
@@ -55,7 +56,7 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
     begin.phase = Some(id);
     begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
     let mut outcome = step(context, &of_run(&options.step, &run), &mut |_| Ok(Change::StartPhase(begin.clone())))?;
-    outcome.warnings.extend(warnings);
+    outcome.warnings.extend(earlier.into_iter().chain(warnings));
     Ok(outcome)
 }
 
@@ -64,14 +65,14 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
 /// # Errors
 /// The rules forbid it; then the phase goes on.
 pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
-    let run = ahead(context, &options.step)?;
+    let (run, earlier) = ahead(context, &options.step)?;
     let mut finish = finish(context, options, &run.workflow)?;
     run.workflow.after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
     let id = finish.phase.clone().unwrap_or_default();
     let (after, warnings) = snapshot(context, &run, &format!("post-{id}"), options.no_snapshot, Standing::Always)?;
     finish.after = after.map(ObjectId::to_hex);
     let mut outcome = step(context, &of_run(&options.step, &run), &mut |_| Ok(Change::FinishPhase(finish.clone())))?;
-    outcome.warnings.extend(warnings);
+    outcome.warnings.extend(earlier.into_iter().chain(warnings));
     if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
         add_mini_commit(context, &options.step, &mut outcome);
     }
@@ -92,11 +93,9 @@ fn add_mini_commit(context: &Context, options: &StepOptions, outcome: &mut StepO
 }
 
 /// The run as it stands, files that were edited included.
-fn ahead(context: &Context, options: &StepOptions) -> Result<Run> {
-    let Some(Settled { store, troubles, .. }) = sync::settle(context)? else {
-        return Err(sync::require_store(context).err().unwrap_or_else(|| super::runs::none().into()));
-    };
-    choose(&store, options, &troubles)
+fn ahead(context: &Context, options: &StepOptions) -> Result<(Run, Vec<Warning>)> {
+    let Settled { store, troubles, warnings } = report::known(context)?;
+    Ok((choose(&store, options, &troubles)?, warnings))
 }
 
 /// What was looked at must be what is changed.
