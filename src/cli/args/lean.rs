@@ -6,8 +6,8 @@ use clap::{Args, Command as Grammar, FromArgMatches as _};
 
 use super::{Cli, GlobalArgs};
 use super::{
-    bisect, cat, config, create, delete, diff, find, guard, hold, list, pin, prune, relink, restore, schema, shell,
-    status, verify,
+    bisect, cat, config, create, delete, diff, find, guard, hold, list, phase, pin, prune, relink, restore, schema,
+    shell, status, verify, workflow,
 };
 
 /// Reads a call that is right in every word. `None` for any other, and for help: the whole command line knows what to
@@ -44,6 +44,9 @@ fn command(name: &str) -> Option<Grammar> {
         "verify" => of::<verify::VerifyArgs>("verify"),
         "relink" => of::<relink::RelinkArgs>("relink"),
         "status" => of::<status::StatusArgs>("status"),
+        "workflow" => of::<workflow::WorkflowArgs>("workflow"),
+        "phase" => of::<phase::PhaseArgs>("phase"),
+        "task" => of::<phase::TaskArgs>("task"),
         "config" => of::<config::ConfigArgs>("config"),
         "completions" => of::<shell::CompletionsArgs>("completions"),
         "man" => of::<shell::ManArgs>("man"),
@@ -89,6 +92,8 @@ mod tests {
             "checkpoint diff latest -- list",
             "checkpoint --lock-timeout 3 prune --dry-run --lock-timeout 4",
             "checkpoint config",
+            "checkpoint phase done one --file list --json",
+            "checkpoint workflow list --all",
         ] {
             let whole = Cli::try_parse_from(words(line)).expect(line);
             let either = super::super::parse(&words(line)).ok().expect(line);
