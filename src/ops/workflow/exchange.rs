@@ -16,7 +16,7 @@ use crate::ops::session;
 use crate::ops::workflow::conflict;
 use crate::ops::workflow::documents;
 use crate::ops::workflow::init::{self, InitOptions};
-use crate::ops::workflow::report;
+use crate::ops::workflow::report::{self, Status};
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
 use crate::ops::workflow::sync;
@@ -92,12 +92,11 @@ fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &
     step::record(context, &mut session, None, next, event)
 }
 
+/// With a type the run need not be named: it is the newest of that type, and of the project if one is named.
 fn is_same(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
-    run.workflow.id == next.id
-        || options.kind.as_ref().is_some_and(|kind| {
-            run.workflow.kind == *kind
-                && options.project.as_ref().is_none_or(|project| run.workflow.project == *project)
-        })
+    let named = options.project.as_deref().or_else(|| next.state.get("project_name")?.as_str());
+    let is_of_project = named.is_none_or(|project| run.workflow.project == project);
+    run.workflow.id == next.id || options.kind.as_ref().is_some_and(|kind| run.workflow.kind == *kind && is_of_project)
 }
 
 /// Where its file would lie.
@@ -137,6 +136,23 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
     put("workflow_state", state);
     put("last_error", get("last_error").unwrap_or_default());
     Value::Object(made)
+}
+
+/// What a document says, as if it were a run of ours. Nothing is recorded.
+///
+/// # Errors
+/// It is in no format that is known, or something in it is wrong.
+pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known")]);
+    let profile = Profile::of_document(&value).ok_or_else(unknown)?;
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let path = path_of(profile, &value);
+    let mut workflow = profile::begin(profile, &path, &value, reading).map_err(|findings| malformed(&findings))?;
+    sync::end_if_settled(&mut workflow, context.now_ms);
+    report::of_state(context, workflow)
 }
 
 fn malformed(findings: &[Finding]) -> Problem {

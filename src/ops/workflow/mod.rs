@@ -8,6 +8,7 @@ pub mod endings;
 pub mod exchange;
 pub mod init;
 pub mod look;
+pub mod mend;
 pub mod mini_commit;
 pub mod phase;
 pub mod project;

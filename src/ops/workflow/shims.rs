@@ -10,7 +10,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// Name and command line of each.
 const SHIMS: [(&str, &str); 6] = [
     ("init-pipeline.sh", "checkpoint workflow skeleton --branch \"$1\""),
-    ("show-status.sh", "checkpoint workflow status"),
+    ("show-status.sh", "checkpoint workflow status ${1:+--file \"$1\"}"),
     (
         "save-checkpoint.sh",
         "printf '%s' \"$2\" | checkpoint workflow import - --type \"$1\" --profile registry --keep-files",
