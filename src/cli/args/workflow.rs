@@ -359,9 +359,10 @@ pub struct SkeletonArgs {
 /// Write the scripts that skills name, two lines each
 #[derive(Clone, Debug, clap::Args)]
 pub struct ShimsArgs {
-    /// Where to, inside the directory
-    #[arg(long, value_name = "DIR")]
-    pub dir: PathBuf,
+    /// Where to, inside the directory, such as .claude/utils
+    // `--dir` is the directory to act on, of every command.
+    #[arg(long, value_name = "FOLDER")]
+    pub into: PathBuf,
     /// Write over other files of these names
     #[arg(long)]
     pub force: bool,

@@ -276,7 +276,7 @@ fn skeleton(context: &Context, rim: &Rim<'_>, args: &SkeletonArgs) -> u8 {
 }
 
 fn shims(context: &Context, rim: &Rim<'_>, args: &ShimsArgs) -> Result<u8> {
-    let outcome = shims::shims(context, args.dir.as_os_str().as_encoded_bytes(), args.force)?;
+    let outcome = shims::shims(context, args.into.as_os_str().as_encoded_bytes(), args.force)?;
     tell(rim, || json::shims(&outcome), || human::shims(&outcome), &[]);
     Ok(if outcome.left.is_empty() { exit_code::DONE } else { exit_code::REFUSED })
 }

@@ -46,9 +46,9 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
         let (kind, project, actor) = (options.kind.clone(), options.project.clone(), options.actor.clone());
         return init::init(context, &InitOptions { kind, project, plan, actor, ..InitOptions::default() });
     }
-    let value = match (&options.kind, Profile::of_document(&value)) {
-        (Some(kind), None) => as_state_of(kind, options.project.as_deref(), &value, context),
-        _ => value,
+    let (value, bare) = match (&options.kind, Profile::of_document(&value)) {
+        (Some(kind), None) => (as_state_of(kind, options.project.as_deref(), &value, context), Some(value)),
+        _ => (value, None),
     };
     let named = options.profile.as_deref().map(|word| {
         Profile::from_word(word)
@@ -62,10 +62,17 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
         )])
     };
     let profile = named.transpose()?.or_else(|| Profile::of_document(&value)).ok_or_else(unknown)?;
-    record(context, options, profile, &value)
+    record(context, options, profile, &value, bare.as_ref())
 }
 
-fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &Value) -> Result<StepOutcome> {
+/// `bare` is the state alone, where the document around it was made here.
+fn record(
+    context: &Context,
+    options: &ImportOptions,
+    profile: Profile,
+    value: &Value,
+    bare: Option<&Value>,
+) -> Result<StepOutcome> {
     let root = context.root.path().display().to_string();
     let reading = Reading { now_ms: context.now_ms, root: &root };
     let path = path_of(profile, value);
@@ -79,6 +86,8 @@ fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &
     if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
         let mut state = run.workflow.clone();
         let path = state.documents.keys().find(|path| Profile::of_path(path) == Some(profile)).cloned().unwrap_or(path);
+        let newer = bare.map(|bare| newer_state(&state, value, bare, &root));
+        let value = newer.as_ref().unwrap_or(value);
         profile::take(&mut state, profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
         state.updated_ms = context.now_ms.max(state.updated_ms);
         sync::end_if_settled(&mut state, context.now_ms);
@@ -90,6 +99,18 @@ fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &
     next.id = sync::free_id(&store, &next.id)?;
     sync::end_if_settled(&mut next, context.now_ms);
     step::record(context, &mut session, None, next, event)
+}
+
+/// The document of a run with a newer state in it, and with what else was said beside that.
+fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> Value {
+    let exported = profile::export(workflow, Profile::Registry, root);
+    let mut document = exported.into_iter().next().map_or_else(|| made.clone(), |document| document.value);
+    let said = ["workflow_description", "status", "current_phase", "total_phases", "completed_phases", "last_error"];
+    let said = said.into_iter().filter(|key| bare.get(key).is_some());
+    for key in said.chain(["workflow_state", "updated_at"]) {
+        document[key] = made[key].clone();
+    }
+    document
 }
 
 /// With a type the run need not be named: it is the newest of that type, and of the project if one is named.

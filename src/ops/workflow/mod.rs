@@ -10,6 +10,7 @@ pub mod init;
 pub mod look;
 pub mod mend;
 pub mod mini_commit;
+pub mod owner;
 pub mod phase;
 pub mod project;
 pub mod report;

@@ -34,7 +34,7 @@ pub struct ShimsOutcome {
 /// The directory lies outside the root, or cannot be written.
 pub fn shims(context: &Context, dir: &[u8], force: bool) -> Result<ShimsOutcome> {
     let dirs = restore_paths::parse(&context.root, &[dir.to_vec()])?;
-    let dir = dirs.into_iter().next().ok_or_else(|| Error::Usage { what: "--dir is empty".to_owned() })?;
+    let dir = dirs.into_iter().next().ok_or_else(|| Error::Usage { what: "--into is empty".to_owned() })?;
     let work = WorkTree::open(context.root.path())?;
     let mut outcome = ShimsOutcome { written: Vec::new(), left: Vec::new() };
     for (name, command) in SHIMS {

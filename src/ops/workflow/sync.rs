@@ -17,6 +17,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict::Kind;
 pub use crate::ops::workflow::conflict::Trouble;
 use crate::ops::workflow::documents::{self, OnDisk};
+use crate::ops::workflow::owner;
 use crate::ops::workflow::project;
 use crate::ops::workflow::runs::{self, Run, Runs};
 use crate::ops::workflow::step;
@@ -86,9 +87,9 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
 pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>> {
     let mut left = Vec::new();
     for (file, verdict) in judge_all(session.locked.store(), documents::on_disk(context)?)? {
-        // The file before may have been of the same run.
+        // The file before may have been of the same run, or have begun it.
         let verdict = match verdict {
-            Verdict::Edited(..) | Verdict::Stale(_) => judge(session.locked.store(), &file)?,
+            Verdict::Edited(..) | Verdict::Stale(_) | Verdict::New(..) => judge(session.locked.store(), &file)?,
             other => other,
         };
         left.extend(act(context, session, &file, verdict)?);
@@ -121,9 +122,7 @@ fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
 
 fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     let entry = notes.iter().find(|note| note.path == file.path);
-    let known = entry.and_then(|entry| runs.runs.iter().find(|run| run.workflow.id == entry.workflow));
-    let keeps = |run: &&Run| run.workflow.documents.contains_key(&file.path);
-    let run = known.or_else(|| runs.runs.iter().find(keeps));
+    let run = owner::of(runs, entry, file);
     let trouble = |kind| {
         let workflow = run.map(|run| run.workflow.id.clone());
         Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
@@ -147,30 +146,13 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
         Verdict::Nothing
     } else if written == on_disk {
         Verdict::Stale(run.workflow.clone())
-    } else if is_of_another(run, file, &value) {
+    } else if owner::is_of_another(run, file, &value) {
         Verdict::New(value, Some(run.clone()))
     } else if written.is_none() || written == told {
         Verdict::Edited(run.clone(), value)
     } else {
         trouble(Kind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
     }
-}
-
-/// Whether a file now tells of another run than the one whose file it was.
-fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
-    let id = match file.profile {
-        profile::Profile::Phases => value.get("workflow_id"),
-        profile::Profile::Registry => value.get("checkpoint_id"),
-        profile::Profile::Pipeline => {
-            let began = |value: &Value| value.get("created_at").cloned();
-            return run.workflow.documents.get(&file.path).and_then(began) != began(value);
-        }
-    };
-    let known = run.workflow.documents.get(&file.path).and_then(|known| match file.profile {
-        profile::Profile::Phases => known.get("workflow_id"),
-        _ => known.get("checkpoint_id"),
-    });
-    id.is_some() && known.is_some() && id != known
 }
 
 fn act(context: &Context, session: &mut Session<'_>, file: &OnDisk, verdict: Verdict) -> Result<Option<Trouble>> {
@@ -201,7 +183,10 @@ fn edited(
     if let Err(findings) = profile::take(&mut next, file.profile, &file.path, value, reading) {
         return Ok(Some(malformed(file, Some(run.workflow.id), findings)));
     }
-    next.updated_ms = context.now_ms.max(next.updated_ms);
+    // A file that belongs to what was taken in before tells of no new work.
+    if run.workflow.documents.contains_key(&file.path) {
+        next.updated_ms = context.now_ms.max(next.updated_ms);
+    }
     end_if_settled(&mut next, context.now_ms);
     let event = Event { note: Some(file.path.clone()), ..Event::new("external edit", BY_HAND) };
     record(context, session, Some(&run), next, event)?;
@@ -221,7 +206,7 @@ fn begun(
         Ok(next) => next,
         // A list of tasks alone tells of no run.
         Err(_) if file.path == profile::phases::EXECUTION_FILE => return Ok(None),
-        Err(findings) => return Ok(Some(malformed(file, None, findings))),
+        Err(findings) => return Ok(Some(malformed(file, before.map(|run| run.workflow.id), findings))),
     };
     if let Some(run) = before.filter(|run| run.workflow.status.is_open()) {
         let reason = format!("{} was replaced by hand", file.path);
