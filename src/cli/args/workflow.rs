@@ -21,7 +21,7 @@ pub struct WorkflowArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum WorkflowCommand {
     Init(InitArgs),
-    Status(RunArgs),
+    Status(StatusArgs),
     List(ListArgs),
     Show(ShowArgs),
     Next(NextArgs),
@@ -88,6 +88,16 @@ impl RunArgs {
     pub fn step(&self) -> StepOptions {
         StepOptions { workflow: self.workflow.clone(), ..StepOptions::default() }
     }
+}
+
+/// Show where a run stands, and what changed since
+#[derive(Clone, Debug, clap::Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// What a state file of another program says; nothing is recorded
+    #[arg(long, value_name = "PATH", conflicts_with = "workflow")]
+    pub file: Option<PathBuf>,
 }
 
 /// Begin a run
@@ -349,9 +359,10 @@ pub struct SkeletonArgs {
 /// Write the scripts that skills name, two lines each
 #[derive(Clone, Debug, clap::Args)]
 pub struct ShimsArgs {
-    /// Where to, inside the directory
-    #[arg(long, value_name = "DIR")]
-    pub dir: PathBuf,
+    /// Where to, inside the directory, such as .claude/utils
+    // `--dir` is the directory to act on, of every command.
+    #[arg(long, value_name = "FOLDER")]
+    pub into: PathBuf,
     /// Write over other files of these names
     #[arg(long)]
     pub force: bool,

@@ -2,7 +2,7 @@
 
 use crate::cli::args::workflow::{
     AbandonArgs, CleanupArgs, DeleteArgs, DiffArgs, ExportArgs, ImportArgs, InitArgs, InterruptArgs, ListArgs,
-    MiniCommitArgs, NextArgs, NoteArgs, RewindArgs, RunArgs, SetArgs, ShimsArgs, ShowArgs, SkeletonArgs,
+    MiniCommitArgs, NextArgs, NoteArgs, RewindArgs, RunArgs, SetArgs, ShimsArgs, ShowArgs, SkeletonArgs, StatusArgs,
     WorkflowCommand,
 };
 use crate::cli::commands::phase::said;
@@ -83,8 +83,11 @@ fn init(context: &Context, rim: &Rim<'_>, args: InitArgs) -> Result<u8> {
     Ok(said(context, rim, "workflow.init", &init::init(context, &options)?))
 }
 
-fn status(context: &Context, rim: &Rim<'_>, args: &RunArgs) -> Result<u8> {
-    let status = report::status(context, args.workflow.as_deref(), true)?;
+fn status(context: &Context, rim: &Rim<'_>, args: &StatusArgs) -> Result<u8> {
+    let status = match &args.file {
+        Some(path) => exchange::look_at(context, &lists::content(path)?)?,
+        None => report::status(context, args.run.workflow.as_deref(), true)?,
+    };
     let document = || json::status("workflow.status", &status, exit_code::DONE);
     tell(rim, document, || human::status(&status, context.now_ms), &status.warnings);
     Ok(exit_code::DONE)
@@ -273,7 +276,7 @@ fn skeleton(context: &Context, rim: &Rim<'_>, args: &SkeletonArgs) -> u8 {
 }
 
 fn shims(context: &Context, rim: &Rim<'_>, args: &ShimsArgs) -> Result<u8> {
-    let outcome = shims::shims(context, args.dir.as_os_str().as_encoded_bytes(), args.force)?;
+    let outcome = shims::shims(context, args.into.as_os_str().as_encoded_bytes(), args.force)?;
     tell(rim, || json::shims(&outcome), || human::shims(&outcome), &[]);
     Ok(if outcome.left.is_empty() { exit_code::DONE } else { exit_code::REFUSED })
 }

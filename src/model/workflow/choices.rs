@@ -2,6 +2,7 @@
 
 use crate::model::shell_word::shell_word;
 use crate::model::workflow::Workflow;
+use crate::model::workflow::phase::Phase;
 use crate::model::workflow::problem::Choice;
 use crate::model::workflow::profile::Profile;
 
@@ -49,8 +50,9 @@ pub fn choices(workflow: &Workflow) -> Vec<Choice> {
 /// The answers after a `n` of the pipeline.
 pub fn after_no(workflow: &Workflow) -> Vec<Choice> {
     let mut named = vec![("abandon".to_owned(), "end it; it goes to the archive".to_owned())];
-    named
-        .extend(workflow.remaining().map(|phase| (format!("pick:{}", phase.id), format!("go on with {}", phase.name))));
+    let can_begin = |phase: &&Phase| workflow.unmet(phase).is_empty();
+    let others = workflow.remaining().filter(can_begin);
+    named.extend(others.map(|phase| (format!("pick:{}", phase.id), format!("go on with {}", phase.name))));
     let named: Vec<(&str, String)> = named.iter().map(|(key, label)| (key.as_str(), label.clone())).collect();
     of(workflow, &named)
 }
@@ -71,7 +73,18 @@ fn next_words(workflow: &Workflow) -> String {
     })
 }
 
-/// What an answer means to this run. An empty one is what the profile's prompt shows in capitals, if it shows one.
+/// Whether starting fresh is asked for once more: the others say in their first question what it does.
+pub fn is_confirmed(workflow: &Workflow) -> bool {
+    !matches!(voice(workflow), Some(Profile::Phases | Profile::Registry))
+}
+
+/// What a line that was typed means: an empty one is what the profile's prompt shows in capitals, if it shows one.
+pub fn understand_line(workflow: &Workflow, line: &str) -> Option<Chosen> {
+    let is_default = line.trim().is_empty() && voice(workflow) == Some(Profile::Phases);
+    if is_default { Some(Chosen::Resume) } else { understand(workflow, line) }
+}
+
+/// What an answer means to this run.
 pub fn understand(workflow: &Workflow, answer: &str) -> Option<Chosen> {
     let answer = answer.trim();
     if let Some(id) = answer.strip_prefix("pick:") {
@@ -93,7 +106,6 @@ pub fn understand(workflow: &Workflow, answer: &str) -> Option<Chosen> {
             "n" | "no" => Chosen::Decline,
             _ => return None,
         },
-        "" => Chosen::Resume,
         "n" | "no" => Chosen::StartFresh,
         _ => return None,
     })

@@ -3,6 +3,7 @@
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish};
 use crate::model::workflow::phase::Phase;
+use crate::model::workflow::profile::phases::EXECUTION_FILE;
 use crate::model::workflow::sight::{Found, Sights};
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};
 use crate::model::workflow::task::Task;
@@ -73,10 +74,12 @@ fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend>
     None
 }
 
-/// A phase of tasks is not done because its list of tasks is there.
+/// A phase of tasks is not done because its list of tasks is there, and one whose list is empty has not begun.
 fn has_open_tasks(workflow: &Workflow, phase: &Phase) -> bool {
     let of_phase = |task: &&Task| task.phase.as_ref().is_none_or(|id| *id == phase.id);
-    workflow.tasks.iter().filter(of_phase).any(|task| task.status != TaskStatus::Complete)
+    let is_of_tasks = phase.outputs.iter().any(|output| output.path == EXECUTION_FILE);
+    let mut tasks = workflow.tasks.iter().filter(of_phase).peekable();
+    (is_of_tasks && tasks.peek().is_none()) || tasks.any(|task| task.status != TaskStatus::Complete)
 }
 
 /// The outputs of a phase that are there, as a `phase done` takes them.

@@ -32,7 +32,7 @@ pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Report {
         report.errors.push(future("created_at", workflow.created_ms));
     } else if workflow.status.is_open() && is_stale(workflow, now_ms) {
         let since = age(workflow.created_ms, now_ms);
-        report.remarks.push(Finding::new("stale", "created_at", format!("it was begun {since}")));
+        report.remarks.push(Finding::new("stale", "created_at", format!("it was begun {since} ago")));
     }
     report
 }

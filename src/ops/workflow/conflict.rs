@@ -56,7 +56,10 @@ impl Trouble {
         problem.detail = Some(Box::new(self.detail()));
         problem.options = match (&self.kind, &self.workflow) {
             (Kind::Malformed { .. }, Some(_)) => {
-                vec![choice("state", "archive the file, and write it anew from the recorded state")]
+                vec![
+                    choice("state", "archive the file, and write it anew from the recorded state"),
+                    choice("none", "archive the file and its run, and start fresh"),
+                ]
             }
             (Kind::Malformed { .. }, None) => vec![choice("none", "archive the file, and start fresh")],
             (Kind::BothChanged { .. }, _) => vec![

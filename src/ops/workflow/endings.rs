@@ -52,7 +52,14 @@ pub fn abandon_run(
     let mut outcome = change_run(context, session, run, &change, actor)?;
     let id = outcome.run.workflow.id.clone();
     outcome.run.archived_as = session.locked.archive_workflow(&id, &id)?;
+    outcome.warnings.extend(trim_archives(context, session));
     Ok(outcome)
+}
+
+/// Drops folders of old files beyond the newest few. Whatever keeps it from that is a warning: the run has ended.
+pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning> {
+    let dropped = drop_old_archives(context, session, USUAL_ARCHIVES, false);
+    dropped.err().map(Warning::bookkeeping("dropping old archives"))
 }
 
 /// What an `archive`, a `delete` or a `cleanup` did.
@@ -183,7 +190,7 @@ fn remove_files(context: &Context, session: &mut Session<'_>, workflow: &Workflo
         if documents::sum_of_text(&bytes).is_some_and(|sum| Some(sum) == expected(path)) {
             state_file::remove(work, &rel(path)).map(drop)
         } else {
-            put_aside(context, path).map(drop)
+            put_aside(context, path, Some(&workflow.id)).map(drop)
         }
     })
 }
@@ -239,18 +246,33 @@ fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, dry_
     Ok(folders)
 }
 
-/// Moves away a file that could not be understood: it may be the only record. Where it went.
+/// Moves away a file that could not be understood: it may be the only record. Where it went: to the other files of the
+/// run `of`, if that ends with it.
 ///
 /// # Errors
 /// It cannot be moved.
-pub fn put_aside(context: &Context, path: &str) -> Result<String> {
-    let work = WorkTree::open(context.root.path())?;
+pub fn put_aside(context: &Context, path: &str, of: Option<&str>) -> Result<String> {
+    let to = aside(context, path, of);
+    state_file::move_to(&WorkTree::open(context.root.path())?, &rel(path), &rel(&to))?;
+    Ok(to)
+}
+
+/// Keeps the bytes of a file that stays for somebody to mend it. Where they are.
+///
+/// # Errors
+/// They cannot be read or written.
+pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
+    let (work, to) = (WorkTree::open(context.root.path())?, aside(context, path, None));
+    let bytes = state_file::read(&work, &rel(path))?.unwrap_or_default();
+    state_file::replace(&work, &rel(&to), &bytes)?;
+    Ok(to)
+}
+
+fn aside(context: &Context, path: &str, of: Option<&str>) -> String {
     let time = crate::model::time::utc_compact(context.now_ms);
     let folder = if path.starts_with("memory/") { phases::ARCHIVE } else { ".claude/.archive" };
     let name = path.rsplit('/').next().unwrap_or(path);
-    let to = format!("{folder}/corrupt_{time}/{name}");
-    state_file::move_to(&work, &rel(path), &rel(&to))?;
-    Ok(to)
+    format!("{folder}/{}_{time}/{name}", of.unwrap_or("corrupt"))
 }
 
 /// Writes the files of a run as its state has them, whatever stands there.

@@ -16,7 +16,7 @@ use crate::ops::session;
 use crate::ops::workflow::conflict;
 use crate::ops::workflow::documents;
 use crate::ops::workflow::init::{self, InitOptions};
-use crate::ops::workflow::report;
+use crate::ops::workflow::report::{self, Status};
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
 use crate::ops::workflow::sync;
@@ -46,9 +46,9 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
         let (kind, project, actor) = (options.kind.clone(), options.project.clone(), options.actor.clone());
         return init::init(context, &InitOptions { kind, project, plan, actor, ..InitOptions::default() });
     }
-    let value = match (&options.kind, Profile::of_document(&value)) {
-        (Some(kind), None) => as_state_of(kind, options.project.as_deref(), &value, context),
-        _ => value,
+    let (value, bare) = match (&options.kind, Profile::of_document(&value)) {
+        (Some(kind), None) => (as_state_of(kind, options.project.as_deref(), &value, context), Some(value)),
+        _ => (value, None),
     };
     let named = options.profile.as_deref().map(|word| {
         Profile::from_word(word)
@@ -62,10 +62,17 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
         )])
     };
     let profile = named.transpose()?.or_else(|| Profile::of_document(&value)).ok_or_else(unknown)?;
-    record(context, options, profile, &value)
+    record(context, options, profile, &value, bare.as_ref())
 }
 
-fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &Value) -> Result<StepOutcome> {
+/// `bare` is the state alone, where the document around it was made here.
+fn record(
+    context: &Context,
+    options: &ImportOptions,
+    profile: Profile,
+    value: &Value,
+    bare: Option<&Value>,
+) -> Result<StepOutcome> {
     let root = context.root.path().display().to_string();
     let reading = Reading { now_ms: context.now_ms, root: &root };
     let path = path_of(profile, value);
@@ -79,6 +86,8 @@ fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &
     if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
         let mut state = run.workflow.clone();
         let path = state.documents.keys().find(|path| Profile::of_path(path) == Some(profile)).cloned().unwrap_or(path);
+        let newer = bare.map(|bare| newer_state(&state, value, bare, &root));
+        let value = newer.as_ref().unwrap_or(value);
         profile::take(&mut state, profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
         state.updated_ms = context.now_ms.max(state.updated_ms);
         sync::end_if_settled(&mut state, context.now_ms);
@@ -92,12 +101,23 @@ fn record(context: &Context, options: &ImportOptions, profile: Profile, value: &
     step::record(context, &mut session, None, next, event)
 }
 
+/// The document of a run with a newer state in it, and with what else was said beside that.
+fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> Value {
+    let exported = profile::export(workflow, Profile::Registry, root);
+    let mut document = exported.into_iter().next().map_or_else(|| made.clone(), |document| document.value);
+    let said = ["workflow_description", "status", "current_phase", "total_phases", "completed_phases", "last_error"];
+    let said = said.into_iter().filter(|key| bare.get(key).is_some());
+    for key in said.chain(["workflow_state", "updated_at"]) {
+        document[key] = made[key].clone();
+    }
+    document
+}
+
+/// With a type the run need not be named: it is the newest of that type, and of the project if one is named.
 fn is_same(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
-    run.workflow.id == next.id
-        || options.kind.as_ref().is_some_and(|kind| {
-            run.workflow.kind == *kind
-                && options.project.as_ref().is_none_or(|project| run.workflow.project == *project)
-        })
+    let named = options.project.as_deref().or_else(|| next.state.get("project_name")?.as_str());
+    let is_of_project = named.is_none_or(|project| run.workflow.project == project);
+    run.workflow.id == next.id || options.kind.as_ref().is_some_and(|kind| run.workflow.kind == *kind && is_of_project)
 }
 
 /// Where its file would lie.
@@ -137,6 +157,23 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
     put("workflow_state", state);
     put("last_error", get("last_error").unwrap_or_default());
     Value::Object(made)
+}
+
+/// What a document says, as if it were a run of ours. Nothing is recorded.
+///
+/// # Errors
+/// It is in no format that is known, or something in it is wrong.
+pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known")]);
+    let profile = Profile::of_document(&value).ok_or_else(unknown)?;
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let path = path_of(profile, &value);
+    let mut workflow = profile::begin(profile, &path, &value, reading).map_err(|findings| malformed(&findings))?;
+    sync::end_if_settled(&mut workflow, context.now_ms);
+    report::of_state(context, workflow)
 }
 
 fn malformed(findings: &[Finding]) -> Problem {

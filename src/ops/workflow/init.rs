@@ -143,6 +143,8 @@ fn give_up_file(context: &Context, session: &mut Session<'_>, run: &Run, profile
     let event = Event::new("archive files", "checkpoint");
     step::record(context, session, Some(run.tip), next, event)?;
     session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
+    let warning = super::endings::trim_archives(context, session);
+    session.warnings.extend(warning);
     Ok(())
 }
 

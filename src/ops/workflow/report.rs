@@ -1,6 +1,7 @@
 //! What is known of runs, for looking at: one as it stands, all of them, one's log, two states compared.
 
 use crate::error::Result;
+use crate::model::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::advice::{self, Advice};
 use crate::model::workflow::compare::{self, Difference};
@@ -48,6 +49,23 @@ pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Resul
         run,
         troubles,
         warnings,
+    })
+}
+
+/// The same of a state that no store has.
+///
+/// # Errors
+/// The directory cannot be opened.
+pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
+    let (report, sights) = validated(context, &workflow)?;
+    Ok(Status {
+        advice: advice::advice(&workflow, &sights),
+        mends: recover::mends(&workflow, &sights),
+        drift: None,
+        report,
+        run: Run { tip: ObjectId::from_bytes([0; 20]), archived_as: None, workflow },
+        troubles: Vec::new(),
+        warnings: Vec::new(),
     })
 }
 

@@ -1,13 +1,12 @@
 //! `workflow resume`: show where a run stands, ask in the words of its profile, and do what was chosen.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::advice::{self, Advice};
-use crate::model::workflow::change::Change;
+use crate::model::workflow::change::{Change, Start};
 use crate::model::workflow::choices::{self, Chosen};
 use crate::model::workflow::event::Event;
 use crate::model::workflow::problem::{Choice, Problem};
-use crate::model::workflow::profile::Profile;
 use crate::model::workflow::sight::Sights;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
@@ -17,8 +16,8 @@ use crate::ops::workflow::init;
 use crate::ops::workflow::look::look;
 use crate::ops::workflow::phase::{self, StartOptions};
 use crate::ops::workflow::report::{self, Status};
-use crate::ops::workflow::runs::{Run, Runs};
-use crate::ops::workflow::step::{self, StepOptions, actor, change_run, choose};
+use crate::ops::workflow::runs::Run;
+use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor, change_run, choose};
 use crate::ops::workflow::sync;
 
 #[derive(Clone, Debug, Default)]
@@ -57,11 +56,15 @@ pub struct ResumeOutcome {
     /// What was mended on the way, in words.
     pub mended: Vec<String>,
     pub advice: Advice,
+    /// When the run was touched last before this, in milliseconds since 1970.
+    pub last_activity_ms: i64,
     pub warnings: Vec<Warning>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
+    /// Only looked at.
+    Viewed,
     Resumed,
     StartedFresh,
     Picked,
@@ -83,36 +86,61 @@ pub fn resume(context: &Context, options: &ResumeOptions, ask: &mut Ask<'_>) -> 
     }
     let chosen = match &options.choose {
         Some(word) => choices::understand(workflow, word).ok_or_else(|| no_answer(workflow, word))?,
-        None => first(&status, ask)?,
+        None => first(&status, options, ask)?,
     };
+    let last_activity_ms = workflow.updated_ms;
     let chosen = match chosen {
         Chosen::Decline => decline(workflow, options, ask)?,
+        Chosen::View => {
+            let Status { run, advice, warnings, .. } = status;
+            return Ok(ResumeOutcome {
+                run,
+                done: Done::Viewed,
+                mended: Vec::new(),
+                advice,
+                last_activity_ms,
+                warnings,
+            });
+        }
         other => other,
     };
-    act(context, options, &status, chosen, ask)
+    let outcome = act(context, options, &status, chosen)?;
+    Ok(ResumeOutcome { last_activity_ms, ..outcome })
 }
 
-fn first(status: &Status, ask: &mut Ask<'_>) -> Result<Chosen> {
+/// Nothing has happened before the last answer is given, and nobody waits for the lock meanwhile.
+fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
     let workflow = &status.run.workflow;
+    let undecided = || decision(workflow, choices::choices(workflow));
     if !status.report.errors.is_empty() {
-        match ask(&Question::Unsound(status))?.as_deref().map(str::trim).map(str::to_ascii_lowercase) {
-            None => return Err(decision(workflow, choices::choices(workflow)).into()),
-            Some(answer) if matches!(answer.as_str(), "y" | "yes") => return Ok(Chosen::StartFresh),
-            Some(_) => {}
+        let answer = ask(&Question::Unsound(status))?.ok_or_else(undecided)?;
+        if answer.is_empty() {
+            return Err(no_answer(workflow, "").into());
+        }
+        if is_yes(&answer) {
+            return Ok(Chosen::StartFresh);
         }
     }
-    let Some(mut answer) = ask(&Question::Resume(status))? else {
-        return Err(decision(workflow, choices::choices(workflow)).into());
-    };
+    let mut answer = ask(&Question::Resume(status))?.ok_or_else(undecided)?;
     loop {
-        answer = match choices::understand(workflow, &answer) {
+        // The end of the input is no answer, and must not be asked for ever.
+        if answer.is_empty() {
+            return Err(no_answer(workflow, "").into());
+        }
+        answer = match choices::understand_line(workflow, &answer) {
             Some(Chosen::View) => ask(&Question::Details(status))?.unwrap_or_default(),
+            Some(Chosen::StartFresh) if choices::is_confirmed(workflow) && !options.yes => {
+                let answer = ask(&Question::Restart(workflow))?.unwrap_or_default();
+                return if is_yes(&answer) { Ok(Chosen::StartFresh) } else { Err(Error::Declined) };
+            }
             Some(chosen) => return Ok(chosen),
-            // The end of the input is no answer, and must not be asked for ever.
-            None if answer.is_empty() => return Err(no_answer(workflow, "").into()),
             None => ask(&Question::Again(workflow, answer.trim().to_owned()))?.unwrap_or_default(),
         };
     }
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
 fn decline(workflow: &Workflow, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
@@ -149,13 +177,7 @@ fn no_answer(workflow: &Workflow, given: &str) -> Problem {
     Problem::refused("no_answer", what).hint(format!("one of {}", keys.join(", "))).with_options(options)
 }
 
-fn act(
-    context: &Context,
-    options: &ResumeOptions,
-    status: &Status,
-    chosen: Chosen,
-    ask: &mut Ask<'_>,
-) -> Result<ResumeOutcome> {
+fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chosen) -> Result<ResumeOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
@@ -172,29 +194,19 @@ fn act(
     match chosen {
         Chosen::Resume | Chosen::View | Chosen::Decline => go_on(context, &mut session, run, &actor),
         Chosen::Pick(id) => {
+            check_pick(&run.workflow, &id, context.now_ms)?;
             let outcome = leave_current(context, &mut session, run, &actor)?;
             drop(session);
             picked(context, &of_run, &outcome, id)
         }
-        Chosen::StartFresh => {
-            if !options.yes && choices::voice(&run.workflow) != Some(Profile::Registry) && options.choose.is_none() {
-                confirm_restart(&run.workflow, ask)?;
-            }
-            start_fresh(context, &mut session, &run, &actor)
-        }
+        Chosen::StartFresh => start_fresh(context, &mut session, &run, &actor),
         Chosen::Delete | Chosen::Abandon => {
             let done = if chosen == Chosen::Delete { Done::Deleted } else { Done::Abandoned };
             let outcome = endings::abandon_run(context, &mut session, &run, "", &actor)?;
             let advice = advice::advice(&outcome.run.workflow, &Sights::new());
-            Ok(ResumeOutcome { run: outcome.run, done, mended: Vec::new(), advice, warnings: outcome.warnings })
+            Ok(ended(outcome, done, advice))
         }
     }
-}
-
-fn confirm_restart(workflow: &Workflow, ask: &mut Ask<'_>) -> Result<()> {
-    let answer = ask(&Question::Restart(workflow))?.unwrap_or_default();
-    let is_yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
-    if is_yes { Ok(()) } else { Err(crate::error::Error::Declined) }
 }
 
 /// Mends what the interruption left, and goes on.
@@ -213,7 +225,20 @@ fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) ->
         run = outcome.run;
     }
     let advice = advice::advice(&run.workflow, &look(context, &run.workflow)?);
-    Ok(ResumeOutcome { run, done: Done::Resumed, mended, advice, warnings })
+    Ok(ResumeOutcome { run, done: Done::Resumed, mended, advice, last_activity_ms: 0, warnings })
+}
+
+fn ended(outcome: StepOutcome, done: Done, advice: Advice) -> ResumeOutcome {
+    let StepOutcome { run, warnings, .. } = outcome;
+    ResumeOutcome { run, done, mended: Vec::new(), advice, last_activity_ms: 0, warnings }
+}
+
+/// Whether the phase can be begun once what is under way waits: else nothing is put back for it.
+fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
+    let running = workflow.running().map(|phase| Change::PutBack { phase: phase.id.clone() });
+    let begin = Change::StartPhase(Start { phase: Some(id.to_owned()), ..Start::default() });
+    let waiting = running.chain([begin]).try_fold(workflow.clone(), |state, change| state.after(&change, now_ms));
+    waiting.map(drop).map_err(|problem| problem.with_state(workflow).into())
 }
 
 /// What is under way waits: it is pending again, with what is known of its progress.
@@ -230,89 +255,23 @@ fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Re
     let step = StepOptions { expect: None, ..options.clone() };
     let started = phase::start(context, &StartOptions { step, phase: Some(id), ..StartOptions::default() });
     let outcome = started.map_err(|error| match error {
-        crate::error::Error::Workflow(problem) => problem.with_state(&run.workflow).into(),
+        Error::Workflow(problem) => problem.with_state(&run.workflow).into(),
         other => other,
     })?;
     let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
-    Ok(ResumeOutcome { run: outcome.run, done: Done::Picked, mended: Vec::new(), advice, warnings: outcome.warnings })
+    Ok(ended(outcome, Done::Picked, advice))
 }
 
 /// The old run goes to the archive first: it may be the only record of what was done.
-fn start_fresh(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<ResumeOutcome> {
+///
+/// # Errors
+/// It cannot be recorded.
+pub fn start_fresh(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<ResumeOutcome> {
     let next = init::anew(context, session, &run.workflow)?;
     let old = endings::abandon_run(context, session, run, "started fresh", actor)?;
     let event = Event { note: Some(old.run.workflow.id), ..Event::new("init", actor) };
     let mut outcome = step::record(context, session, None, next, event)?;
     outcome.warnings.extend(old.warnings);
     let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
-    Ok(ResumeOutcome {
-        run: outcome.run,
-        done: Done::StartedFresh,
-        mended: Vec::new(),
-        advice,
-        warnings: outcome.warnings,
-    })
-}
-
-/// What `workflow recover` mends, without resuming.
-///
-/// # Errors
-/// There is no such run.
-pub fn mend(context: &Context, options: &StepOptions, dry_run: bool) -> Result<(Run, Vec<String>, Vec<Warning>)> {
-    let store = sync::require_store(context)?;
-    let mut session = session::begin(context, &store)?;
-    let troubles = sync::sync(context, &mut session)?;
-    let mut run = choose(&store, options, &troubles)?;
-    let sights = look(context, &run.workflow)?;
-    let (mut mended, mut warnings) = (Vec::new(), std::mem::take(&mut session.warnings));
-    for mend in crate::model::workflow::recover::mends(&run.workflow, &sights) {
-        if !dry_run {
-            let outcome = change_run(context, &mut session, &run, &mend.change, &actor(context, options))?;
-            warnings.extend(outcome.warnings);
-            run = outcome.run;
-        }
-        mended.push(mend.what);
-    }
-    Ok((run, mended, warnings))
-}
-
-/// Which side of a file counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Take {
-    File,
-    State,
-    /// The file goes to the archive, and no run is kept in it.
-    None,
-}
-
-/// Settles a file that could not be taken in. Whatever is overwritten is in the archive first.
-///
-/// # Errors
-/// There is nothing to settle at that path, or what the file says makes no sense.
-pub fn settle(
-    context: &Context,
-    options: &StepOptions,
-    path: &str,
-    take: Take,
-) -> Result<(Option<String>, Vec<Warning>)> {
-    let store = sync::require_store(context)?;
-    let mut session = session::begin(context, &store)?;
-    let troubles = sync::sync(context, &mut session)?;
-    let Some(trouble) = troubles.iter().find(|trouble| trouble.path == path) else {
-        let what = format!("{path} needs no decision");
-        return Err(Problem::no_such("nothing_to_settle", what).hint("checkpoint workflow status").into());
-    };
-    let runs = Runs::live(&store)?;
-    let run = runs.runs.into_iter().find(|run| trouble.concerns(&run.workflow));
-    let put_aside = match take {
-        Take::File => {
-            sync::take_file(context, &mut session, path, &actor(context, options))?;
-            None
-        }
-        Take::State | Take::None => Some(endings::put_aside(context, path)?),
-    };
-    if let (Take::State, Some(run)) = (take, &run) {
-        endings::force_write(context, &mut session, run)?;
-    }
-    Ok((put_aside, std::mem::take(&mut session.warnings)))
+    Ok(ended(outcome, Done::StartedFresh, advice))
 }

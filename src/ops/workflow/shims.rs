@@ -10,7 +10,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// Name and command line of each.
 const SHIMS: [(&str, &str); 6] = [
     ("init-pipeline.sh", "checkpoint workflow skeleton --branch \"$1\""),
-    ("show-status.sh", "checkpoint workflow status"),
+    ("show-status.sh", "checkpoint workflow status ${1:+--file \"$1\"}"),
     (
         "save-checkpoint.sh",
         "printf '%s' \"$2\" | checkpoint workflow import - --type \"$1\" --profile registry --keep-files",
@@ -34,7 +34,7 @@ pub struct ShimsOutcome {
 /// The directory lies outside the root, or cannot be written.
 pub fn shims(context: &Context, dir: &[u8], force: bool) -> Result<ShimsOutcome> {
     let dirs = restore_paths::parse(&context.root, &[dir.to_vec()])?;
-    let dir = dirs.into_iter().next().ok_or_else(|| Error::Usage { what: "--dir is empty".to_owned() })?;
+    let dir = dirs.into_iter().next().ok_or_else(|| Error::Usage { what: "--into is empty".to_owned() })?;
     let work = WorkTree::open(context.root.path())?;
     let mut outcome = ShimsOutcome { written: Vec::new(), left: Vec::new() };
     for (name, command) in SHIMS {

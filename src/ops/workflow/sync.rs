@@ -75,7 +75,7 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
 pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>> {
     let mut left = Vec::new();
     for (file, verdict) in judge_all(session.locked.store(), documents::on_disk(context)?)? {
-        // The file before may have been of the same run.
+        // The file before may have been of the same run, or have begun it.
         let verdict = match verdict {
             Verdict::Nothing | Verdict::Trouble(_) => verdict,
             _ => judge(session.locked.store(), &file)?,
@@ -156,7 +156,7 @@ fn begun(
         Ok(next) => next,
         // A list of tasks alone tells of no run.
         Err(_) if file.path == profile::phases::EXECUTION_FILE => return Ok(None),
-        Err(findings) => return Ok(Some(malformed(file, None, findings))),
+        Err(findings) => return Ok(Some(malformed(file, before.map(|run| run.workflow.id), findings))),
     };
     if let Some(run) = before.filter(|run| run.workflow.status.is_open()) {
         let reason = format!("{} was replaced by hand", file.path);

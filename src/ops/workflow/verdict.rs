@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::model::workflow::Workflow;
-use crate::model::workflow::profile::phases::EXECUTION_FILE;
-use crate::model::workflow::profile::{Finding, Profile};
+use crate::model::workflow::profile::Finding;
 use crate::ops::workflow::conflict::{Kind, Trouble};
 use crate::ops::workflow::documents::{self, OnDisk};
+use crate::ops::workflow::owner;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::store::Store;
 use crate::store::projected::Projected;
@@ -48,8 +48,7 @@ pub fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
 
 fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     let entry = notes.iter().find(|note| note.path == file.path);
-    let known = entry.and_then(|entry| runs.runs.iter().find(|run| run.workflow.id == entry.workflow));
-    let run = known.or_else(|| runs.runs.iter().find(|run| keeps(run, &file.path)));
+    let run = owner::of(runs, entry, file);
     let trouble = |kind| {
         let workflow = run.map(|run| run.workflow.id.clone());
         Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
@@ -75,34 +74,11 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
         if is_noted { Verdict::Nothing } else { Verdict::Stale(run.workflow.clone()) }
     } else if written == on_disk {
         Verdict::Stale(run.workflow.clone())
-    } else if is_of_another(run, file, &value) {
+    } else if owner::is_of_another(run, file, &value) {
         Verdict::New(value, Some(run.clone()))
     } else if written.is_none() || written == told {
         Verdict::Edited(run.clone(), value)
     } else {
         trouble(Kind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
     }
-}
-
-/// The list of tasks has no id of its own: one that somebody begins belongs to the run whose phases stand beside it.
-fn keeps(run: &Run, path: &str) -> bool {
-    let is_beside = || run.workflow.status.is_open() && run.workflow.profiles.contains(&Profile::Phases);
-    run.workflow.documents.contains_key(path) || (path == EXECUTION_FILE && is_beside())
-}
-
-/// Whether a file now tells of another run than the one whose file it was.
-fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
-    let id = match file.profile {
-        Profile::Phases => value.get("workflow_id"),
-        Profile::Registry => value.get("checkpoint_id"),
-        Profile::Pipeline => {
-            let began = |value: &Value| value.get("created_at").cloned();
-            return run.workflow.documents.get(&file.path).and_then(began) != began(value);
-        }
-    };
-    let known = run.workflow.documents.get(&file.path).and_then(|known| match file.profile {
-        Profile::Phases => known.get("workflow_id"),
-        _ => known.get("checkpoint_id"),
-    });
-    id.is_some() && known.is_some() && id != known
 }

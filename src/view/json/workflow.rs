@@ -16,6 +16,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict::{Trouble, told};
 use crate::ops::workflow::drift::FileDrift;
 use crate::ops::workflow::endings::EndOutcome;
+use crate::ops::workflow::mend::SettleOutcome;
 use crate::ops::workflow::mini_commit::MiniOutcome;
 use crate::ops::workflow::report::{Compared, Listed, Shown, Status};
 use crate::ops::workflow::resume::{Done, ResumeOutcome};
@@ -89,6 +90,7 @@ pub fn lint(found: &Run, findings: &[Finding], exit: u8) -> String {
 pub fn resume(outcome: &ResumeOutcome) -> String {
     let mut data = run(&outcome.run);
     data["done"] = done(outcome.done).into();
+    data["last_activity"] = rfc3339_seconds(outcome.last_activity_ms).into();
     data["recovered"] = outcome.mended.clone().into();
     data["next"] = advice(&outcome.advice);
     envelope("workflow.resume", 0, &data, &outcome.warnings)
@@ -101,8 +103,9 @@ pub fn recover(found: &Run, mended: &[String], dry_run: bool, warnings: &[Warnin
     envelope("workflow.recover", 0, &data, warnings)
 }
 
-pub fn settled(path: &str, put_aside: Option<&String>, warnings: &[Warning]) -> String {
-    envelope("workflow.recover", 0, &json!({"path": path, "put_aside": put_aside}), warnings)
+pub fn settled(path: &str, outcome: &SettleOutcome) -> String {
+    let data = json!({"path": path, "put_aside": outcome.kept_as, "started": outcome.started});
+    envelope("workflow.recover", 0, &data, &outcome.warnings)
 }
 
 pub fn rewind(outcome: &RewindOutcome, exit: u8) -> String {
@@ -192,7 +195,8 @@ fn brief(run: &Run) -> Value {
 
 fn run(run: &Run) -> Value {
     let mut data = state_of(&run.workflow);
-    data["revision"] = run.tip.to_hex().into();
+    // What was only read from a file is no transition.
+    data["revision"] = (*run.tip.as_bytes() != [0; 20]).then(|| run.tip.to_hex()).into();
     data["archived_as"] = run.archived_as.clone().into();
     data
 }
@@ -306,6 +310,7 @@ fn drift(drift: &FileDrift) -> Value {
 
 fn done(done: Done) -> &'static str {
     match done {
+        Done::Viewed => "viewed",
         Done::Resumed => "resumed",
         Done::StartedFresh => "started_fresh",
         Done::Picked => "picked",

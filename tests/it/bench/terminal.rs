@@ -76,3 +76,24 @@ pub fn screen(written: &str) -> Vec<String> {
     }
     lines
 }
+
+/// Answers the questions of a command: each answer is typed once its question stands on the terminal, one that was asked
+/// before only when it is asked once more. After the last one the input ends. `printf` reads an answer, so `y\\n` is a line.
+pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Option<Run> {
+    let mut typing = ":\n".to_owned();
+    for (at, (question, answer)) in answers.iter().enumerate() {
+        let times = answers[..=at].iter().filter(|(other, _)| other == question).count();
+        let is_asked = format!("[ \"$(grep -cF -- '{question}' \"$typescript\")\" -ge {times} ] 2>/dev/null");
+        typing.push_str(&format!(
+            "tries=0; until {is_asked} || [ $tries -ge 400 ]; do sleep 0.05; tries=$((tries+1)); done 2>/dev/null\n\
+             printf '{answer}'\n"
+        ));
+    }
+    sandbox.env("NO_COLOR", "1");
+    // What an earlier dialogue showed answers nothing here.
+    super::fixtures::remove(&sandbox.top().join("typescript"));
+    let mut run = with_keyboard(sandbox, &typing, &format!("{line}; echo code $?"))?;
+    let code = run.stdout.trim_end().rsplit("code ").next().and_then(|code| code.parse().ok());
+    run.code = code.unwrap_or_else(|| panic!("no exit code was shown\n{run}"));
+    Some(run)
+}

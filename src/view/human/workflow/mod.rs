@@ -5,6 +5,7 @@ use crate::model::time::{age, rfc3339_seconds};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::profile::Profile;
 use crate::ops::workflow::endings::EndOutcome;
+use crate::ops::workflow::mend::SettleOutcome;
 use crate::ops::workflow::mini_commit::MiniOutcome;
 use crate::ops::workflow::report::Status;
 use crate::ops::workflow::resume::{Done, ResumeOutcome};
@@ -79,10 +80,11 @@ pub fn resume(outcome: &ResumeOutcome) -> Said {
     let mut talk: String = outcome.mended.iter().map(|what| format!("recovered: {}\n", escape(what))).collect();
     let next = workflow.next().map(|phase| if is_phases(workflow) { phase.id.clone() } else { phase.name.clone() });
     match outcome.done {
+        Done::Viewed => {}
         Done::Resumed | Done::Picked => {
             let from = next.map(|next| format!(" from {} phase", escape(&next))).unwrap_or_default();
             talk.push_str(&format!("Resuming workflow {}{from}\n", workflow.id));
-            talk.push_str(&format!("Last activity: {}\n", rfc3339_seconds(workflow.updated_ms)));
+            talk.push_str(&format!("Last activity: {}\n", rfc3339_seconds(outcome.last_activity_ms)));
             let completed: Vec<String> = workflow.completed().map(|phase| escape(&phase.id)).collect();
             let completed = if completed.is_empty() { "nothing yet".to_owned() } else { completed.join(", ") };
             talk.push_str(&format!("Completed: {completed}\n"));
@@ -93,6 +95,7 @@ pub fn resume(outcome: &ResumeOutcome) -> Said {
     }
     let result = match outcome.done {
         Done::Deleted | Done::Abandoned => String::new(),
+        Done::Viewed => questions::details(workflow),
         _ => format!("Next: {}\n", escape(&outcome.advice.words)),
     };
     Said { result, talk }
@@ -127,9 +130,18 @@ pub fn recovered(id: &str, mended: &[String], dry_run: bool) -> Said {
     Said { result: format!("In {id} this {word} mended:\n{listed}"), talk: String::new() }
 }
 
-pub fn settled(path: &str, put_aside: Option<&String>) -> Said {
-    let kept = put_aside.map(|to| format!("; the file is kept as {}", escape(to))).unwrap_or_default();
-    Said { result: format!("Settled {}{kept}.\n", escape(path)), talk: String::new() }
+pub fn settled(path: &str, outcome: &SettleOutcome) -> Said {
+    let (path, kept) = (escape(path), outcome.kept_as.as_ref().map(|to| escape(to)));
+    if outcome.is_left {
+        let kept = kept.unwrap_or_default();
+        return Said {
+            result: format!("A copy is kept as {kept}. Mend {path}, and the next command takes it in.\n"),
+            talk: String::new(),
+        };
+    }
+    let kept = kept.map(|to| format!("; the file is kept as {to}")).unwrap_or_default();
+    let started = outcome.started.as_ref().map(|id| format!("Started {id}; the old run is in the archive\n"));
+    Said { result: format!("Settled {path}{kept}.\n{}", started.unwrap_or_default()), talk: String::new() }
 }
 
 pub fn ended(outcome: &EndOutcome) -> Said {

@@ -6,6 +6,7 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::choices::voice;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::profile::Profile;
+use crate::model::workflow::validate::is_stale;
 use crate::ops::workflow::conflict::{Kind, Trouble};
 use crate::ops::workflow::documents::render;
 use crate::ops::workflow::report::Status;
@@ -27,10 +28,14 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
         }
         Question::Details(status) => {
             let workflow = &status.run.workflow;
-            let text: String = workflow.to_json().lines().map(|line| format!("{}\n", escape(line))).collect();
-            format!("{text}\n{}", letters(workflow))
+            format!("{}\n{}", details(workflow), letters(workflow))
         }
     }
+}
+
+/// All that is recorded of it.
+pub fn details(workflow: &Workflow) -> String {
+    workflow.to_json().lines().map(|line| format!("{}\n", escape(line))).collect()
 }
 
 fn resume(status: &Status, now_ms: i64) -> String {
@@ -43,7 +48,9 @@ fn resume(status: &Status, now_ms: i64) -> String {
         Some(Profile::Phases) => {
             let started = rfc3339_seconds(workflow.created_ms);
             let head = format!("Detected interrupted workflow: {} (started {started})\n", workflow.id);
-            format!("{head}{beside}{}", letters(workflow))
+            let is_stale = is_stale(workflow, now_ms);
+            let offer = if is_stale { "This state is old: answer n to archive it and start fresh.\n" } else { "" };
+            format!("{head}{beside}{offer}{}", letters(workflow))
         }
         _ => format!("{}{gap}{beside}\n{}", summary::summary(workflow), letters(workflow)),
     }
@@ -85,17 +92,13 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
 }
 
 fn pick(workflow: &Workflow) -> String {
-    let listed: String = workflow
-        .remaining()
-        .map(|phase| {
-            format!(
-                "  {} {} ({})\n",
-                workflow.number_of(&phase.id).unwrap_or_default(),
-                escape(&phase.name),
-                escape(&phase.id)
-            )
-        })
-        .collect();
+    let line = |phase: &Phase| {
+        let number = workflow.number_of(&phase.id).unwrap_or_default();
+        let unmet = workflow.unmet(phase);
+        let waits = if unmet.is_empty() { String::new() } else { format!(", waits for {}", escape(&unmet.join(", "))) };
+        format!("  {number} {} ({}{waits})\n", escape(&phase.name), escape(&phase.id))
+    };
+    let listed: String = workflow.remaining().map(line).collect();
     format!("Remaining:\n{listed}Which phase? ")
 }
 
