@@ -9,8 +9,12 @@ use crate::store::Store;
 use crate::store::projected::Projected;
 
 /// Directories that belong to such files, each with the beginning of the paths that bring it in.
-const DIRECTORIES: [(&str, &str); 2] =
-    [(".claude/checkpoints/", ".claude/checkpoints/failed"), ("memory/state/phase.json", "memory/state/.archive")];
+const DIRECTORIES: [(&str, &str); 4] = [
+    (".claude/checkpoints/", ".claude/checkpoints/failed"),
+    (".claude/checkpoints/", ".claude/.archive"),
+    (".claude/pipeline-state.json", ".claude/.archive"),
+    ("memory/state/phase.json", "memory/state/.archive"),
+];
 
 /// Such files, and directories that are kept beside them with all that is in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
