@@ -101,7 +101,7 @@ mod tests {
         assert!(phases.covers(&path("memory/state/.archive/x/y")) && !phases.covers(&path("memory/state")));
         assert!(!phases.covers(&path(".claude/checkpoints/failed")));
         let registry = OwnFiles::from_paths([".claude/checkpoints/a.json", ".claude/checkpoints/b.json"].into_iter());
-        assert_eq!(registry.paths().len(), 3);
+        assert_eq!(registry.paths().len(), 4);
         assert!(registry.refuse(&[path("a"), path(".claude/checkpoints/failed/a")]).is_err());
     }
 }
