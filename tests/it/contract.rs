@@ -320,7 +320,7 @@ fn a_base_that_is_not_the_usual_one_is_in_the_command() {
 #[test]
 fn schemas_are_listed_and_an_unknown_one_is_told() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["schema"]).success().stdout_is("contract\nrestore-contract\n");
+    sandbox.run(&["schema"]).success().stdout_is("contract\npipeline-state\nrestore-contract\n");
     sandbox.run(&["schema", "none"]).code(3).stderr_has("checkpoint schema");
 }
 

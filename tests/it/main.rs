@@ -105,6 +105,7 @@ mod workflow_by_hand;
 mod workflow_choices;
 mod workflow_cost;
 mod workflow_examples;
+mod workflow_json;
 mod workflow_kills;
 mod workflow_protocols;
 mod workflow_race;

@@ -258,7 +258,6 @@ fn import(context: &Context, rim: &Rim<'_>, args: &ImportArgs) -> Result<u8> {
     Ok(said(context, rim, "workflow.import", &exchange::import(context, &options)?))
 }
 
-/// The document itself, also with `--json`: that is what it is.
 fn export(context: &Context, rim: &Rim<'_>, args: &ExportArgs) -> Result<u8> {
     let options = ExportOptions {
         workflow: args.run.workflow.clone(),
@@ -266,12 +265,12 @@ fn export(context: &Context, rim: &Rim<'_>, args: &ExportArgs) -> Result<u8> {
         project: args.project.clone(),
         form: args.format.clone(),
     };
-    rim.printer.result(&exchange::export(context, &options)?);
+    say_document(rim, "workflow.export", &exchange::export(context, &options)?);
     Ok(exit_code::DONE)
 }
 
 fn skeleton(context: &Context, rim: &Rim<'_>, args: &SkeletonArgs) -> u8 {
-    rim.printer.result(&exchange::skeleton(context, args.branch.as_deref()));
+    say_document(rim, "workflow.skeleton", &exchange::skeleton(context, args.branch.as_deref()));
     exit_code::DONE
 }
 
@@ -279,4 +278,12 @@ fn shims(context: &Context, rim: &Rim<'_>, args: &ShimsArgs) -> Result<u8> {
     let outcome = shims::shims(context, args.into.as_os_str().as_encoded_bytes(), args.force)?;
     tell(rim, || json::shims(&outcome), || human::shims(&outcome), &[]);
     Ok(if outcome.left.is_empty() { exit_code::DONE } else { exit_code::REFUSED })
+}
+
+fn say_document(rim: &Rim<'_>, command: &str, text: &str) {
+    if rim.printer.json {
+        rim.printer.result(&json::document(command, text));
+    } else {
+        rim.printer.result(text);
+    }
 }

@@ -146,6 +146,12 @@ pub fn mini_commit(outcome: &MiniOutcome) -> String {
     envelope("workflow.mini_commit", 0, &data, warnings)
 }
 
+/// A document that was asked for, beside which nothing is to be said.
+pub fn document(command: &str, text: &str) -> String {
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    envelope(command, 0, &json!({"document": value}), &[])
+}
+
 pub fn shims(outcome: &ShimsOutcome) -> String {
     envelope("workflow.shims", 0, &json!({"written": outcome.written, "left": outcome.left}), &[])
 }
