@@ -10,8 +10,13 @@ use crate::store::{ObjectIds, mark};
 /// Packs above which a `create` tidies up after its id was printed.
 const MANY_PACKS: usize = 50;
 
-/// Packs of transitions that become one at once: each is tiny, and so it is seldom felt.
-const GATHERED: usize = 40;
+/// Packs of transitions are about this large at most. So many may lie about, and so many become one at once: few, so that
+/// no single transition is felt.
+const TINY_BYTES: u64 = 64 << 10;
+const MANY_TINY: usize = 16;
+const GATHERED: usize = 12;
+/// What was gathered is gathered once more where there are [`MANY_PACKS`].
+const GATHERED_BYTES: u64 = 1 << 20;
 
 /// Works on the lock that `create` holds. `out_of_time` is asked between steps.
 pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
@@ -33,11 +38,13 @@ pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn()
 pub fn tidy_after_transition(context: &Context, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
     let tidied = || -> Result<Vec<Warning>> {
         let Some(store) = context.find_store()?.filter(|_| context.settings.auto_prune) else { return Ok(Vec::new()) };
-        if store.objects().packs().len() <= MANY_PACKS {
+        let packs = store.objects().packs();
+        let largest_bytes = if packs.len() > MANY_PACKS { GATHERED_BYTES } else { TINY_BYTES };
+        if packs.iter().filter(|pack| pack.size_bytes <= largest_bytes).count() <= MANY_TINY {
             return Ok(Vec::new());
         }
         let session = session::begin(context, &store)?;
-        session.locked.gather_small_packs(GATHERED, out_of_time)?;
+        session.locked.gather_small_packs(GATHERED, largest_bytes, out_of_time)?;
         Ok(Vec::new())
     };
     tidied().unwrap_or_else(|e| vec![Warning::bookkeeping("tidying up packs")(e)])

@@ -322,7 +322,7 @@ impl<'s> LockedStore<'s> {
     ) -> Result<RepackOutcome> {
         let cache = self.store.stat_cache().filter(|cache| self.store.trusts(cache));
         let objects = self.store.objects();
-        if !plan.keeps_all_packs() || plan.loose {
+        if !plan.is_lossless && (!plan.keeps_all_packs() || plan.loose) {
             self.flush_manifest()?;
             refs::sync(self.store.layout())?;
         }
