@@ -89,28 +89,16 @@ impl LockedStore<'_> {
     /// # Errors
     /// Its ref is torn, or something cannot be written: then it is on one of the shelves, or on both.
     pub fn archive_workflow(&mut self, id: &str, name: &str) -> Result<Option<String>> {
-        self.move_workflow((Shelf::Live, id), (Shelf::Archived, name))
-    }
-
-    /// Makes one that was put aside live again, under an id or under that and a number.
-    ///
-    /// # Errors
-    /// As [`Self::archive_workflow`].
-    pub fn restore_archived(&mut self, name: &str, id: &str) -> Result<Option<String>> {
-        self.move_workflow((Shelf::Archived, name), (Shelf::Live, id))
-    }
-
-    fn move_workflow(&mut self, from: (Shelf, &str), to: (Shelf, &str)) -> Result<Option<String>> {
-        refuse_illegal(to.1)?;
+        refuse_illegal(name)?;
         let layout = self.store().layout();
-        let Some(tip) = is_legal(from.1).then(|| present(layout, from.0, from.1)).transpose()?.flatten() else {
+        let Some(tip) = is_legal(id).then(|| present(layout, Shelf::Live, id)).transpose()?.flatten() else {
             return Ok(None);
         };
-        let (name, is_there) = free_name(layout, to.0, to.1, &mut |value| value == Value::Id(tip))?;
+        let (name, is_there) = free_name(layout, Shelf::Archived, name, &mut |value| value == Value::Id(tip))?;
         if !is_there {
-            workflow_refs::write(layout, to.0, &name, tip)?;
+            workflow_refs::write(layout, Shelf::Archived, &name, tip)?;
         }
-        workflow_refs::remove(layout, from.0, from.1)?;
+        workflow_refs::remove(layout, Shelf::Live, id)?;
         Ok(Some(name))
     }
 
@@ -238,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_aside_comes_back_and_names_that_are_taken_get_a_number() {
+    fn what_is_put_aside_stays_and_names_that_are_taken_get_a_number() {
         let place = tempfile::tempdir().unwrap();
         let store = store(place.path());
         let mut locked = locked(&store);
@@ -253,10 +241,8 @@ mod tests {
         workflow_refs::write(store.layout(), Shelf::Live, "w", second).unwrap();
         assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w-2"));
         assert!(store.workflows().unwrap().is_empty());
-        assert_eq!(locked.restore_archived("w-2", "w").unwrap().as_deref(), Some("w"));
-        assert_eq!(store.workflows().unwrap(), [("w".to_owned(), second)]);
-        assert!(locked.delete_workflow("w", false).unwrap() && !locked.delete_workflow("w", false).unwrap());
-        assert!(locked.delete_workflow("w", true).unwrap());
+        assert!(!locked.delete_workflow("w", false).unwrap());
+        assert!(locked.delete_workflow("w", true).unwrap() && locked.delete_workflow("w-2", true).unwrap());
         assert!(store.archived_workflows().unwrap().is_empty());
         assert_eq!(numbered(&"a".repeat(120), 12).len(), 120);
     }

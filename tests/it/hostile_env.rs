@@ -85,19 +85,55 @@ fn no_command_starts_a_child() {
     }
     poison(&sandbox);
     fill(&sandbox);
-    for args in [
-        &["create", "-r", "one"][..],
-        &["list"],
-        &["show", "latest"],
-        &["status"],
-        &["restore", "one", "--yes"],
-        &["undo", "--yes"],
-        &["redo", "--yes"],
-        &["prune", "--keep", "1"],
+    sandbox.write("dir/held", "1");
+    for line in [
+        "create -r one",
+        "create -r two --contract",
+        "create -r three --scope dir",
+        "create -r four --scope dir --type file_backup --copies",
+        "list --all",
+        "show latest",
+        "diff one",
+        "cat one:dir/held",
+        "find dir/held",
+        "find --text 1",
+        "restore one --yes",
+        "undo --yes",
+        "redo --yes",
+        "guard --scope dir",
+        "hold wave",
+        "release wave",
+        "pin two",
+        "unpin two",
+        "verify --full",
+        "verify --repair",
+        "status",
+        "config",
+        "completions bash",
+        "man",
+        "schema contract",
+        "workflow init --id run --profile phases,pipeline,registry --phase a --phase b",
+        "phase start",
+        "phase progress half",
+        "task add t",
+        "phase done",
+        "workflow status",
+        "workflow show",
+        "workflow resume --choose y",
+        "workflow mini-commit",
+        "workflow export",
+        "phase start",
+        "workflow rewind b --both --yes",
+        "workflow archive",
+        "prune --keep 1",
+        "prune --orphaned --yes",
+        "delete --all --yes",
     ] {
-        let (run, started) = strace::count_execve(&sandbox, args);
+        let args: Vec<&str> = line.split(' ').collect();
+        let (run, calls) = strace::reaching_out(&sandbox, &args);
         run.success();
-        assert_eq!(started, 1, "{args:?} started other programs");
+        assert_eq!(calls.len(), 1, "{line}: {calls:#?}");
+        assert!(calls[0].contains("execve("), "{line}: {calls:#?}");
     }
 }
 

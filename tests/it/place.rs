@@ -122,13 +122,26 @@ fn a_store_in_another_project_folder_is_found_by_its_hash() {
 
 #[test]
 fn directories_are_0700_and_files_0600_under_every_umask() {
-    for umask in ["000", "077", "277"] {
+    for umask in ["000", "022", "077", "277"] {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1").write("d/b", "2").mkdir("e");
         let script = format!("umask {umask}; exec \"$0\" \"$@\"");
-        for args in [&["create", "-r", "one"][..], &["restore", "one", "--yes"], &["prune", "--keep", "1"]] {
+        for line in [
+            "create -r one",
+            "restore one --yes",
+            "create --scope a --state n=1",
+            "hold wave",
+            "release wave",
+            "pin one",
+            "workflow init --id run --phase p",
+            "phase start",
+            "phase done",
+            "workflow archive",
+            "prune --keep 1",
+        ] {
             sandbox.write("a", umask);
-            sandbox.run_under(&["/bin/sh", "-c", &script], args).success();
+            let args: Vec<&str> = line.split(' ').collect();
+            sandbox.run_under(&["/bin/sh", "-c", &script], &args).success();
         }
         for entry in walkdir::WalkDir::new(sandbox.base().join("projects")) {
             let entry = entry.expect("the store can be walked");

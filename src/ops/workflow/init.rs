@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::model::workflow::Workflow;
-use crate::model::workflow::change::Change;
 use crate::model::workflow::event::Event;
 use crate::model::workflow::id;
 use crate::model::workflow::plan;
@@ -165,9 +164,4 @@ pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<
     }
     next.tasks.clear();
     Ok(next)
-}
-
-/// What is said in the log of the end of the old one.
-pub fn abandon_change(reason: &str) -> Change {
-    Change::Abandon { reason: reason.to_owned() }
 }

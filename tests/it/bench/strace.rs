@@ -19,13 +19,16 @@ pub fn available() -> bool {
     works
 }
 
-/// Runs the program and gives, beside its result, the number of programs started, itself included.
-pub fn count_execve(sandbox: &Sandbox, args: &[&str]) -> (Run, usize) {
+/// Runs the program and gives, beside its result, each call that starts a program, its own start included, makes a
+/// process or reaches for the network.
+pub fn reaching_out(sandbox: &Sandbox, args: &[&str]) -> (Run, Vec<String>) {
+    const CALLS: &str = "trace=execve,execveat,?fork,?vfork,clone,?clone3,%network";
     let log = log_file(sandbox);
     let log_name = log.display().to_string();
-    let run = sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", "trace=execve,execveat", "-o", &log_name], args);
+    let run = sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", CALLS, "-o", &log_name], args);
     let text = std::fs::read_to_string(&log).expect("the tracer wrote its log");
-    (run, text.lines().filter(|line| line.contains("execve")).count())
+    let is_call = |line: &&str| line.contains('(') && !line.contains("CLONE_THREAD");
+    (run, text.lines().filter(is_call).map(str::to_owned).collect())
 }
 
 /// Runs the program and kills it when it enters the `nth` of these system calls.
