@@ -119,23 +119,41 @@ pub fn create(
     out_of_time: &dyn Fn() -> bool,
 ) -> Result<Vec<Warning>> {
     options.copies.map_or(Ok(()), |_| copies::check(&options.terms))?;
-    let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
-    let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
-    let source = checked_text(options.source.as_deref(), fallback, "source")?;
-    if context.environment.disabled {
-        tell(&nothing_made(reason, Skipped::Disabled, vec![Warning::Disabled]));
-        return Ok(Vec::new());
-    }
-    if !context.root.exists() {
-        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
-    }
-    let wanted = Wanted { reason, source, asked: create_terms::parse(context, &options.terms)? };
+    let wanted = match wanted(context, options)? {
+        Ok(wanted) => wanted,
+        Err(disabled) => {
+            tell(&disabled);
+            return Ok(Vec::new());
+        }
+    };
     let made = |tell: &mut dyn FnMut(&CreateOutcome)| make(context, options, wanted.clone(), tell, out_of_time);
     match made(tell) {
         // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.
         Err(Error::StoreGone { .. }) => made(tell),
         other => other,
     }
+}
+
+/// The same under a lock that is held, with neither plain copies nor housekeeping.
+pub fn create_in(context: &Context, session: &mut Session<'_>, options: &CreateOptions) -> Result<CreateOutcome> {
+    match wanted(context, options)? {
+        Ok(wanted) => make_locked(context, session, options, wanted),
+        Err(disabled) => Ok(disabled),
+    }
+}
+
+/// What is asked for; or, where no checkpoints are wanted at all, what comes of that.
+fn wanted(context: &Context, options: &CreateOptions) -> Result<std::result::Result<Wanted, CreateOutcome>> {
+    let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
+    let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
+    let source = checked_text(options.source.as_deref(), fallback, "source")?;
+    if context.environment.disabled {
+        return Ok(Err(nothing_made(reason, Skipped::Disabled, vec![Warning::Disabled])));
+    }
+    if !context.root.exists() {
+        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+    }
+    Ok(Ok(Wanted { reason, source, asked: create_terms::parse(context, &options.terms)? }))
 }
 
 fn make(
@@ -147,15 +165,12 @@ fn make(
 ) -> Result<Vec<Warning>> {
     let (store, salvaged) = open_usable(context, options.force)?;
     let mut session = session::begin(context, &store)?;
-    hold::check_none_stands(context, &mut session)?;
     session.warnings.extend(salvaged.map(|salvaged| Warning::StoreReinitialized {
         whole: salvaged.whole,
         known: salvaged.whole + salvaged.lost.len(),
         kept_as: salvaged.kept_as,
     }));
-    let databases = wanted.asked.databases.clone();
-    let mut outcome = create_locked(context, &store, &mut session, options, wanted)?;
-    outcome.databases = if outcome.checkpoint.is_some() { databases } else { Vec::new() };
+    let mut outcome = make_locked(context, &mut session, options, wanted)?;
     if let Some(render) = options.copies {
         copies::add(context, &store, render, &mut outcome);
     }
@@ -164,13 +179,26 @@ fn make(
     Ok(if made { tidy(context, &mut session, out_of_time) } else { Vec::new() })
 }
 
-fn create_locked<'s>(
+fn make_locked(
     context: &Context,
-    store: &'s Store,
-    session: &mut Session<'s>,
+    session: &mut Session<'_>,
     options: &CreateOptions,
     wanted: Wanted,
 ) -> Result<CreateOutcome> {
+    hold::check_none_stands(context, session)?;
+    let databases = wanted.asked.databases.clone();
+    let mut outcome = create_locked(context, session, options, wanted)?;
+    outcome.databases = if outcome.checkpoint.is_some() { databases } else { Vec::new() };
+    Ok(outcome)
+}
+
+fn create_locked(
+    context: &Context,
+    session: &mut Session<'_>,
+    options: &CreateOptions,
+    wanted: Wanted,
+) -> Result<CreateOutcome> {
+    let store = session.locked.store();
     let mut warnings = std::mem::take(&mut session.warnings);
     let gate = Gate::of(context, store, &options.gate, options.force);
     let is_whole = wanted.asked.terms.scope.is_none();

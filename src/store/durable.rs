@@ -48,19 +48,27 @@ pub fn sync_file(file: &File, path: &Path) -> Result<()> {
     file.sync_all().map_err(Error::io("flush", path))
 }
 
-/// Flushes several files at once: a file system that keeps a log writes it once for all of them.
+/// Flushes several files: a file system that keeps a log writes it once for all of them, if all of them have their place
+/// on the disk by then.
 ///
 /// # Errors
 /// One of the flushes failed.
 pub fn sync_together(files: &[&TemporaryFile]) -> Result<()> {
-    let Some((first, others)) = files.split_first() else { return Ok(()) };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = others.iter().map(|file| scope.spawn(|| file.sync())).collect();
-        let first = first.sync();
-        let failed = || Error::unexpected("a thread failed".to_owned());
-        others.into_iter().try_for_each(|other| other.join().unwrap_or_else(|_| Err(failed()))).and(first)
-    })
+    for file in files {
+        start_writing(&file.file);
+    }
+    files.iter().try_for_each(|file| file.sync())
 }
+
+/// Lets the system begin to write what a file holds, without waiting for it. Of the calls that do so this is the one that
+/// is safe to make; that the pages are not needed any more it makes true only for those already written.
+#[cfg(target_os = "linux")]
+fn start_writing(file: &File) {
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn start_writing(_file: &File) {}
 
 /// Flushes the names in a directory to the disk; Windows has no such call.
 ///

@@ -78,19 +78,6 @@ pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {
     plan
 }
 
-/// Only merging: `most` of the smallest packs become one, none of them larger than this, and all others stay.
-pub fn plan_gather(facts: &[PackFacts], most: usize, largest_bytes: u64) -> RepackPlan {
-    let is_small = |pack: &&PackFacts| !pack.damaged && !pack.has_deltas && pack.total_bytes <= largest_bytes;
-    let mut small: Vec<&PackFacts> = facts.iter().filter(is_small).collect();
-    small.sort_by(|a, b| a.total_bytes.cmp(&b.total_bytes).then_with(|| a.name.cmp(&b.name)));
-    small.truncate(most);
-    let merged: Vec<String> = small.iter().map(|pack| pack.name.clone()).collect();
-    let keep = facts.iter().map(|pack| pack.name.clone()).filter(|name| merged.len() < 2 || !merged.contains(name));
-    let keep = keep.collect();
-    let merge = if merged.len() < 2 { Vec::new() } else { vec![merged] };
-    RepackPlan { keep, merge, is_lossless: true, ..RepackPlan::default() }
-}
-
 fn stays(pack: &PackFacts) -> bool {
     let percent = if pack.has_deltas { LIVE_PERCENT_OF_DELTAS } else { LIVE_PERCENT };
     // Whoever merges deltas has to make each of their contents again to read them back.

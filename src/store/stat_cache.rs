@@ -68,6 +68,11 @@ pub fn read(layout: &Layout) -> Option<StatCache> {
     (0..TRIES).find_map(|_| read_once(layout))
 }
 
+/// The packs that the cache goes by, if there is one, from the smaller file alone.
+pub fn packs(layout: &Layout) -> Option<Vec<PackStamp>> {
+    Some(head::parse(plain_file::read(&layout.stat_cache_patch()).ok()?)?.0.packs)
+}
+
 fn read_once(layout: &Layout) -> Option<StatCache> {
     let (head, patch) = head::parse(plain_file::read(&layout.stat_cache_patch()).ok()?)?;
     let base = plain_file::read(&layout.stat_cache()).ok()?;

@@ -2,8 +2,8 @@
 //!
 //! `CHECKPOINT_CASES=2000` tries that many random cases in every test that makes up its own, those within the library
 //! among them, `CHECKPOINT_CASES=10x` ten times as many as on other days. `CHECKPOINT_REPOS=a:b` names real repositories
-//! to walk through, `CHECKPOINT_CALLGRIND=1` counts instructions, of a build as `.ci/run` makes it, `UPDATE_SNAPSHOTS=1`
-//! writes the pinned help texts anew.
+//! to walk through, `CHECKPOINT_CALLGRIND=1` counts instructions, of a build as `.ci/run` makes it, `CHECKPOINT_PROGRAM=FILE` tests
+//! that program and not the one built with the tests, `UPDATE_SNAPSHOTS=1` writes the pinned help texts anew.
 
 #![cfg(unix)]
 #![expect(
@@ -107,6 +107,7 @@ mod workflow_cost;
 mod workflow_examples;
 mod workflow_json;
 mod workflow_kills;
+mod workflow_packs;
 mod workflow_protocols;
 mod workflow_race;
 mod workflow_rewind;

@@ -16,6 +16,7 @@ use checkpoint::store::projected::Projected;
 use checkpoint::store::workflow_writes::Recorded;
 
 use crate::bench::damaged::packs_of;
+use crate::bench::fixtures::noise;
 use crate::bench::{Git, Sandbox, place};
 
 fn open(dir: &Path) -> Store {
@@ -165,10 +166,12 @@ fn refs_that_plain_git_packed_are_read_and_written() {
 #[test]
 fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1");
+    // Each is large enough to keep a pack of its own.
+    sandbox.write("a", noise(1, 400_000));
     let id = sandbox.create("first");
     let before: BTreeSet<PathBuf> = packs_of(&sandbox.store()).into_iter().collect();
-    record(&sandbox.store(), &workflow("w", "x"));
+    let large: String = noise(2, 100_000).iter().map(|byte| format!("{byte:02x}")).collect();
+    record(&sandbox.store(), &workflow("w", &large));
     let lost: Vec<PathBuf> = packs_of(&sandbox.store()).into_iter().filter(|pack| !before.contains(pack)).collect();
     let tip_before = record(&sandbox.store(), &workflow("w", "y"));
     for pack in &lost {

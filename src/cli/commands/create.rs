@@ -16,7 +16,7 @@ use crate::view::contract::{self as contract_view, Document, Form};
 use crate::view::{human, json};
 
 /// Longest tidying up after an id was printed.
-pub const TIDY_TIME: Duration = Duration::from_millis(200);
+const TIDY_TIME: Duration = Duration::from_millis(200);
 
 /// `made` tells whether a checkpoint was recorded, whatever came after.
 pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs, made: &mut bool) -> Result<u8> {

@@ -1,15 +1,11 @@
 //! `phase` and `task`.
 
-use std::time::Instant;
-
 use crate::cli::args::phase::{PhaseCommand, TaskCommand};
-use crate::cli::commands::create::TIDY_TIME;
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::model::workflow::change::Change;
 use crate::ops::context::Context;
-use crate::ops::tidy::tidy_after_transition;
 use crate::ops::workflow::phase as phase_op;
 use crate::ops::workflow::report;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, step};
@@ -35,13 +31,13 @@ pub fn phase(context: &Context, rim: &Rim<'_>, command: &PhaseCommand) -> Result
         }
         PhaseCommand::Approve(args) => make((&args.step).into(), Change::ApprovePhase { phase: args.phase.clone() }),
     };
-    Ok(said(context, rim, command.name(), &outcome?))
+    Ok(said(rim, command.name(), &outcome?))
 }
 
 pub fn task(context: &Context, rim: &Rim<'_>, command: &TaskCommand) -> Result<u8> {
     if let Some((args, change)) = command.change() {
         let outcome = step(context, &args.into(), &mut |_| Ok(change.clone()))?;
-        return Ok(said(context, rim, command.name(), &outcome));
+        return Ok(said(rim, command.name(), &outcome));
     }
     let TaskCommand::List(args) = command else { return Ok(exit_code::DONE) };
     let status = report::status(context, args.workflow.as_deref(), false)?;
@@ -54,7 +50,7 @@ pub fn task(context: &Context, rim: &Rim<'_>, command: &TaskCommand) -> Result<u
 }
 
 /// Tells a transition. It is recorded; a file that could not follow makes it partial.
-pub fn said(context: &Context, rim: &Rim<'_>, command: &str, outcome: &StepOutcome) -> u8 {
+pub fn said(rim: &Rim<'_>, command: &str, outcome: &StepOutcome) -> u8 {
     let code = if outcome.is_partial { exit_code::PARTIAL } else { exit_code::DONE };
     if rim.printer.json {
         rim.printer.result(&json::step(command, outcome, code));
@@ -63,9 +59,5 @@ pub fn said(context: &Context, rim: &Rim<'_>, command: &str, outcome: &StepOutco
         let said = if begins { human::begun(outcome) } else { human::step(outcome) };
         rim.say(&said, &outcome.warnings);
     }
-    let told_at = Instant::now();
-    let later = tidy_after_transition(context, &|| told_at.elapsed() > TIDY_TIME);
-    rim.warn(&later);
-    rim.warn_late(&later);
     code
 }

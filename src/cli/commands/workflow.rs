@@ -80,7 +80,7 @@ fn init(context: &Context, rim: &Rim<'_>, args: InitArgs) -> Result<u8> {
         branch: args.branch,
         actor: args.actor,
     };
-    Ok(said(context, rim, "workflow.init", &init::init(context, &options)?))
+    Ok(said(rim, "workflow.init", &init::init(context, &options)?))
 }
 
 fn status(context: &Context, rim: &Rim<'_>, args: &StatusArgs) -> Result<u8> {
@@ -154,19 +154,19 @@ fn set(context: &Context, rim: &Rim<'_>, args: &SetArgs) -> Result<u8> {
     };
     let pairs = args.pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(Change::Set(pairs.clone())))?;
-    Ok(said(context, rim, "workflow.set", &outcome))
+    Ok(said(rim, "workflow.set", &outcome))
 }
 
 fn note(context: &Context, rim: &Rim<'_>, args: NoteArgs) -> Result<u8> {
     let change = Change::Note { decisions: args.decision, files: args.file, branch: args.branch };
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
-    Ok(said(context, rim, "workflow.note", &outcome))
+    Ok(said(rim, "workflow.note", &outcome))
 }
 
 fn interrupt(context: &Context, rim: &Rim<'_>, args: InterruptArgs) -> Result<u8> {
     let change = Change::Interrupt { reason: args.reason };
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
-    Ok(said(context, rim, "workflow.interrupt", &outcome))
+    Ok(said(rim, "workflow.interrupt", &outcome))
 }
 
 fn rewind(context: &Context, rim: &Rim<'_>, args: &RewindArgs) -> Result<u8> {
@@ -217,7 +217,7 @@ fn archive(context: &Context, rim: &Rim<'_>, name: &str, args: &RunArgs) -> Resu
 
 fn abandon(context: &Context, rim: &Rim<'_>, args: &AbandonArgs) -> Result<u8> {
     let outcome = endings::abandon(context, &args.run.step(), &args.reason)?;
-    Ok(said(context, rim, "workflow.abandon", &outcome))
+    Ok(said(rim, "workflow.abandon", &outcome))
 }
 
 fn delete(context: &Context, rim: &Rim<'_>, args: &DeleteArgs) -> Result<u8> {
@@ -255,7 +255,7 @@ fn import(context: &Context, rim: &Rim<'_>, args: &ImportArgs) -> Result<u8> {
         keep_files: args.keep_files,
         actor: None,
     };
-    Ok(said(context, rim, "workflow.import", &exchange::import(context, &options)?))
+    Ok(said(rim, "workflow.import", &exchange::import(context, &options)?))
 }
 
 fn export(context: &Context, rim: &Rim<'_>, args: &ExportArgs) -> Result<u8> {

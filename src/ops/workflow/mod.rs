@@ -18,6 +18,7 @@ pub mod resume;
 pub mod rewind;
 pub mod runs;
 pub mod shims;
+pub mod snapshot;
 pub mod step;
 pub mod sync;
 pub mod verdict;

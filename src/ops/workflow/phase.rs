@@ -1,21 +1,20 @@
 //! `phase start` and `phase done`: the transitions that are tied to checkpoints of the files.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish, Start, phases};
 use crate::model::workflow::profile::Profile;
 use crate::model::workflow::recover;
 use crate::ops::context::Context;
-use crate::ops::create::{CreateOptions, CreateOutcome, Standing, create};
-use crate::ops::gate::GateOptions;
+use crate::ops::create::Standing;
+use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::look::look;
-use crate::ops::workflow::mini_commit::mini_commit;
-use crate::ops::workflow::report;
+use crate::ops::workflow::mini_commit;
 use crate::ops::workflow::runs::Run;
-use crate::ops::workflow::step::{StepOptions, StepOutcome, choose, step};
-use crate::ops::workflow::sync::Settled;
+use crate::ops::workflow::snapshot::snapshot;
+use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, with_run};
 use crate::worktree::git_head;
 
 /// Letters of a commit id that are kept where none is asked for in full.
@@ -46,18 +45,21 @@ pub struct DoneOptions {
 /// # Errors
 /// The rules forbid it, or there can be no checkpoint now; then nothing began.
 pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
-    let (run, earlier) = ahead(context, &options.step)?;
-    let mut begin = Start { phase: options.phase.clone(), force: options.force, ..Start::default() };
-    // Refused before anything is made; under the lock it is asked once more.
-    run.workflow.after(&Change::StartPhase(begin.clone()), context.now_ms)?;
-    let id = phases::to_start(&run.workflow, options.phase.as_deref())?;
-    let (before, warnings) = snapshot(context, &run, &format!("pre-{id}"), options.no_snapshot, Standing::Never)?;
-    begin.before = before.map(ObjectId::to_hex);
-    begin.phase = Some(id);
-    begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
-    let mut outcome = step(context, &of_run(&options.step, &run), &mut |_| Ok(Change::StartPhase(begin.clone())))?;
-    outcome.warnings.extend(earlier.into_iter().chain(warnings));
-    Ok(outcome)
+    with_run(context, &options.step, |session, run| {
+        let mut begin = Start { phase: options.phase.clone(), force: options.force, ..Start::default() };
+        // Refused before anything is made.
+        run.workflow.after(&Change::StartPhase(begin.clone()), context.now_ms)?;
+        let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
+        let (before, warnings) =
+            around(context, session, run, &format!("pre-{id}"), options.no_snapshot, Standing::Never)?;
+        begin.before = before.map(ObjectId::to_hex);
+        begin.phase = Some(id);
+        begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
+        let actor = actor(context, &options.step);
+        let mut outcome = change_run(context, session, run, &Change::StartPhase(begin), &actor)?;
+        outcome.warnings.extend(warnings);
+        Ok(outcome)
+    })
 }
 
 /// Ties the state after it to the phase, and ends it.
@@ -65,26 +67,27 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
 /// # Errors
 /// The rules forbid it; then the phase goes on.
 pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
-    let (run, earlier) = ahead(context, &options.step)?;
-    let mut finish = finish(context, options, &run.workflow)?;
-    run.workflow.after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
-    let id = finish.phase.clone().unwrap_or_default();
-    let (after, warnings) = snapshot(context, &run, &format!("post-{id}"), options.no_snapshot, Standing::Always)?;
-    finish.after = after.map(ObjectId::to_hex);
-    let mut outcome = step(context, &of_run(&options.step, &run), &mut |_| Ok(Change::FinishPhase(finish.clone())))?;
-    outcome.warnings.extend(earlier.into_iter().chain(warnings));
-    if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
-        add_mini_commit(context, &options.step, &mut outcome);
-    }
-    Ok(outcome)
+    with_run(context, &options.step, |session, run| {
+        let mut finish = finish(context, options, &run.workflow)?;
+        run.workflow.after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
+        let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
+        let (after, warnings) = around(context, session, run, &reason, options.no_snapshot, Standing::Always)?;
+        finish.after = after.map(ObjectId::to_hex);
+        let actor = actor(context, &options.step);
+        let mut outcome = change_run(context, session, run, &Change::FinishPhase(finish), &actor)?;
+        outcome.warnings.extend(warnings);
+        if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
+            add_mini_commit(context, session, &actor, &mut outcome);
+        }
+        Ok(outcome)
+    })
 }
 
 /// Every third phase has a checkpoint of its own, by its name. That the phase is done stands whatever comes of it.
-fn add_mini_commit(context: &Context, options: &StepOptions, outcome: &mut StepOutcome) {
-    let options = StepOptions { actor: options.actor.clone(), ..StepOptions::default() };
-    match mini_commit(context, &options, &outcome.run, None) {
-        Ok(made) => {
-            let Some(step) = made.step else { return };
+fn add_mini_commit(context: &Context, session: &mut Session<'_>, actor: &str, outcome: &mut StepOutcome) {
+    match mini_commit::in_shadow(context, session, &outcome.run, actor) {
+        Ok(None) => {}
+        Ok(Some(step)) => {
             outcome.run = step.run;
             outcome.warnings.extend(step.warnings);
         }
@@ -92,15 +95,15 @@ fn add_mini_commit(context: &Context, options: &StepOptions, outcome: &mut StepO
     }
 }
 
-/// The run as it stands, files that were edited included.
-fn ahead(context: &Context, options: &StepOptions) -> Result<(Run, Vec<Warning>)> {
-    let Settled { store, troubles, warnings } = report::known(context)?;
-    Ok((choose(&store, options, &troubles)?, warnings))
-}
-
-/// What was looked at must be what is changed.
-fn of_run(options: &StepOptions, run: &Run) -> StepOptions {
-    StepOptions { workflow: Some(run.workflow.id.clone()), ..options.clone() }
+fn around(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    reason: &str,
+    is_off: bool,
+    standing: Standing,
+) -> Result<(Option<ObjectId>, Vec<Warning>)> {
+    if is_off { Ok((None, Vec::new())) } else { snapshot(context, session, &run.workflow, reason, standing) }
 }
 
 fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Result<Finish> {
@@ -119,33 +122,4 @@ fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Resu
         phase: Some(id),
         after: None,
     })
-}
-
-/// A checkpoint of the files as they are.
-fn snapshot(
-    context: &Context,
-    run: &Run,
-    reason: &str,
-    is_off: bool,
-    manner: Standing,
-) -> Result<(Option<ObjectId>, Vec<Warning>)> {
-    if is_off {
-        return Ok((None, Vec::new()));
-    }
-    let options = CreateOptions {
-        reason: Some(reason.to_owned()),
-        source: Some(run.workflow.kind.clone()),
-        standing: manner,
-        gate: GateOptions::default(),
-        ..CreateOptions::default()
-    };
-    let mut made = None;
-    let mut tell = |outcome: &CreateOutcome| {
-        made = Some((outcome.checkpoint.as_ref().map(|checkpoint| checkpoint.id), outcome.warnings.clone()));
-    };
-    let later = create(context, &options, &mut tell, &|| true)?;
-    let (id, mut warnings) = made.ok_or_else(|| Error::unexpected("no checkpoint was told of".to_owned()))?;
-    warnings.extend(later);
-    warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
-    Ok((id, warnings))
 }

@@ -45,12 +45,26 @@ pub fn step(
     options: &StepOptions,
     decide: &mut dyn FnMut(&Workflow) -> Result<Change>,
 ) -> Result<StepOutcome> {
+    with_run(context, options, |session, run| {
+        let change = decide(&run.workflow)?;
+        change_run(context, session, run, &change, &actor(context, options))
+    })
+}
+
+/// Does something with the run that is meant while the store is locked.
+///
+/// # Errors
+/// There is no such run, somebody else was first, a file of it cannot be understood, or as `act` says.
+pub fn with_run<T>(
+    context: &Context,
+    options: &StepOptions,
+    act: impl FnOnce(&mut Session<'_>, &Run) -> Result<T>,
+) -> Result<T> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
     let run = choose(&store, options, &troubles)?;
-    let change = decide(&run.workflow)?;
-    change_run(context, &mut session, &run, &change, &actor(context, options))
+    act(&mut session, &run)
 }
 
 /// The run that is meant, if it can be worked on.

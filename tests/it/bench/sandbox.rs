@@ -10,6 +10,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -196,8 +197,13 @@ impl Sandbox {
 
 /// Runs of the program.
 impl Sandbox {
+    /// The program that is tested: the one built with the tests, or what `CHECKPOINT_PROGRAM` names.
     pub fn binary() -> &'static Path {
-        Path::new(env!("CARGO_BIN_EXE_checkpoint"))
+        static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+            let named = std::env::var_os("CHECKPOINT_PROGRAM").map(|path| PathBuf::from(path).canonicalize());
+            named.map_or_else(|| env!("CARGO_BIN_EXE_checkpoint").into(), |path| path.expect("the named program"))
+        });
+        &PROGRAM
     }
 
     /// A command in the root with the environment of the sandbox; `wrapper` comes before the program.

@@ -1,0 +1,138 @@
+//! Taking small packs into the one that is being written, so that a long run of transitions leaves few packs behind.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::store::locked::LockedStore;
+use crate::store::pack_error::PackError;
+use crate::store::pack_index::IndexEntry;
+use crate::store::pack_list::{Pack, PackStamp};
+use crate::store::pack_reader::{EntryKind, ReadError};
+use crate::store::pack_writer::PackWriter;
+use crate::store::read_back::read_back;
+use crate::store::{stat_cache, sweep};
+
+/// A new pack counts as at least this large: what is not much larger is always taken in.
+const COUNTED_BYTES: u64 = 16 << 10;
+/// A pack so many times as large as all that are taken in before it is left alone, so that no byte is copied often.
+const MUCH_LARGER: u64 = 2;
+/// What is copied at once is not felt.
+const MOST_BYTES: u64 = 256 << 10;
+
+impl LockedStore<'_> {
+    /// Copies the smallest packs into `into`, whatever in them still lives. Those given back are in it with all that they
+    /// hold; the others could not be read, and stay as they are.
+    ///
+    /// # Errors
+    /// The new pack cannot be written.
+    pub(super) fn fold_small_packs(&self, into: &mut PackWriter<'_>) -> Result<Vec<Arc<Pack>>> {
+        let mut packs = self.store().objects().pack_list();
+        packs.sort_by(|a, b| a.stamp.size_bytes.cmp(&b.stamp.size_bytes).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
+        packs.truncate(worth_folding(packs.iter().map(|pack| pack.stamp.size_bytes), into.bytes_written()));
+        let mut folded = Vec::new();
+        for pack in packs {
+            let Some(entries) = plain_entries(&pack) else { continue };
+            match copy_all(&pack, &entries, into) {
+                Ok(()) => folded.push(pack),
+                Err(PackError::Store(cause)) => return Err(cause),
+                Err(_) => {}
+            }
+        }
+        Ok(folded)
+    }
+
+    /// Removes packs of which all is in `published`, and keeps the stat cache good. They are read back before: call it
+    /// when nothing is left to do but this.
+    ///
+    /// # Errors
+    /// A new pack cannot be read back, so nothing was removed; or an old one cannot be removed.
+    pub(super) fn drop_folded(&self, folded: &[Arc<Pack>], published: &[PackStamp]) -> Result<()> {
+        if folded.is_empty() {
+            return Ok(());
+        }
+        let store = self.store();
+        let pack_dir = store.layout().packs();
+        for stamp in published {
+            let pack = Pack::stat(&pack_dir, &stamp.name);
+            let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(read_back);
+            checked.map_err(|why| Error::Damaged { what: format!("the new pack {}", stamp.name), why })?;
+        }
+        let is_named = |packs: &[PackStamp]| folded.iter().any(|pack| packs.contains(&pack.stamp));
+        let cache = stat_cache::packs(store.layout()).filter(|packs| is_named(packs)).and_then(|_| store.stat_cache());
+        let cache = cache.filter(|cache| store.trusts(cache));
+        sweep::remove_caches(&store.layout().objects())?;
+        // One of the same name is the new one.
+        for pack in folded.iter().filter(|pack| published.iter().all(|stamp| stamp.name != pack.stamp.name)) {
+            sweep::remove_pack(&pack_dir, &pack.stamp.name)?;
+        }
+        store.objects().refresh()?;
+        if let Some(cache) = cache {
+            // Without it the next scan checks each blob that it relies on.
+            stat_cache::save_packs(store.layout(), &cache, store.objects().packs())?;
+        }
+        Ok(())
+    }
+}
+
+/// How many of the smallest packs a new one should take in: so many that each byte is copied about as often as packs can
+/// double until they are large.
+fn worth_folding(sizes: impl Iterator<Item = u64>, new_bytes: u64) -> usize {
+    let mut taken_bytes = new_bytes.max(COUNTED_BYTES);
+    let is_taken = |size: &u64| {
+        let goes = *size <= taken_bytes.saturating_mul(MUCH_LARGER) && taken_bytes.saturating_add(*size) <= MOST_BYTES;
+        if goes {
+            taken_bytes += size;
+        }
+        goes
+    };
+    sizes.take_while(is_taken).count()
+}
+
+/// What a sound pack holds, unless some of it are deltas, which are cheaper left where they are.
+fn plain_entries(pack: &Pack) -> Option<Vec<IndexEntry>> {
+    pack.check_frame().ok()?;
+    let is_plain =
+        |entry: &IndexEntry| matches!(pack.header(&entry.id), Ok(Some(h)) if matches!(h.kind, EntryKind::Object(_)));
+    let entries: Vec<IndexEntry> = pack.index().ok()?.entries().collect();
+    entries.iter().all(is_plain).then_some(entries)
+}
+
+fn copy_all(pack: &Pack, entries: &[IndexEntry], into: &mut PackWriter<'_>) -> std::result::Result<(), PackError> {
+    let unreadable = |cause: ReadError| PackError::Source(std::io::Error::other(cause.to_string()));
+    let (index, reader) = (pack.index().map_err(unreadable)?, pack.reader().map_err(unreadable)?);
+    entries
+        .iter()
+        .try_for_each(|entry| into.copy_entry(reader, entry, index.end_of(entry.offset, reader.entries_end())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_packs_go_into_the_new_one_and_large_ones_stay() {
+        let worth = |sizes: &[u64], new: u64| worth_folding(sizes.iter().copied(), new);
+        assert_eq!(worth(&[], 900), 0);
+        assert_eq!(worth(&[900, 32 << 10], 900), 2);
+        assert_eq!(worth(&[900, 48 << 10], 900), 1, "much larger than all before it");
+        assert_eq!(worth(&[20 << 10, 48 << 10, 150 << 10], 900), 3);
+        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10], 40 << 10), 2, "at most so much at once");
+        assert_eq!(worth(&[900; 2_000], 900), 273);
+        assert_eq!(worth(&[u64::MAX], u64::MAX), 0);
+    }
+
+    #[test]
+    fn a_thousand_packs_of_a_kilobyte_become_few_and_each_byte_is_copied_a_few_times() {
+        let (mut packs, mut copied, mut most): (Vec<u64>, u64, usize) = (Vec::new(), 0, 0);
+        for _ in 0..1_000 {
+            packs.sort_unstable();
+            let rest = packs.split_off(worth_folding(packs.iter().copied(), 1 << 10));
+            let taken: u64 = packs.iter().sum();
+            copied += taken;
+            packs = rest;
+            packs.push(taken + (1 << 10));
+            most = most.max(packs.len());
+        }
+        assert!(most <= 9 && copied <= 48_000 << 10, "{most} packs, {} KiB copied", copied >> 10);
+    }
+}

@@ -1,0 +1,81 @@
+//! Transitions take small packs into their own: nothing is lost by that, and nothing else is slower for it.
+
+use std::fs;
+
+use checkpoint::store::Store;
+
+use crate::bench::damaged::packs_of;
+use crate::bench::fixtures::packs_below;
+use crate::bench::{Git, Sandbox, strace};
+
+/// A store with a checkpoint and a run that has moved on `steps` times since.
+fn run_of(steps: usize) -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("d/b", "2");
+    sandbox.run(&["workflow", "init", "--id", "w", "--phase", "one", "--phase", "two"]).success();
+    let id = sandbox.create("first");
+    sandbox.run(&["phase", "start", "--no-snapshot"]).success();
+    for step in 0..steps {
+        sandbox.run(&["phase", "progress", &format!("step {step}")]).success();
+    }
+    (sandbox, id)
+}
+
+fn log_of(sandbox: &Sandbox) -> usize {
+    sandbox.run(&["workflow", "show", "--json"]).success().data()["log"].as_array().expect("a log").len()
+}
+
+#[test]
+fn small_packs_become_one_and_everything_in_them_is_still_there() {
+    let (sandbox, id) = run_of(6);
+    assert_eq!(packs_below(&sandbox.store()), 1);
+    assert_eq!(log_of(&sandbox), 8);
+    sandbox.run(&["verify", "--full"]).success();
+    if let Some(git) = Git::find(sandbox.home()) {
+        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+    }
+    sandbox.write("a", "3").restore(&id).success();
+    assert_eq!(fs::read(sandbox.root().join("a")).unwrap(), b"1");
+}
+
+#[test]
+fn what_the_last_scan_saw_is_still_believed() {
+    let (sandbox, _) = run_of(1);
+    let store = Store::open(sandbox.store()).unwrap().expect("a store");
+    let cache = store.stat_cache().expect("a cache");
+    assert!(store.trusts(&cache));
+    let packs: Vec<_> = packs_of(&sandbox.store());
+    assert_eq!(packs.len(), 1, "the packs that it went by are gone");
+    assert!(packs[0].to_string_lossy().contains(&cache.packs()[0].name));
+}
+
+#[test]
+fn a_small_pack_that_is_damaged_stays_where_it_is() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    sandbox.create("first");
+    let damaged = packs_of(&sandbox.store()).remove(0);
+    let mut bytes = fs::read(&damaged).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    fs::remove_file(&damaged).unwrap();
+    fs::write(&damaged, &bytes).unwrap();
+    sandbox.run(&["workflow", "init", "--id", "w", "--phase", "one"]).success();
+    sandbox.run(&["phase", "start", "--no-snapshot"]).success();
+    assert_eq!(fs::read(&damaged).unwrap(), bytes);
+    assert_eq!(log_of(&sandbox), 2);
+}
+
+#[test]
+fn a_full_disk_is_no_reason_to_refuse_what_fits_without_the_small_packs() {
+    if !strace::available() {
+        return;
+    }
+    let (sandbox, _) = run_of(1);
+    let full = strace::failing_nth(&sandbox, "fsync", "ENOSPC", 1, &["phase", "progress", "on a full disk"]);
+    assert!(strace::has_struck(&sandbox));
+    full.success();
+    assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (4, 2));
+    sandbox.run(&["phase", "progress", "with room again"]).success();
+    assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (5, 1));
+}
