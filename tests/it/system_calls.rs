@@ -272,7 +272,7 @@ fn instructions(sandbox: &Sandbox, args: &[&str]) -> Option<u64> {
 #[test]
 fn an_unchanged_tree_costs_few_instructions() {
     if std::env::var_os("CHECKPOINT_CALLGRIND").is_none() || std::env::var_os("CHECKPOINT_PROGRAM").is_none() {
-        return skipped("set CHECKPOINT_CALLGRIND=1, with a build as in .ci/run");
+        return skipped("set CHECKPOINT_CALLGRIND=1, and CHECKPOINT_PROGRAM to a build as in .ci/run");
     }
     let counted = |directories| instructions(&settled(directories), &["create", "--reason", "warm"]);
     let (Some(few), Some(many)) = (counted(20), counted(200)) else { return };
