@@ -23,9 +23,9 @@ use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::digest::{self, Sum};
-use crate::store::locked::NewCheckpoint;
 use crate::store::meta_tree;
 use crate::store::pack_set::PackSet;
+use crate::store::recording::NewCheckpoint;
 use crate::store::trees;
 
 /// Longest reason or source, in bytes.

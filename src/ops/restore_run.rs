@@ -25,9 +25,9 @@ use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::durable;
 use crate::store::journal::{Journal, Stage};
-use crate::store::locked::NewCheckpoint;
 use crate::store::meta_tree::Beside;
 use crate::store::pack_set::PackSet;
+use crate::store::recording::NewCheckpoint;
 use crate::worktree::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
 

@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 
 /// Makes a directory and what is missing above it, each 0700. One that is there already is left as it is.
 pub fn create_private(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
     match create_one(path) {
         Ok(()) => make_private(path),
         Err(e) if e.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),

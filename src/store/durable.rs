@@ -70,6 +70,17 @@ fn start_writing(file: &File) {
 #[cfg(not(target_os = "linux"))]
 fn start_writing(_file: &File) {}
 
+/// Whether so many bytes can be written for certain, as far as the system tells.
+#[cfg(unix)]
+pub fn has_room(dir: &Path, bytes: u64) -> bool {
+    rustix::fs::statvfs(dir).is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= bytes)
+}
+
+#[cfg(not(unix))]
+pub fn has_room(_dir: &Path, _bytes: u64) -> bool {
+    true
+}
+
 /// Flushes the names in a directory to the disk; Windows has no such call.
 ///
 /// # Errors

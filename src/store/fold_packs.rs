@@ -1,4 +1,4 @@
-//! Taking small packs into the one that is being written, so that a long run of transitions leaves few packs behind.
+//! Taking small packs into the one that is being written, so that long series of small writes leave few packs behind.
 
 use std::sync::Arc;
 
@@ -10,14 +10,18 @@ use crate::store::pack_list::{Pack, PackStamp};
 use crate::store::pack_reader::{EntryKind, ReadError};
 use crate::store::pack_writer::PackWriter;
 use crate::store::read_back::read_back;
-use crate::store::{stat_cache, sweep};
+use crate::store::{durable, stat_cache, sweep};
 
 /// A new pack counts as at least this large: what is not much larger is always taken in.
 const COUNTED_BYTES: u64 = 16 << 10;
 /// A pack so many times as large as all that are taken in before it is left alone, so that no byte is copied often.
 const MUCH_LARGER: u64 = 2;
+/// Fewer than this are left for later.
+const WORTH_IT: usize = 8;
 /// What is copied at once is not felt.
 const MOST_BYTES: u64 = 256 << 10;
+/// With less than this left on the disk nothing is copied.
+const ROOM_BYTES: u64 = 4 << 20;
 
 impl LockedStore<'_> {
     /// Copies the smallest packs into `into`, whatever in them still lives. Those given back are in it with all that they
@@ -29,6 +33,10 @@ impl LockedStore<'_> {
         let mut packs = self.store().objects().pack_list();
         packs.sort_by(|a, b| a.stamp.size_bytes.cmp(&b.stamp.size_bytes).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
         packs.truncate(worth_folding(packs.iter().map(|pack| pack.stamp.size_bytes), into.bytes_written()));
+        // On a full disk what is new comes first.
+        if packs.is_empty() || !durable::has_room(self.store().dir(), ROOM_BYTES) {
+            return Ok(Vec::new());
+        }
         let mut folded = Vec::new();
         for pack in packs {
             let Some(entries) = plain_entries(&pack) else { continue };
@@ -85,7 +93,8 @@ fn worth_folding(sizes: impl Iterator<Item = u64>, new_bytes: u64) -> usize {
         }
         goes
     };
-    sizes.take_while(is_taken).count()
+    let taken = sizes.take_while(is_taken).count();
+    if taken < WORTH_IT { 0 } else { taken }
 }
 
 /// What a sound pack holds, unless some of it are deltas, which are cheaper left where they are.
@@ -111,14 +120,15 @@ mod tests {
 
     #[test]
     fn small_packs_go_into_the_new_one_and_large_ones_stay() {
-        let worth = |sizes: &[u64], new: u64| worth_folding(sizes.iter().copied(), new);
-        assert_eq!(worth(&[], 900), 0);
-        assert_eq!(worth(&[900, 32 << 10], 900), 2);
-        assert_eq!(worth(&[900, 48 << 10], 900), 1, "much larger than all before it");
-        assert_eq!(worth(&[20 << 10, 48 << 10, 150 << 10], 900), 3);
-        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10], 40 << 10), 2, "at most so much at once");
+        let worth = |sizes: &[u64], new: u64| worth_folding([900; 8].iter().chain(sizes).copied(), new);
+        assert_eq!(worth_folding([900; 7].into_iter(), 900), 0, "too few");
+        assert_eq!(worth(&[], 900), 8);
+        assert_eq!(worth(&[32 << 10], 900), 9);
+        assert_eq!(worth(&[64 << 10], 900), 8, "much larger than all before it");
+        assert_eq!(worth(&[20 << 10, 48 << 10], 900), 10);
+        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10], 40 << 10), 10, "at most so much at once");
         assert_eq!(worth(&[900; 2_000], 900), 273);
-        assert_eq!(worth(&[u64::MAX], u64::MAX), 0);
+        assert_eq!(worth_folding([u64::MAX; 9].into_iter(), u64::MAX), 0);
     }
 
     #[test]
@@ -133,6 +143,6 @@ mod tests {
             packs.push(taken + (1 << 10));
             most = most.max(packs.len());
         }
-        assert!(most <= 9 && copied <= 48_000 << 10, "{most} packs, {} KiB copied", copied >> 10);
+        assert!(most <= 17 && copied <= 48_000 << 10, "{most} packs, {} KiB copied", copied >> 10);
     }
 }

@@ -23,6 +23,8 @@ impl LockGuard {
     }
 }
 
+/// Room for the words of whoever has it.
+const HOLDER_BYTES: usize = 95;
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -47,6 +49,7 @@ pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<Lock
             }
             return Ok(guard);
         }
+        had_to_wait = true;
     }
 }
 
@@ -107,17 +110,19 @@ fn open(path: &Path) -> Result<File> {
     OpenOptions::new().read(true).write(true).open(path).map_err(Error::io("open", path))
 }
 
+/// Over the words of the one before: giving the room of a file back and taking it again costs more than all else here.
 fn write_holder(file: &mut File, holder: &str) -> std::io::Result<()> {
-    file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(holder.as_bytes())
+    file.write_all(format!("{holder:<HOLDER_BYTES$}\n").as_bytes())
 }
 
 fn read_holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(512).read_to_string(&mut text));
     match read {
-        Ok(_) if !text.is_empty() => crate::model::text::escape(&text),
+        Ok(_) if !text.trim().is_empty() => {
+            crate::model::text::escape(text.lines().next().unwrap_or_default().trim_end())
+        }
         _ => "another process".to_owned(),
     }
 }

@@ -4,23 +4,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::hold::Hold;
 use crate::model::listing::Listing;
 use crate::model::manifest;
 use crate::model::message;
-use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
 use crate::model::time::compact_utc;
 use crate::store::adopt;
-use crate::store::commit_codec;
 use crate::store::commit_reader::CommitReader;
 use crate::store::delta_plan;
 use crate::store::description::{self, Description};
 use crate::store::directories;
 use crate::store::durable;
 use crate::store::guard;
-use crate::store::hash::ObjectKind;
 use crate::store::holds;
 use crate::store::inventory::Inventory;
 use crate::store::journal::{self, Journal, JournalState};
@@ -28,7 +24,6 @@ use crate::store::kept_commits;
 use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard};
 use crate::store::mark;
-use crate::store::meta_tree::{self, Beside};
 use crate::store::pack_list::PackStamp;
 use crate::store::pack_set::PackSet;
 use crate::store::plain_file;
@@ -48,7 +43,7 @@ use crate::store::{ObjectIds, Store, skeleton};
 pub struct LockedStore<'s> {
     store: &'s Store,
     lock: LockGuard,
-    inventory: Inventory,
+    pub(super) inventory: Inventory,
     recovery: Recovery,
 }
 
@@ -59,10 +54,10 @@ impl<'s> LockedStore<'s> {
         refuse_newer(layout)?;
         directories::create_private_in(layout.dir(), &layout.own()).map_err(|cause| gone(layout, cause))?;
         let mut lock = lock::acquire(&layout.lock(), wait, None).map_err(|cause| gone(layout, cause))?;
-        // While we waited the store may have been replaced.
-        guard::check(layout)?;
-        refuse_newer(layout)?;
         if lock.had_to_wait {
+            // Meanwhile the store may have been replaced.
+            guard::check(layout)?;
+            refuse_newer(layout)?;
             store.objects().refresh()?;
         }
         let mut reader = CommitReader::with_kept(store.objects(), kept_commits::read(layout, store.objects()));
@@ -107,48 +102,9 @@ impl<'s> LockedStore<'s> {
         PackSet::begin(&self.store.layout().objects(), self.store.objects())
     }
 
-    /// Makes a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in the order that survives
-    /// a kill at any point. `announce` is told the id before the ref is written. The sequence number is given here.
-    pub fn record(
-        &mut self,
-        new: NewCheckpoint,
-        announce: &mut dyn FnMut(ObjectId) -> Result<()>,
-    ) -> Result<Checkpoint> {
-        let NewCheckpoint { mut pack, tree, meta, beside, mut record } = new;
-        record.sequence = record.sequence.max(self.inventory.next_sequence());
-        let meta = add_meta(&mut pack, &meta, &beside)?;
-        let text = message::render(&record, meta);
-        let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
-        let id = pack.add(ObjectKind::Commit, &commit)?;
-        let layout = self.store.layout();
-        // Once the pack has its name, nothing more needs room: its commit would count as a checkpoint where no manifest is.
-        let staged = refs::stage_checkpoint(layout, id)?;
-        let staged_meta = meta.map(|meta| refs::stage_meta(layout, meta)).transpose()?;
-        let published = pack.finish(Some(&staged))?;
-        announce(id)?;
-        if let Some(staged) = staged_meta {
-            refs::publish_meta(layout, id, staged)?;
-        }
-        self.keep_foreign_main()?;
-        // A user's own `git gc` may take a pack that no ref names yet: it is looked for while none does, and once more
-        // when that can no longer happen.
-        let done = check_still_there(layout, &published)
-            .and_then(|()| refs::publish_checkpoint(layout, id, staged))
-            .and_then(|()| check_still_there(layout, &published));
-        if let Err(e) = done {
-            // Nobody was told of this checkpoint, so nothing is to name it; the failure itself is what is to be said.
-            let _ = self.remove_refs(&[id]).and_then(|()| refs::sync(layout));
-            return Err(e);
-        }
-        self.store.objects().add_packs(&published);
-        let checkpoint = Checkpoint { id, tree, meta, record, pinned: false, adopted: false };
-        self.inventory.checkpoints.push(checkpoint.clone());
-        Ok(checkpoint)
-    }
-
     /// A commit that plain git put on `main` in this very moment keeps a ref before `main` moves on; the next writer
     /// adopts it.
-    fn keep_foreign_main(&self) -> Result<()> {
+    pub(super) fn keep_foreign_main(&self) -> Result<()> {
         let layout = self.store.layout();
         let Some(main) = refs::read_main(layout)? else { return Ok(()) };
         if !self.inventory.ids().contains(&main) && self.store.objects().contains(&main) {
@@ -221,7 +177,7 @@ impl<'s> LockedStore<'s> {
         durable::sync_directory(self.store.layout().dir())
     }
 
-    fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
+    pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
         let layout = self.store.layout();
         for id in ids {
             for family in [Family::Checkpoints, Family::Pins, Family::Meta] {
@@ -452,26 +408,4 @@ impl JournalWriter<'_> {
     pub fn write(&self, journal: &Journal) -> Result<()> {
         journal::write(self.0.layout(), journal)
     }
-}
-
-/// What is to be said beside the tree; nothing where all is as usual.
-fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, beside: &Beside) -> Result<Option<ObjectId>> {
-    if beside.is_empty() && *meta == Meta::default() {
-        return Ok(None);
-    }
-    let blob = pack.add(ObjectKind::Blob, &meta_tree::blob(meta))?;
-    if beside.is_empty() {
-        return Ok(Some(blob));
-    }
-    Ok(Some(pack.add(ObjectKind::Tree, &meta_tree::tree(blob, beside))?))
-}
-
-/// A tree whose objects were given to `pack`, with all that is to be said about it.
-pub struct NewCheckpoint<'s> {
-    pub pack: PackSet<'s>,
-    pub tree: ObjectId,
-    pub meta: Meta,
-    pub beside: Beside,
-    /// Its sequence number is the least that it may get.
-    pub record: Record,
 }

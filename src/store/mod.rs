@@ -67,6 +67,7 @@ pub mod plain_file;
 pub mod projected;
 pub mod reach;
 pub mod read_back;
+pub mod recording;
 pub mod recover;
 pub mod refs;
 pub mod relocate;

@@ -112,6 +112,11 @@ impl Objects {
         self.snapshot().packs.iter().map(|pack| pack.stamp.clone()).collect()
     }
 
+    /// How many packs have an index that nobody has asked for yet.
+    pub fn unread_indexes(&self) -> usize {
+        self.snapshot().packs.iter().filter(|pack| !pack.has_read_index()).count()
+    }
+
     /// Whether there is an object of that id, whole or not; looks again if it is not found at once.
     pub fn contains(&self, id: &ObjectId) -> bool {
         self.holds(id) || (self.refresh().is_ok() && self.holds(id)) || (self.look_again() && self.holds(id))

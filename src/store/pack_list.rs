@@ -90,6 +90,10 @@ impl Pack {
         self.rescued.as_ref()
     }
 
+    pub fn has_read_index(&self) -> bool {
+        self.index.get().is_some()
+    }
+
     /// # Errors
     /// The index is damaged or cannot be read.
     pub fn index(&self) -> std::result::Result<&PackIndex, ReadError> {

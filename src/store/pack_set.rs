@@ -49,6 +49,12 @@ impl<'k> PackSet<'k> {
         &mut self.writers[0]
     }
 
+    /// The writer of the only pack that there will be; `None` where several hold something.
+    pub fn single(&mut self) -> Option<&mut PackWriter<'k>> {
+        let (first, others) = self.writers.split_first_mut()?;
+        others.iter().all(|writer| writer.new_object_count() == 0).then_some(first)
+    }
+
     /// Adds an object by the first writer.
     ///
     /// # Errors

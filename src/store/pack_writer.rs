@@ -23,6 +23,10 @@ const WHOLE_UPTO_BYTES: u64 = 16 << 20;
 /// A pack up to this size never touches the disk before it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
 const PIECE_BYTES: usize = 1 << 20;
+/// Reading the indexes of more packs than this costs more than writing small objects, as long as they are not many.
+const FEW_INDEXES: usize = 8;
+const SMALL_BYTES: usize = 16 << 10;
+const MOST_UNASKED: usize = 64;
 /// What a pack begins with; the count comes at the end.
 const START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
 
@@ -41,6 +45,8 @@ pub struct PackWriter<'k> {
     pub(super) entries: HashMap<ObjectId, IndexEntry>,
     pub(super) deflater: Deflater,
     claims: Option<Claims>,
+    /// Objects that were taken in though the store may have them.
+    unasked: usize,
 }
 
 impl<'k> PackWriter<'k> {
@@ -54,7 +60,7 @@ impl<'k> PackWriter<'k> {
         let mut tail = Vec::with_capacity(PIECE_BYTES);
         tail.extend_from_slice(START);
         let (entries, deflater) = (HashMap::new(), Deflater::default());
-        Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None })
+        Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None, unasked: 0 })
     }
 
     /// From now on, what another writer with the same claims has taken on is not written again.
@@ -92,10 +98,18 @@ impl<'k> PackWriter<'k> {
 
     /// An object in the store counts only if it can be read and is the same: a damaged one is written anew. For a commit
     /// the indexes of all packs would be read in vain: each has a number of its own.
-    fn store_has(&self, id: &ObjectId, kind: ObjectKind, content: &[u8]) -> bool {
+    fn store_has(&mut self, id: &ObjectId, kind: ObjectKind, content: &[u8]) -> bool {
         kind != ObjectKind::Commit
+            && !self.costs_less_than_asking(content.len())
             && self.known.holds(id)
             && self.known.read(id).is_ok_and(|(k, stored)| k == kind && stored == content)
+    }
+
+    /// A few small objects are written without asking many packs for them. What is there twice then, a repack mends.
+    fn costs_less_than_asking(&mut self, len: usize) -> bool {
+        let is_cheap = self.unasked < MOST_UNASKED && len <= SMALL_BYTES && self.known.unread_indexes() > FEW_INDEXES;
+        self.unasked += usize::from(is_cheap);
+        is_cheap
     }
 
     fn append(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {

@@ -5,7 +5,6 @@ use crate::model::object_id::ObjectId;
 use crate::model::transition;
 use crate::model::workflow::id::is_legal;
 use crate::store::commit_codec;
-use crate::store::durable;
 use crate::store::hash::ObjectKind;
 use crate::store::layout::Layout;
 use crate::store::locked::{LockedStore, check_still_there};
@@ -50,34 +49,13 @@ impl LockedStore<'_> {
         if let Some(parent) = present {
             self.check_parent(id, parent)?;
         }
-        let written = self.write_transition(id, present, state, message, time_ms, true);
-        match written {
-            // What has no room with small packs taken in may have some without.
-            Err(Error::Io { source, .. }) if durable::is_full(&source) => {
-                self.write_transition(id, present, state, message, time_ms, false)
-            }
-            written => written,
-        }
-        .map(Recorded::Done)
-    }
-
-    fn write_transition(
-        &mut self,
-        id: &str,
-        before: Option<ObjectId>,
-        state: &[u8],
-        message: &str,
-        time_ms: i64,
-        folds: bool,
-    ) -> Result<ObjectId> {
-        let layout = self.store().layout();
         let mut pack = self.begin_pack()?;
         let blob = pack.add(ObjectKind::Blob, state)?;
         let tree = pack.add(ObjectKind::Tree, &workflows::tree_of(blob))?;
         let text = transition::render(id, message, time_ms);
-        let commit = commit_codec::encode_after(tree, before, time_ms.div_euclid(1000), &text);
+        let commit = commit_codec::encode_after(tree, present, time_ms.div_euclid(1000), &text);
         let commit = pack.add(ObjectKind::Commit, &commit)?;
-        let folded = if folds { self.fold_small_packs(pack.first())? } else { Vec::new() };
+        let folded = self.fold_small_packs(pack.first())?;
         let staged = workflow_refs::stage(layout, commit)?;
         let published = pack.finish(Some(&staged))?;
         // As with a checkpoint: a user's own `git gc` may take a pack that no ref names yet.
@@ -86,13 +64,13 @@ impl LockedStore<'_> {
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
             // Nobody was told of this transition; the failure itself is what is to be said.
-            let _ = put_back(layout, id, before);
+            let _ = put_back(layout, id, present);
             return Err(e);
         }
         self.store().objects().add_packs(&published);
         // The transition stands. What could not be removed is there twice, which a prune mends.
         let _ = self.drop_folded(&folded, &published);
-        Ok(commit)
+        Ok(Recorded::Done(commit))
     }
 
     /// What stands on something that is not there could never be read to its beginning.

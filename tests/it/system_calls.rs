@@ -232,6 +232,23 @@ fn by_checkpoint(args: &[&str]) -> Option<(Trace, usize)> {
 }
 
 #[test]
+fn a_few_edits_ask_few_packs_whether_they_have_them() {
+    const CREATES: usize = 30;
+    let sandbox = Sandbox::bare();
+    sandbox.write("a", "1").write("d/b", "2");
+    settle(&sandbox);
+    for number in 0..CREATES {
+        sandbox.write("a", format!("{number}")).create("more");
+    }
+    sandbox.write("a", "edited").write("d/b", "too");
+    let Some(trace) = trace(&sandbox, &["create", "-r", "last"]) else { return };
+    let indexes = trace.opened(&sandbox.store(), ".idx").len();
+    println!("{indexes} indexes were read with {CREATES} packs");
+    assert!(indexes <= CREATES / 3, "{indexes} indexes of {CREATES} were read");
+    assert_eq!(sandbox.run(&["cat", "latest:d/b"]).success().stdout, "too");
+}
+
+#[test]
 fn list_starts_no_thread_and_opens_no_more_than_the_commits() {
     let Some((few, each)) = by_checkpoint(&["list"]) else { return };
     assert!(few.calls.len() <= CALLS_FOR_LIST, "{} calls", few.calls.len());

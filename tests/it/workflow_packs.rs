@@ -27,7 +27,9 @@ fn log_of(sandbox: &Sandbox) -> usize {
 
 #[test]
 fn small_packs_become_one_and_everything_in_them_is_still_there() {
-    let (sandbox, id) = run_of(6);
+    let (sandbox, id) = run_of(5);
+    assert_eq!(packs_below(&sandbox.store()), 8);
+    sandbox.run(&["phase", "progress", "once more"]).success();
     assert_eq!(packs_below(&sandbox.store()), 1);
     assert_eq!(log_of(&sandbox), 8);
     sandbox.run(&["verify", "--full"]).success();
@@ -40,7 +42,7 @@ fn small_packs_become_one_and_everything_in_them_is_still_there() {
 
 #[test]
 fn what_the_last_scan_saw_is_still_believed() {
-    let (sandbox, _) = run_of(1);
+    let (sandbox, _) = run_of(6);
     let store = Store::open(sandbox.store()).unwrap().expect("a store");
     let cache = store.stat_cache().expect("a cache");
     assert!(store.trusts(&cache));
@@ -51,31 +53,46 @@ fn what_the_last_scan_saw_is_still_believed() {
 
 #[test]
 fn a_small_pack_that_is_damaged_stays_where_it_is() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1");
-    sandbox.create("first");
-    let damaged = packs_of(&sandbox.store()).remove(0);
+    let (sandbox, _) = run_of(4);
+    let damaged = packs_of(&sandbox.store()).remove(3);
     let mut bytes = fs::read(&damaged).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x10;
     fs::remove_file(&damaged).unwrap();
     fs::write(&damaged, &bytes).unwrap();
-    sandbox.run(&["workflow", "init", "--id", "w", "--phase", "one"]).success();
-    sandbox.run(&["phase", "start", "--no-snapshot"]).success();
+    for step in 0..3 {
+        sandbox.run(&["workflow", "init", "--id", &format!("more-{step}"), "--phase", "one"]).success();
+    }
+    assert!(packs_below(&sandbox.store()) < 5, "the others were taken in");
     assert_eq!(fs::read(&damaged).unwrap(), bytes);
-    assert_eq!(log_of(&sandbox), 2);
 }
 
 #[test]
-fn a_full_disk_is_no_reason_to_refuse_what_fits_without_the_small_packs() {
+fn creates_too_take_small_packs_in() {
+    let sandbox = Sandbox::new();
+    let ids: Vec<String> = (0..40)
+        .map(|number| {
+            sandbox.write("a", format!("{number}"));
+            sandbox.create(&format!("number {number}"))
+        })
+        .collect();
+    assert!(packs_below(&sandbox.store()) < 12, "{} packs", packs_below(&sandbox.store()));
+    sandbox.run(&["verify", "--full"]).success();
+    for (number, id) in ids.iter().enumerate() {
+        assert_eq!(sandbox.run(&["cat", &format!("{id}:a")]).success().stdout, number.to_string());
+    }
+}
+
+#[test]
+fn where_the_disk_is_full_nothing_but_what_is_new_is_written() {
     if !strace::available() {
         return;
     }
-    let (sandbox, _) = run_of(1);
-    let full = strace::failing_nth(&sandbox, "fsync", "ENOSPC", 1, &["phase", "progress", "on a full disk"]);
+    let (sandbox, _) = run_of(5);
+    let before = packs_below(&sandbox.store());
+    strace::failing_nth(&sandbox, "statfs", "ENOSYS", 1, &["phase", "progress", "no room"]).success();
     assert!(strace::has_struck(&sandbox));
-    full.success();
-    assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (4, 2));
-    sandbox.run(&["phase", "progress", "with room again"]).success();
-    assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (5, 1));
+    assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (8, before + 1));
+    sandbox.run(&["phase", "progress", "room again"]).success();
+    assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (9, 1));
 }
