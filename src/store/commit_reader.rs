@@ -56,6 +56,11 @@ impl<'o> CommitReader<'o> {
         self.objects
     }
 
+    /// Takes in a commit that was just read, so that it is not read again: the disk may not give it twice.
+    pub fn take_in(&mut self, id: ObjectId, content: Vec<u8>) {
+        self.read.push((id, content));
+    }
+
     /// Reads one commit as a checkpoint, or says why it is none.
     ///
     /// # Errors
@@ -93,6 +98,9 @@ impl<'o> CommitReader<'o> {
     /// As [`Self::checkpoint`], but the message is not looked at.
     pub fn parts(&mut self, id: ObjectId) -> Result<CommitParts, String> {
         if let Some(content) = self.kept.get(id) {
+            return commit_codec::parse(content);
+        }
+        if let Some((_, content)) = self.read.last().filter(|(read, _)| *read == id) {
             return commit_codec::parse(content);
         }
         let (kind, bytes) = self.objects.read(&id).map_err(|e: ObjectError| e.to_string())?;

@@ -269,7 +269,7 @@ impl<'s> LockedStore<'s> {
     }
 
     /// Repacks, and keeps the stat cache good: it names packs, and every blob that it names lives on in some pack.
-    pub(super) fn repack(
+    fn repack(
         &self,
         survey: &Survey,
         plan: &RepackPlan,
@@ -278,7 +278,7 @@ impl<'s> LockedStore<'s> {
     ) -> Result<RepackOutcome> {
         let cache = self.store.stat_cache().filter(|cache| self.store.trusts(cache));
         let objects = self.store.objects();
-        if !plan.is_lossless && (!plan.keeps_all_packs() || plan.loose) {
+        if !plan.keeps_all_packs() || plan.loose {
             self.flush_manifest()?;
             refs::sync(self.store.layout())?;
         }

@@ -8,6 +8,7 @@ use crate::store::Store;
 use crate::store::adopt;
 use crate::store::commit_reader::CommitReader;
 use crate::store::durable;
+use crate::store::hash::ObjectKind;
 use crate::store::inventory::Inventory;
 use crate::store::objects::ObjectError;
 use crate::store::refs::{self, Family, Value};
@@ -213,8 +214,8 @@ fn restore_ref(
             refs::write(store.layout(), Family::Checkpoints, id, id)?;
             return Ok(None);
         }
-        Err(_) => return Ok(None),
-        Ok(_) => {}
+        Ok((ObjectKind::Commit, content)) => reader.take_in(id, content),
+        Ok(_) | Err(_) => return Ok(None),
     }
     let Ok(checkpoint) = reader.checkpoint(id) else { return Ok(None) };
     if !has_row && trees::read_snapshot(store.objects(), checkpoint.tree).is_err() {

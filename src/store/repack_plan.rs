@@ -41,8 +41,6 @@ pub struct RepackPlan {
     pub runs: Vec<Vec<Version>>,
     /// Whether loose objects are taken in (live) or removed (dead).
     pub loose: bool,
-    /// No object goes, so nothing has to be durable before.
-    pub is_lossless: bool,
 }
 
 impl RepackPlan {

@@ -280,3 +280,24 @@ fn a_lost_ref_is_not_forgotten_because_an_index_could_not_be_read_just_then() {
         }
     }
 }
+
+#[test]
+fn a_lost_ref_is_not_forgotten_because_its_commit_could_be_read_only_once() {
+    if !strace::available() {
+        return;
+    }
+    for nth in 1..60 {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1");
+        let one = sandbox.create_data(&["-r", "one"])["id"].as_str().expect("an id").to_owned();
+        sandbox.write("a", "2").create("two");
+        std::fs::remove_file(sandbox.store().join("refs/checkpoints").join(&one)).unwrap();
+        strace::failing_from(&sandbox, "pread64", "EIO", nth, &["create", "-r", "next"]);
+        let struck = strace::has_struck(&sandbox);
+        sandbox.run(&["create", "-r", "last"]).success();
+        assert!(sandbox.listed_ids().contains(&one[..8].to_owned()), "reads failed from number {nth} on");
+        if !struck {
+            break;
+        }
+    }
+}
