@@ -20,6 +20,8 @@ const MUCH_LARGER: u64 = 2;
 const WORTH_IT: usize = 8;
 /// What is copied at once is not felt.
 const MOST_BYTES: u64 = 256 << 10;
+/// So are so many packs, each of which stays open meanwhile.
+const MOST_PACKS: usize = 64;
 /// With less than this left on the disk nothing is copied.
 const ROOM_BYTES: u64 = 4 << 20;
 
@@ -32,14 +34,17 @@ impl LockedStore<'_> {
     pub(super) fn fold_small_packs(&self, into: &mut PackWriter<'_>) -> Result<Vec<Arc<Pack>>> {
         let mut packs = self.store().objects().pack_list();
         packs.sort_by(|a, b| a.stamp.size_bytes.cmp(&b.stamp.size_bytes).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
-        packs.truncate(worth_folding(packs.iter().map(|pack| pack.stamp.size_bytes), into.bytes_written()));
+        let mut budget = Budget::of(into.bytes_written());
+        let hoped = packs.iter().take_while(|pack| budget.takes(pack.stamp.size_bytes)).count();
         // On a full disk what is new comes first.
-        if packs.is_empty() || !durable::has_room(self.store().dir(), ROOM_BYTES) {
+        if hoped < WORTH_IT || !durable::has_room(self.store().dir(), ROOM_BYTES) {
             return Ok(Vec::new());
         }
+        let mut budget = Budget::of(into.bytes_written());
+        let plain = packs.into_iter().filter_map(|pack| plain_entries(&pack).map(|entries| (pack, entries)));
+        let chosen: Vec<_> = plain.take_while(|(pack, _)| budget.takes(pack.stamp.size_bytes)).collect();
         let mut folded = Vec::new();
-        for pack in packs {
-            let Some(entries) = plain_entries(&pack) else { continue };
+        for (pack, entries) in chosen.into_iter().filter(|_| budget.packs >= WORTH_IT) {
             match copy_all(&pack, &entries, into) {
                 Ok(()) => folded.push(pack),
                 Err(PackError::Store(cause)) => return Err(cause),
@@ -82,19 +87,28 @@ impl LockedStore<'_> {
     }
 }
 
-/// How many of the smallest packs a new one should take in: so many that each byte is copied about as often as packs can
-/// double until they are large.
-fn worth_folding(sizes: impl Iterator<Item = u64>, new_bytes: u64) -> usize {
-    let mut taken_bytes = new_bytes.max(COUNTED_BYTES);
-    let is_taken = |size: &u64| {
-        let goes = *size <= taken_bytes.saturating_mul(MUCH_LARGER) && taken_bytes.saturating_add(*size) <= MOST_BYTES;
-        if goes {
-            taken_bytes += size;
+/// How much a new pack may take in, the smallest first: so much that each byte is copied about as often as packs can double
+/// until they are large.
+struct Budget {
+    bytes: u64,
+    packs: usize,
+}
+
+impl Budget {
+    fn of(new_bytes: u64) -> Self {
+        Self { bytes: new_bytes.max(COUNTED_BYTES), packs: 0 }
+    }
+
+    /// Whether there is room for one more, of this size; then it is taken.
+    fn takes(&mut self, size: u64) -> bool {
+        let is_much_larger = size > self.bytes.saturating_mul(MUCH_LARGER);
+        if is_much_larger || self.bytes.saturating_add(size) > MOST_BYTES || self.packs == MOST_PACKS {
+            return false;
         }
-        goes
-    };
-    let taken = sizes.take_while(is_taken).count();
-    if taken < WORTH_IT { 0 } else { taken }
+        self.bytes += size;
+        self.packs += 1;
+        true
+    }
 }
 
 /// What a sound pack holds, unless some of it are deltas, which are cheaper left where they are.
@@ -120,15 +134,17 @@ mod tests {
 
     #[test]
     fn small_packs_go_into_the_new_one_and_large_ones_stay() {
-        let worth = |sizes: &[u64], new: u64| worth_folding([900; 8].iter().chain(sizes).copied(), new);
-        assert_eq!(worth_folding([900; 7].into_iter(), 900), 0, "too few");
-        assert_eq!(worth(&[], 900), 8);
-        assert_eq!(worth(&[32 << 10], 900), 9);
-        assert_eq!(worth(&[64 << 10], 900), 8, "much larger than all before it");
-        assert_eq!(worth(&[20 << 10, 48 << 10], 900), 10);
-        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10], 40 << 10), 10, "at most so much at once");
-        assert_eq!(worth(&[900; 2_000], 900), 273);
-        assert_eq!(worth_folding([u64::MAX; 9].into_iter(), u64::MAX), 0);
+        let worth = |sizes: &[u64], new: u64| {
+            let mut budget = Budget::of(new);
+            sizes.iter().take_while(|size| budget.takes(**size)).count()
+        };
+        assert_eq!(worth(&[], 900), 0);
+        assert_eq!(worth(&[900, 32 << 10], 900), 2);
+        assert_eq!(worth(&[900, 48 << 10], 900), 1, "much larger than all before it");
+        assert_eq!(worth(&[20 << 10, 48 << 10], 900), 2);
+        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10], 40 << 10), 2, "at most so much at once");
+        assert_eq!(worth(&[900; 2_000], 900), MOST_PACKS);
+        assert_eq!(worth(&[u64::MAX], u64::MAX), 0);
     }
 
     #[test]
@@ -136,7 +152,9 @@ mod tests {
         let (mut packs, mut copied, mut most): (Vec<u64>, u64, usize) = (Vec::new(), 0, 0);
         for _ in 0..1_000 {
             packs.sort_unstable();
-            let rest = packs.split_off(worth_folding(packs.iter().copied(), 1 << 10));
+            let mut budget = Budget::of(1 << 10);
+            let hoped = packs.iter().take_while(|size| budget.takes(**size)).count();
+            let rest = packs.split_off(if hoped < WORTH_IT { 0 } else { hoped });
             let taken: u64 = packs.iter().sum();
             copied += taken;
             packs = rest;

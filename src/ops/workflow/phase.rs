@@ -14,7 +14,8 @@ use crate::ops::workflow::look::look;
 use crate::ops::workflow::mini_commit;
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::snapshot::snapshot;
-use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, with_run};
+use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, choose, with_run};
+use crate::ops::workflow::sync;
 use crate::worktree::git_head;
 
 /// Letters of a commit id that are kept where none is asked for in full.
@@ -56,7 +57,8 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
         begin.phase = Some(id);
         begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
         let actor = actor(context, &options.step);
-        let mut outcome = change_run(context, session, run, &Change::StartPhase(begin), &actor)?;
+        let run = as_it_is_now(context, session, &options.step, run)?;
+        let mut outcome = change_run(context, session, &run, &Change::StartPhase(begin), &actor)?;
         outcome.warnings.extend(warnings);
         Ok(outcome)
     })
@@ -74,7 +76,8 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         let (after, warnings) = around(context, session, run, &reason, options.no_snapshot, Standing::Always)?;
         finish.after = after.map(ObjectId::to_hex);
         let actor = actor(context, &options.step);
-        let mut outcome = change_run(context, session, run, &Change::FinishPhase(finish), &actor)?;
+        let run = as_it_is_now(context, session, &options.step, run)?;
+        let mut outcome = change_run(context, session, &run, &Change::FinishPhase(finish), &actor)?;
         outcome.warnings.extend(warnings);
         if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
             add_mini_commit(context, session, &actor, &mut outcome);
@@ -93,6 +96,16 @@ fn add_mini_commit(context: &Context, session: &mut Session<'_>, actor: &str, ou
         }
         Err(e) => outcome.warnings.push(Warning::bookkeeping("making the checkpoint of every third phase")(e)),
     }
+}
+
+/// While a large directory was captured, somebody may have written into a file of the run.
+fn as_it_is_now(context: &Context, session: &mut Session<'_>, options: &StepOptions, run: &Run) -> Result<Run> {
+    if run.workflow.profiles.is_empty() {
+        return Ok(run.clone());
+    }
+    let troubles = sync::sync(context, session)?;
+    let of_run = StepOptions { workflow: Some(run.workflow.id.clone()), ..options.clone() };
+    choose(session.locked.store(), &of_run, &troubles)
 }
 
 fn around(
