@@ -46,10 +46,13 @@ impl Default for UsualModes {
 impl Meta {
     /// What is to be recorded beside the tree of this listing.
     pub fn of(listing: &Listing, rules: RuleRecord) -> Self {
-        let usual = usual_modes(listing);
+        let (usual, all_files_are_usual) = usual_modes(listing);
         let mut meta = Self { usual, rules, ..Self::default() };
         for (index, dir) in listing.dirs.iter().enumerate() {
             meta.note_dir(listing, index, dir);
+            if !all_files_are_usual {
+                meta.note_files(listing, index, dir);
+            }
         }
         meta
     }
@@ -63,15 +66,18 @@ impl Meta {
         if dir.files.is_empty() && dir.dirs.is_empty() {
             self.empty_dirs.insert(listing.path_of(index));
         }
-        for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
-            let perm = file.stat.perm();
-            if perm != usual.of_file(perm) {
-                self.unusual.insert(listing.path_of(index).join(file.name), perm);
-            }
-        }
         for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
             let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
             self.uncaptured.insert(listing.path_of(index).join(&item.name), standing);
+        }
+    }
+
+    fn note_files(&mut self, listing: &Listing, index: usize, dir: &ListedDir) {
+        for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
+            let perm = file.stat.perm();
+            if perm != self.usual.of_file(perm) {
+                self.unusual.insert(listing.path_of(index).join(file.name), perm);
+            }
         }
     }
 
@@ -138,21 +144,25 @@ impl UsualModes {
     }
 }
 
-fn usual_modes(listing: &Listing) -> UsualModes {
+/// The modes, and whether every file has one of them.
+fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
+    let mut file_count = 0;
     let [mut files, mut executables, mut directories] = [(); 3].map(|()| Counts([0; PERMS]));
     for dir in &listing.dirs {
         directories.count(dir.stat.perm());
         for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
             let perm = file.stat.perm();
+            file_count += 1;
             if perm & 0o100 == 0 { files.count(perm) } else { executables.count(perm) }
         }
     }
     let standard = UsualModes::default();
-    UsualModes {
+    let usual = UsualModes {
         file: files.commonest(standard.file),
         executable: executables.commonest(standard.executable),
         directory: directories.commonest(standard.directory),
-    }
+    };
+    (usual, files.of(usual.file) + executables.of(usual.executable) == file_count)
 }
 
 const PERMS: usize = RWX_BITS as usize + 1;
@@ -166,6 +176,10 @@ impl Counts {
         if let Some(count) = self.0.get_mut(perm as usize) {
             *count += 1;
         }
+    }
+
+    fn of(&self, perm: u32) -> u64 {
+        self.0.get(perm as usize).copied().unwrap_or_default()
     }
 
     /// The smaller of two that are equally common.

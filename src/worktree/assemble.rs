@@ -62,12 +62,14 @@ fn number_by_level(
     index_of: &HashMap<usize, usize>,
     brought: &HashMap<Place, Vec<Place>>,
 ) -> Vec<ListedDir> {
+    let count = segments.iter().map(|segment| segment.dirs.len()).sum();
+    let (mut places, mut dirs) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut take = |place: Place| {
         let segment = index_of.get(&place.segment).map(|index| &mut segments[*index]);
         segment.map_or_else(empty, |segment| std::mem::replace(&mut segment.dirs[place.dir], empty()))
     };
-    let mut places = vec![Place { segment: 0, dir: 0 }];
-    let mut dirs = vec![take(places[0])];
+    places.push(Place { segment: 0, dir: 0 });
+    dirs.push(take(places[0]));
     let mut at = 0;
     while at < dirs.len() {
         let place = places[at];

@@ -22,8 +22,9 @@ use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
 
 /// Directories held open at a time.
 const OPEN_DIRS: usize = 16;
-/// So many entries are walked before threads are started to help.
+/// So many entries are walked before threads are started to help, unless far more are known to come.
 const ALONE_UPTO: usize = 1500;
+const HELP_AT_ONCE_FROM: usize = 8 * ALONE_UPTO;
 const NAMES_BETWEEN_CHECKS: usize = 1024;
 
 /// A directory that is still to be entered.
@@ -147,7 +148,7 @@ impl<'a> Walk<'a> {
 
     /// Gives away half of what is to be done nearest to the root.
     fn share(&mut self) {
-        if self.call_help.is_some() && self.entries < ALONE_UPTO {
+        if self.call_help.is_some() && self.entries < ALONE_UPTO && !self.is_known_to_be_large() {
             return;
         }
         let left: usize = self.stack.iter().map(|frame| frame.pending.len()).sum();
@@ -175,6 +176,10 @@ impl<'a> Walk<'a> {
         if let Some(call_help) = self.call_help.take() {
             call_help();
         }
+    }
+
+    fn is_known_to_be_large(&self) -> bool {
+        self.previous().is_some_and(|previous| previous.size() >= HELP_AT_ONCE_FROM)
     }
 
     fn previous(&self) -> Option<&'a Arc<KeptListing>> {
