@@ -9,7 +9,7 @@ use crate::store::pack_index::IndexEntry;
 use crate::store::pack_list::{Pack, PackStamp};
 use crate::store::pack_reader::{EntryKind, ReadError};
 use crate::store::pack_writer::PackWriter;
-use crate::store::read_back::read_back;
+use crate::store::read_back::bytes_arrived;
 use crate::store::{durable, stat_cache, sweep};
 
 /// A new pack counts as at least this large: what is not much larger is always taken in.
@@ -67,7 +67,7 @@ impl LockedStore<'_> {
         let pack_dir = store.layout().packs();
         for stamp in published {
             let pack = Pack::stat(&pack_dir, &stamp.name);
-            let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(read_back);
+            let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(bytes_arrived);
             checked.map_err(|why| Error::Damaged { what: format!("the new pack {}", stamp.name), why })?;
         }
         let is_named = |packs: &[PackStamp]| folded.iter().any(|pack| packs.contains(&pack.stamp));

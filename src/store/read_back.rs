@@ -1,6 +1,6 @@
-//! Reading back a pack that was just written: each object in it is made again and hashed, before anything that it
-//! replaces goes.
+//! Reading back a pack that was just written, before anything that it replaces goes.
 
+use crate::store::deflate::EntryCrc;
 use crate::store::hash::TrailerHasher;
 use crate::store::pack_index::IndexEntry;
 use crate::store::pack_list::Pack;
@@ -12,7 +12,35 @@ const WHOLE_UPTO_BYTES: u64 = 16 << 20;
 /// Objects for which another thread gains more than it costs.
 const WORTH_A_THREAD: usize = 64;
 
-/// Whether every object of a pack is whole.
+/// Whether every entry lies where the index says, with the bytes that were written. It is enough where the entries were
+/// copied as they lay, their checksums looked at on the way, and takes a tenth of the time of [`read_back`].
+///
+/// # Errors
+/// Names what is not.
+pub fn bytes_arrived(pack: &Pack) -> Result<(), String> {
+    let found = || -> Result<Option<IndexEntry>, ReadError> {
+        pack.check_places()?;
+        let (index, reader) = (pack.index()?, pack.reader()?);
+        for entry in index.entries() {
+            let mut crc = EntryCrc::default();
+            reader.raw(entry.offset, index.end_of(entry.offset, reader.entries_end()), &mut |bytes| {
+                crc.update(bytes);
+                Ok(())
+            })?;
+            if crc.sum() != entry.crc {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    };
+    match found() {
+        Ok(None) => Ok(()),
+        Ok(Some(entry)) => Err(format!("object {} in it is not as it was written", entry.id)),
+        Err(cause) => Err(cause.to_string()),
+    }
+}
+
+/// Whether every object of a pack is whole: each is made again and hashed.
 ///
 /// # Errors
 /// Names what is not.
@@ -78,4 +106,37 @@ fn begin(kind: &str, len: u64) -> TrailerHasher {
     let mut hasher = TrailerHasher::default();
     hasher.update(format!("{kind} {len}\0").as_bytes());
     hasher
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests break files directly")]
+mod tests {
+    use super::*;
+    use crate::store::hash::ObjectKind;
+    use crate::store::objects::Objects;
+    use crate::store::pack_writer::PackWriter;
+
+    #[test]
+    fn a_changed_byte_anywhere_in_a_new_pack_is_noticed() {
+        let place = tempfile::tempdir().unwrap();
+        let known = Objects::open(place.path()).unwrap();
+        let mut writer = PackWriter::begin(place.path(), &known).unwrap();
+        for content in [&b"short"[..], &b"all work and no play ".repeat(100), b""] {
+            writer.add(ObjectKind::Blob, content).unwrap();
+        }
+        let stamp = writer.finish().unwrap().unwrap();
+        let dir = place.path().join("pack");
+        let path = dir.join(format!("{}.pack", stamp.name));
+        let whole = std::fs::read(&path).unwrap();
+        let checked = || [bytes_arrived, read_back].map(|check| check(&Pack::stat(&dir, &stamp.name).unwrap()).is_ok());
+        assert_eq!(checked(), [true; 2]);
+        // The header in front says nothing about an entry.
+        for at in 12..whole.len() {
+            let mut broken = whole.clone();
+            broken[at] ^= 4;
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, &broken).unwrap();
+            assert!(!checked()[0], "byte {at}");
+        }
+    }
 }
