@@ -12,8 +12,8 @@ const WHOLE_UPTO_BYTES: u64 = 16 << 20;
 /// Objects for which another thread gains more than it costs.
 const WORTH_A_THREAD: usize = 64;
 
-/// Whether every entry lies where the index says, with the bytes that were written. It is enough where the entries were
-/// copied as they lay, their checksums looked at on the way, and takes a tenth of the time of [`read_back`].
+/// Whether every entry lies where the index says, with the bytes that were written. It is enough where all that goes was
+/// copied as it lay, its checksums looked at on the way, and costs less than [`read_back`].
 ///
 /// # Errors
 /// Names what is not.

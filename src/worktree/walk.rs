@@ -22,8 +22,9 @@ use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
 
 /// Directories held open at a time.
 const OPEN_DIRS: usize = 16;
-/// So many entries are walked before threads are started to help, unless far more are known to come.
+/// So many entries are walked before threads are started to help.
 const ALONE_UPTO: usize = 1500;
+/// Where the last scan met so many, help is called at once.
 const HELP_AT_ONCE_FROM: usize = 8 * ALONE_UPTO;
 const NAMES_BETWEEN_CHECKS: usize = 1024;
 
