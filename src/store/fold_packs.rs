@@ -19,7 +19,7 @@ const MUCH_LARGER: u64 = 2;
 /// Fewer than this are left for later.
 const WORTH_IT: usize = 8;
 /// What is copied at once is not felt.
-const MOST_BYTES: u64 = 256 << 10;
+const MOST_BYTES: u64 = 512 << 10;
 /// So are so many packs, each of which stays open meanwhile.
 const MOST_PACKS: usize = 64;
 /// With less than this left on the disk nothing is copied.
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(worth(&[900, 32 << 10], 900), 2);
         assert_eq!(worth(&[900, 48 << 10], 900), 1, "much larger than all before it");
         assert_eq!(worth(&[20 << 10, 48 << 10], 900), 2);
-        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10], 40 << 10), 2, "at most so much at once");
+        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10, 210 << 10], 40 << 10), 3, "at most so much at once");
         assert_eq!(worth(&[900; 2_000], 900), MOST_PACKS);
         assert_eq!(worth(&[u64::MAX], u64::MAX), 0);
     }

@@ -14,7 +14,7 @@
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal  holds  projected
-//!     ├── stat-cache  stat-cache-patch  left-out  size-gate  unlike   derived, may be lost
+//!     ├── stat-cache  stat-cache-patch  left-out  size-gate  unlike  tidied   derived, may be lost
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
@@ -186,6 +186,10 @@ impl Layout {
         self.own().join("unlike")
     }
 
+    pub fn tidied(&self) -> PathBuf {
+        self.own().join("tidied")
+    }
+
     pub fn main(&self) -> PathBuf {
         self.refs().join("heads").join("main")
     }
@@ -213,6 +217,7 @@ impl Layout {
             self.holds(),
             self.projected(),
             self.unlike(),
+            self.tidied(),
             self.salvage_mark(),
         ]
     }

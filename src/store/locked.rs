@@ -36,6 +36,7 @@ use crate::store::scratch::Scratch;
 use crate::store::stat_cache::{self, Basis, StatCache};
 use crate::store::survey::{self, Survey};
 use crate::store::swap;
+use crate::store::tidied;
 use crate::store::unlike;
 use crate::store::{ObjectIds, Store, skeleton};
 
@@ -264,11 +265,11 @@ impl<'s> LockedStore<'s> {
     }
 
     fn survey(&self, live: &ObjectIds) -> Result<Survey> {
-        self.store.objects().refresh()?;
         survey::survey(self.store.objects(), live)
     }
 
-    /// Repacks, and keeps the stat cache good: it names packs, and every blob that it names lives on in some pack.
+    /// Repacks, remembers how many packs are left, and keeps the stat cache good: it names packs, and every blob that it
+    /// names lives on in some pack.
     fn repack(
         &self,
         survey: &Survey,
@@ -283,7 +284,7 @@ impl<'s> LockedStore<'s> {
             refs::sync(self.store.layout())?;
         }
         let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
-        objects.refresh()?;
+        tidied::remember(self.store.layout(), objects.packs().len());
         if let Some(cache) = cache {
             // Without it the next scan checks each blob that it relies on; on a full disk that has to do.
             let _ = stat_cache::save_packs(self.store.layout(), &cache, objects.packs());

@@ -88,6 +88,7 @@ pub mod survey;
 pub mod swap;
 pub mod sweep;
 pub mod threads;
+pub mod tidied;
 pub mod tree_codec;
 pub mod tree_memo;
 pub mod trees;
@@ -292,6 +293,11 @@ impl Store {
     /// The cache of the last scan, if there is one that adds up.
     pub fn stat_cache(&self) -> Option<stat_cache::StatCache> {
         stat_cache::read(&self.layout)
+    }
+
+    /// Packs that were left when they were last pruned or tidied up; zero if that is not known.
+    pub fn packs_left_by_tidying(&self) -> usize {
+        tidied::left(&self.layout)
     }
 
     /// The holds that were taken, also those that have ended.

@@ -15,6 +15,11 @@ use crate::store::pack_index::{IndexEntry, PackIndex};
 use crate::store::pack_reader::{EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError};
 use crate::store::plain_file;
 
+/// So much is read at once where only a hash or the kinds of entries are wanted, which is faster.
+const AT_ONCE_UPTO_BYTES: u64 = 1 << 20;
+/// Reading so much more of a file at once costs about as much as one more system call.
+const WORTH_A_READ_BYTES: u64 = 8 << 10;
+
 /// What tells one pack from another, and from itself after a change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackStamp {
@@ -134,6 +139,19 @@ impl Pack {
         self.reader()?.header(entry.offset, end).map(Some)
     }
 
+    /// Whether one of these entries is a delta; one that cannot be read is none. `buffer` is for the bytes of small packs.
+    pub fn has_delta_among(&self, entries: &[IndexEntry], buffer: &mut Vec<u8>) -> bool {
+        let Ok(reader) = self.reader() else { return false };
+        // One large read costs less than many small ones.
+        let worth_bytes = (entries.len() as u64 * WORTH_A_READ_BYTES).min(AT_ONCE_UPTO_BYTES);
+        let at_once = reader.len() <= worth_bytes && reader.read_all(buffer).is_ok();
+        let kind_of = |entry: &IndexEntry| match at_once {
+            true => reader.kind_within(buffer, entry.offset),
+            false => self.header(&entry.id).ok().flatten().map(|header| header.kind),
+        };
+        entries.iter().any(|entry| kind_of(entry) == Some(EntryKind::Delta))
+    }
+
     /// The object of that id, if this pack has it; its hash is checked.
     ///
     /// # Errors
@@ -211,6 +229,18 @@ impl Pack {
         }
     }
 
+    /// The same by the checksum of its bytes, which is as good as its hash and costs less; what it is made from is made.
+    pub fn is_as_written(&self, entry: &IndexEntry) -> bool {
+        let content = || {
+            let (index, reader) = (self.index()?, self.reader()?);
+            reader.content_by_crc(entry.offset, index.end_of(entry.offset, reader.entries_end()), entry.crc)
+        };
+        match content() {
+            Ok((header, _)) if matches!(header.kind, EntryKind::Object(_)) => true,
+            _ => self.can_give(&entry.id),
+        }
+    }
+
     fn tag_is_whole(&self, id: &ObjectId, header: &EntryHeader) -> bool {
         let mut hasher = ObjectHasher::named("tag", header.size);
         let streamed = self.place_of(id).and_then(|place| {
@@ -227,7 +257,8 @@ impl Pack {
     pub fn has_whole(&self, id: &ObjectId) -> bool {
         match self.header(id) {
             Ok(Some(header)) if matches!(header.kind, EntryKind::Object(_)) => {
-                self.stream(id, &header, &mut |_| Ok(())).is_ok()
+                let at_once = header.size <= AT_ONCE_UPTO_BYTES;
+                if at_once { self.read(id).is_ok() } else { self.stream(id, &header, &mut |_| Ok(())).is_ok() }
             }
             Ok(Some(header)) if header.kind == EntryKind::Tag => self.tag_is_whole(id, &header),
             _ => false,

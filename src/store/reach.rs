@@ -11,7 +11,7 @@ use crate::store::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
 use crate::store::{ObjectIds, Store};
 
 /// Objects for which another thread gains more than it costs.
-const WORTH_A_THREAD: usize = 256;
+const WORTH_A_THREAD: usize = 64;
 
 /// All that was reached until now.
 pub struct Reach<'s> {

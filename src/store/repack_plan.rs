@@ -2,8 +2,10 @@
 
 use crate::store::delta_plan::Version;
 
-/// Packs that the housekeeping after a `create` merges at once: few, so that no single `create` is felt.
-const MERGED_CHEAPLY: usize = 6;
+/// Live bytes that the housekeeping after a `create` merges at once: few, so that no single `create` is felt.
+const MERGED_CHEAPLY_BYTES: u64 = 512 << 10;
+/// But so many packs are always merged: with fewer it would never come to an end.
+const MERGED_ANYHOW: usize = 6;
 /// A pack from this size on is worth keeping apart.
 const SMALL_BYTES: u64 = 2 << 20;
 /// A merged pack holds about this much, so that a merge needs little free space at once.
@@ -61,13 +63,27 @@ pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
     RepackPlan { loose: true, ..make_plan(facts, is_full) }
 }
 
-/// The plan of the housekeeping after a `create`: only what is cheap, so no large pack is rewritten, and of the small
-/// ones only a few of the smallest are merged, if dropping dead ones does not bring them down to `at_most`.
+/// The plan of the housekeeping after a `create`, which brings the packs down to `at_most` if that is cheap. All large
+/// packs that are dead go, and as many small ones as needed. Where that is not enough, small ones with the least that
+/// lives are merged. No large pack is rewritten.
 pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {
     let mut plan = make_plan(facts, |pack| pack.has_deltas || pack.total_bytes > SMALL_BYTES);
-    let wanted = if facts.len() - plan.drop.len() > at_most { MERGED_CHEAPLY } else { 0 };
+    let bytes_of =
+        |name: &String, of: fn(&PackFacts) -> u64| facts.iter().find(|pack| pack.name == *name).map_or(0, of);
+    plan.drop.sort_by_cached_key(|name| std::cmp::Reverse(bytes_of(name, |pack| pack.total_bytes)));
+    let large = plan.drop.iter().take_while(|name| bytes_of(name, |pack| pack.total_bytes) > SMALL_BYTES).count();
+    let needed = facts.len().saturating_sub(at_most);
+    plan.keep.extend(plan.drop.drain(large.max(needed).min(plan.drop.len())..));
+    let over = needed.saturating_sub(plan.drop.len());
+    // Those that are merged become one.
+    let wanted = if over > 0 { over + 1 } else { 0 };
     let mut names: Vec<String> = std::mem::take(&mut plan.merge).into_iter().flatten().collect();
-    plan.keep.extend(names.drain(wanted.min(names.len())..));
+    let cheap = names.iter().take(wanted).scan(0, |bytes, name| {
+        *bytes += bytes_of(name, |pack| pack.live_bytes);
+        Some(*bytes)
+    });
+    let cheap = cheap.take_while(|bytes| *bytes <= MERGED_CHEAPLY_BYTES).count();
+    plan.keep.extend(names.drain(cheap.max(MERGED_ANYHOW.min(wanted)).min(names.len())..));
     if names.len() > 1 {
         plan.merge.push(names);
     } else {
@@ -184,12 +200,20 @@ mod tests {
     }
 
     #[test]
-    fn housekeeping_merges_a_few_of_the_smallest_and_only_above_the_number() {
-        let facts: Vec<_> = (0..60).map(|at| pack(&at.to_string(), 100, 1000 + 100 * at)).collect();
-        let merged = plan_cheap(&facts, 50).merge;
-        assert_eq!(merged.len(), 1);
-        assert_eq!(merged[0], (0..6).map(|at| at.to_string()).collect::<Vec<_>>());
-        assert!(plan_cheap(&facts, 60).merge.is_empty());
+    fn housekeeping_merges_down_to_the_number_and_the_smallest_only() {
+        let merged_of = |unit: u64, at_most: usize| {
+            let facts: Vec<_> = (0..60).map(|at| pack(&at.to_string(), 100, unit * (10 + at))).collect();
+            let merged = plan_cheap(&facts, at_most).merge;
+            assert!(merged.len() <= 1);
+            merged.concat()
+        };
+        let smallest = |count: usize| (0..count).map(|at| at.to_string()).collect::<Vec<_>>();
+        assert_eq!(merged_of(100, 60), smallest(0));
+        assert_eq!(merged_of(100, 59), smallest(2));
+        assert_eq!(merged_of(100, 34), smallest(27));
+        assert_eq!(merged_of(3000, 34), smallest(11), "what is copied at once has a limit");
+        assert_eq!(merged_of(30_000, 34), smallest(6), "but a few are");
+        assert_eq!(merged_of(300_000, 34), smallest(0), "unless they are large");
     }
 
     #[test]

@@ -184,6 +184,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         from.stat_cache_patch(),
         from.commits(),
         from.size_gate(),
+        from.tidied(),
         from.salvage_mark(),
     ];
     for name in names_in(&from.own()).unwrap_or_default() {

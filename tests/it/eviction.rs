@@ -86,6 +86,41 @@ fn many_small_creates_keep_packs_few_and_none_is_felt() {
     }
 }
 
+#[test]
+fn a_create_in_eight_tidies_up_and_the_others_have_nothing_to_do_with_it() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("keep = 20\n");
+    let (mut packs_before, mut tidied) = (0, Vec::new());
+    for at in 0..100_u64 {
+        // Too large to be taken in by the next one, so that each create leaves a pack.
+        sandbox.write("noise", fixtures::noise(at + 1, 70_000)).create(&at.to_string());
+        let packs = fixtures::packs_below(&sandbox.store());
+        if packs <= packs_before {
+            tidied.push((at, packs));
+        }
+        packs_before = packs;
+    }
+    let (first, most) = (tidied[0].0, 100 / 8);
+    assert!(first >= 50 && tidied.len() <= most, "{tidied:?}");
+    assert!(tidied.iter().all(|(_, packs)| *packs <= 50), "{tidied:?}");
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
+fn a_torn_note_of_the_last_tidying_up_keeps_no_create_from_it() {
+    for torn in ["", "x", "18446744073709551615\n", "-3\n"] {
+        let sandbox = Sandbox::new();
+        sandbox.user_config("keep = 20\n");
+        sandbox.create("first");
+        std::fs::write(sandbox.store().join("checkpoint/tidied"), torn).unwrap();
+        for at in 0..52_u64 {
+            sandbox.write("noise", fixtures::noise(at + 1, 70_000)).create(&at.to_string());
+        }
+        assert!(fixtures::packs_below(&sandbox.store()) <= 50, "{torn:?}");
+        sandbox.run(&["verify"]).success();
+    }
+}
+
 /// Packs that one create may merge or drop.
 const MOST_MERGED: usize = 12;
 
