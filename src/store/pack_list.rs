@@ -15,10 +15,8 @@ use crate::store::pack_index::{IndexEntry, PackIndex};
 use crate::store::pack_reader::{EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError};
 use crate::store::plain_file;
 
-/// So much is read at once where only a hash or the kinds of entries are wanted, which is faster.
+/// Content up to this is made at once where only its hash is wanted, which is faster.
 const AT_ONCE_UPTO_BYTES: u64 = 1 << 20;
-/// Reading so much more of a file at once costs about as much as one more system call.
-const WORTH_A_READ_BYTES: u64 = 8 << 10;
 
 /// What tells one pack from another, and from itself after a change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -139,19 +137,6 @@ impl Pack {
         self.reader()?.header(entry.offset, end).map(Some)
     }
 
-    /// Whether one of these entries is a delta; one that cannot be read is none. `buffer` is for the bytes of small packs.
-    pub fn has_delta_among(&self, entries: &[IndexEntry], buffer: &mut Vec<u8>) -> bool {
-        let Ok(reader) = self.reader() else { return false };
-        // One large read costs less than many small ones.
-        let worth_bytes = (entries.len() as u64 * WORTH_A_READ_BYTES).min(AT_ONCE_UPTO_BYTES);
-        let at_once = reader.len() <= worth_bytes && reader.read_all(buffer).is_ok();
-        let kind_of = |entry: &IndexEntry| match at_once {
-            true => reader.kind_within(buffer, entry.offset),
-            false => self.header(&entry.id).ok().flatten().map(|header| header.kind),
-        };
-        entries.iter().any(|entry| kind_of(entry) == Some(EntryKind::Delta))
-    }
-
     /// The object of that id, if this pack has it; its hash is checked.
     ///
     /// # Errors
@@ -226,18 +211,6 @@ impl Pack {
         match self.header(id) {
             Ok(Some(header)) if header.kind == EntryKind::Delta => matches!(self.read_resolved(id), Ok(Some(_))),
             _ => self.has_whole(id),
-        }
-    }
-
-    /// The same by the checksum of its bytes, which is as good as its hash and costs less; what it is made from is made.
-    pub fn is_as_written(&self, entry: &IndexEntry) -> bool {
-        let content = || {
-            let (index, reader) = (self.index()?, self.reader()?);
-            reader.content_by_crc(entry.offset, index.end_of(entry.offset, reader.entries_end()), entry.crc)
-        };
-        match content() {
-            Ok((header, _)) if matches!(header.kind, EntryKind::Object(_)) => true,
-            _ => self.can_give(&entry.id),
         }
     }
 

@@ -167,21 +167,6 @@ impl PackReader {
         parse_header(bytes)
     }
 
-    /// The kind of the entry that starts at `offset` of `bytes`, which are those of [`Self::read_all`].
-    pub fn kind_within(&self, bytes: &[u8], offset: u64) -> Option<EntryKind> {
-        let from = usize::try_from(offset).ok().filter(|_| (HEADER_BYTES..self.entries_end).contains(&offset))?;
-        parse_header(bytes.get(from..)?).ok().map(|header| header.kind)
-    }
-
-    /// The bytes of the whole file.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn read_all(&self, bytes: &mut Vec<u8>) -> Result<(), ReadError> {
-        bytes.resize(as_usize(self.len)?, 0);
-        Ok(self.read_exact_at(bytes, 0)?)
-    }
-
     /// Kind and content of the entry between `offset` and `end`; of a delta or a tag the content is empty.
     ///
     /// # Errors

@@ -67,29 +67,45 @@ pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
 /// packs that are dead go, and as many small ones as needed. Where that is not enough, small ones with the least that
 /// lives are merged. No large pack is rewritten.
 pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {
-    let mut plan = make_plan(facts, |pack| pack.has_deltas || pack.total_bytes > SMALL_BYTES);
-    let bytes_of =
-        |name: &String, of: fn(&PackFacts) -> u64| facts.iter().find(|pack| pack.name == *name).map_or(0, of);
-    plan.drop.sort_by_cached_key(|name| std::cmp::Reverse(bytes_of(name, |pack| pack.total_bytes)));
-    let large = plan.drop.iter().take_while(|name| bytes_of(name, |pack| pack.total_bytes) > SMALL_BYTES).count();
-    let needed = facts.len().saturating_sub(at_most);
-    plan.keep.extend(plan.drop.drain(large.max(needed).min(plan.drop.len())..));
-    let over = needed.saturating_sub(plan.drop.len());
-    // Those that are merged become one.
-    let wanted = if over > 0 { over + 1 } else { 0 };
-    let mut names: Vec<String> = std::mem::take(&mut plan.merge).into_iter().flatten().collect();
-    let cheap = names.iter().take(wanted).scan(0, |bytes, name| {
-        *bytes += bytes_of(name, |pack| pack.live_bytes);
-        Some(*bytes)
-    });
-    let cheap = cheap.take_while(|bytes| *bytes <= MERGED_CHEAPLY_BYTES).count();
-    plan.keep.extend(names.drain(cheap.max(MERGED_ANYHOW.min(wanted)).min(names.len())..));
-    if names.len() > 1 {
-        plan.merge.push(names);
-    } else {
-        plan.keep.extend(names);
+    let mut plan = RepackPlan::default();
+    let (mut dead, mut small) = (Vec::new(), Vec::new());
+    for pack in facts {
+        if !pack.damaged && pack.live_objects == 0 {
+            dead.push(pack);
+        } else if pack.damaged || pack.has_deltas || pack.total_bytes > SMALL_BYTES {
+            plan.keep.push(pack.name.clone());
+        } else {
+            small.push(pack);
+        }
     }
+    dead.sort_by(|a, b| b.total_bytes.cmp(&a.total_bytes).then_with(|| a.name.cmp(&b.name)));
+    small.sort_by(|a, b| a.live_bytes.cmp(&b.live_bytes).then_with(|| a.name.cmp(&b.name)));
+    let over = facts.len().saturating_sub(at_most);
+    let large = dead.partition_point(|pack| pack.total_bytes > SMALL_BYTES);
+    let (gone, spared) = dead.split_at(large.max(over).min(dead.len()));
+    let (merged, left) = small.split_at(cheap_to_merge(&small, over.saturating_sub(gone.len())));
+    plan.drop = names_of(gone);
+    plan.merge.extend((!merged.is_empty()).then(|| names_of(merged)));
+    plan.keep.extend([names_of(spared), names_of(left)].concat());
     plan
+}
+
+/// How many of the first are merged, which become one, so that there are `over` fewer.
+fn cheap_to_merge(small: &[&PackFacts], over: usize) -> usize {
+    let mut bytes = 0_u64;
+    let is_cheap = |pack: &&&PackFacts| {
+        bytes = bytes.saturating_add(pack.live_bytes);
+        bytes <= MERGED_CHEAPLY_BYTES
+    };
+    let cheap = small.iter().take_while(is_cheap).count().max(MERGED_ANYHOW);
+    match cheap.min(small.len()).min(over.saturating_add(1)) {
+        0 | 1 => 0,
+        count => count,
+    }
+}
+
+fn names_of(packs: &[&PackFacts]) -> Vec<String> {
+    packs.iter().map(|pack| pack.name.clone()).collect()
 }
 
 fn stays(pack: &PackFacts) -> bool {
@@ -197,6 +213,22 @@ mod tests {
         let cheap = plan_cheap(&facts, 1);
         assert_eq!((cheap.drop, cheap.merge), (vec!["dead".into()], vec![vec!["s2".into(), "s1".into()]]));
         assert!(!cheap.loose);
+    }
+
+    #[test]
+    fn housekeeping_drops_what_is_large_and_dead_and_of_small_packs_as_many_as_needed() {
+        let facts = [
+            pack("live", 100, 1000),
+            pack("d1", 0, 1000),
+            pack("d2", 0, 3000),
+            pack("d3", 0, 2000),
+            pack("huge", 0, LARGE),
+        ];
+        let drop = |at_most| plan_cheap(&facts, at_most).drop;
+        assert_eq!(drop(5), ["huge"]);
+        assert_eq!(drop(3), ["huge", "d2"]);
+        assert_eq!(drop(0), ["huge", "d2", "d3", "d1"]);
+        assert_eq!(plan_cheap(&facts, 0).merge, Vec::<Vec<String>>::new(), "one pack is no merge");
     }
 
     #[test]

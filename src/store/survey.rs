@@ -10,6 +10,7 @@ use crate::store::loose_files;
 use crate::store::objects::Objects;
 use crate::store::pack_index::IndexEntry;
 use crate::store::pack_list::Pack;
+use crate::store::pack_reader::EntryKind;
 use crate::store::repack_plan::{PackFacts, is_low};
 
 /// One pack as it was found.
@@ -55,10 +56,8 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<Survey> {
     let copies = count_copies(&packs, &loose);
     let mut taken = ObjectIds::default();
     taken.reserve(live.len());
-    let mut buffer = Vec::new();
     for found in &mut packs {
         claim(found, &copies, &mut taken);
-        found.facts.has_deltas = is_low(&found.facts) && found.pack.has_delta_among(&found.claimed, &mut buffer);
     }
     // What is nowhere is no worse off whatever goes; only a blob can be missing here, so nothing else hangs on it.
     let mut unclaimed: Vec<ObjectId> = live.difference(&taken).filter(|id| objects.holds(id)).copied().collect();
@@ -110,13 +109,18 @@ fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     // The other copies of an object will go, so this one must be whole. A single copy is all there is: it stays.
     let damaged = found.facts.damaged;
     let before = found.claimed.len();
-    found.claimed.retain(|entry| {
-        if taken.contains(&entry.id) || (copies.contains_key(&entry.id) && (damaged || !pack.is_as_written(entry))) {
+    found.claimed.retain(|IndexEntry { id, .. }| {
+        if taken.contains(id) || (copies.contains_key(id) && (damaged || !pack.can_give(id))) {
             return false;
         }
-        taken.insert(entry.id)
+        taken.insert(*id)
     });
     if found.claimed.len() < before {
         count_live(&pack, &found.claimed, &mut found.facts);
     }
+    found.facts.has_deltas = is_low(&found.facts) && found.claimed.iter().any(|entry| is_delta(&pack, &entry.id));
+}
+
+fn is_delta(pack: &Pack, id: &ObjectId) -> bool {
+    matches!(pack.header(id), Ok(Some(header)) if header.kind == EntryKind::Delta)
 }
