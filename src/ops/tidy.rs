@@ -1,15 +1,17 @@
 //! The housekeeping at the end of a `create`: the limit on the store's size, then the cheap part of a prune, bounded in time.
 
+use crate::model::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::size_limit;
 use crate::ops::warning::Warning;
-use crate::store::{ObjectIds, Store, mark};
+use crate::store::{ObjectIds, mark};
 
 /// Packs above which a `create` tidies up after its id was printed.
 const MANY_PACKS: usize = 50;
-/// So many more packs are made before it does so again, if there is something to merge.
-const NOT_FOR_PACKS: usize = 8;
+/// It brings them down by so many more, and leaves them alone for as many checkpoints: to find out what is needed takes
+/// longer than a small `create`.
+const AT_ONCE: usize = 8;
 
 /// Works on the lock that `create` holds. `out_of_time` is asked between steps.
 pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
@@ -27,20 +29,26 @@ pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn()
     warnings
 }
 
-/// Whether there are many packs, and more than the last tidying up found nothing to do for.
-fn is_due(store: &Store) -> bool {
-    let packs = store.objects().packs().len();
-    let left = store.packs_left_by_tidying();
-    packs > MANY_PACKS && !(left..left.saturating_add(NOT_FOR_PACKS)).contains(&packs)
+/// Whether there are many packs, and enough checkpoints since they were last looked at.
+fn is_due(session: &Session<'_>) -> bool {
+    let store = session.locked.store();
+    let is_new = |last: ObjectId| {
+        let newest = session.locked.inventory().checkpoints.iter().rev().take(AT_ONCE);
+        newest.into_iter().any(|checkpoint| checkpoint.id == last)
+    };
+    store.objects().packs().len() > MANY_PACKS && !store.last_tidied().is_some_and(is_new)
 }
 
 /// Drops dead packs and merges a few small ones.
 fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<Warning> {
-    let store = session.locked.store();
-    if out_of_time() || !is_due(store) {
+    if out_of_time() || !is_due(session) {
         return None;
     }
-    let tidied = mark::live(store, &ObjectIds::default())
-        .and_then(|live| session.locked.sweep_cheaply(&live, MANY_PACKS - NOT_FOR_PACKS, out_of_time));
+    // Also where it fails: it would do so again each time.
+    if let Some(newest) = session.locked.inventory().checkpoints.last() {
+        session.locked.note_tidied(newest.id);
+    }
+    let tidied = mark::live(session.locked.store(), &ObjectIds::default())
+        .and_then(|live| session.locked.sweep_cheaply(&live, MANY_PACKS - AT_ONCE, out_of_time));
     tidied.err().map(Warning::bookkeeping("tidying up packs"))
 }

@@ -244,6 +244,11 @@ impl<'s> LockedStore<'s> {
         self.repack(&survey, &repack_plan::plan_cheap(&survey.facts(), at_most), live, stop).map(|_| ())
     }
 
+    /// Remembers that packs were tidied up after this checkpoint.
+    pub fn note_tidied(&self, newest: ObjectId) {
+        tidied::remember(self.store.layout(), newest);
+    }
+
     /// Removes pins of what is nowhere.
     pub fn drop_lost_pins(&self) -> Result<()> {
         let layout = self.store.layout();
@@ -268,8 +273,7 @@ impl<'s> LockedStore<'s> {
         survey::survey(self.store.objects(), live)
     }
 
-    /// Repacks, remembers how many packs are left, and keeps the stat cache good: it names packs, and every blob that it
-    /// names lives on in some pack.
+    /// Repacks, and keeps the stat cache good: it names packs, and every blob that it names lives on in some pack.
     fn repack(
         &self,
         survey: &Survey,
@@ -284,7 +288,6 @@ impl<'s> LockedStore<'s> {
             refs::sync(self.store.layout())?;
         }
         let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
-        tidied::remember(self.store.layout(), objects.packs().len());
         if let Some(cache) = cache {
             // Without it the next scan checks each blob that it relies on; on a full disk that has to do.
             let _ = stat_cache::save_packs(self.store.layout(), &cache, objects.packs());

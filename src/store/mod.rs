@@ -295,9 +295,9 @@ impl Store {
         stat_cache::read(&self.layout)
     }
 
-    /// Packs that were left when they were last pruned or tidied up; zero if that is not known.
-    pub fn packs_left_by_tidying(&self) -> usize {
-        tidied::left(&self.layout)
+    /// The newest checkpoint of when packs were last tidied up, which may be gone.
+    pub fn last_tidied(&self) -> Option<ObjectId> {
+        tidied::last(&self.layout)
     }
 
     /// The holds that were taken, also those that have ended.

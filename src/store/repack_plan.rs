@@ -4,8 +4,9 @@ use crate::store::delta_plan::Version;
 
 /// Live bytes that the housekeeping after a `create` merges at once: few, so that no single `create` is felt.
 const MERGED_CHEAPLY_BYTES: u64 = 512 << 10;
-/// But so many packs are always merged: with fewer it would never come to an end.
-const MERGED_ANYHOW: usize = 6;
+/// But so many small packs are merged whatever they hold. It is more than come to be until the next time, or there would be
+/// ever more of them.
+const MERGED_ANYHOW: usize = 10;
 /// A pack from this size on is worth keeping apart.
 const SMALL_BYTES: u64 = 2 << 20;
 /// A merged pack holds about this much, so that a merge needs little free space at once.
@@ -64,8 +65,8 @@ pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
 }
 
 /// The plan of the housekeeping after a `create`, which brings the packs down to `at_most` if that is cheap. All large
-/// packs that are dead go, and as many small ones as needed. Where that is not enough, small ones with the least that
-/// lives are merged. No large pack is rewritten.
+/// packs that are dead go, and as many small ones as needed; others wait for a prune. Where that is not enough, small ones
+/// with the least that lives are merged. No large pack is rewritten.
 pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {
     let mut plan = RepackPlan::default();
     let (mut dead, mut small) = (Vec::new(), Vec::new());
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(merged_of(100, 59), smallest(2));
         assert_eq!(merged_of(100, 34), smallest(27));
         assert_eq!(merged_of(3000, 34), smallest(11), "what is copied at once has a limit");
-        assert_eq!(merged_of(30_000, 34), smallest(6), "but a few are");
+        assert_eq!(merged_of(30_000, 34), smallest(10), "but a few are");
         assert_eq!(merged_of(300_000, 34), smallest(0), "unless they are large");
     }
 

@@ -1,18 +1,16 @@
-//! How many packs the last tidying up left: remembered, so that no `create` looks again for what cannot be merged.
+//! After which checkpoint packs were last tidied up: remembered, so that not every `create` looks for what can go.
 
+use crate::model::object_id::ObjectId;
 use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::plain_file;
 
-/// Zero if that is not known.
-pub fn left(layout: &Layout) -> usize {
-    plain_file::read_text(&layout.tidied()).ok().and_then(|text| text.trim_end().parse().ok()).unwrap_or_default()
+/// `None` if that is not known.
+pub fn last(layout: &Layout) -> Option<ObjectId> {
+    ObjectId::from_hex(plain_file::read_text(&layout.tidied()).ok()?.trim_end())
 }
 
-/// Remembers a number. A failure costs one more look and is not reported.
-pub fn remember(layout: &Layout, packs: usize) {
-    if left(layout) == packs {
-        return;
-    }
-    let _ = durable::replace_derived(&layout.own(), &layout.tidied(), format!("{packs}\n").as_bytes());
+/// Remembers a checkpoint. A failure costs the next `create` a look and is not reported.
+pub fn remember(layout: &Layout, id: ObjectId) {
+    let _ = durable::replace_derived(&layout.own(), &layout.tidied(), format!("{id}\n").as_bytes());
 }

@@ -25,7 +25,7 @@ const INTRUDERS: [Intruder; 3] = [
     ("a directory", |path| fs::create_dir_all(path.join("x")).unwrap()),
 ];
 
-const FILES: [&str; 15] = [
+const FILES: [&str; 16] = [
     "HEAD",
     "config",
     "info/attributes",
@@ -41,6 +41,7 @@ const FILES: [&str; 15] = [
     "checkpoint/left-behind",
     "checkpoint/left-out",
     "checkpoint/size-gate",
+    "checkpoint/tidied",
 ];
 
 /// A path in the store; without a name the store itself.
