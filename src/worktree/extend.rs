@@ -17,7 +17,8 @@ const NOT_SCANNED: &str = "not scanned";
 ///
 /// Directories that were left out come in with it, holding only what is added: all else in them is recorded as
 /// uncaptured, under the rule that left the directory out. What a mount, an unreadable directory or a place of stores
-/// holds is not added, nor anything at or below a `.git`.
+/// holds is not added, nor anything at or below a `.git`, nor what has changed its kind since it was listed: under one
+/// name there is a file or a directory, never both.
 ///
 /// # Errors
 /// No descriptors left.
@@ -53,6 +54,9 @@ fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath) -> std::io::
         if let Some(known) = child_dir(listing, at, name) {
             at = known;
             continue;
+        }
+        if listing.dirs[at].files.get(name).is_some() {
+            return Ok(());
         }
         let dir = match &opened {
             Some(above) => above.open_child(name, Access::Read)?,
@@ -94,7 +98,7 @@ fn bring_in(
     let index = listing.dirs.len();
     let mut listed = ListedDir::empty(above, name.into(), stat);
     let mut items = dir.list()?;
-    items.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    sys::sort_items(&mut items);
     for item in items {
         let why = if is_dot_git(&item.name) { dot_git_reason(&item.name) } else { why.clone() };
         let is_dir = match item.kind {
@@ -117,7 +121,7 @@ fn dot_git_reason(name: &[u8]) -> WhyNot {
 }
 
 fn add_file(listing: &mut Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io::Result<()> {
-    if listing.dirs[at].files.get(name).is_some() {
+    if listing.dirs[at].files.get(name).is_some() || child_dir(listing, at, name).is_some() {
         return Ok(());
     }
     let stat = dir.stat_child(name)?;
@@ -137,5 +141,43 @@ fn forget_uncaptured(listing: &mut Listing, at: usize, name: &[u8]) {
     let items = &mut listing.dirs[at].uncaptured;
     if let Ok(found) = items.binary_search_by(|item| (*item.name).cmp(name)) {
         items.remove(found);
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+    use crate::model::listing::Stat;
+
+    fn place() -> (tempfile::TempDir, WorkTree, Listing) {
+        let temp = tempfile::tempdir().unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let listing = Listing::of_empty_root(work.root().stat().unwrap(), 0);
+        (temp, work, listing)
+    }
+
+    #[test]
+    fn what_was_a_file_when_it_was_scanned_is_no_directory_too() {
+        let (temp, work, mut listing) = place();
+        let name = Name::from(&b"d"[..]);
+        let link = ListedFile { name, kind: Kind::Symlink, stat: Stat::default(), id: None, unsteady: false };
+        insert_file(listing.dirs[0].files.make_listed(), link);
+        std::fs::create_dir(temp.path().join("d")).unwrap();
+        std::fs::write(temp.path().join("d/f"), "1").unwrap();
+        for path in [&b"d"[..], b"d/f"] {
+            add_paths(&work, &mut listing, &[RelPath::new(path).unwrap()]).unwrap();
+            assert_eq!(listing.dirs.len(), 1);
+        }
+    }
+
+    #[test]
+    fn what_was_a_directory_when_it_was_scanned_is_no_file_too() {
+        let (temp, work, mut listing) = place();
+        listing.dirs.push(ListedDir::empty(0, Name::from(&b"d"[..]), Stat::default()));
+        listing.dirs[0].dirs.push(1);
+        std::fs::write(temp.path().join("d"), "1").unwrap();
+        add_paths(&work, &mut listing, &[RelPath::new(b"d").unwrap()]).unwrap();
+        assert!(listing.dirs[0].files.get(b"d").is_none());
     }
 }

@@ -309,7 +309,7 @@ impl<'a> Walk<'a> {
 
     /// Reads the names of an open directory and puts it on the stack.
     fn read(&mut self, mut frame: Frame, mut items: Vec<Item>) -> Result<()> {
-        items.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        sys::sort_items(&mut items);
         let Some(dir) = frame.handle.clone() else { return Ok(()) };
         let room = self.shared.room();
         let index = frame.index;

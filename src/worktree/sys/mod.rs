@@ -48,6 +48,19 @@ pub struct Item {
     pub kind: ItemKind,
 }
 
+/// Sorts a listing by name. A name that was put back while the directory was being listed stands in it twice, perhaps with
+/// two kinds: it is kept once, and has to be asked for its kind.
+pub fn sort_items(items: &mut Vec<Item>) {
+    items.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    items.dedup_by(|again, item| {
+        let is_same = again.name == item.name;
+        if is_same {
+            item.kind = ItemKind::Unknown;
+        }
+        is_same
+    });
+}
+
 /// With which rights a directory is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
@@ -110,6 +123,15 @@ mod tests {
         let error = io::Error::from_raw_os_error(2);
         assert!(!reason(&error).contains("os error"), "{}", reason(&error));
         assert!(reason(&error).starts_with(|c: char| c.is_lowercase()), "{}", reason(&error));
+    }
+
+    #[test]
+    fn a_name_that_is_listed_twice_is_kept_once_and_asked_for_its_kind() {
+        let item = |name: &[u8], kind| Item { name: name.into(), kind };
+        let (file, dir) = (ItemKind::File, ItemKind::Dir);
+        let mut items = vec![item(b"d", dir), item(b"b", file), item(b"d", file), item(b"a", dir)];
+        sort_items(&mut items);
+        assert_eq!(items, [item(b"a", dir), item(b"b", file), item(b"d", ItemKind::Unknown)]);
     }
 
     #[test]
