@@ -33,8 +33,8 @@ pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn()
 fn is_due(session: &Session<'_>) -> bool {
     let store = session.locked.store();
     let is_new = |last: ObjectId| {
-        let newest = session.locked.inventory().checkpoints.iter().rev().take(AT_ONCE);
-        newest.into_iter().any(|checkpoint| checkpoint.id == last)
+        let mut newest = session.locked.inventory().checkpoints.iter().rev().take(AT_ONCE);
+        newest.any(|checkpoint| checkpoint.id == last)
     };
     store.objects().packs().len() > MANY_PACKS && !store.last_tidied().is_some_and(is_new)
 }
