@@ -1,0 +1,78 @@
+//! The compressor of the feature `isal`: Intel's ISA-L, which is written in assembly for each kind of processor and takes
+//! half the time.
+
+use std::io::Write;
+
+use isal::{Codec, CompressionLevel, write::Encoder};
+
+use super::StreamError;
+
+/// Up to this size the tables of the next level take longer to make than they save.
+const FIXED_TABLES_UPTO_BYTES: usize = 16 << 10;
+/// What does not shrink goes into blocks as it is, at least this large; the rest is for the frame.
+const BLOCK_BYTES: usize = 16 << 10;
+const BLOCK_HEADER_BYTES: usize = 8;
+const FRAME_BYTES: usize = 512;
+
+/// For buffers.
+pub struct Fast {
+    short: CompressionLevel,
+    other: CompressionLevel,
+}
+
+impl Default for Fast {
+    fn default() -> Self {
+        Self { short: CompressionLevel::Zero, other: CompressionLevel::One }
+    }
+}
+
+impl Fast {
+    /// Fills the start of `out`, which grows as needed, and says how far.
+    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+        let is_short = data.len() <= FIXED_TABLES_UPTO_BYTES;
+        deflate_into(if is_short { self.short } else { self.other }, data, out)
+    }
+
+    /// The same with tables made for the data, however short: how far do they shrink it?
+    pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+        deflate_into(self.other, sample, out)
+    }
+}
+
+fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+    let bound = data.len() + (data.len() / BLOCK_BYTES + 1) * BLOCK_HEADER_BYTES + FRAME_BYTES;
+    if out.len() < bound {
+        out.resize(bound, 0);
+    }
+    isal::compress_into(data, out, level, Codec::Zlib).map_err(|cause| format!("deflate failed: {cause}"))
+}
+
+/// For pieces.
+pub struct FastStream(Box<Encoder<Vec<u8>>>);
+
+impl Default for FastStream {
+    fn default() -> Self {
+        Self(Box::new(Encoder::new(Vec::new(), CompressionLevel::One, Codec::Zlib)))
+    }
+}
+
+impl FastStream {
+    pub fn push<E>(
+        &mut self,
+        piece: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), StreamError<E>> {
+        self.0.write_all(piece).map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        let made = self.0.get_ref_mut();
+        if !made.is_empty() {
+            sink(made).map_err(StreamError::Sink)?;
+            made.clear();
+        }
+        Ok(())
+    }
+
+    pub fn finish<E>(self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
+        let made = (*self.0).finish().map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        sink(&made).map_err(StreamError::Sink)
+    }
+}
