@@ -1,5 +1,5 @@
 //! The compressor of the feature `isal`: Intel's ISA-L, which is written in assembly for each kind of processor and takes
-//! half the time.
+//! half the time. What reads streams is the same in every build.
 
 use std::io::Write;
 
