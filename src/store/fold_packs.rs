@@ -41,8 +41,17 @@ impl LockedStore<'_> {
             return Ok(Vec::new());
         }
         let mut budget = Budget::of(into.bytes_written());
-        let plain = packs.into_iter().filter_map(|pack| plain_entries(&pack).map(|entries| (pack, entries)));
-        let chosen: Vec<_> = plain.take_while(|(pack, _)| budget.takes(pack.stamp.size_bytes)).collect();
+        let mut chosen = Vec::new();
+        for pack in packs {
+            // Before it is looked into: of the first that is too large there would be much to read.
+            if !budget.has_room_for(pack.stamp.size_bytes) {
+                break;
+            }
+            if let Some(entries) = plain_entries(&pack) {
+                budget.takes(pack.stamp.size_bytes);
+                chosen.push((pack, entries));
+            }
+        }
         let mut folded = Vec::new();
         for (pack, entries) in chosen.into_iter().filter(|_| budget.packs >= WORTH_IT) {
             match copy_all(&pack, &entries, into) {
@@ -99,15 +108,19 @@ impl Budget {
         Self { bytes: new_bytes.max(COUNTED_BYTES), packs: 0 }
     }
 
+    fn has_room_for(&self, size: u64) -> bool {
+        let is_much_larger = size > self.bytes.saturating_mul(MUCH_LARGER);
+        !is_much_larger && self.bytes.saturating_add(size) <= MOST_BYTES && self.packs < MOST_PACKS
+    }
+
     /// Whether there is room for one more, of this size; then it is taken.
     fn takes(&mut self, size: u64) -> bool {
-        let is_much_larger = size > self.bytes.saturating_mul(MUCH_LARGER);
-        if is_much_larger || self.bytes.saturating_add(size) > MOST_BYTES || self.packs == MOST_PACKS {
-            return false;
+        let fits = self.has_room_for(size);
+        if fits {
+            self.bytes += size;
+            self.packs += 1;
         }
-        self.bytes += size;
-        self.packs += 1;
-        true
+        fits
     }
 }
 

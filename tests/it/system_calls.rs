@@ -32,6 +32,8 @@ const CALLS_FOR_LIST: usize = 250;
 const CALLS_FOR_STATUS: usize = 260;
 const CALLS_PER_CHECKPOINT: usize = 24;
 const PACKS_PER_CHECKPOINT: usize = 1;
+/// In packs, by a create that takes eight or more small ones in.
+const READS_TO_TAKE_IN: usize = 200;
 /// Of an optimized program, for each file of an unchanged tree, and for all else.
 const INSTRUCTIONS_PER_FILE: u64 = 4_000;
 const INSTRUCTIONS_IN_ALL: u64 = 14_000_000;
@@ -246,6 +248,24 @@ fn a_few_edits_ask_few_packs_whether_they_have_them() {
     println!("{indexes} indexes were read with {CREATES} packs");
     assert!(indexes <= CREATES / 3, "{indexes} indexes of {CREATES} were read");
     assert_eq!(sandbox.run(&["cat", "latest:d/b"]).success().stdout, "too");
+}
+
+#[test]
+fn who_takes_small_packs_in_reads_nothing_of_a_large_one() {
+    let sandbox = settled(200);
+    let packs = || below(&sandbox.store(), |path| path.extension().is_some_and(|end| end == "pack")).len();
+    let mut taken_in = false;
+    for number in 0..20 {
+        sandbox.write("edited", number.to_string());
+        let before = packs();
+        let Some(trace) = trace(&sandbox, &["create", "-r", "more"]) else { return };
+        assert_eq!(trace.run.code, 0, "{}", trace.run);
+        let reads = trace.named(&["pread64"]).count();
+        println!("{reads} reads in packs with {before} of them");
+        assert!(reads <= READS_TO_TAKE_IN, "{reads} reads in packs of a store whose large one has over 2,000 entries");
+        taken_in |= packs() < before;
+    }
+    assert!(taken_in, "no create took packs in");
 }
 
 #[test]
