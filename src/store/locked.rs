@@ -241,7 +241,8 @@ impl<'s> LockedStore<'s> {
     /// The part of it that is cheap and brings the packs down to about `at_most`, until `stop` says so.
     pub fn sweep_cheaply(&self, live: &ObjectIds, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
         let survey = self.survey(live)?;
-        self.repack(&survey, &repack_plan::plan_cheap(&survey.facts(), at_most), live, stop).map(|_| ())
+        let plan = repack_plan::plan_cheap(&survey.quick_facts(), at_most, &|pack| survey.has_deltas(&pack.name));
+        self.repack(&survey, &plan, live, stop).map(|_| ())
     }
 
     /// Remembers that packs were tidied up after this checkpoint.

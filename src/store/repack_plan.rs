@@ -66,14 +66,15 @@ pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
 
 /// The plan of the housekeeping after a `create`, which brings the packs down to `at_most` if that is cheap. All large
 /// packs that are dead go, and as many small ones as needed; others wait for a prune. Where that is not enough, small ones
-/// with the least that lives are merged. No large pack is rewritten.
-pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {
+/// with the least that lives are merged. No large pack is rewritten. `has_deltas` is asked only of those that would be
+/// merged, in place of what the figures say.
+pub fn plan_cheap(facts: &[PackFacts], at_most: usize, has_deltas: &dyn Fn(&PackFacts) -> bool) -> RepackPlan {
     let mut plan = RepackPlan::default();
     let (mut dead, mut small) = (Vec::new(), Vec::new());
     for pack in facts {
         if !pack.damaged && pack.live_objects == 0 {
             dead.push(pack);
-        } else if pack.damaged || pack.has_deltas || pack.total_bytes > SMALL_BYTES {
+        } else if pack.damaged || pack.total_bytes > SMALL_BYTES {
             plan.keep.push(pack.name.clone());
         } else {
             small.push(pack);
@@ -84,25 +85,35 @@ pub fn plan_cheap(facts: &[PackFacts], at_most: usize) -> RepackPlan {
     let over = facts.len().saturating_sub(at_most);
     let large = dead.partition_point(|pack| pack.total_bytes > SMALL_BYTES);
     let (gone, spared) = dead.split_at(large.max(over).min(dead.len()));
-    let (merged, left) = small.split_at(cheap_to_merge(&small, over.saturating_sub(gone.len())));
+    let (merged, left) = cheap_to_merge(small, over.saturating_sub(gone.len()), has_deltas);
     plan.drop = names_of(gone);
-    plan.merge.extend((!merged.is_empty()).then(|| names_of(merged)));
-    plan.keep.extend([names_of(spared), names_of(left)].concat());
+    plan.merge.extend((!merged.is_empty()).then(|| names_of(&merged)));
+    plan.keep.extend([names_of(spared), names_of(&left)].concat());
     plan
 }
 
-/// How many of the first are merged, which become one, so that there are `over` fewer.
-fn cheap_to_merge(small: &[&PackFacts], over: usize) -> usize {
-    let mut bytes = 0_u64;
-    let is_cheap = |pack: &&&PackFacts| {
-        bytes = bytes.saturating_add(pack.live_bytes);
-        bytes <= MERGED_CHEAPLY_BYTES
-    };
-    let cheap = small.iter().take_while(is_cheap).count().max(MERGED_ANYHOW);
-    match cheap.min(small.len()).min(over.saturating_add(1)) {
-        0 | 1 => 0,
-        count => count,
+/// Which of the first are merged, which become one, so that there are `over` fewer; and which are not.
+fn cheap_to_merge<'p>(
+    small: Vec<&'p PackFacts>,
+    over: usize,
+    has_deltas: &dyn Fn(&PackFacts) -> bool,
+) -> (Vec<&'p PackFacts>, Vec<&'p PackFacts>) {
+    let wanted = if over == 0 { 0 } else { over.saturating_add(1) };
+    let (mut merged, mut left, mut bytes) = (Vec::new(), Vec::new(), 0_u64);
+    for pack in small {
+        let with_it = bytes.saturating_add(pack.live_bytes);
+        let is_cheap = with_it <= MERGED_CHEAPLY_BYTES || merged.len() < MERGED_ANYHOW;
+        if merged.len() < wanted && is_cheap && !has_deltas(pack) {
+            bytes = with_it;
+            merged.push(pack);
+        } else {
+            left.push(pack);
+        }
     }
+    if merged.len() == 1 {
+        left.append(&mut merged);
+    }
+    (merged, left)
 }
 
 fn names_of(packs: &[&PackFacts]) -> Vec<String> {
@@ -192,6 +203,22 @@ mod tests {
 
     const LARGE: u64 = 100 << 20;
 
+    fn as_told(facts: &PackFacts) -> bool {
+        facts.has_deltas
+    }
+
+    #[test]
+    fn housekeeping_looks_for_deltas_where_it_would_merge_and_passes_them_over() {
+        let facts: Vec<_> = (0..40).map(|at| pack(&format!("{at:02}"), 100, 1000 + 100 * at)).collect();
+        let asked = std::cell::Cell::new(0);
+        let plan = plan_cheap(&facts, 37, &|pack| {
+            asked.set(asked.get() + 1);
+            ["01", "02"].contains(&pack.name.as_str())
+        });
+        assert_eq!((plan.merge, asked.get()), (vec![["00", "03", "04", "05"].map(String::from).to_vec()], 6));
+        assert_eq!(plan.keep.len(), 36);
+    }
+
     #[test]
     fn each_pack_gets_what_its_figures_ask_for() {
         let deltas = PackFacts { has_deltas: true, ..pack("deltas", 60, LARGE) };
@@ -211,7 +238,7 @@ mod tests {
         assert_eq!(plan.keep, ["live", "deltas", "damaged"]);
         assert_eq!(plan.drop, ["dead"]);
         assert_eq!(plan.merge, [vec!["half"], vec!["third"], vec!["s2", "s1", "rest"]]);
-        let cheap = plan_cheap(&facts, 1);
+        let cheap = plan_cheap(&facts, 1, &as_told);
         assert_eq!((cheap.drop, cheap.merge), (vec!["dead".into()], vec![vec!["s2".into(), "s1".into()]]));
         assert!(!cheap.loose);
     }
@@ -225,18 +252,18 @@ mod tests {
             pack("d3", 0, 2000),
             pack("huge", 0, LARGE),
         ];
-        let drop = |at_most| plan_cheap(&facts, at_most).drop;
+        let drop = |at_most| plan_cheap(&facts, at_most, &as_told).drop;
         assert_eq!(drop(5), ["huge"]);
         assert_eq!(drop(3), ["huge", "d2"]);
         assert_eq!(drop(0), ["huge", "d2", "d3", "d1"]);
-        assert_eq!(plan_cheap(&facts, 0).merge, Vec::<Vec<String>>::new(), "one pack is no merge");
+        assert_eq!(plan_cheap(&facts, 0, &as_told).merge, Vec::<Vec<String>>::new(), "one pack is no merge");
     }
 
     #[test]
     fn housekeeping_merges_down_to_the_number_and_the_smallest_only() {
         let merged_of = |unit: u64, at_most: usize| {
             let facts: Vec<_> = (0..60).map(|at| pack(&at.to_string(), 100, unit * (10 + at))).collect();
-            let merged = plan_cheap(&facts, at_most).merge;
+            let merged = plan_cheap(&facts, at_most, &as_told).merge;
             assert!(merged.len() <= 1);
             merged.concat()
         };
@@ -263,7 +290,7 @@ mod tests {
         fn every_pack_stands_in_the_plan_once(shares in proptest::collection::vec((0_u64..=100, 0_u64..1 << 24), 0..80)) {
             let facts: Vec<_> =
                 shares.iter().enumerate().map(|(at, (share, bytes))| pack(&at.to_string(), *share, *bytes)).collect();
-            for plan in [plan(&facts), plan_cheap(&facts, 3)] {
+            for plan in [plan(&facts), plan_cheap(&facts, 3, &as_told)] {
                 let mut named: Vec<usize> = plan.keep.iter().chain(&plan.drop).chain(plan.merge.iter().flatten())
                     .map(|name| name.parse().unwrap()).collect();
                 named.sort_unstable();

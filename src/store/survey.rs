@@ -16,9 +16,16 @@ use crate::store::repack_plan::{PackFacts, is_low};
 /// One pack as it was found.
 pub struct SurveyedPack {
     pub pack: Arc<Pack>,
+    /// Nobody has looked for deltas.
     pub facts: PackFacts,
     /// The live objects that count as being here.
     pub claimed: Vec<IndexEntry>,
+}
+
+impl SurveyedPack {
+    fn has_deltas(&self) -> bool {
+        is_low(&self.facts) && self.claimed.iter().any(|entry| is_delta(&self.pack, &entry.id))
+    }
 }
 
 /// All packs and loose objects of a store, against what lives.
@@ -31,8 +38,19 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// The figures of all packs. Deltas are looked for where the live share is low, which reads each header there.
     pub fn facts(&self) -> Vec<PackFacts> {
-        self.packs.iter().map(|pack| pack.facts.clone()).collect()
+        self.packs.iter().map(|found| PackFacts { has_deltas: found.has_deltas(), ..found.facts.clone() }).collect()
+    }
+
+    /// The same, with no look for deltas: that is asked of [`Self::has_deltas`].
+    pub fn quick_facts(&self) -> Vec<PackFacts> {
+        self.packs.iter().map(|found| found.facts.clone()).collect()
+    }
+
+    /// Whether the pack of that name is low and holds deltas.
+    pub fn has_deltas(&self, name: &str) -> bool {
+        self.get(name).is_some_and(SurveyedPack::has_deltas)
     }
 
     pub fn get(&self, name: &str) -> Option<&SurveyedPack> {
@@ -118,7 +136,6 @@ fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     if found.claimed.len() < before {
         count_live(&pack, &found.claimed, &mut found.facts);
     }
-    found.facts.has_deltas = is_low(&found.facts) && found.claimed.iter().any(|entry| is_delta(&pack, &entry.id));
 }
 
 fn is_delta(pack: &Pack, id: &ObjectId) -> bool {

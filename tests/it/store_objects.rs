@@ -11,7 +11,7 @@ use checkpoint::store::objects::{ObjectError, Objects};
 use checkpoint::store::pack_writer::{PackError, PackWriter};
 use checkpoint::store::read_back::read_back;
 use checkpoint::store::repack::{RepackOutcome, repack};
-use checkpoint::store::repack_plan::{RepackPlan, plan, plan_cheap};
+use checkpoint::store::repack_plan::{PackFacts, RepackPlan, plan, plan_cheap};
 use checkpoint::store::survey::survey;
 use checkpoint::store::tree_codec::{MODE_DIRECTORY, MODE_EXECUTABLE, MODE_FILE, MODE_SYMLINK, TreeEntry};
 use checkpoint::store::{ObjectIds, commit_codec, tree_codec};
@@ -92,7 +92,8 @@ impl Repo {
     fn repack(&self, live: &ObjectIds, cheap: bool) -> (RepackPlan, RepackOutcome) {
         let objects = self.objects();
         let survey = survey(&objects, live).unwrap();
-        let plan = if cheap { plan_cheap(&survey.facts(), 1) } else { plan(&survey.facts()) };
+        let has_deltas = |pack: &PackFacts| survey.has_deltas(&pack.name);
+        let plan = if cheap { plan_cheap(&survey.quick_facts(), 1, &has_deltas) } else { plan(&survey.facts()) };
         let outcome = repack(&self.objects_dir(), &survey, &plan, live, &objects, &|| false).unwrap();
         (plan, outcome)
     }
