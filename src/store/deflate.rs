@@ -44,7 +44,7 @@ impl Deflater {
     /// The zlib stream of `data`, valid until the next call.
     ///
     /// # Errors
-    /// None that is known of; libdeflate can say that it needs more room.
+    /// None that is known of below 4 GiB; a compressor can say that it needs more room.
     pub fn compress(&mut self, data: &[u8]) -> Result<&[u8], String> {
         let is_large = data.len() > PROBE_FROM_BYTES;
         let store = data.len() <= STORED_UP_TO_BYTES || (is_large && self.is_incompressible(&samples(data)));
@@ -186,7 +186,9 @@ mod tests {
         let text = b"abc".repeat(40_000);
         assert!(!deflater.is_incompressible(&samples(&text)));
         assert!(deflater.compress(&text).unwrap().len() < text.len() / 50);
-        assert!(deflater.compress(&text[..600]).unwrap().len() < 200);
+        // One compressor has fixed tables for what is short, which take a hundred bytes.
+        let most = if cfg!(feature = "isal") { 200 } else { 50 };
+        assert!(deflater.compress(&text[..600]).unwrap().len() < most);
         assert!(deflater.compress(&text[..300]).unwrap().len() < 320, "stored");
         // Six bits in each byte, and nothing in it comes twice.
         let letters: Vec<u8> = random.iter().map(|byte| b'0' + byte % 64).collect();

@@ -157,7 +157,8 @@ fn plain_git_reads_every_object_of_a_pack_of_ours() {
     assert_eq!(repo.git(&["cat-file", "blob", &large[1].to_hex()]), text);
     assert_eq!(repo.git_line(&["rev-parse", "main^{tree}"]), tree.to_hex());
     assert_eq!(repo.git_line(&["ls-tree", "-r", "main", "a"]).lines().count(), 20_000);
-    assert!(stamp.size_bytes < (26 << 20), "text shrinks and random bytes hardly grow: {}", stamp.size_bytes);
+    let most = if cfg!(feature = "isal") { 26 << 20 } else { 24 << 20 };
+    assert!(stamp.size_bytes < most, "text shrinks and random bytes hardly grow: {}", stamp.size_bytes);
 
     let fresh = repo.objects();
     assert_eq!(fresh.read(&large[0]).unwrap(), (ObjectKind::Blob, random.clone()));

@@ -6,6 +6,7 @@ use std::io::Write;
 use isal::{Codec, CompressionLevel, write::Encoder};
 
 use super::StreamError;
+use super::stream::Storer;
 
 /// Up to this size the tables of the next level take longer to make than they save.
 const FIXED_TABLES_UPTO_BYTES: usize = 16 << 10;
@@ -40,6 +41,8 @@ impl Fast {
 }
 
 fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+    // The library counts a buffer in 32 bits.
+    u32::try_from(data.len()).map_err(|_| format!("deflate failed: {} bytes are too many at once", data.len()))?;
     let bound = data.len() + (data.len() / BLOCK_BYTES + 1) * BLOCK_HEADER_BYTES + FRAME_BYTES;
     if out.len() < bound {
         out.resize(bound, 0);
@@ -47,14 +50,10 @@ fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> Resu
     isal::compress_into(data, out, level, Codec::Zlib).map_err(|cause| format!("deflate failed: {cause}"))
 }
 
-/// For pieces.
-pub struct FastStream(Box<Encoder<Vec<u8>>>);
-
-impl Default for FastStream {
-    fn default() -> Self {
-        Self(Box::new(Encoder::new(Vec::new(), CompressionLevel::One, Codec::Zlib)))
-    }
-}
+/// For pieces. The encoder is made with the first: the crate gives the library a place to read from only then, so that
+/// one that never got a piece must not be ended.
+#[derive(Default)]
+pub struct FastStream(Option<Box<Encoder<Vec<u8>>>>);
 
 impl FastStream {
     pub fn push<E>(
@@ -62,8 +61,13 @@ impl FastStream {
         piece: &[u8],
         sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), StreamError<E>> {
-        self.0.write_all(piece).map_err(|cause| StreamError::Zlib(cause.to_string()))?;
-        let made = self.0.get_ref_mut();
+        if piece.is_empty() {
+            return Ok(());
+        }
+        let new = || Box::new(Encoder::new(Vec::new(), CompressionLevel::One, Codec::Zlib));
+        let encoder = self.0.get_or_insert_with(new);
+        encoder.write_all(piece).map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        let made = encoder.get_ref_mut();
         if !made.is_empty() {
             sink(made).map_err(StreamError::Sink)?;
             made.clear();
@@ -72,7 +76,10 @@ impl FastStream {
     }
 
     pub fn finish<E>(self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
-        let made = (*self.0).finish().map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        let Some(encoder) = self.0 else {
+            return Storer::default().finish(sink).map_err(StreamError::Sink);
+        };
+        let made = encoder.finish().map_err(|cause| StreamError::Zlib(cause.to_string()))?;
         sink(&made).map_err(StreamError::Sink)
     }
 }

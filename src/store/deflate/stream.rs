@@ -72,7 +72,7 @@ impl Storer {
         Ok(())
     }
 
-    fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
         self.begin(sink)?;
         sink(&LAST_BLOCK)?;
