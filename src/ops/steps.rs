@@ -26,6 +26,7 @@ pub fn without_content(errand: &Errand<'_>, trees: &NewTrees) -> ApplyPlan {
     ApplyPlan {
         displaced: removals(true),
         displaced_dirs: dirs(true).collect(),
+        freed: Vec::new(),
         make_dirs: make_dirs.map(|(path, perm)| (path.clone(), *perm)).collect(),
         grafts: Vec::new(),
         writes: Vec::new(),

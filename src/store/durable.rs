@@ -48,6 +48,19 @@ pub fn sync_file(file: &File, path: &Path) -> Result<()> {
     file.sync_all().map_err(Error::io("flush", path))
 }
 
+/// The same by path; a file that is not there needs nothing.
+///
+/// # Errors
+/// It cannot be opened, or the flush failed.
+pub fn sync_if_there(path: &Path) -> Result<()> {
+    // Windows flushes only what is open for writing.
+    match OpenOptions::new().read(true).write(cfg!(windows)).open(path) {
+        Ok(file) => sync_file(&file, path),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(()),
+        Err(cause) => Err(Error::io("open", path)(cause)),
+    }
+}
+
 /// Flushes several files: a file system that keeps a log writes it once for all of them, if all of them have their place
 /// on the disk by then.
 ///

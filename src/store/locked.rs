@@ -170,11 +170,7 @@ impl<'s> LockedStore<'s> {
 
     fn flush_manifest(&self) -> Result<()> {
         let path = self.store.layout().manifest();
-        match std::fs::File::open(&path) {
-            Ok(file) => durable::sync_file(&file, &path)?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Error::io("open", &path)(e)),
-        }
+        durable::sync_if_there(&path)?;
         durable::sync_directory(self.store.layout().dir())
     }
 

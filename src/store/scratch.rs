@@ -17,7 +17,7 @@ const TREE: &str = "tree";
 pub struct Scratch {
     dir: PathBuf,
     /// A kernel lock: it ends with the process, however that ends.
-    _lock: File,
+    lock: Option<File>,
 }
 
 impl Scratch {
@@ -28,7 +28,7 @@ impl Scratch {
         let path = dir.join(LOCK);
         let lock = durable::create_private(&path)?;
         lock.lock().map_err(Error::io("lock", &path))?;
-        Ok(Self { dir, _lock: lock })
+        Ok(Self { dir, lock: Some(lock) })
     }
 
     pub fn dir(&self) -> &Path {
@@ -44,7 +44,13 @@ impl Scratch {
     }
 
     /// Removes it, and says what stood in the way.
-    pub fn remove(self) -> Result<()> {
+    pub fn remove(mut self) -> Result<()> {
+        self.clear()
+    }
+
+    /// The lock first: Windows keeps the name of a file that is open.
+    fn clear(&mut self) -> Result<()> {
+        self.lock = None;
         remove_all(&self.dir)
     }
 }
@@ -52,7 +58,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // What cannot be removed now is tried again by the next one who holds the lock of the store.
-        let _ = remove_all(&self.dir);
+        let _ = self.clear();
     }
 }
 

@@ -13,6 +13,7 @@ use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
 use crate::worktree::apply_plan::ApplyPlan;
 use crate::worktree::apply_run::{Progress, Run, Stop};
+use crate::worktree::one_place;
 use crate::worktree::rollback::{self, Done};
 use crate::worktree::stage::Stage;
 use crate::worktree::sys;
@@ -50,8 +51,12 @@ pub fn apply<'w>(
     plan: &ApplyPlan,
     interrupt: &Interrupt,
 ) -> std::result::Result<Applied<'w>, ApplyError> {
-    let mut run = Run::new(work, &stage, plan, interrupt);
-    let ended = run.check_all().and_then(|()| run.go());
+    let checked = Run::new(work, &stage, plan, interrupt).check_all();
+    // Only where something stands in the way can a name be another spelling of one that goes.
+    let turned = if checked.is_err() { one_place::removals_first(work, plan) } else { None };
+    let mut run = Run::new(work, &stage, turned.as_ref().unwrap_or(plan), interrupt);
+    let checked = if turned.is_some() { run.check_all() } else { checked };
+    let ended = checked.and_then(|()| run.go());
     let Progress { done, stats, left_alone } = run.progress;
     match ended {
         Ok(()) => Ok(Applied { work, stage, done, stats, left_alone }),
@@ -138,7 +143,7 @@ impl Applied<'_> {
         }
         let parent = self.work.root().open_below(&path.parent().unwrap_or_default(), sys::Access::Search)?;
         match sys::kind_of(&parent.stat_child(path.name())?) {
-            sys::ItemKind::File => parent.open_file(path.name())?.0.sync_all(),
+            sys::ItemKind::File => parent.sync_file(path.name()),
             _ => Ok(()),
         }
     }

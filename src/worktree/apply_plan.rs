@@ -52,6 +52,8 @@ pub struct ApplyPlan {
     pub displaced: Vec<Removal>,
     /// Directories where a file is needed, children first.
     pub displaced_dirs: Vec<RelPath>,
+    /// Where something new comes although something stands there: it goes with these, under another spelling.
+    pub freed: Vec<RelPath>,
     /// With their permission bits, parents first.
     pub make_dirs: Vec<(RelPath, u32)>,
     pub grafts: Vec<Graft>,

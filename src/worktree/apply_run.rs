@@ -10,6 +10,7 @@ use crate::model::interrupt::Interrupt;
 use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
 use crate::worktree::apply_plan::{ApplyPlan, Expect, Graft, Removal, Write};
+use crate::worktree::one_place::{self, APPEARED};
 use crate::worktree::reach::Reach;
 use crate::worktree::rollback::{self, Done, is_same_after_rename};
 use crate::worktree::stage::{Stage, tree_name};
@@ -55,7 +56,7 @@ impl<'a> Run<'a> {
     pub(super) fn check_all(&self) -> Result<(), Stop> {
         let plan = self.plan;
         let will_be_free: BTreeSet<&RelPath> =
-            plan.displaced.iter().map(|removal| &removal.path).chain(&plan.displaced_dirs).collect();
+            plan.displaced.iter().map(|removal| &removal.path).chain(&plan.displaced_dirs).chain(&plan.freed).collect();
         let removals = plan.displaced.iter().chain(&plan.deletes);
         let expected = removals.map(|removal| (&removal.path, Expect::Present(removal.expect)));
         let grafts = plan.grafts.iter().map(|graft| (&graft.path, Expect::Absent));
@@ -71,6 +72,7 @@ impl<'a> Run<'a> {
                 obstacles.push(Obstacle { path: path.clone(), why: why.into() });
             }
         }
+        one_place::tell_spellings(self.work, &mut obstacles);
         if obstacles.is_empty() { Ok(()) } else { Err(Stop::Changed(obstacles)) }
     }
 
@@ -97,7 +99,7 @@ impl<'a> Run<'a> {
             return changed(path, "is gone");
         }
         if error.kind() == io::ErrorKind::AlreadyExists {
-            return changed(path, "appeared");
+            return changed(path, APPEARED);
         }
         Stop::Failed(self.work.io(action, path, error))
     }
@@ -310,7 +312,7 @@ fn put(stage: &Dir, staged: &str, dir: &Dir, name: &[u8], expect: &Expect) -> io
 fn difference(now: Option<&Stat>, expect: &Expect) -> Option<&'static str> {
     match (now, expect) {
         (None, Expect::Absent) => None,
-        (Some(_), Expect::Absent) => Some("appeared"),
+        (Some(_), Expect::Absent) => Some(APPEARED),
         (None, Expect::Present(_)) => Some("is gone"),
         // Moving one name of a file away changes the time of change of all its names.
         (Some(now), Expect::Present(expected)) if expected.links > 1 => {

@@ -11,6 +11,7 @@ pub mod git_head;
 pub mod git_index;
 pub mod materialize;
 pub mod new_file;
+mod one_place;
 pub mod private_dir;
 mod reach;
 pub mod read;

@@ -88,7 +88,7 @@ fn walk(top: &Dir, each: &mut dyn FnMut(&Dir, &Item) -> io::Result<()>) -> io::R
 
 fn flush(top: &Dir) -> io::Result<()> {
     let places = walk(top, &mut |dir, item| match kind_of(&dir.stat_child(&item.name)?) {
-        ItemKind::File => dir.open_file(&item.name)?.0.sync_all(),
+        ItemKind::File => dir.sync_file(&item.name),
         _ => Ok(()),
     })?;
     places.iter().try_for_each(|place| top.open_below(place, Access::Read)?.sync())

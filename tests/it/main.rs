@@ -44,6 +44,7 @@ mod eviction;
 mod exit_codes;
 mod find;
 mod find_text;
+mod folding;
 mod fuzz_corpus;
 mod guard;
 mod help;

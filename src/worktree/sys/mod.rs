@@ -150,6 +150,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_flushed_by_its_name_and_nothing_else_is() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("f"), "1").unwrap();
+        std::fs::create_dir(temp.path().join("d")).unwrap();
+        let dir = Dir::open_root(temp.path()).unwrap();
+        dir.sync_file(b"f").unwrap();
+        assert_eq!(dir.sync_file(b"d").unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(dir.sync_file(b"none").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
     fn no_directory_is_opened_through_a_symlink() {
         #[cfg(unix)]
         {

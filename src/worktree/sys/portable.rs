@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Access, Item, ItemKind, SYMLINK_BITS, TYPE_BITS, kind_of};
+use super::{Access, Item, ItemKind, SYMLINK_BITS, kind_of};
 use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
 
@@ -85,13 +85,26 @@ impl Dir {
     /// # Errors
     /// `InvalidInput` if it is no regular file.
     pub fn open_file(&self, name: &[u8]) -> io::Result<(File, Stat)> {
+        self.open_regular(name, File::options().read(true))
+    }
+
+    /// Makes the content of a regular file durable.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`].
+    pub fn sync_file(&self, name: &[u8]) -> io::Result<()> {
+        // Windows flushes only what is open for writing.
+        self.open_regular(name, File::options().read(true).write(cfg!(windows)))?.0.sync_all()
+    }
+
+    fn open_regular(&self, name: &[u8], options: &fs::OpenOptions) -> io::Result<(File, Stat)> {
         let path = self.child(name)?;
         // Looked at before it is opened: to open a FIFO would wait for a writer.
         let before = to_stat(&fs::symlink_metadata(&path)?);
         if kind_of(&before) != ItemKind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
-        let file = File::open(&path)?;
+        let file = options.open(&path)?;
         let stat = stat_file(&file)?;
         if !super::is_same_place(&before, &stat) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "replaced while it was opened"));
@@ -279,7 +292,7 @@ fn to_permissions(now: &Metadata, perm: u32) -> fs::Permissions {
 fn to_stat(metadata: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt;
     let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-    let is_symlink = metadata.mode() & TYPE_BITS == SYMLINK_BITS;
+    let is_symlink = metadata.mode() & super::TYPE_BITS == SYMLINK_BITS;
     Stat {
         dev: metadata.dev(),
         ino: metadata.ino(),

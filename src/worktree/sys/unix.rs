@@ -189,6 +189,14 @@ impl Dir {
         Ok((file, stat))
     }
 
+    /// Makes the content of a regular file durable.
+    ///
+    /// # Errors
+    /// As [`Self::open_file`].
+    pub fn sync_file(&self, name: &[u8]) -> io::Result<()> {
+        self.open_file(name)?.0.sync_all()
+    }
+
     /// Opens a regular file to write at its end, private where it is made. Never waits, whatever stands there.
     ///
     /// # Errors
