@@ -9,6 +9,7 @@ use crate::model::object_id::ObjectId;
 pub use crate::model::obstacle::Obstacle;
 use crate::model::selector::{Candidate, SelectorProblem};
 use crate::model::shell_word::shell_word;
+use crate::model::text::escape_path;
 use crate::model::workflow::problem::Problem;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -70,6 +71,10 @@ pub enum Error {
         what: String,
         hint: String,
     },
+    /// Things are there, and a checkpoint could hold none of them.
+    NothingHeld {
+        why: String,
+    },
     /// A signal ended the check after a restore; the restore itself is done.
     CheckInterrupted {
         signal: i32,
@@ -123,8 +128,8 @@ pub enum Error {
     /// No checkpoint stands from which a change could be taken back.
     Unguarded {
         what: String,
-        /// The command that makes one.
-        create: String,
+        /// The command that makes one, or asks for one in another way.
+        command: String,
     },
     /// A database could not be taken into a new checkpoint; nothing was recorded.
     DatabaseNotTaken {
@@ -210,6 +215,7 @@ impl Error {
             Self::UnsafeRoot { .. } => "unsafe_root",
             Self::BadDestination { .. } => "bad_destination",
             Self::NothingFound { .. } => "nothing_found",
+            Self::NothingHeld { .. } => "nothing_held",
             Self::ConsentNeeded { .. } => "consent_needed",
             Self::Declined => "declined",
             Self::Conflict { .. } => "conflict",
@@ -254,7 +260,8 @@ impl Error {
             }
             Self::IsDirectory { .. } => "name one of its files".into(),
             Self::NoStore { ancestor: Some(above), .. } => {
-                format!("{} has one: 'checkpoint -C {0} …'", above.display())
+                let word = shell_word(above.as_os_str().as_encoded_bytes());
+                format!("{} has one: 'checkpoint -C {word} …'", escape_path(above))
             }
             Self::NoStore { ancestor: None, .. } => "'checkpoint create' makes one".into(),
             Self::NothingToTakeBack { .. } => "'checkpoint list --kind safety' shows what earlier restores left".into(),
@@ -263,6 +270,7 @@ impl Error {
             Self::UnsafeRoot { .. } => "name a project directory with -C, or give --force once if you mean it".into(),
             Self::BadDestination { .. } => "name a new or empty directory elsewhere".into(),
             Self::NothingFound { hint, .. } => hint.clone(),
+            Self::NothingHeld { .. } => "nothing was recorded; mend that, or name other paths".into(),
             Self::CheckInterrupted { hint, .. } => return hint.clone(),
             Self::ConsentNeeded { .. } => "look at it with --dry-run, then give --yes".into(),
             Self::Conflict { .. } => "move these away, or restore other PATHs".into(),
@@ -275,7 +283,7 @@ impl Error {
             Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
             Self::Held { hold, .. } => format!("checkpoint release {}", shell_word(hold.name.as_bytes())),
             Self::SeveralHolds { .. } => "name the one that is to end".into(),
-            Self::Unguarded { create, .. } => create.clone(),
+            Self::Unguarded { command, .. } => command.clone(),
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
             Self::DatabaseNotTaken { .. } => "nothing was recorded; mend that, or leave this --db out".into(),
             Self::DatabaseNotHeld { .. } => {
@@ -359,7 +367,7 @@ impl fmt::Display for Error {
             Self::RestorePending { target, safety } => {
                 write!(f, "a restore to {} (safety checkpoint {}) was interrupted", target.short(), safety.short())
             }
-            Self::RelinkRefused { why } => f.write_str(why),
+            Self::RelinkRefused { why } | Self::NothingHeld { why } => f.write_str(why),
             Self::Pinned { id } => write!(f, "checkpoint {} is pinned; nothing was deleted", id.short()),
             Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
             Self::Held { hold, others } => f.write_str(&held(hold, *others)),

@@ -1,17 +1,19 @@
 //! Answering with a contract: the call as it was typed, and the form that was asked for.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use crate::cli::args::contract::{ContractArgs, Format};
 use crate::cli::environment;
 use crate::cli::rim::Rim;
-use crate::model::shell_word::shell_line;
+use crate::error::Error;
+use crate::model::shell_word::{shell_line, shell_word};
 use crate::ops::context::Context;
-use crate::view::contract::{Call, Form};
+use crate::view::contract::{Call, Document, Form, nothing_made};
 
 /// The words of this call, to be named in a contract.
 pub struct Words {
-    command: String,
+    anchor: String,
     program: String,
     base: Option<PathBuf>,
 }
@@ -19,16 +21,34 @@ pub struct Words {
 impl Words {
     pub fn of(context: &Context, rim: &Rim<'_>) -> Self {
         let usual = context.environment.home.as_ref().map(|home| home.join(".claude"));
-        let program = environment::program(rim.words);
-        let rest = rim.words.iter().skip(1).map(|word| word.as_encoded_bytes());
-        let command = shell_line(std::iter::once(program.as_bytes()).chain(rest));
         let base = Some(context.base.clone()).filter(|base| Some(base) != usual.as_ref());
-        Self { command, program, base }
+        Self { anchor: anchor(rim.words), program: environment::program(rim.words), base }
     }
 
     pub fn call<'c>(&'c self, context: &'c Context) -> Call<'c> {
         let (program, root, base) = (self.program.as_str(), context.root.path(), self.base.as_deref());
-        Call { command: self.command.clone(), program, root, base }
+        Call { anchor: &self.anchor, program, root, base }
+    }
+}
+
+/// The contract of a `create` that made nothing.
+pub fn refused(words: &[OsString], error: &Error) -> Document {
+    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    nothing_made(&format!("{error}{hint}"), &anchor(words))
+}
+
+/// The call as a command that does the same again wherever it is given; what came on standard input is not there again.
+pub fn anchor(words: &[OsString]) -> String {
+    let program = environment::program(words);
+    let rest = words.iter().skip(1).map(|word| word.as_encoded_bytes());
+    let reads_input = rest.clone().any(|word| word == b"-" || word.ends_with(b"=-"));
+    let command = shell_line(std::iter::once(program.as_bytes()).chain(rest));
+    match environment::absolute(Path::new(".")) {
+        Ok(here) if !reads_input => {
+            let here = shell_word(here.as_os_str().as_encoded_bytes());
+            format!("tool:bash:cd {here} && {command}")
+        }
+        _ => format!("check:called_as:{command}"),
     }
 }
 

@@ -63,6 +63,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::Held { .. }
         | Error::SeveralHolds { .. }
         | Error::Unguarded { .. }
+        | Error::NothingHeld { .. }
         | Error::RelinkRefused { .. }
         | Error::DatabaseNotHeld { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,

@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
 use crate::ops::context::Context;
+use crate::view::contract::{Document, Form};
+use crate::view::format::Paint;
 use crate::view::{human, json};
 
 pub mod args;
@@ -54,6 +56,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let name = command.name();
     let asks_for_code = matches!(&command, Command::Diff(args) if args.exit_code);
     let failed = if asks_for_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED };
+    let contract = match &command {
+        Command::Create(args) if args.contract.contract => Some(Form::from(args.contract)),
+        _ => None,
+    };
     let prompt = Prompt::new(global.json, global.no_input, printer.err_paint());
     let rim = Rim { printer, prompt, global: &global, words: &args, started: Instant::now() };
     let code = match command {
@@ -67,7 +73,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             dispatch(command, &context, &rim)
         }),
     };
-    let code = code.unwrap_or_else(|error| report(printer, name, failed, &error));
+    let code = code.unwrap_or_else(|error| {
+        let contract = contract.map(|form| (contract::refused(&args, &error), form));
+        report(printer, name, failed, &error, contract.as_ref())
+    });
     ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
 }
 
@@ -121,13 +130,15 @@ fn context(global: &args::GlobalArgs, environment: config::Environment, command:
 }
 
 /// Says what went wrong: as a document where one was asked for, and as one line in any case.
-fn report(printer: Printer, command: &str, failed: u8, error: &Error) -> u8 {
+fn report(printer: Printer, command: &str, failed: u8, error: &Error, contract: Option<&(Document, Form)>) -> u8 {
     let code = match exit_code::of_error(error) {
         exit_code::FAILED => failed,
         code => code,
     };
     if printer.json {
-        printer.result(&json::failure(command, code, error));
+        printer.result(&json::failure(command, code, error, contract.map(|(document, _)| document)));
+    } else if let Some((document, form)) = contract {
+        printer.result(&document.text(*form));
     }
     printer.failure(&human::error(error, printer.err_paint()));
     code
@@ -150,12 +161,17 @@ fn refuse(args: &[OsString], refusal: &Refusal) -> u8 {
     let named = words.find_map(args::command_name);
     let command = named.as_deref();
     let what = refusal.text.clone();
-    if args.iter().any(|arg| arg == "--json") {
-        let error = Error::Usage { what: what.clone() };
-        printer::to_stdout(&json::failure(command.unwrap_or("usage"), exit_code::USAGE, &error));
+    let (has, error) = (|flag: &str| args.iter().any(|arg| arg == flag), Error::Usage { what: what.clone() });
+    let contract = (command == Some("create") && has("--contract")).then(|| contract::refused(args, &error));
+    if has("--json") {
+        let command = command.unwrap_or("usage");
+        printer::to_stdout(&json::failure(command, exit_code::USAGE, &error, contract.as_ref()));
+    } else if let Some(contract) = contract {
+        let form = if has("json") || has("--format=json") { Form::Json } else { Form::Yaml };
+        printer::to_stdout(&contract.text(form));
     }
     let more = command.map_or("checkpoint --help".to_owned(), |command| format!("checkpoint {command} --help"));
-    printer::to_stderr(&human::wrong_usage(&what, &more));
+    printer::to_stderr(&human::wrong_usage(&what, &more), Paint::default());
     exit_code::USAGE
 }
 
@@ -163,8 +179,8 @@ fn refuse(args: &[OsString], refusal: &Refusal) -> u8 {
 fn refuse_nothing(printer: Printer) -> u8 {
     if printer.json {
         let error = Error::Usage { what: "no command was given".to_owned() };
-        return report(printer, "usage", exit_code::USAGE, &error);
+        return report(printer, "usage", exit_code::USAGE, &error, None);
     }
-    printer::to_stderr(&args::short_help());
+    printer::to_stderr(&args::short_help(), Paint::default());
     exit_code::USAGE
 }

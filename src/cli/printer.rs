@@ -1,4 +1,6 @@
 //! The only file that prints. Results go to stdout, talk to stderr; a reader that went away is no failure.
+//!
+//! What people read loses here what could act on their terminal; only data of the user's own go out as they are.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -6,7 +8,7 @@ use std::sync::OnceLock;
 use crate::cli::args::{Color, GlobalArgs};
 use crate::cli::progress;
 use crate::view::format::Paint;
-use crate::view::terminal::Escaper;
+use crate::view::terminal::{Escaper, harmless};
 
 /// What may be said, and in which colours; decided once.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +56,16 @@ impl Printer {
     }
 
     pub fn result(&self, text: &str) {
-        to_stdout(text);
+        to_stdout(&harmless(text, self.out_paint));
+    }
+
+    /// A result that is the user's own data, or a program: as it is, but for a person.
+    pub fn data(&self, text: &str) {
+        if self.out_is_terminal {
+            self.result(text);
+        } else {
+            to_stdout(text);
+        }
     }
 
     /// A result that may be anything but text.
@@ -70,13 +81,13 @@ impl Printer {
     /// Talk beside the result; none with `--quiet` or `--json`.
     pub fn talk(&self, text: &str) {
         if !self.quiet && !self.json {
-            to_stderr(text);
+            to_stderr(text, self.err_paint);
         }
     }
 
     /// What must be seen whatever was asked for.
     pub fn failure(&self, text: &str) {
-        to_stderr(text);
+        to_stderr(text, self.err_paint);
     }
 }
 
@@ -112,7 +123,7 @@ impl Write for ContentSink {
     }
 }
 
-/// Writes to stdout. What was done is done, so nothing depends on whether anybody reads it; see [`lost`].
+/// Writes to stdout as it is. What was done is done, so nothing depends on whether anybody reads it; see [`lost`].
 pub fn to_stdout(text: &str) {
     let _hidden = progress::hide();
     let mut out = std::io::stdout().lock();
@@ -130,12 +141,12 @@ pub fn lost() -> Option<&'static str> {
 
 static LOST: OnceLock<String> = OnceLock::new();
 
-pub fn to_stderr(text: &str) {
+pub fn to_stderr(text: &str, paint: Paint) {
     let _hidden = progress::hide();
-    last_words(text);
+    last_words(text, paint);
 }
 
-/// For whoever has cleared the line of progress away and keeps it so.
-pub fn last_words(text: &str) {
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+/// For the caller that has cleared the line of progress away and keeps it so.
+pub fn last_words(text: &str, paint: Paint) {
+    let _ = std::io::stderr().lock().write_all(harmless(text, paint).as_bytes());
 }

@@ -171,7 +171,7 @@ impl Line {
         self.ticks_since_signal += 1;
         if self.ticks_since_signal >= TICKS_TO_STOP {
             self.clear();
-            printer::last_words(&human::error(&Error::Interrupted { signal }, self.paint));
+            printer::last_words(&human::error(&Error::Interrupted { signal }, self.paint), self.paint);
             signals::end_by(signal);
         }
     }

@@ -52,8 +52,8 @@ impl Prompt {
         }
         let _hidden = progress::hide();
         let _shield = interrupt.shield();
-        printer::to_stderr(question);
-        let answer = answer(interrupt).inspect_err(|_| printer::to_stderr("\n"))?;
+        printer::to_stderr(question, self.paint);
+        let answer = answer(interrupt).inspect_err(|_| printer::to_stderr("\n", self.paint))?;
         let yes = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
         if yes { Ok(()) } else { Err(Error::Declined) }
     }
@@ -68,8 +68,8 @@ impl Prompt {
         }
         let _hidden = progress::hide();
         let _shield = interrupt.shield();
-        printer::to_stderr(question);
-        answer(interrupt).map(Some).inspect_err(|_| printer::to_stderr("\n"))
+        printer::to_stderr(question, self.paint);
+        answer(interrupt).map(Some).inspect_err(|_| printer::to_stderr("\n", self.paint))
     }
 }
 

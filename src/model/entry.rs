@@ -88,6 +88,11 @@ impl WhyNot {
         }
     }
 
+    /// Whether there is something of the user's that a checkpoint could have held.
+    pub fn has_content(&self) -> bool {
+        !matches!(self, Self::Fifo | Self::Socket | Self::Device | Self::Database | Self::DotGit)
+    }
+
     /// Whether the checkpoint names this path as present but not captured.
     pub fn is_recorded(&self) -> bool {
         !matches!(self, Self::LeftOut(_) | Self::Secret(_) | Self::DotGit)

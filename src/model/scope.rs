@@ -1,6 +1,6 @@
 //! What a scoped checkpoint is limited to: paths, each with all below it, and patterns.
 
-use crate::model::path_pattern::PathPattern;
+use crate::model::path_pattern::{PathPattern, has_marks};
 use crate::model::rel_path::RelPath;
 use crate::model::text::{escape_bytes, percent_decode, percent_encode};
 
@@ -49,11 +49,11 @@ impl Scope {
         is_named || patterns.iter().any(|part| part.covers(path))
     }
 
-    /// Whether all that `other` covers is covered: everything by the root, a part by itself, a path by one above it.
+    /// Whether all that `other` covers is covered: a part by itself, and by a path at or above all that it can match.
     pub fn holds(&self, other: &Scope) -> bool {
         let held = |wanted: &ScopePart| match &wanted.meaning {
             Meaning::Path(path) => self.covers(path),
-            Meaning::Glob(_) => self.parts.contains(wanted) || self.covers(&RelPath::root()),
+            Meaning::Glob(_) => self.parts.contains(wanted) || self.covers(&wanted.top()),
         };
         other.parts.iter().all(held)
     }
@@ -100,6 +100,17 @@ impl ScopePart {
             Meaning::Path(path) => Some(path),
             Meaning::Glob(_) => None,
         }
+    }
+
+    /// The path itself, or the directory below which all lies that the pattern can match: what it names before its first
+    /// mark, where it names the way from the root at all.
+    pub fn top(&self) -> RelPath {
+        let Meaning::Glob(typed) = &self.meaning else { return self.as_path().cloned().unwrap_or_default() };
+        let body = typed.strip_prefix(b"./").unwrap_or(typed);
+        let names: Vec<&[u8]> = body.strip_prefix(b"/").unwrap_or(body).split(|byte| *byte == b'/').collect();
+        let is_literal = |name: &&&[u8]| !has_marks(name) && !name.contains(&b'\\');
+        let above: Vec<&[u8]> = names[..names.len() - 1].iter().take_while(is_literal).copied().collect();
+        RelPath::new(&above.join(&b'/')).unwrap_or_default()
     }
 
     /// The very bytes by which it can be named again.
@@ -190,6 +201,12 @@ mod tests {
         let some = scope(&["src"], &["*.md"]);
         assert!(all.holds(&some) && some.holds(&some) && some.holds(&Scope::default()));
         assert!(some.holds(&scope(&["src/a.rs", "x/y.md"], &["*.md"])));
+        for held in ["src/*.py", "./src/a/?.rs", "/src/**", "src/[ab]/", "src/a*/**/x"] {
+            assert!(some.holds(&scope(&[], &[held])), "{held}");
+        }
+        for free in ["*.py", "s*/a", "**/src/a", "src*", "src\\*/a*", "src*/", "./*.py"] {
+            assert!(!some.holds(&scope(&[], &[free])), "{free}");
+        }
         assert!(!some.holds(&all) && !some.holds(&scope(&[], &["a*.md"])) && !some.holds(&scope(&["lib"], &[])));
     }
 }

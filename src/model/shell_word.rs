@@ -1,20 +1,46 @@
-//! A path as one word of a shell command that can be copied and run.
+//! Words of a command line that can be copied and run, by any shell that knows POSIX.
 
-/// Quoted as little as a POSIX shell needs; bytes that a terminal cannot show take the `$'…'` of bash and zsh.
+use crate::model::text::escape;
+
+/// Quoted as little as it needs. Where a byte cannot be shown, `printf` spells the word: not every shell knows `$'…'`.
 pub fn shell_word(bytes: &[u8]) -> String {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./,:+@%=".contains(byte);
     // A word that begins with a dash would be taken for an option.
     let dash = if bytes.starts_with(b"-") { "./" } else { "" };
     match std::str::from_utf8(bytes) {
-        Ok(text) if !bytes.is_empty() && bytes.iter().all(is_plain) => format!("{dash}{text}"),
-        Ok(text) if crate::model::text::escape(text).replace("\\\\", "\\") == text => {
-            format!("'{dash}{}'", text.replace('\'', r"'\''"))
-        }
-        _ => {
-            let escaped: String = bytes.iter().copied().map(escape_byte).collect();
-            format!("$'{dash}{escaped}'")
-        }
+        Ok(text) if is_plain(text) => format!("{dash}{text}"),
+        Ok(text) if is_quotable(text) => format!("'{dash}{}'", text.replace('\'', r"'\''")),
+        _ => spelled(dash, bytes),
     }
+}
+
+/// No shell sees more in it than its letters; zsh takes a word that begins with `=` for a program.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./,:+@%=".contains(&byte);
+    !text.is_empty() && !text.starts_with('=') && text.bytes().all(plain)
+}
+
+/// Everything in it can be shown, and it ends where it should in fish too, to which `\'` in quotes is no end.
+fn is_quotable(text: &str) -> bool {
+    escape(text).replace("\\\\", "\\") == text && !text.contains("\\'") && !text.ends_with('\\')
+}
+
+/// What a shell takes from `$(…)` has no line breaks at its end, so these alone stand as they are.
+fn spelled(dash: &str, bytes: &[u8]) -> String {
+    let kept = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 1);
+    let (spoken, breaks) = bytes.split_at(kept);
+    let mut word = String::new();
+    if !spoken.is_empty() {
+        let octal = spoken.iter().map(|byte| match byte {
+            b' ' | b'_' | b'-' | b'.' | b'/' | b',' | b':' | b'+' | b'@' | b'=' => char::from(*byte).to_string(),
+            letter if letter.is_ascii_alphanumeric() => char::from(*letter).to_string(),
+            other => format!("\\{other:03o}"),
+        });
+        word = format!("\"$(printf '{dash}{}')\"", octal.collect::<String>());
+    }
+    if !breaks.is_empty() {
+        word.push_str(&format!("'{}'", "\n".repeat(breaks.len())));
+    }
+    word
 }
 
 /// A whole command line that can be copied and run.
@@ -28,14 +54,6 @@ pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> String {
         }
     });
     quoted.collect::<Vec<_>>().join(" ")
-}
-
-fn escape_byte(byte: u8) -> String {
-    match byte {
-        b'\\' | b'\'' => format!("\\{}", char::from(byte)),
-        b' '..=b'~' => char::from(byte).to_string(),
-        other => format!("\\x{other:02x}"),
-    }
 }
 
 #[cfg(test)]
@@ -58,8 +76,13 @@ mod tests {
             (b"-rf", "./-rf"),
             (b"$(x);\\", r"'$(x);\'"),
             ("gr\u{fc}n".as_bytes(), "'gr\u{fc}n'"),
-            (b"new\nline", r"$'new\x0aline'"),
-            (b"caf\xe9'", r"$'caf\xe9\''"),
+            (b"=ls", "'=ls'"),
+            (b"new\nline", r#""$(printf 'new\012line')""#),
+            (b"caf\xe9' %s", r#""$(printf 'caf\351\047 \045s')""#),
+            (br"\'; touch x #", r#""$(printf '\134\047\073 touch x \043')""#),
+            (br"\", r#""$(printf '\134')""#),
+            (b"-\x01\n\n", "\"$(printf './-\\001')\"'\n\n'"),
+            (b"\n", "'\n'"),
             (b"", "''"),
         ] {
             assert_eq!(shell_word(bytes), word);

@@ -1,6 +1,7 @@
 //! Escaping of free text and raw bytes, so that nothing a user named can act on a terminal or break a line.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// Bytes for a person: UTF-8 is kept, what could act on a terminal or deceive the eye becomes `\xNN` or `\u{…}`,
 /// and a backslash is doubled, so that two different names never look the same.
@@ -20,6 +21,18 @@ pub fn escape_bytes(bytes: &[u8]) -> String {
 /// The same for text that is UTF-8 already, such as a reason.
 pub fn escape(text: &str) -> String {
     escape_bytes(text.as_bytes())
+}
+
+/// Words of ours with names in them, as one line: nothing in it acts, and what is escaped already stays as it is.
+pub fn escape_line(text: &str) -> String {
+    let pieces: Vec<String> = text.split('\\').map(escape).collect();
+    pieces.join("\\")
+}
+
+/// A path as people see it: of one line, and without the power to act on a terminal.
+pub fn escape_path(path: &Path) -> String {
+    let pieces = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'\\').map(escape_bytes);
+    pieces.collect::<Vec<_>>().join("\\")
 }
 
 /// Content of a file for a terminal: as [`escape_bytes`], but tab, line break and backslash stay, so that it reads as
@@ -51,7 +64,7 @@ fn push_escaped(shown: &mut String, c: char) {
 }
 
 /// C1 controls, and the format characters that turn text around, join it or take no room.
-fn is_deceptive(c: char) -> bool {
+pub fn is_deceptive(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -99,6 +112,12 @@ mod tests {
         assert_eq!(escape("\u{202e}abc\u{200b}"), "\\u{202e}abc\\u{200b}");
         assert_eq!(escape_bytes(b"a\xffb\\"), "a\\xffb\\\\");
         assert_eq!(escape("grün ✓ | x"), "grün ✓ | x");
+    }
+
+    #[test]
+    fn words_with_names_in_them_are_one_line_and_not_escaped_twice() {
+        assert_eq!(escape_line("no 'a\\x0ab' in C:\\x\n\u{9b}31m"), "no 'a\\x0ab' in C:\\x\\x0a\\u{9b}31m");
+        assert_eq!(escape_path(Path::new("/a\nb\\c\u{202e}")), "/a\\x0ab\\c\\u{202e}");
     }
 
     #[test]

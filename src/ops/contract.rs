@@ -46,6 +46,8 @@ pub struct Contract {
     pub secrets: Vec<RelPath>,
     /// Paths in its reach that are there and could not be captured, and why.
     pub unheld: Vec<(RelPath, String)>,
+    /// One of them should have been captured.
+    pub is_partial: bool,
     /// Files and directories in its reach that rules left out.
     pub left_out: usize,
     /// The file that keeps it alive.
@@ -88,6 +90,7 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
         index,
         secrets: left_out.secrets.iter().cloned().collect(),
         unheld: unheld(&companion),
+        is_partial: outcome.is_partial(),
         left_out: left_out.directories.len() + left_out.files.len(),
         ref_file: store.layout().refs().join("checkpoints").join(checkpoint.id.to_hex()),
         files: snapshot.files.into_keys().collect(),

@@ -5,7 +5,6 @@ use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::database::Database;
 use crate::model::meta::Meta;
 use crate::model::progress::Phase;
-use crate::model::terms::Terms;
 use crate::ops::capture::Captured;
 use crate::ops::context::Context;
 use crate::ops::copies::{self, Copies};
@@ -49,12 +48,12 @@ pub struct CreateOptions {
 /// When the newest checkpoint, if it holds just this, stands for the one that is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
-    /// If it was made a moment ago.
+    /// If it was made a moment ago, for the same reason and from the same source.
     #[default]
     Recent,
-    /// However old it is.
+    /// However old it is, and whatever its reason: the state is what counts.
     Always,
-    /// Whoever asks needs one of this reason.
+    /// The caller needs a checkpoint of its own.
     Never,
 }
 
@@ -223,7 +222,7 @@ fn create_locked(
                 gate.remember(store, false);
             }
             gathered.beside.databases = take_all(context, &session.locked, &wanted.asked.databases, &mut pack)?;
-            if let Some(newest) = standing(context, session, &gathered, &wanted.asked.terms, options.standing)? {
+            if let Some(newest) = standing(context, session, &gathered, &wanted, options.standing)? {
                 warnings.extend(gathered.captured.warnings.iter().cloned());
                 warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
                 return Ok(deduplicated(newest, &gathered.captured, wanted.reason, warnings));
@@ -295,17 +294,19 @@ fn standing(
     context: &Context,
     session: &Session<'_>,
     gathered: &Gathered,
-    terms: &Terms,
+    wanted: &Wanted,
     manner: Standing,
 ) -> Result<Option<Checkpoint>> {
     let Some(newest) = session.locked.inventory().newest().filter(|c| !c.is_safety()) else { return Ok(None) };
-    let age_ms = context.now_ms.saturating_sub(newest.record.time_ms);
-    let recent = match manner {
-        Standing::Recent => (0..context.settings.dedup_window_ms).contains(&age_ms),
+    let record = &newest.record;
+    let age_ms = context.now_ms.saturating_sub(record.time_ms);
+    let is_named_alike = record.reason == wanted.reason && record.source == wanted.source;
+    let may_stand = match manner {
+        Standing::Recent => is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms),
         Standing::Always => true,
         Standing::Never => false,
     };
-    if !recent || newest.tree != gathered.captured.tree || newest.record.terms != *terms {
+    if !may_stand || newest.tree != gathered.captured.tree || record.terms != wanted.asked.terms {
         return Ok(None);
     }
     let meta = meta_tree::id_of(&gathered.captured.meta, &gathered.beside);

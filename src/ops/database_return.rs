@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::model::database::{Database, Databases, Held};
 use crate::model::object_id::ObjectId;
+use crate::model::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::database_command;
 use crate::ops::database_take::{self, Purpose, Refusable, Taken, live, patience, refusable};
@@ -169,10 +170,8 @@ impl Item {
         let Some(wanted) = &self.content else { return Ok(Ok(())) };
         match &self.report.database {
             Database::File(path) => {
-                if self.present == Some(Held::Absent)
-                    && let Err(why) = WorkTree::open(context.root.path()).and_then(|work| new_file::make(&work, path))
-                {
-                    return Ok(Err(why.to_string()));
+                if let Err(why) = ready_place(context, path, self.present) {
+                    return Ok(Err(why));
                 }
                 let done = sqlite::put_back(wanted, &live(context, path), self.watched.take(), &patience(context));
                 refusable(done)
@@ -185,6 +184,19 @@ impl Item {
                 Err(why) => Ok(Err(why)),
             },
         }
+    }
+}
+
+/// Makes a file that is not there. SQLite writes into the one that is, so it must have no other name: that could lie
+/// outside the root.
+fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> std::result::Result<(), String> {
+    let work = WorkTree::open(context.root.path()).map_err(|why| why.to_string())?;
+    if present == Some(Held::Absent) {
+        return new_file::make(&work, path).map_err(|why| why.to_string());
+    }
+    match work.stat(path).map_err(|why| why.to_string())? {
+        Some(stat) if stat.links > 1 => Err("it is a hard link, a file with another name too".to_owned()),
+        _ => Ok(()),
     }
 }
 

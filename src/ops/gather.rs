@@ -76,6 +76,9 @@ pub fn gather(
     capturing.read(&mut sink)?;
     let rules = rules.map(|mut listing| capturing.read_beside(&mut listing, &mut sink)).transpose()?;
     let captured = Box::new(capturing.finish(&mut sink)?);
+    if state.is_none() && databases.is_empty() {
+        check_something_is_held(&captured.listing)?;
+    }
     Ok(Gathering::Done(Gathered { captured, beside: Beside { rules, state, ..Beside::default() } }))
 }
 
@@ -108,6 +111,25 @@ fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
                 .to_owned(),
         },
     })
+}
+
+/// A checkpoint that holds none of what stands in its scope would be a way back to nothing.
+fn check_something_is_held(part: &Listing) -> Result<()> {
+    if part.file_count() > 0 {
+        return Ok(());
+    }
+    let paths = part.paths();
+    let lost = part.dirs.iter().zip(&paths).flat_map(|(dir, path)| {
+        let lost = dir.uncaptured.iter().filter(|item| item.why.has_content());
+        lost.map(move |item| format!("{} ({})", path.join(&item.name), item.why.in_words()))
+    });
+    let lost: Vec<String> = lost.collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let named = lost[..lost.len().min(NAMED_PATHS)].join(", ");
+    let more = if lost.len() > NAMED_PATHS { " and others" } else { "" };
+    Err(Error::NothingHeld { why: format!("nothing of the scope can be held: {named}{more}") })
 }
 
 /// Whether something is held at a path, or known to be there.

@@ -9,7 +9,7 @@ use crate::model::shell_word::shell_word;
 use crate::model::time::{self, age};
 use crate::ops::context::Context;
 use crate::ops::create_terms;
-use crate::ops::guard_cover::{covers, lacks};
+use crate::ops::guard_cover::{covers, lacks, unmatched};
 use crate::ops::list::reader_warnings;
 use crate::ops::verify::check_calmly;
 use crate::ops::warning::Warning;
@@ -50,9 +50,8 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
-    let unguarded = |what: String| Error::Unguarded { what, create: command(context, wanted.scope.as_ref()) };
     let Some(mut store) = context.find_store()? else {
-        return Err(unguarded("there is no checkpoint at all".to_owned()));
+        return Err(of_none(context, &wanted, "there is no checkpoint at all".to_owned()));
     };
     let inventory = store.inventory()?;
     let asked_for: Vec<&Checkpoint> = inventory.checkpoints.iter().rev().filter(|c| !c.is_safety()).collect();
@@ -60,6 +59,10 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
     for checkpoint in asked_for.iter().filter(|checkpoint| covers(checkpoint, wanted.scope.as_ref())) {
         match fault(context, &mut store, &wanted, checkpoint)? {
             None => {
+                let unmatched = wanted.scope.as_ref().map(|scope| unmatched(context, &store, checkpoint, scope));
+                if let Some(part) = unmatched.transpose()?.flatten() {
+                    return Err(of_nothing(context, &wanted, part, &format!("checkpoint {}", checkpoint.id.short())));
+                }
                 let age_ms = context.now_ms.saturating_sub(checkpoint.record.time_ms).max(0);
                 let warnings = reader_warnings(context, &store, &inventory)?;
                 return Ok(GuardOutcome { checkpoint: (*checkpoint).clone(), age_ms, warnings });
@@ -75,7 +78,10 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         [] => "there is no checkpoint that can be read".to_owned(),
         _ => format!("no checkpoint covers {}", shown(wanted.scope.as_ref())),
     };
-    Err(unguarded(refusal.unwrap_or_else(nothing)))
+    Err(match refusal {
+        Some(why) => unguarded(context, &wanted, why),
+        None => of_none(context, &wanted, nothing()),
+    })
 }
 
 fn parse_age(typed: &str) -> Result<i64> {
@@ -93,11 +99,7 @@ fn fault(context: &Context, store: &mut Store, wanted: &Wanted, checkpoint: &Che
     if age_ms < -CLOCK_SLACK_MS {
         return Ok(Some(format!("({id}) was made in the future, by the clock of now")));
     }
-    let lacking = match &wanted.scope {
-        Some(scope) => lacks(context, store, checkpoint, scope),
-        None => Ok(None),
-    };
-    match lacking {
+    match lacks(context, store, checkpoint, wanted.scope.as_ref()) {
         Ok(None) => {}
         Ok(Some(what)) => return Ok(Some(format!("({id}) does not hold {what}"))),
         Err(Error::Damaged { why, .. }) => return Ok(Some(format!("({id}) is damaged: {why}"))),
@@ -114,30 +116,60 @@ fn fault(context: &Context, store: &mut Store, wanted: &Wanted, checkpoint: &Che
 }
 
 fn shown(scope: Option<&Scope>) -> String {
-    let Some(scope) = scope else { return "the whole directory completely".to_owned() };
+    let Some(scope) = scope else { return "the whole directory".to_owned() };
     scope.parts().iter().map(|part| format!("'{}'", part.shown())).collect::<Vec<_>>().join(", ")
 }
 
-/// The command that makes what is missing, from whatever directory it is given.
-fn command(context: &Context, scope: Option<&Scope>) -> String {
+fn unguarded(context: &Context, wanted: &Wanted, what: String) -> Error {
+    let scope = wanted.scope.as_ref().map(|scope| capturable(context, scope.parts()));
+    Error::Unguarded { what, command: command(context, "create", scope.as_ref()) }
+}
+
+/// No checkpoint covers what is wanted; a path at which nothing stands is in none of them then.
+fn of_none(context: &Context, wanted: &Wanted, what: String) -> Error {
+    let is_absent =
+        |work: &WorkTree, part: &&ScopePart| part.as_path().is_some_and(|path| matches!(work.stat(path), Ok(None)));
+    let work = WorkTree::open(context.root.path()).ok();
+    let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
+    match work.and_then(|work| parts.iter().find(|part| is_absent(&work, part))) {
+        Some(absent) => of_nothing(context, wanted, absent, "a checkpoint"),
+        None => unguarded(context, wanted, what),
+    }
+}
+
+/// A part that names nothing may be mistyped, and then what is really changed is not guarded. What is yet to be made is
+/// taken back with its directory.
+fn of_nothing(context: &Context, wanted: &Wanted, part: &ScopePart, held_by: &str) -> Error {
+    let matches = if part.as_path().is_some() { "is neither in the directory nor in" } else { "matches nothing in" };
+    let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default().iter();
+    let instead = |one: &ScopePart| if one == part { ScopePart::path(part.top()) } else { one.clone() };
+    let above = capturable(context, &parts.map(instead).collect::<Vec<_>>());
+    Error::Unguarded {
+        what: format!("'{}' {matches} {held_by}; what is yet to be made is guarded by its directory", part.shown()),
+        command: command(context, "guard", Some(&above)),
+    }
+}
+
+/// The command that makes what is missing, or asks in another way, from whatever directory it is given.
+fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> String {
     let word = |path: &std::path::Path| shell_word(path.as_os_str().as_encoded_bytes());
     let mut command = format!("checkpoint -C {}", word(context.root.path()));
     if config::base(None, &context.environment).ok().as_ref() != Some(&context.base) {
         command.push_str(&format!(" --base {}", word(&context.base)));
     }
-    command.push_str(" create");
-    let parts = scope.map(|scope| capturable(context, scope)).unwrap_or_default();
-    command.extend(parts.parts().iter().map(|part| format!(" --scope {}", scope_word(part))));
+    command.push_str(&format!(" {verb}"));
+    let parts = scope.map(Scope::parts).unwrap_or_default();
+    command.extend(parts.iter().map(|part| format!(" --scope {}", scope_word(part))));
     command
 }
 
 /// The same scope, with what is not there yet held by the directory that it will lie in: of a path at which nothing
 /// stands no checkpoint can be made.
-fn capturable(context: &Context, scope: &Scope) -> Scope {
-    let Ok(work) = WorkTree::open(context.root.path()) else { return scope.clone() };
+fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
+    let Ok(work) = WorkTree::open(context.root.path()) else { return Scope::new(parts.to_vec()) };
     let stands = |path: &RelPath| !matches!(work.stat(path), Ok(None));
     let nearest = |path: &RelPath| std::iter::once(path.clone()).chain(path.ancestors()).find(|above| stands(above));
-    let parts = scope.parts().iter().map(|part| match part.as_path() {
+    let parts = parts.iter().map(|part| match part.as_path() {
         Some(path) => ScopePart::path(nearest(path).unwrap_or_default()),
         None => part.clone(),
     });

@@ -11,11 +11,14 @@ use crate::store::Store;
 use crate::worktree::sys::{ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 
-/// By its terms alone. Without a scope the whole directory is wanted, and all of it.
+/// How many paths a refusal names.
+const NAMED_PATHS: usize = 10;
+
+/// By its terms alone. Without a scope the whole directory is wanted.
 pub fn covers(checkpoint: &Checkpoint, wanted: Option<&Scope>) -> bool {
     match (wanted, &checkpoint.record.terms.scope) {
-        (None, _) => checkpoint.is_whole() && checkpoint.is_complete(),
-        (Some(_), None) => checkpoint.is_whole(),
+        (_, None) => checkpoint.is_whole(),
+        (None, Some(_)) => false,
         (Some(wanted), Some(held)) => held.holds(wanted),
     }
 }
@@ -25,12 +28,20 @@ pub fn covers(checkpoint: &Checkpoint, wanted: Option<&Scope>) -> bool {
 ///
 /// # Errors
 /// The checkpoint is damaged, or the system does not tell what stands on disk.
-pub fn lacks(context: &Context, store: &Store, checkpoint: &Checkpoint, wanted: &Scope) -> Result<Option<String>> {
+pub fn lacks(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    wanted: Option<&Scope>,
+) -> Result<Option<String>> {
     let meta = store.companion(checkpoint)?.meta;
-    let mut missed = meta.uncaptured.iter().filter(|(path, found)| found.why.makes_partial() && wanted.covers(path));
-    if let Some((path, standing)) = missed.next() {
-        return Ok(Some(format!("{path} ({})", standing.why.in_words())));
+    let is_wanted = |path: &RelPath| wanted.is_none_or(|scope| scope.covers(path));
+    let missed = meta.uncaptured.iter().filter(|(path, found)| found.why.makes_partial() && is_wanted(path));
+    let missed: Vec<String> = missed.map(|(path, found)| format!("{path} ({})", found.why.in_words())).collect();
+    if !missed.is_empty() {
+        return Ok(Some(named(&missed)));
     }
+    let Some(wanted) = wanted else { return Ok(None) };
     let work = WorkTree::open(context.root.path())?;
     let state = HeldState::new(store, checkpoint.tree, meta);
     for path in wanted.parts().iter().filter_map(ScopePart::as_path) {
@@ -40,6 +51,46 @@ pub fn lacks(context: &Context, store: &Store, checkpoint: &Checkpoint, wanted: 
         let held = || is_held(&state, path).map_err(|why| store.damage(checkpoint.id, why));
         if work.stat(path)?.is_some() && !held()? {
             return Ok(Some(format!("'{path}'")));
+        }
+    }
+    Ok(None)
+}
+
+/// Unless that is mended, a new checkpoint would lack the same, so each is named.
+fn named(missed: &[String]) -> String {
+    let more = missed.len().saturating_sub(NAMED_PATHS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let listed = missed[..missed.len().min(NAMED_PATHS)].join(", ");
+    format!("{listed}{more}: mend that before the next one, or name with --scope what else is to be changed")
+}
+
+/// The first part of a scope that matches nothing: neither a file of the checkpoint nor, if it is a path, anything on disk.
+///
+/// # Errors
+/// The checkpoint is damaged, or the system does not tell what stands on disk.
+pub fn unmatched<'s>(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    wanted: &'s Scope,
+) -> Result<Option<&'s ScopePart>> {
+    let state = HeldState::new(store, checkpoint.tree, store.companion(checkpoint)?.meta);
+    let work = WorkTree::open(context.root.path())?;
+    let mut all = None;
+    for part in wanted.parts() {
+        let is_matched = match part.as_path() {
+            Some(path) if work.stat(path)?.is_some() => true,
+            Some(path) => is_held(&state, path).map_err(|why| store.damage(checkpoint.id, why))?,
+            None => {
+                let held = match &all {
+                    Some(held) => held,
+                    None => all.insert(store.snapshot(checkpoint)?),
+                };
+                held.files.keys().chain(held.dirs.keys()).any(|path| part.covers(path))
+            }
+        };
+        if !is_matched {
+            return Ok(Some(part));
         }
     }
     Ok(None)

@@ -22,6 +22,8 @@ pub struct RestoreContract {
     pub expected: std::result::Result<Sum, String>,
     /// Over the same paths as they stand now.
     pub actual: std::result::Result<String, String>,
+    /// What the checkpoint holds are values, and no file: nothing was rolled back.
+    pub is_values_alone: bool,
 }
 
 impl RestoreContract {
@@ -40,13 +42,32 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     let (mut snapshot, beside) = (store.snapshot(target)?, store.companion(target)?.beside);
     snapshot.retain(&|path| reach.covers(path));
     let expected = digest::sum(store.objects(), &snapshot, &beside);
+    if beside.state.is_some() && snapshot.files.is_empty() && beside.databases.is_none() {
+        let actual = Err("there is nothing to compare: values are written nowhere".to_owned());
+        return Ok(RestoreContract { expected, actual, is_values_alone: true });
+    }
     let worktree = WorkTree::open(context.root.path())?;
     let on_disk = snapshot.files.iter().map(|(path, entry)| {
         let found = look(&worktree, path, entry.kind);
         (path, found.map_err(|why| format!("{path}: {why}")))
     });
     let actual = digest::sum_of(store.objects(), on_disk, &beside).map(|sum| sum.hash);
-    Ok(RestoreContract { expected, actual })
+    Ok(RestoreContract { expected, actual, is_values_alone: false })
+}
+
+/// The values that the restored checkpoint holds, as they were given; only scoped ones can.
+///
+/// # Errors
+/// They cannot be read.
+pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<String>> {
+    if !outcome.target.is_scoped() {
+        return Ok(None);
+    }
+    let store = context.require_store()?;
+    let Some(id) = store.companion(&outcome.target)?.beside.state else { return Ok(None) };
+    let read =
+        store.objects().read(&id).map_err(|why| store.damage(outcome.target.id, format!("its values: {why}")))?;
+    Ok(Some(String::from_utf8_lossy(&read.1).into_owned()))
 }
 
 /// One path as it stands: git's mode for it, and its content.

@@ -7,7 +7,7 @@ use crate::model::entry::WhyNot;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::shell_word::shell_word;
-use crate::model::text::escape;
+use crate::model::text::{escape, escape_path};
 use crate::ops::warning::Warning;
 
 const COPY_INSIDE: &str = "the copy lies in the working directory: the next create captures it too";
@@ -120,7 +120,7 @@ fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
 fn moved(old_root: &Path, checkpoints: usize) -> String {
     let number = if checkpoints == 1 { "1 checkpoint".to_owned() } else { format!("{checkpoints} checkpoints") };
     let word = shell_word(old_root.as_os_str().as_encoded_bytes());
-    let old_root = old_root.display();
+    let old_root = escape_path(old_root);
     format!(
         "this directory looks like {old_root}, which has moved and has {number}: 'checkpoint relink {word}' takes them over"
     )

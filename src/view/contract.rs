@@ -10,6 +10,7 @@ use crate::model::shell_word::{shell_line, shell_word};
 use crate::model::terms::{Expiry, Mechanism};
 use crate::model::time::{rfc3339_seconds, utc_date};
 use crate::ops::contract::Contract;
+use crate::view::json::parts;
 use crate::view::yaml;
 
 /// A contract, to be printed alone or within another document.
@@ -38,15 +39,15 @@ impl Document {
     pub fn text(&self, form: Form) -> String {
         match form {
             Form::Yaml => yaml::render(&self.value),
-            Form::Json => format!("{}\n", self.value),
+            Form::Json => parts::text(&self.value.to_string()),
         }
     }
 }
 
 /// What is said of the call itself.
 pub struct Call<'c> {
-    /// As it was typed, quoted for a shell.
-    pub command: String,
+    /// The anchor that names it, as it was typed.
+    pub anchor: &'c str,
     /// How this program is called.
     pub program: &'c str,
     pub root: &'c Path,
@@ -84,30 +85,43 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> Document {
             "type": contract.mechanism.word(),
             "created_at": rfc3339_seconds(checkpoint.record.time_ms),
             "scope": scope,
-            "restore_command": call.line(&["restore", &id, "--yes"]),
+            "restore_command": way_back(contract, call, &id),
             "expiry": expiry(checkpoint.record.terms.expiry),
         },
         "pre_mutation_state": {"hash": hash, "summary": summary(contract)},
         "next_safe_actions": next_safe_actions(contract, call),
         "confidence": f64::from(confidence(contract)) / 100.0,
         "evidence_anchors": evidence(contract, call),
-        "assumptions": assumptions(contract),
+        "assumptions": assumptions(contract, call),
     });
     Document::new(value, confidence(contract) > 0)
 }
 
-/// Where no checkpoint was made on purpose, or none could be made.
-pub fn nothing_made(why: &str, call: &Call<'_>) -> Document {
+/// Where no checkpoint was made on purpose, or none could be made; `anchor` names the call.
+pub fn nothing_made(why: &str, anchor: &str) -> Document {
     let value = json!({
         "checkpoint_created": false,
         "checkpoint": null,
-        "pre_mutation_state": {"hash": null, "summary": "nothing was recorded"},
+        "pre_mutation_state": {"hash": null, "summary": "nothing is held"},
         "next_safe_actions": [],
         "confidence": 0.0,
-        "evidence_anchors": [format!("tool:bash:{}", call.command)],
+        "evidence_anchors": [anchor],
         "assumptions": [why],
     });
     Document::new(value, true)
+}
+
+/// The command that gives back what is held; values alone are no files that a restore could write.
+fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
+    if contract.files.is_empty() && contract.databases.is_empty() && !contract.state_keys.is_empty() {
+        return values_back(call, id);
+    }
+    call.line(&["restore", id, "--yes"])
+}
+
+/// The command that prints the values.
+pub fn values_back(call: &Call<'_>, id: &str) -> String {
+    call.line(&["cat", &format!("{id}:@state")])
 }
 
 fn texts(paths: &[RelPath]) -> Vec<String> {
@@ -174,6 +188,10 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     if confidence(contract) == 0 {
         return vec![format!("inspect: {}", call.line(&["verify", &id, "--full"]))];
     }
+    let rollback = format!("rollback: {}", way_back(contract, call, &id));
+    if contract.is_partial {
+        return vec![format!("inspect: {}", call.line(&["show", &id])), rollback];
+    }
     let reason = &contract.checkpoint.record.reason;
     let mut actions = vec![format!("act-plan: Proceed with what was announced: {reason}")];
     match contract.files.as_slice() {
@@ -181,25 +199,27 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
         [one] => actions.push(format!("edit: Modify {one}")),
         files => actions.push(format!("edit: Modify the {} files in scope", files.len())),
     }
-    actions.push(format!("rollback: {}", call.line(&["restore", &id, "--yes"])));
+    actions.push(rollback);
     actions
 }
 
 /// What was done, where it lies, how to check it, and the four questions that every checkpoint has to answer.
 fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let id = alias::of(&contract.checkpoint);
-    let mut anchors = vec![format!("tool:bash:{}", call.command), format!("file:{}", shown(&contract.ref_file))];
+    let mut anchors = vec![call.anchor.to_owned(), format!("file:{}", shown(&contract.ref_file))];
     anchors.extend(contract.copies.iter().map(|dir| format!("file:{}", shown(&dir.join("manifest.json")))));
     let verdict = match &contract.content {
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),
     };
-    anchors.push(format!("tool:bash:{} => {verdict}", call.line(&["verify", &id])));
+    anchors.push(format!("tool:bash:{}", call.line(&["verify", &id])));
+    anchors.push(format!("check:content_read_back:{verdict}"));
     let restorable = match &contract.restorable {
         Ok(()) => "accepted".to_owned(),
         Err(why) => format!("refused: {why}"),
     };
-    anchors.push(format!("tool:bash:{} => {restorable}", call.line(&["restore", &id, "--dry-run"])));
+    anchors.push(format!("tool:bash:{}", call.line(&["restore", &id, "--dry-run"])));
+    anchors.push(format!("check:restore_planned:{restorable}"));
     anchors.push(format!("check:scope_complete:{}", scope_complete(contract)));
     anchors.push(match texts(&contract.secrets).join(", ") {
         none if none.is_empty() => "check:nothing_sensitive:yes".to_owned(),
@@ -224,7 +244,7 @@ fn scope_complete(contract: &Contract) -> String {
     }
 }
 
-fn assumptions(contract: &Contract) -> Vec<String> {
+fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let mut assumed = Vec::new();
     assumed.push(match (contract.mechanism, contract.index) {
         (Mechanism::GitStash, _) => {
@@ -259,7 +279,8 @@ fn assumptions(contract: &Contract) -> Vec<String> {
         (false, false) => assumed.push("The files are restored first, the databases last".to_owned()),
     }
     if !contract.state_keys.is_empty() {
-        assumed.push("Values are given back by 'checkpoint cat' only; a restore writes files".to_owned());
+        let command = values_back(call, &alias::of(&contract.checkpoint));
+        assumed.push(format!("A restore writes files; the values are in its answer, and '{command}' prints them"));
     }
     assumed
 }

@@ -27,8 +27,18 @@ pub struct Paint {
 }
 
 impl Paint {
+    /// The beginning of each code.
+    pub const MARK: &str = "\x1b[";
+    const CODES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
+
     fn wrap(self, code: &str, text: &str) -> String {
         if self.enabled { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    /// How long the code is with which `text` begins, if it is one of those that are used here.
+    pub fn length_of_code(text: &str) -> Option<usize> {
+        let (code, _) = text.strip_prefix(Self::MARK)?.split_once('m')?;
+        Self::CODES.contains(&code).then_some(Self::MARK.len() + code.len() + 1)
     }
 
     pub fn bold(self, text: &str) -> String {

@@ -7,15 +7,21 @@ use crate::model::object_id::ObjectId;
 use crate::model::time::rfc3339_seconds;
 use crate::ops::restore_contract::RestoreContract;
 use crate::ops::restore_terms::RestoreOutcome;
-use crate::view::contract::{Call, Document};
+use crate::view::contract::{Call, Document, values_back};
 use crate::view::json::parts::with_path;
 
-pub fn document(outcome: &RestoreOutcome, contract: &RestoreContract, call: &Call<'_>) -> Document {
+/// `values` are what the checkpoint holds beside its files, as they were given.
+pub fn document(
+    outcome: &RestoreOutcome,
+    contract: &RestoreContract,
+    values: Option<&str>,
+    call: &Call<'_>,
+) -> Document {
     let target = &outcome.target;
     let id = alias::of(target);
     let safety = outcome.safety.map(ObjectId::short);
-    let value = json!({
-        "rolled_back": contract.is_match(),
+    let mut value = json!({
+        "rolled_back": contract.is_match() && !outcome.dry_run,
         "restored_to": {
             "id": id,
             "reason": target.record.reason,
@@ -30,9 +36,12 @@ pub fn document(outcome: &RestoreOutcome, contract: &RestoreContract, call: &Cal
             "match": contract.is_match(),
         },
         "confidence": if contract.is_match() { 1.0 } else { 0.0 },
-        "evidence_anchors": evidence(contract, call, &id),
-        "assumptions": assumptions(outcome, contract),
+        "evidence_anchors": evidence(contract, values.is_some(), call, &id),
+        "assumptions": assumptions(outcome, contract, values.is_some()),
     });
+    if let Some(values) = values {
+        value["state"] = serde_json::from_str(values).unwrap_or_default();
+    }
     Document::new(value, contract.is_match())
 }
 
@@ -50,7 +59,7 @@ fn changes(outcome: &RestoreOutcome) -> Vec<Value> {
     all.into_iter().map(|(path, change)| with_path(json!({"change": change}), path)).collect()
 }
 
-fn evidence(contract: &RestoreContract, call: &Call<'_>, id: &str) -> Vec<String> {
+fn evidence(contract: &RestoreContract, has_values: bool, call: &Call<'_>, id: &str) -> Vec<String> {
     let expected = match &contract.expected {
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),
@@ -59,15 +68,21 @@ fn evidence(contract: &RestoreContract, call: &Call<'_>, id: &str) -> Vec<String
         Ok(hash) => hash.clone(),
         Err(why) => format!("failed: {why}"),
     };
-    vec![
-        format!("tool:bash:{}", call.command),
-        format!("tool:bash:{} => {expected}", call.line(&["verify", id])),
+    let mut anchors = vec![
+        call.anchor.to_owned(),
+        format!("tool:bash:{}", call.line(&["verify", id])),
+        format!("check:content_recorded:{expected}"),
         format!("check:files_as_they_stand_now:{actual}"),
-    ]
+    ];
+    anchors.extend(has_values.then(|| format!("tool:bash:{}", values_back(call, id))));
+    anchors
 }
 
-fn assumptions(outcome: &RestoreOutcome, contract: &RestoreContract) -> Vec<String> {
+fn assumptions(outcome: &RestoreOutcome, contract: &RestoreContract, has_values: bool) -> Vec<String> {
     let mut assumed = Vec::new();
+    if has_values {
+        assumed.push("The values stand in 'state' here; no file was written for them".to_owned());
+    }
     if outcome.dry_run {
         assumed.push("Nothing was changed: this was a dry run".to_owned());
     }
@@ -77,7 +92,7 @@ fn assumptions(outcome: &RestoreOutcome, contract: &RestoreContract) -> Vec<Stri
     assumed.extend(
         outcome.left_alone.iter().map(|path| format!("{path} was left alone: it holds what no checkpoint holds")),
     );
-    if !contract.is_match() {
+    if !contract.is_match() && !contract.is_values_alone {
         assumed.push("What stands there now is not what was recorded".to_owned());
     }
     assumed

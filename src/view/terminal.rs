@@ -1,6 +1,21 @@
-//! Content of files on its way to a terminal: nothing in it may act there.
+//! What is on its way to a terminal: nothing in it may act there.
 
 use crate::model::text::escape_content;
+use crate::view::format::Paint;
+
+/// Words of ours, with whatever names brought into them: they keep their lines, and their colours if there are any.
+pub fn harmless(text: &str, paint: Paint) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, code)) = rest.find(Paint::MARK).filter(|_| paint.enabled).map(|at| rest.split_at(at)) {
+        shown.push_str(&escape_content(before.as_bytes()));
+        let passed = Paint::length_of_code(code).map(|length| code.split_at(length));
+        let (passed, after) = passed.unwrap_or_else(|| ("\\x1b", &code[1..]));
+        shown.push_str(passed);
+        rest = after;
+    }
+    shown + &escape_content(rest.as_bytes())
+}
 
 /// Escapes content that comes in pieces of any length.
 #[derive(Debug, Default)]
@@ -38,7 +53,17 @@ fn unfinished(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Escaper;
+    use super::{Escaper, harmless};
+    use crate::view::format::Paint;
+
+    #[test]
+    fn only_colours_of_ours_pass_and_only_where_there_are_any() {
+        let (plain, coloured) = (Paint { enabled: false }, Paint { enabled: true });
+        let text = format!("{}:\t\u{9b}2J\x1b]0;x\x07\x7f\\\u{202e}\x1b[5m\x1b[\n", coloured.red("checkpoint"));
+        let rest = "\t\\u{9b}2J\\x1b]0;x\\x07\\x7f\\\\u{202e}\\x1b[5m\\x1b[\n";
+        assert_eq!(harmless(&text, coloured), format!("\x1b[31mcheckpoint\x1b[0m:{rest}"));
+        assert_eq!(harmless(&text, plain), format!("\\x1b[31mcheckpoint\\x1b[0m:{rest}"));
+    }
 
     #[test]
     fn characters_cut_in_two_come_out_whole_and_broken_ones_escaped() {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::model::text::is_deceptive;
+
 /// Words that a reader of older YAML could take for something else than a text.
 const NOT_TEXTS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];
 
@@ -54,7 +56,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// A plain word where that is safe, else quoted; what YAML calls not printable is escaped.
+/// A plain word where that is safe, else quoted; what YAML calls not printable, or could act on a terminal, is escaped.
 fn word(content: &str) -> String {
     let is_plain = content.starts_with(|c: char| c.is_ascii_lowercase())
         && content.chars().all(|c| c.is_ascii_lowercase() || c == '_')
@@ -63,9 +65,11 @@ fn word(content: &str) -> String {
     if is_plain {
         return content.to_owned();
     }
-    let escape = |c: char| match c {
-        '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => format!("\\u{:04x}", u32::from(c)),
-        other => other.to_string(),
+    let escape = |c: char| match u32::from(c) {
+        0x7f => "\\x7f".to_owned(),
+        code if is_deceptive(c) && code > 0xffff => format!("\\U{code:08x}"),
+        code if is_deceptive(c) => format!("\\u{code:04x}"),
+        _ => c.to_string(),
     };
     Value::from(content).to_string().chars().map(escape).collect()
 }
@@ -79,11 +83,11 @@ mod tests {
     fn maps_lists_and_texts_are_written_so_that_they_mean_the_same() {
         let document = json!({
             "made": true, "nothing": null, "type": "git_stash", "id": "chk_2024", "answer": "yes", "n": 0.95,
-            "scope": {"files": ["a b", "x: y # z\n\u{85}"], "state_keys": [], "more": {}},
+            "scope": {"files": ["a b", "x: y # z\n\u{85}\u{7f}\u{202e}\u{e0041}"], "state_keys": [], "more": {}},
             "list": [{"a": 1, "b": [2]}],
         });
         let expected = "made: true\nnothing: null\ntype: git_stash\nid: \"chk_2024\"\nanswer: \"yes\"\n\"n\": 0.95\nscope:\n  \
-                        files:\n    - \"a b\"\n    - \"x: y # z\\n\\u0085\"\n  state_keys: []\n  more: {}\nlist:\n  -\n    \
+                        files:\n    - \"a b\"\n    - \"x: y # z\\n\\u0085\\x7f\\u202e\\U000e0041\"\n  state_keys: []\n  more: {}\nlist:\n  -\n    \
                         \"a\": 1\n    \"b\":\n      - 2\n";
         assert_eq!(render(&document), expected);
     }

@@ -23,14 +23,14 @@ fn log(sandbox: &Sandbox) -> Vec<String> {
 fn each_create_leaves_a_line_and_each_made_one_two() {
     let sandbox = audited();
     sandbox.at("2026-01-02T03:04:05Z").run(&["create", "-r", "it's a\nstart", "--json"]).success();
-    sandbox.at("2026-01-02T03:04:05.500Z").run(&["create"]).success();
+    sandbox.at("2026-01-02T03:04:05.500Z").run(&["create", "-r", "it's a\nstart"]).success();
     sandbox.run(&["create", "--scope", "none"]).code(3);
     sandbox.run(&["list"]).success();
     assert_eq!(
         log(&sandbox),
         [
-            r"[CHECKPOINT] 2026-01-02T03:04:05Z | Command: checkpoint create -r $'it\'s a\x0astart' --json | Exit: 0",
-            "[CHECKPOINT] 2026-01-02T03:04:05Z | Command: checkpoint create | Exit: 0",
+            r#"[CHECKPOINT] 2026-01-02T03:04:05Z | Command: checkpoint create -r "$(printf 'it\047s a\012start')" --json | Exit: 0"#,
+            r#"[CHECKPOINT] 2026-01-02T03:04:05Z | Command: checkpoint create -r "$(printf 'it\047s a\012start')" | Exit: 0"#,
             "[CHECKPOINT] 2026-01-02T03:04:06Z | Command: checkpoint create --scope none | Exit: 3",
         ]
     );
@@ -69,4 +69,18 @@ fn a_refused_root_gets_no_log() {
     let sandbox = audited();
     sandbox.run_in(sandbox.home(), &["create"]).code(4);
     assert!(!sandbox.home().join(".audit").exists());
+}
+
+#[test]
+fn nothing_is_appended_through_a_hard_link() {
+    let sandbox = audited();
+    let theirs = sandbox.home().join("theirs");
+    sandbox.write(&theirs, "1").mkdir(".audit").mkdir(".checkpoints");
+    for log in [LOG, MADE] {
+        std::fs::hard_link(&theirs, sandbox.path(log)).unwrap();
+        let run = sandbox.run(&["create", "--json"]).success().stderr_has("the audit trail lacks this create");
+        assert!(run.stderr.contains("hard link") && run.data()["created"] == true, "{run}");
+        sandbox.remove(log);
+    }
+    assert_eq!(sandbox.read(&theirs), "1");
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::bench::{Git, Run, Sandbox};
+use crate::partial;
 
 /// A small project with git, as an agent finds it.
 fn project() -> Sandbox {
@@ -110,7 +111,7 @@ fn a_root_with_hostile_characters_is_quoted() {
     sandbox.write("a b", "2");
     run_printed(&sandbox, document["checkpoint"]["restore_command"].as_str().unwrap()).success();
     assert_eq!(sandbox.read("a b"), "1");
-    let printed = texts(&document, "evidence_anchors")[0].strip_prefix("tool:bash:").unwrap().to_owned();
+    let printed = texts(&document, "evidence_anchors")[0].strip_prefix("tool:bash:cd ").unwrap().to_owned();
     assert!(printed.ends_with(r"--contract --scope 'a b' -r 'it'\''s; $(x)' --format json"), "{printed}");
 }
 
@@ -254,6 +255,8 @@ fn values_are_kept_and_given_back_as_they_were() {
     assert_eq!(document["checkpoint"]["type"], "state_snapshot");
     assert_eq!(document["checkpoint"]["scope"], json!({"files": [], "state_keys": ["plan", "z"]}));
     assert_eq!(document["confidence"], json!(1.0));
+    let printed = run_printed(&sandbox, document["checkpoint"]["restore_command"].as_str().unwrap()).success();
+    assert_eq!(printed.stdout, std::fs::read_to_string(&file).unwrap(), "the values come back");
     sandbox.run(&["cat", "s:@state"]).success().stdout_is(&std::fs::read_to_string(&file).unwrap());
     sandbox.run(&["create", "-r", "t", "--state", "phase=\"build\"", "--state", "n=1"]).success();
     sandbox.run(&["cat", "t:@state"]).success().stdout_is("{\"phase\":\"build\",\"n\":1}\n");
@@ -303,6 +306,115 @@ fn the_contract_of_a_restore_says_what_was_reverted_and_that_it_matches() {
         (&json!(false), &json!(false))
     );
     assert_valid(&sandbox, "restore-contract", &dry["contract"]);
+}
+
+#[test]
+fn a_restore_gives_values_back_in_its_answer_and_claims_nothing_more() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let values =
+        ["create", "--type", "state_snapshot", "--state", "plan.step=\"a b\"", "--state", "n=[1]", "-r", "values"];
+    sandbox.run(&values).success();
+    sandbox.run(&["create", "--scope", "a", "--state", "n=2", "-r", "both"]).success();
+    sandbox.write("a", "2");
+    let run = sandbox.run(&["restore", "values", "--yes", "--contract", "--format", "json"]).success();
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_valid(&sandbox, "restore-contract", &document);
+    assert_eq!((&document["rolled_back"], &document["verification"]["match"]), (&json!(false), &json!(false)));
+    assert_eq!((&document["confidence"], &document["changes_reverted"]), (&json!(0.0), &json!([])));
+    assert_eq!(document["state"], json!({"plan.step": "a b", "n": [1]}));
+    let cat = texts(&document, "evidence_anchors")
+        .into_iter()
+        .find_map(|one| one.strip_prefix("tool:bash:")?.find("cat ").map(|_| one));
+    let printed = run_printed(&sandbox, cat.expect("a command").trim_start_matches("tool:bash:")).success();
+    assert_eq!(printed.stdout, "{\"plan.step\":\"a b\",\"n\":[1]}\n");
+    assert_eq!(sandbox.restore_data(&["values"])["state"], document["state"]);
+    sandbox.restore("values").success().stdout_has("Its values:\n{\"plan.step\":\"a b\",\"n\":[1]}\n");
+    assert_eq!(sandbox.read("a"), "2");
+    let both = sandbox.restore_data(&["both", "--contract"]);
+    assert_valid(&sandbox, "restore-contract", &both["contract"]);
+    assert_eq!((&both["contract"]["rolled_back"], &both["contract"]["state"]), (&json!(true), &json!({"n": 2})));
+    assert_eq!((&both["state"], sandbox.read("a")), (&json!({"n": 2}), "1".into()));
+}
+
+#[test]
+fn each_command_in_the_evidence_runs_as_printed_and_leaves_no_file() {
+    let sandbox = project();
+    let document = contract(&sandbox, &STASH);
+    sandbox.write("tests/test_handlers.py", "ruined");
+    let id = document["checkpoint"]["id"].as_str().unwrap();
+    let restored = sandbox.restore_data(&[id, "--contract"])["contract"].clone();
+    let aside = sandbox.top().join("aside");
+    sandbox.mkdir(&aside);
+    let anchors = [texts(&document, "evidence_anchors"), texts(&restored, "evidence_anchors")].concat();
+    let commands: Vec<&str> = anchors.iter().filter_map(|anchor| anchor.strip_prefix("tool:bash:")).collect();
+    assert_eq!(commands.len(), 5, "{anchors:?}");
+    for line in commands {
+        let mut command = sandbox.command(&["/bin/bash", "-c", line], &[]);
+        command.current_dir(&aside);
+        drop(Run::of(command).success());
+        assert_eq!(std::fs::read_dir(&aside).unwrap().count(), 0, "{line}");
+    }
+}
+
+#[test]
+fn a_create_that_is_refused_answers_with_a_contract_too() {
+    let sandbox = project();
+    sandbox.write("untracked", "1").write("list", "untracked\n");
+    let refused = |args: &[&str], code: i32, why: &str| {
+        let run = sandbox.run(&[&["create", "--contract", "--format", "json"], args].concat()).code(code);
+        let document: Value = serde_json::from_str(&run.stdout).expect("a document");
+        assert_valid(&sandbox, "contract", &document);
+        assert_eq!((&document["checkpoint_created"], &document["checkpoint"]), (&json!(false), &json!(null)));
+        assert!(texts(&document, "assumptions").concat().contains(why), "{document}");
+        assert!(!run.stderr.is_empty(), "{run}");
+        let json = sandbox.run(&[&["create", "--contract", "--json"], args].concat()).code(code);
+        assert_eq!(json.json()["data"]["contract"]["checkpoint_created"], false, "{json}");
+        let yaml = sandbox.run(&[&["create", "--contract"], args].concat()).code(code);
+        assert!(yaml.stdout.starts_with("checkpoint_created: false\n"), "{yaml}");
+    };
+    refused(&["--scope", "nothing/*.x"], 3, "matches nothing");
+    refused(&["--type", "git_stash", "--scope", "untracked"], 2, "not in its index");
+    refused(&["--type", "no-such-type"], 2, "no-such-type");
+    refused(&["--reason", " "], 2, "the reason is empty");
+    refused(&["--scope", "@no-such-list"], 1, "no-such-list");
+    refused(&["-C", "/", "--scope", "x"], 4, "refusing /");
+    sandbox.run(&["hold", "wave"]).success();
+    refused(&[], 4, "checkpoint release wave");
+    assert!(sandbox.listed().is_empty());
+}
+
+#[test]
+fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = partial::wrapper(&sandbox) else { return };
+    sandbox.write("closed", "1").write("dir/inside", "2").write("open", "3").write("ignored/x.log", "l");
+    sandbox.write("secret/.env", "K=1").write(".gitignore", "*.log\n").fifo("pipe").chmod("closed", 0).chmod("dir", 0);
+    let create = |scope: &[&str]| {
+        let args: Vec<&str> = scope.iter().flat_map(|part| ["--scope", part]).collect();
+        sandbox.run_under(wrapper, &[&["create", "--contract", "--format", "json", "-r", "r"], &args[..]].concat())
+    };
+    for (scope, named) in [
+        (vec!["closed"], "closed (cannot be read)"),
+        (vec!["dir"], "dir (cannot be read)"),
+        (vec!["closed", "dir"], "closed (cannot be read)"),
+        (vec!["secret"], "secret/.env (a secret)"),
+        (vec!["ignored"], "ignored/x.log (left out by a rule)"),
+    ] {
+        let run = create(&scope).code(4).stderr_has("nothing was recorded").stderr_has(named);
+        let document: Value = serde_json::from_str(&run.stdout).expect("a document");
+        assert_eq!(document["checkpoint_created"], false, "{run}");
+        assert!(texts(&document, "assumptions").concat().contains(named), "{run}");
+    }
+    assert!(sandbox.listed().is_empty());
+    let document: Value = serde_json::from_str(&create(&["closed", "open"]).code(5).stdout).expect("a document");
+    assert_valid(&sandbox, "contract", &document);
+    let actions = texts(&document, "next_safe_actions");
+    assert!(document["checkpoint_created"] == true && actions.len() == 2, "{document}");
+    assert!(!actions.concat().contains("roceed") && !actions.concat().contains("edit:"), "{actions:?}");
+    run_printed(&sandbox, actions[0].strip_prefix("inspect: ").expect("a command")).success().stdout_has("closed");
+    drop(create(&["pipe"]).success());
+    sandbox.chmod("dir", 0o755);
 }
 
 #[test]

@@ -107,6 +107,19 @@ fn twenty_savepoints_under_constant_writes_are_each_sound_and_a_committed_state(
 }
 
 #[test]
+fn a_database_that_is_a_hard_link_is_not_written_through() {
+    let (sandbox, db, id) = stepped("DELETE");
+    drop(db);
+    let outside = sandbox.home().join("theirs.db");
+    std::fs::hard_link(sandbox.path("data/shop.db"), &outside).unwrap();
+    let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(5);
+    let report = &run.data()["databases"][0];
+    assert_eq!(report["outcome"], "failed", "{run}");
+    assert!(report["why"].as_str().expect("a cause").contains("hard link"), "{run}");
+    assert_eq!(state(&outside), 2);
+}
+
+#[test]
 fn a_restore_goes_into_a_live_file_that_others_have_open_and_undo_and_redo_too() {
     for mode in ["WAL", "DELETE"] {
         let (sandbox, other, id) = stepped(mode);

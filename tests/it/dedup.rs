@@ -1,8 +1,9 @@
-//! A second checkpoint of an equal state within one second is the first one; anything else is recorded.
+//! A second checkpoint of an equal state, reason and source within one second is the first one; anything else is recorded.
 
 use crate::bench::Sandbox;
 
 const NOON: &str = "2026-03-24T12:00:00Z";
+const FIRST: [&str; 5] = ["create", "--reason", "first", "--source", "test"];
 
 fn with_a_first_checkpoint() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
@@ -12,22 +13,30 @@ fn with_a_first_checkpoint() -> (Sandbox, String) {
 }
 
 #[test]
-fn an_equal_state_within_a_second_gives_the_first_id_again() {
+fn the_same_request_within_a_second_gives_the_first_id_again() {
     let (sandbox, first) = with_a_first_checkpoint();
-    let run = sandbox.at("2026-03-24T12:00:00.999Z").run(&["create", "--reason", "second", "--json"]).success();
+    let run = sandbox.at("2026-03-24T12:00:00.999Z").run(&[&FIRST[..], &["--json"]].concat()).success();
     let data = run.data();
     assert_eq!(data["short"], first.as_str());
     assert_eq!((&data["created"], &data["skipped"]), (&false.into(), &"dedup".into()));
-    assert_eq!((&data["reason"], &data["requested_reason"]), (&"first".into(), &"second".into()));
+    assert_eq!((&data["reason"], &data["requested_reason"]), (&"first".into(), &"first".into()));
     assert_eq!(run.warning_codes(), ["dedup"]);
+    let run = sandbox.at(NOON).run(&FIRST).success().stderr_has("first");
+    assert_eq!(run.stdout.trim_end(), first);
     assert_eq!(sandbox.listed().len(), 1);
 }
 
 #[test]
-fn the_plain_output_of_a_repeated_create_is_the_first_id() {
+fn each_reason_and_each_source_has_a_row_of_its_own_however_soon() {
     let (sandbox, first) = with_a_first_checkpoint();
-    let run = sandbox.at(NOON).run(&["create", "--reason", "second"]).success().stderr_has("first");
-    assert_eq!(run.stdout.trim_end(), first);
+    let second = sandbox.at(NOON).create("second");
+    let third = sandbox.create_data(&["--reason", "second", "--source", "skill"])["short"].clone();
+    assert_eq!(sandbox.listed_ids(), [third.as_str().expect("an id"), &second, &first]);
+    sandbox.write("a", "2");
+    let data = sandbox.restore_data(&["first"]);
+    assert_eq!(data["restored_from"]["short"], first.as_str());
+    let contract = sandbox.create_data(&["--reason", "fourth", "--contract"])["contract"].to_string();
+    assert!(contract.contains("check:reason_given:yes, fourth"), "{contract}");
 }
 
 #[test]
@@ -50,7 +59,7 @@ fn a_real_change_within_a_second_is_recorded() {
     for change in changes {
         let (sandbox, first) = with_a_first_checkpoint();
         change(&sandbox);
-        let data = sandbox.at(NOON).create_data(&["--reason", "second"]);
+        let data = sandbox.at(NOON).create_data(&FIRST[1..]);
         assert_eq!(data["created"], true);
         assert_ne!(data["short"], first.as_str());
     }
@@ -68,7 +77,7 @@ fn a_clock_that_went_back_is_outside_the_window() {
 fn the_window_is_the_users_to_set() {
     let (sandbox, first) = with_a_first_checkpoint();
     sandbox.user_config("dedup_window = \"10s\"\n");
-    assert_eq!(sandbox.at("2026-03-24T12:00:09Z").create_data(&[])["short"], first.as_str());
+    assert_eq!(sandbox.at("2026-03-24T12:00:09Z").create("first"), first);
 }
 
 #[test]

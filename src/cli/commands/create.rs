@@ -69,5 +69,5 @@ fn contract(context: &Context, rim: &Rim<'_>, outcome: &CreateOutcome, has_reaso
         return Ok(contract_view::document(&contract, &call));
     }
     let why: Vec<String> = outcome.warnings.iter().map(ToString::to_string).collect();
-    Ok(contract_view::nothing_made(&why.join("; "), &call))
+    Ok(contract_view::nothing_made(&why.join("; "), call.anchor))
 }

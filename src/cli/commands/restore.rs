@@ -13,6 +13,7 @@ use crate::ops::restore_terms::{Check, RestoreOutcome};
 use crate::ops::restore_to::restore_to;
 use crate::view::contract::Form;
 use crate::view::human::{check as check_view, restore_to as restore_to_view};
+use crate::view::json::Given;
 use crate::view::restore_contract as contract_view;
 use crate::view::{databases, human, json};
 
@@ -28,21 +29,24 @@ pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Resul
     if wants.contract {
         return say_contract(context, rim, &outcome, wants.into());
     }
-    match check {
-        Some(command) => say_checked(context, rim, outcome, command),
-        None => Ok(say_restored(rim, "restore", &outcome)),
+    if let Some(command) = check {
+        return say_checked(context, rim, outcome, command);
     }
+    let values = restore_contract::values(context, &outcome)?;
+    Ok(say_restored(rim, "restore", &outcome, values.as_deref()))
 }
 
 /// What was restored is read again, so a restore whose result is not what was recorded does not end well.
 fn say_contract(context: &Context, rim: &Rim<'_>, outcome: &RestoreOutcome, form: Form) -> Result<u8> {
     let contract = restore_contract::of_restore(context, outcome)?;
+    let values = restore_contract::values(context, outcome)?;
     let words = Words::of(context, rim);
-    let document = contract_view::document(outcome, &contract, &words.call(context));
-    let is_match = contract.is_match() || outcome.dry_run;
+    let document = contract_view::document(outcome, &contract, values.as_deref(), &words.call(context));
+    let is_match = contract.is_match() || outcome.dry_run || contract.is_values_alone;
     let code = if is_match { exit_code::of_restore(outcome) } else { exit_code::PARTIAL };
     if rim.printer.json {
-        rim.printer.result(&json::restore("restore", outcome, code, Some(&document)));
+        let given = Given { values: values.as_deref(), contract: Some(&document) };
+        rim.printer.result(&json::restore("restore", outcome, code, given));
         say_failures(rim, outcome);
         return Ok(code);
     }
@@ -56,7 +60,7 @@ fn say_contract(context: &Context, rim: &Rim<'_>, outcome: &RestoreOutcome, form
 /// Runs the check after the restore was told; a document has both.
 fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, command: String) -> Result<u8> {
     if !rim.printer.json {
-        say_restored(rim, "restore", &outcome);
+        say_restored(rim, "restore", &outcome, None);
     }
     let dir = outcome.to.as_deref().unwrap_or(context.root.path());
     let _shield = context.interrupt.shield();
@@ -80,7 +84,7 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
     }
     outcome.check = Some(check);
     if rim.printer.json {
-        rim.printer.result(&json::restore("restore", &outcome, code, None));
+        rim.printer.result(&json::restore("restore", &outcome, code, Given::default()));
         say_failures(rim, &outcome);
     }
     Ok(code)
@@ -89,23 +93,26 @@ fn say_checked(context: &Context, rim: &Rim<'_>, mut outcome: RestoreOutcome, co
 pub fn undo(context: &Context, rim: &Rim<'_>, args: &UndoArgs) -> Result<u8> {
     let common = args.common.resolve(rim.global.yes);
     let outcome = restore_op::undo(context, &common, &mut |proposal| rim.consent(context, proposal))?;
-    Ok(say_restored(rim, "undo", &outcome))
+    Ok(say_restored(rim, "undo", &outcome, None))
 }
 
 pub fn redo(context: &Context, rim: &Rim<'_>, args: &RedoArgs) -> Result<u8> {
     let common = args.common.resolve(rim.global.yes);
     let outcome = restore_op::redo(context, &common, &mut |proposal| rim.consent(context, proposal))?;
-    Ok(say_restored(rim, "redo", &outcome))
+    Ok(say_restored(rim, "redo", &outcome, None))
 }
 
-fn say_restored(rim: &Rim<'_>, command: &str, outcome: &RestoreOutcome) -> u8 {
+fn say_restored(rim: &Rim<'_>, command: &str, outcome: &RestoreOutcome, values: Option<&str>) -> u8 {
     let code = exit_code::of_restore(outcome);
     if rim.printer.json {
-        rim.printer.result(&json::restore(command, outcome, code, None));
+        let given = Given { values, contract: None };
+        rim.printer.result(&json::restore(command, outcome, code, given));
     } else {
         let paint = rim.printer.out_paint();
         let said = outcome.to.as_ref().map(|to| restore_to_view::restore_to(outcome, to, paint));
-        rim.say(&said.unwrap_or_else(|| human::restore(outcome, paint)), &outcome.warnings);
+        let mut said = said.unwrap_or_else(|| human::restore(outcome, paint));
+        said.result.push_str(&values.map(human::values).unwrap_or_default());
+        rim.say(&said, &outcome.warnings);
     }
     say_failures(rim, outcome);
     code

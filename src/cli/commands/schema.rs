@@ -15,6 +15,6 @@ pub fn schema(rim: &Rim<'_>, args: &SchemaArgs) -> Result<u8> {
         what: format!("there is no schema named '{name}'"),
         hint: "'checkpoint schema' lists them".to_owned(),
     })?;
-    rim.printer.result(text);
+    rim.printer.data(text);
     Ok(exit_code::DONE)
 }

@@ -27,6 +27,6 @@ fn print(rim: &Rim<'_>, command: &str, field: &str, text: &str) {
     if rim.printer.json {
         rim.printer.result(&json::shell::text(command, field, text));
     } else {
-        rim.printer.result(text);
+        rim.printer.data(text);
     }
 }

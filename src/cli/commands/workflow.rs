@@ -284,6 +284,6 @@ fn say_document(rim: &Rim<'_>, command: &str, text: &str) {
     if rim.printer.json {
         rim.printer.result(&json::document(command, text));
     } else {
-        rim.printer.result(text);
+        rim.printer.data(text);
     }
 }

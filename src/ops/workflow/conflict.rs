@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::model::shell_word::shell_word;
 use crate::model::text::escape;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::problem::{Choice, Problem};
@@ -47,7 +48,8 @@ impl Trouble {
 
     /// The failure of a command that needs this file.
     pub fn problem(&self, workflow: Option<&Workflow>) -> Problem {
-        let command = |key: &str| format!("checkpoint workflow recover {} --take {key}", self.path);
+        let path = shell_word(self.path.as_bytes());
+        let command = |key: &str| format!("checkpoint workflow recover {path} --take {key}");
         let choice = |key: &str, label: &str| Choice { key: key.into(), label: label.into(), command: command(key) };
         let mut problem = match &self.kind {
             Kind::Malformed { .. } => Problem::damaged("state_file_malformed", self.in_words()),

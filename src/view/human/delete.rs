@@ -1,6 +1,6 @@
 //! `delete` in words: the question before, and what went.
 
-use crate::model::text::escape;
+use crate::model::text::{escape, escape_path};
 use crate::model::time::{age, local_minutes};
 use crate::ops::delete::{DeleteOutcome, Deletion, Doomed};
 use crate::view::format::{Paint, count, size};
@@ -13,7 +13,7 @@ const SHOWN: usize = 20;
 pub fn stake(deletion: &Deletion<'_>) -> String {
     let number = count(deletion.doomed.len(), "checkpoint", "checkpoints");
     match deletion.whole_store {
-        Some(store) => format!("delete the whole store of {} with {number}", store.root.display()),
+        Some(store) => format!("delete the whole store of {} with {number}", escape_path(store.root)),
         None => format!("delete {number}"),
     }
 }
@@ -21,7 +21,7 @@ pub fn stake(deletion: &Deletion<'_>) -> String {
 pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
     let mut text = listing(deletion.doomed, now_ms, SHOWN, paint);
     if let Some(store) = deletion.whole_store {
-        text.push_str(&format!("  {} ({})\n", store.dir.display(), size(store.bytes)));
+        text.push_str(&format!("  {} ({})\n", escape_path(store.dir), size(store.bytes)));
     }
     let stake = stake(deletion);
     let (first, rest) = stake.split_at(1);
@@ -55,7 +55,8 @@ pub fn delete(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Said {
         (true, true) => format!(", {}", size(outcome.bytes_before)),
         (false, _) => format!(", {} → {}", size(outcome.bytes_before), size(outcome.bytes_after)),
     };
-    let store = if outcome.whole_store { format!(" and the store {}", outcome.store.display()) } else { String::new() };
+    let store =
+        if outcome.whole_store { format!(" and the store {}", escape_path(&outcome.store)) } else { String::new() };
     let result = format!("{done} {number}{store}{room}\n");
     let listed = listing(&outcome.deleted, now_ms, usize::MAX, paint);
     if outcome.dry_run {

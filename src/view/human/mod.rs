@@ -24,7 +24,7 @@ use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::scope::ScopePart;
 use crate::model::terms::{Expiry, Terms};
-use crate::model::text::escape;
+use crate::model::text::{escape, escape_line, escape_path};
 use crate::model::time::{age, utc_seconds};
 use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};
@@ -72,7 +72,7 @@ pub fn create(outcome: &CreateOutcome, millis: u128) -> Said {
         talk.push_str(&left_out(&outcome.left_out));
     }
     if let Some(Copies::Made(dir)) = &outcome.copies {
-        talk.push_str(&format!("copies in {}\n", escape(&dir.display().to_string())));
+        talk.push_str(&format!("copies in {}\n", escape_path(dir)));
     }
     talk.push_str(&evicted(&outcome.evicted));
     Said { result, talk }
@@ -232,6 +232,11 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
     Said { result, talk }
 }
 
+/// The values that a restored checkpoint holds: they are given back here, and nowhere else.
+pub fn values(values: &str) -> String {
+    format!("Its values:\n{}\n", values.trim_end_matches('\n'))
+}
+
 fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
@@ -282,13 +287,14 @@ pub fn status_brief(outcome: &StatusOutcome, now_ms: i64) -> Said {
 }
 
 pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Said {
-    let mut text = format!("root         {}\nstore        {}\n", outcome.root.display(), outcome.store.display());
+    let (root, store) = (escape_path(&outcome.root), escape_path(&outcome.store));
+    let mut text = format!("root         {root}\nstore        {store}\n");
     if let Some(bytes) = outcome.store_bytes {
         let limit = outcome.max_store_bytes.map(|limit| format!(" of {}", size(limit))).unwrap_or_default();
         text.push_str(&format!("size         {}{limit}\n", size(bytes)));
     }
     for copy in &outcome.kept_copies {
-        text.push_str(&format!("kept copy    {}\n", copy.display()));
+        text.push_str(&format!("kept copy    {}\n", escape_path(copy)));
     }
     let safety = if outcome.safety > 0 { format!(", {} of them safety", outcome.safety) } else { String::new() };
     let pinned = if outcome.pinned > 0 { format!(", {} pinned", outcome.pinned) } else { String::new() };
@@ -323,7 +329,7 @@ fn indented(text: &str) -> String {
 /// A failure in one line: what, which path or id, what to do next.
 pub fn error(error: &Error, paint: Paint) -> String {
     let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    format!("{} {error}{hint}\n", paint.red("checkpoint:"))
+    format!("{} {}{hint}\n", paint.red("checkpoint:"), escape_line(&error.to_string()))
 }
 
 /// What is wrong with a command line, in the same form; `help` is the command that tells what would be right.
@@ -334,7 +340,7 @@ pub fn wrong_usage(what: &str, help: &str) -> String {
 pub fn warning(warning: &Warning, paint: Paint) -> String {
     // The sentence of the size gate is agreed word for word, so nothing stands before it.
     let Warning::TooManyFiles { largest, .. } = warning else {
-        return format!("{} {warning}\n", paint.yellow("warning:"));
+        return format!("{} {}\n", paint.yellow("warning:"), escape_line(&warning.to_string()));
     };
     let folders: Vec<String> = largest.iter().map(|(path, files)| format!("{path}/ ({})", thousands(*files))).collect();
     let second = if folders.is_empty() { String::new() } else { format!("largest: {}\n", folders.join(", ")) };
@@ -343,5 +349,5 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
 
 /// Said where there is no store and nothing is asked of one.
 pub fn no_store(root: &std::path::Path, hint: &str) -> String {
-    format!("no checkpoints for {} yet: {hint}\n", root.display())
+    format!("no checkpoints for {} yet: {hint}\n", escape_path(root))
 }

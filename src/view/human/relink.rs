@@ -1,5 +1,6 @@
 //! `relink` in words: the question before, and what moved where.
 
+use crate::model::text::escape_path;
 use crate::ops::moved::Likeness;
 use crate::ops::relink::{RelinkOutcome, Relinking};
 use crate::view::format::count;
@@ -8,7 +9,7 @@ use crate::view::human::Said;
 /// What is at stake in one line, for a refusal.
 pub fn stake(relinking: &Relinking<'_>) -> String {
     let number = count(relinking.moved.checkpoints, "checkpoint", "checkpoints");
-    format!("take over {number} of {}", relinking.moved.old_root.display())
+    format!("take over {number} of {}", escape_path(&relinking.moved.old_root))
 }
 
 pub fn question(relinking: &Relinking<'_>) -> String {
@@ -22,12 +23,12 @@ pub fn question(relinking: &Relinking<'_>) -> String {
         here => format!(" The {} of this directory come after them.", count(here, "checkpoint", "checkpoints")),
     };
     let (first, rest) = ("T", &stake(relinking)[1..]);
-    format!("{evidence}{here}\n{first}{rest} for {}? [y/N] ", relinking.root.display())
+    format!("{evidence}{here}\n{first}{rest} for {}? [y/N] ", escape_path(relinking.root))
 }
 
 pub fn relink(outcome: &RelinkOutcome) -> Said {
     let number = count(outcome.moved.checkpoints, "checkpoint", "checkpoints");
-    let (old, new) = (outcome.moved.old_root.display(), outcome.root.display());
+    let (old, new) = (escape_path(&outcome.moved.old_root), escape_path(&outcome.root));
     let done = if outcome.dry_run { "Would take over" } else { "Took over" };
     Said { result: format!("{done} {number} of {old} for {new}\n"), talk: String::new() }
 }

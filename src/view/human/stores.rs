@@ -1,7 +1,7 @@
 //! `list --all` and `prune --orphaned` in words.
 
 use crate::model::manifest::cell;
-use crate::model::text::escape;
+use crate::model::text::{escape, escape_path};
 use crate::model::time::{age, utc_seconds};
 use crate::ops::orphans::OrphansOutcome;
 use crate::ops::stores::{KnownStore, RootState};
@@ -30,7 +30,7 @@ fn note(store: &KnownStore) -> String {
 
 fn root(store: &KnownStore) -> String {
     let named = if store.kept_copy { None } else { store.root.as_ref() };
-    escape(&named.unwrap_or(&store.dir).display().to_string())
+    escape_path(named.unwrap_or(&store.dir))
 }
 
 fn checkpoints(store: &KnownStore) -> String {
@@ -39,7 +39,7 @@ fn checkpoints(store: &KnownStore) -> String {
 
 /// Said where there is no store at all.
 pub fn none(base: &std::path::Path) -> String {
-    format!("no stores under {} yet: 'checkpoint create' makes one\n", base.display())
+    format!("no stores under {} yet: 'checkpoint create' makes one\n", escape_path(base))
 }
 
 /// For a terminal.

@@ -1,6 +1,6 @@
 //! `verify` in sentences: one line if all is well, otherwise a line for each thing that is not.
 
-use crate::model::text::escape;
+use crate::model::text::{escape, escape_path};
 use crate::ops::repair::Mended;
 use crate::ops::verify::{DamagedState, Fault, FileFinding, Report, VerifyOutcome};
 use crate::ops::warning_words::thousands;
@@ -31,7 +31,7 @@ pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
         Some(salvaged) if report.is_whole() => format!(
             "{who} {} could not be made whole; what is left of them is in {}\n",
             count(salvaged.lost.len(), "checkpoint", "checkpoints"),
-            salvaged.kept_as.display()
+            escape_path(&salvaged.kept_as)
         ),
         _ if outcome.mended.is_some() => format!(
             "{who} {} and cannot be made whole ('checkpoint restore ID PATH' brings back what is left, \
@@ -87,7 +87,7 @@ fn found(finding: &FileFinding) -> String {
 fn mended(mended: &Mended) -> String {
     let mut text: String = mended.derived.iter().map(|file| format!("made anew: {}\n", found(file))).collect();
     for path in &mended.set_aside {
-        text.push_str(&format!("set aside: {}\n", path.display()));
+        text.push_str(&format!("set aside: {}\n", escape_path(path)));
     }
     if mended.healed > 0 {
         text.push_str(&format!("made whole: {}\n", count(mended.healed, "checkpoint", "checkpoints")));
@@ -99,7 +99,7 @@ fn mended(mended: &Mended) -> String {
     if let Some(salvaged) = &mended.salvaged {
         let known = salvaged.whole + salvaged.in_part + salvaged.lost.len();
         let in_part = if salvaged.in_part > 0 { format!(", {} more in part", salvaged.in_part) } else { String::new() };
-        let kept = salvaged.kept_as.display();
+        let kept = escape_path(&salvaged.kept_as);
         text.push_str(&format!(
             "salvaged: {} of {known} checkpoints{in_part}; the damaged store is kept as {kept}\n",
             salvaged.whole

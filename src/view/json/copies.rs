@@ -6,7 +6,7 @@ use crate::model::alias;
 use crate::model::entry::{Kind, RWX_BITS};
 use crate::model::time::rfc3339;
 use crate::ops::copies::{Copied, Manifest};
-use crate::view::json::parts::{add_terms, hex, with_path};
+use crate::view::json::parts::{add_terms, hex, text, with_path};
 
 pub fn manifest(manifest: &Manifest<'_>) -> String {
     let checkpoint = manifest.checkpoint;
@@ -20,7 +20,7 @@ pub fn manifest(manifest: &Manifest<'_>) -> String {
         "files": manifest.files.iter().map(copied).collect::<Vec<_>>(),
     });
     add_terms(&mut document, &checkpoint.record.terms);
-    format!("{document:#}\n")
+    text(&format!("{document:#}"))
 }
 
 fn copied(copied: &Copied) -> Value {

@@ -38,8 +38,8 @@ use crate::ops::status::StatusOutcome;
 use crate::view::contract::Document;
 use crate::view::json::parts::{evicted, hex, left_out, paths, row, with_path};
 
-pub fn failure(command: &str, exit: u8, error: &Error) -> String {
-    parts::failure(command, exit, error)
+pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&Document>) -> String {
+    parts::failure(command, exit, error, contract)
 }
 
 /// `contract` stands in it where one was asked for.
@@ -152,8 +152,16 @@ fn whole(checkpoint: &Checkpoint) -> Value {
     told
 }
 
-/// `restore`, `undo` and `redo` answer alike; `contract` stands in it where one was asked for.
-pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8, contract: Option<&Document>) -> String {
+/// What stands in the answer of a restore besides what was done.
+#[derive(Clone, Copy, Default)]
+pub struct Given<'g> {
+    /// The values that the checkpoint holds, as they were given.
+    pub values: Option<&'g str>,
+    pub contract: Option<&'g Document>,
+}
+
+/// `restore`, `undo` and `redo` answer alike.
+pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8, given: Given<'_>) -> String {
     let target = &outcome.target;
     let plan = &outcome.plan;
     let mut data = json!({
@@ -185,7 +193,10 @@ pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8, contract: Opti
         let exit = check.ended.map(Ended::code);
         data["check"] = json!({"command": check.command, "exit": exit, "ok": check.is_ok()});
     }
-    if let Some(contract) = contract {
+    if let Some(values) = given.values {
+        data["state"] = serde_json::from_str(values).unwrap_or_default();
+    }
+    if let Some(contract) = given.contract {
         data["contract"] = contract.value.clone();
     }
     parts::envelope(command, exit, &data, &outcome.warnings)

@@ -9,10 +9,12 @@ use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::scope::ScopePart;
 use crate::model::terms::{Expiry, Terms};
+use crate::model::text::is_deceptive;
 use crate::model::time::rfc3339;
 use crate::ops::left_out::LeftOut;
 use crate::ops::record::Evicted;
 use crate::ops::warning::Warning;
+use crate::view::contract::Document;
 use crate::view::json::workflow;
 
 /// One document: what every command answers with, whether it worked or not.
@@ -29,13 +31,31 @@ pub fn envelope_with(command: &str, exit: u8, data: &Value, warnings: &[Warning]
     if let Some(error) = failure {
         document["error"] = told(error, exit);
     }
-    format!("{document}\n")
+    text(&document.to_string())
 }
 
-/// The document of a failure.
-pub fn failure(command: &str, exit: u8, error: &Error) -> String {
+/// A document as it goes out: the same, spelled so that nothing in it acts on a terminal, and with the end of a line.
+pub fn text(document: &str) -> String {
+    let mut text = String::with_capacity(document.len() + 1);
+    for c in document.chars() {
+        if c == '\u{7f}' || is_deceptive(c) {
+            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            text.push(c);
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// The document of a failure; a contract stands in it where one was asked for.
+pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&Document>) -> String {
     let schema = format!("checkpoint.{command}/1");
-    format!("{}\n", json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)}))
+    let mut document = json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)});
+    if let Some(contract) = contract {
+        document["data"] = json!({"contract": contract.value});
+    }
+    text(&document.to_string())
 }
 
 fn told(error: &Error, exit: u8) -> Value {

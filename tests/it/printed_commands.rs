@@ -1,0 +1,221 @@
+//! Every command that is printed does what it says in each shell that people use, whatever the names in it are made of.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::bench::{Run, Sandbox, Tree, skipped};
+
+const NAMES: usize = 500;
+/// What shells read more into than it is, and what would leave a mark if it were run.
+const PIECES: [&[u8]; 32] = [
+    b"'",
+    b"\"",
+    b"\\",
+    b"\n",
+    b"\r",
+    b"\t",
+    b"\x01",
+    b"\x1b[31m",
+    b"\x7f",
+    b"\xc2\x9b",
+    b"\xe2\x80\xae",
+    b"\xff",
+    b"#",
+    b" ",
+    b"$",
+    b"`",
+    b"; touch INJECTED #",
+    b"$(touch INJECTED)",
+    b"'; touch INJECTED; '",
+    b"\\'; touch INJECTED #",
+    b"&",
+    b"|",
+    b"*",
+    b"?[a]",
+    b"~",
+    b"!",
+    b"=",
+    b"-",
+    b"%s",
+    b"\\x27\\047",
+    b"{a,b}",
+    b"gr\xc3\xbcn",
+];
+/// No name of a directory may be longer on any file system.
+const LONGEST_NAME: usize = 200;
+const ROOT: &str = "it's\u{1}'; touch INJECTED #\\";
+
+/// The shells of this machine, each with the words that come before a script.
+fn shells() -> Vec<Vec<String>> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = |name: &str| std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file());
+    let wanted = [&["dash"][..], &["bash"], &["bash", "--posix"], &["zsh"], &["busybox", "sh"]];
+    let shells = wanted.iter().filter_map(|words| {
+        let Some(program) = found(words[0]) else {
+            skipped(&format!("needs {}", words[0]));
+            return None;
+        };
+        let rest = words[1..].iter().map(|word| (*word).to_owned());
+        Some(std::iter::once(program.display().to_string()).chain(rest).collect())
+    });
+    shells.collect()
+}
+
+/// Runs command lines as a script, in a directory of its own in which nothing may be left behind.
+fn run_in_shell(sandbox: &Sandbox, shell: &[String], lines: &[String]) -> Run {
+    let aside = sandbox.top().join("aside");
+    sandbox.mkdir(aside.join("empty"));
+    let head = "set -e\ncheckpoint() { \"$CHECKPOINT\" \"$@\"; }\n";
+    sandbox.write(aside.join("script"), format!("{head}{}\n", lines.join("\n")));
+    let mut command = Command::new(&shell[0]);
+    command.args(&shell[1..]).arg(aside.join("script")).current_dir(aside.join("empty"));
+    for (name, value) in sandbox.command(&[], &[]).get_envs() {
+        command.env(name, value.expect("a value"));
+    }
+    command.env("CHECKPOINT", Sandbox::binary());
+    let run = Run::of(command);
+    assert_eq!(std::fs::read_dir(aside.join("empty")).unwrap().count(), 0, "{shell:?} ran more\n{run}");
+    assert_eq!(run.code, 0, "{shell:?}\n{run}");
+    run
+}
+
+/// Names made of the pieces, the same with each run; all differ.
+fn names() -> Vec<Vec<u8>> {
+    let mut state = 7_u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).expect("31 bits") % below
+    };
+    let name = |number: usize| {
+        let mut name: Vec<u8> = (0..=next(6)).flat_map(|_| PIECES[next(PIECES.len())].to_vec()).collect();
+        name.truncate(LONGEST_NAME);
+        name.extend(format!("{number}").bytes());
+        name.extend((0..next(4)).flat_map(|_| PIECES[next(PIECES.len())].to_vec()));
+        name
+    };
+    (0..NAMES).map(name).collect()
+}
+
+fn at(sandbox: &Sandbox, name: &[u8]) -> std::path::PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    sandbox.path("names").join(std::ffi::OsStr::from_bytes(name))
+}
+
+fn project() -> (Sandbox, Vec<Vec<u8>>) {
+    let (sandbox, names) = (Sandbox::rooted_at(ROOT), names());
+    for (number, name) in names.iter().enumerate() {
+        sandbox.write(at(&sandbox, name), format!("content {number}"));
+    }
+    (sandbox, names)
+}
+
+fn ruin(sandbox: &Sandbox, names: &[Vec<u8>]) {
+    for name in names {
+        sandbox.write(at(sandbox, name), "ruined");
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}
+
+#[test]
+fn the_commands_of_copies_and_contracts_bring_every_name_back() {
+    let (sandbox, names) = project();
+    let before = Tree::capture(&sandbox.path("names"));
+    let args = ["create", "--type", "file_backup", "--copies", "--scope", "names", "--contract", "--json", "-r", ROOT];
+    let data = sandbox.run(&args).success().data();
+    let manifest = std::fs::read(Path::new(&text(&data["copies"])).join("manifest.json")).expect("a manifest");
+    let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
+    let each: Vec<String> = manifest["files"].as_array().expect("a list").iter().map(|f| text(&f["command"])).collect();
+    assert_eq!(each.len(), NAMES);
+    let anchors: Vec<String> =
+        data["contract"]["evidence_anchors"].as_array().expect("a list").iter().map(text).collect();
+    let commands: Vec<String> =
+        anchors.iter().filter_map(|anchor| anchor.strip_prefix("tool:bash:").map(str::to_owned)).collect();
+    assert_eq!(commands.len(), 3, "{anchors:?}");
+    for shell in shells() {
+        for lines in
+            [&each, &vec![text(&manifest["command"])], &vec![text(&data["contract"]["checkpoint"]["restore_command"])]]
+        {
+            ruin(&sandbox, &names);
+            run_in_shell(&sandbox, &shell, lines);
+            Tree::capture(&sandbox.path("names")).assert_is(&before, &format!("{shell:?}"));
+        }
+        run_in_shell(&sandbox, &shell, &commands);
+    }
+}
+
+#[test]
+fn the_hint_of_a_guard_makes_the_checkpoint_that_it_lacks() {
+    let (sandbox, names) = project();
+    let list: Vec<u8> = names.iter().flat_map(|name| [b"names/", &name[..], b"\0"].concat()).collect();
+    let file = sandbox.top().join("list");
+    sandbox.write(&file, list);
+    let guard = ["guard", "--json", "--scope", &format!("@{}", file.display())];
+    let hint = text(&sandbox.run(&guard).code(4).json()["error"]["hint"]);
+    for shell in shells() {
+        run_in_shell(&sandbox, &shell, std::slice::from_ref(&hint));
+        sandbox.run(&guard).success();
+        sandbox.run(&["delete", "--all", "--yes"]).success();
+    }
+}
+
+#[test]
+fn the_commands_of_a_history_name_the_paths_that_are_gone() {
+    let (sandbox, names) = project();
+    let before = Tree::capture(&sandbox.path("names"));
+    sandbox.create("before");
+    let gone: Vec<&Vec<u8>> = names.iter().filter(|name| !name.ends_with(b"\n")).step_by(16).collect();
+    let root = shell_quoted(&sandbox.root().display().to_string());
+    for shell in shells() {
+        for name in &gone {
+            sandbox.remove(at(&sandbox, name));
+        }
+        let found = sandbox.run(&["find", "names", "-n", "1000"]).success().stdout;
+        let restores = found.lines().filter_map(|line| line.strip_prefix("  checkpoint restore "));
+        let lines: Vec<String> = restores.map(|rest| format!("checkpoint -C {root} restore --yes {rest}")).collect();
+        assert_eq!(lines.len(), gone.len(), "{found}");
+        run_in_shell(&sandbox, &shell, &lines);
+        Tree::capture(&sandbox.path("names")).assert_is(&before, &format!("{shell:?}"));
+    }
+}
+
+#[test]
+fn a_moved_root_and_a_hold_are_named_in_commands_too() {
+    for shell in shells() {
+        let sandbox = Sandbox::rooted_at(ROOT);
+        sandbox.real_clock().write("a", "1").create("one");
+        let moved = sandbox.top().join("moved");
+        std::fs::rename(sandbox.root(), &moved).unwrap();
+        let run = sandbox.run_in(&moved, &["create", "--json", "-r", "two"]).success();
+        let said = text(&run.json()["warnings"][0]["message"]);
+        let command = said.split(": '").nth(1).and_then(|rest| rest.strip_suffix("' takes them over")).expect(&said);
+        let here = shell_quoted(&moved.display().to_string());
+        run_in_shell(&sandbox, &shell, &[format!("cd {here} && {command} --yes && cd - >/dev/null")]);
+        sandbox.run_in(&moved, &["restore", "one", "--dry-run"]).success();
+        sandbox.run_in(&moved, &["hold", "a'; touch INJECTED #\\"]).success();
+        let hint = text(&sandbox.run_in(&moved, &["create", "--json"]).code(4).json()["error"]["hint"]);
+        run_in_shell(&sandbox, &shell, &[format!("cd {here} && {hint} && cd - >/dev/null")]);
+        sandbox.run_in(&moved, &["create"]).success();
+    }
+}
+
+#[test]
+fn a_state_file_that_is_malformed_is_named_in_commands_too() {
+    for shell in shells() {
+        let sandbox = Sandbox::new();
+        sandbox.write(".claude/checkpoints/a_'; touch INJECTED #\\_20260101_000000.json", "{broken");
+        let error = sandbox.run(&["workflow", "recover", "--json"]).code(6).json()["error"].clone();
+        let command = text(&error["options"][0]["command"]);
+        let here = shell_quoted(&sandbox.root().display().to_string());
+        run_in_shell(&sandbox, &shell, &[format!("cd {here} && {command} && cd - >/dev/null")]);
+        sandbox.run(&["workflow", "recover", "--json"]).code(3);
+    }
+}
+
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
