@@ -29,6 +29,11 @@ pub enum Warning {
         path: String,
         why: String,
     },
+    /// A transition is recorded without the checkpoint that goes with it.
+    SnapshotLeftOut {
+        reason: String,
+        why: String,
+    },
     NotCaptured {
         path: RelPath,
         why: WhyNot,
@@ -160,6 +165,7 @@ impl Warning {
             Self::Disabled => "disabled",
             Self::StateFileEdited { .. } => "state_file_edited",
             Self::StateFileNotWritten { .. } => "state_file_not_written",
+            Self::SnapshotLeftOut { .. } => "snapshot_left_out",
             Self::NotCaptured { .. } => "not_captured",
             Self::ChangedWhileRead { .. } => "changed_while_read",
             Self::RefRestored { .. } => "ref_restored",

@@ -119,4 +119,5 @@ mod workflow_store;
 mod workflow_terminal_phases;
 mod workflow_terminal_pipeline;
 mod workflow_terminal_registry;
+mod workflow_waves;
 mod worktree;

@@ -13,6 +13,7 @@ use crate::cli::rim::Rim;
 use crate::error::{Error, Result};
 use crate::model::time;
 use crate::model::workflow::change::Change;
+use crate::model::workflow::mini_commit::project_commit_due;
 use crate::ops::context::Context;
 use crate::ops::restore_terms::CommonOptions;
 use crate::ops::warning::Warning;
@@ -195,12 +196,13 @@ fn rewind(context: &Context, rim: &Rim<'_>, args: &RewindArgs) -> Result<u8> {
 
 fn mini(context: &Context, rim: &Rim<'_>, args: &MiniCommitArgs) -> Result<u8> {
     let status = report::status(context, args.step.workflow.as_deref(), false)?;
+    // Before anything is made: whoever says no keeps what is there.
+    if args.project_git && !rim.global.yes && project_commit_due(&status.run.workflow).is_some() {
+        let what = "commit everything in the project's own repository".to_owned();
+        rim.prompt.ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
+    }
     let children = rim.children(context);
     let commit = |message: &str| {
-        if !rim.global.yes {
-            let what = "commit everything in the project's own repository".to_owned();
-            rim.prompt.ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
-        }
         let _shield = context.interrupt.shield();
         children.commit_all(message, context.root.path())
     };

@@ -98,7 +98,8 @@ impl Workflow {
     }
 
     fn apply(&mut self, change: &Change, now_ms: i64) -> Result<(), Problem> {
-        if !self.status.is_open() {
+        let is_afterwards = self.status == RunStatus::Complete && matches!(change, Change::MiniCommit(_));
+        if !self.status.is_open() && !is_afterwards {
             let what = format!("workflow {} is {}", self.id, self.word());
             return Err(Problem::refused("workflow_ended", what).hint("'checkpoint workflow init' begins another"));
         }
@@ -145,8 +146,7 @@ impl Workflow {
                 Ok(())
             }
             Change::MiniCommit(made) => {
-                self.mini_commits.retain(|other| other.completed != made.completed);
-                self.mini_commits.push(made.clone());
+                self.add_mini_commit(made);
                 Ok(())
             }
         }
@@ -155,6 +155,18 @@ impl Workflow {
     fn end(&mut self, status: RunStatus, now_ms: i64) {
         self.status = status;
         self.finished_ms = Some(now_ms);
+    }
+
+    /// The checkpoint and the commit of the same phases may come one after the other.
+    fn add_mini_commit(&mut self, made: &MiniCommit) {
+        let known = self.mini_commits.iter().position(|other| other.completed == made.completed);
+        let known = known.map(|at| self.mini_commits.remove(at));
+        let (checkpoint, commit) = known.map(|known| (known.checkpoint, known.commit)).unwrap_or_default();
+        self.mini_commits.push(MiniCommit {
+            completed: made.completed,
+            checkpoint: made.checkpoint.clone().or(checkpoint),
+            commit: made.commit.clone().or(commit),
+        });
     }
 
     fn note(&mut self, decisions: &[String], files: &[String]) {

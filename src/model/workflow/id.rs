@@ -6,7 +6,43 @@ use crate::model::time::utc_compact;
 const LONGEST: usize = 120;
 
 pub fn make(kind: &str, project: &str, now_ms: i64) -> String {
-    format!("{}_{}_{}", word(kind), word(project), utc_compact(now_ms))
+    format!("{}_{}_{}", word(kind), snake(project), utc_compact(now_ms))
+}
+
+/// The project of an id in the form of the registry: small letters, with `_` for the rest and where a new word begins.
+pub fn snake(text: &str) -> String {
+    let mut made = String::new();
+    let mut was_small = false;
+    for letter in text.chars() {
+        if letter.is_ascii_uppercase() && was_small {
+            made.push('_');
+        }
+        was_small = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        made.push(if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
+    }
+    word(&made)
+}
+
+/// Whether it is `{type}_{project}_{YYYYMMDD_HHMMSS}`.
+pub fn is_timed(id: &str) -> bool {
+    parts(id).is_some()
+}
+
+/// The `number`th of an id that is taken: the time stays at the end where it stands there.
+pub fn numbered(id: &str, number: usize) -> String {
+    match parts(id) {
+        Some((name, time)) => format!("{name}-{number}_{time}"),
+        None => format!("{id}-{number}"),
+    }
+}
+
+/// What stands before the time, and the time.
+fn parts(id: &str) -> Option<(&str, &str)> {
+    let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (name, time) = id.split_at_checked(id.len().checked_sub("_YYYYMMDD_HHMMSS".len())?)?;
+    let (date, clock) = time.strip_prefix('_')?.split_once('_')?;
+    let has_both = name.split_once('_').is_some_and(|(kind, project)| !kind.is_empty() && !project.is_empty());
+    (has_both && is_number(date, 8) && is_number(clock, 6)).then_some((name, &time[1..]))
 }
 
 /// Whether it may be the name of a file and of a ref everywhere.
@@ -45,6 +81,28 @@ mod tests {
         assert_eq!(make("orchestrate", "auth system", 1_759_517_130_000), "orchestrate_auth_system_20251003_184530");
         assert_eq!(word("äö"), "work");
         assert!(is_legal(&make("test-all", "../x y", 0)));
+    }
+
+    #[test]
+    fn a_project_is_written_in_snake_case() {
+        for (name, snake_case) in [
+            ("My Proj-X.\u{e9}", "my_proj_x"),
+            ("darkMode", "dark_mode"),
+            ("HTTP2Server", "http2_server"),
+            ("auth_system", "auth_system"),
+            ("\u{e4}\u{f6}", "work"),
+        ] {
+            assert_eq!(snake(name), snake_case, "{name}");
+        }
+        assert_eq!(make("test-all", "My App", 1_759_517_130_000), "test-all_my_app_20251003_184530");
+    }
+
+    #[test]
+    fn a_number_leaves_the_time_at_the_end() {
+        assert_eq!(numbered("a_b_20251003_184530", 2), "a_b-2_20251003_184530");
+        for plain in ["a", "b_20251003_184530", "a_b_2025_184530", "\u{e4}_20251003_184530"] {
+            assert_eq!(numbered(plain, 3), format!("{plain}-3"));
+        }
     }
 
     #[test]

@@ -2,16 +2,25 @@
 
 use std::ops::RangeInclusive;
 
-use crate::model::workflow::Workflow;
+use crate::model::workflow::{MiniCommit, Workflow};
 
 /// After how many phases there is one.
 pub const EVERY: usize = 3;
 
-/// The phases that the commit that is due now is about, counted from 1 in the order in which they were completed; also
+/// The phases that the checkpoint that is due now is about, counted from 1 in the order in which they were completed; also
 /// those of one that was missed.
 pub fn mini_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
+    due_after(workflow, workflow.mini_commits.iter())
+}
+
+/// The same for the commit in the project's own repository.
+pub fn project_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
+    due_after(workflow, workflow.mini_commits.iter().filter(|made| made.commit.is_some()))
+}
+
+fn due_after<'w>(workflow: &Workflow, made: impl Iterator<Item = &'w MiniCommit>) -> Option<RangeInclusive<usize>> {
     let last = workflow.completed().count() / EVERY * EVERY;
-    let made = workflow.mini_commits.iter().map(|made| made.completed).max().unwrap_or_default();
+    let made = made.map(|made| made.completed).max().unwrap_or_default();
     (last > made).then(|| made + 1..=last)
 }
 
@@ -34,7 +43,6 @@ pub fn mini_commit_message(workflow: &Workflow, range: &RangeInclusive<usize>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::workflow::MiniCommit;
     use crate::model::workflow::phase::Phase;
     use crate::model::workflow::status::PhaseStatus;
 
@@ -60,6 +68,15 @@ mod tests {
         assert_eq!(mini_commit_due(&workflow), None);
         workflow.phases[5].status = PhaseStatus::Complete;
         assert_eq!(mini_commit_due(&workflow), Some(4..=6));
+    }
+
+    #[test]
+    fn the_commit_in_the_project_stays_due_when_the_checkpoint_is_made() {
+        let mut workflow = with(6, 8);
+        workflow.mini_commits.push(MiniCommit { completed: 6, checkpoint: Some("c".into()), commit: None });
+        assert_eq!((mini_commit_due(&workflow), project_commit_due(&workflow)), (None, Some(1..=6)));
+        workflow.mini_commits.push(MiniCommit { completed: 3, checkpoint: None, commit: Some("a".into()) });
+        assert_eq!(project_commit_due(&workflow), Some(4..=6));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::workflow::Workflow;
+use crate::model::workflow::profile::reader::parse;
 
 /// By the path as the run has it.
 pub type Sights = BTreeMap<String, Found>;
@@ -37,7 +38,7 @@ impl Found {
         if !is_json {
             return Self::There { sum: Some(sum), status: None };
         }
-        match serde_json::from_slice::<Value>(bytes) {
+        match parse(bytes) {
             Err(why) => Self::Broken(why.to_string()),
             Ok(value) => {
                 let status = value.get("status").and_then(Value::as_str).map(str::to_owned);

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::model::rel_path::RelPath;
+use crate::model::workflow::profile::reader::parse;
 use crate::model::workflow::profile::{Profile, phases, pipeline, registry};
 use crate::ops::context::Context;
 use crate::store::digest;
@@ -38,7 +39,7 @@ pub fn sum(value: &Value) -> String {
 
 /// The same of the text of a document; `None` if it is none.
 pub fn sum_of_text(bytes: &[u8]) -> Option<String> {
-    serde_json::from_slice::<Value>(bytes).ok().map(|value| sum(&value))
+    parse(bytes).ok().map(|value| sum(&value))
 }
 
 pub fn rel(path: &str) -> RelPath {
@@ -66,7 +67,7 @@ fn read(work: &WorkTree, path: String) -> Option<OnDisk> {
     let (bytes, read) = match state_file::read(work, &rel(&path)) {
         Ok(None) => return None,
         Ok(Some(bytes)) => {
-            let read = serde_json::from_slice(&bytes).map_err(|why| why.to_string());
+            let read = parse(&bytes).map_err(|why| why.to_string());
             (bytes, read)
         }
         Err(error) => (Vec::new(), Err(error.to_string())),

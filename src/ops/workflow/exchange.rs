@@ -8,6 +8,7 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::event::Event;
 use crate::model::workflow::id;
 use crate::model::workflow::problem::Problem;
+use crate::model::workflow::profile::reader::parse;
 use crate::model::workflow::profile::{self, Finding, Profile, Reading, phases, pipeline, registry};
 use crate::model::workflow::{plan, profile::Document};
 use crate::ops::context::Context;
@@ -39,8 +40,8 @@ pub struct ImportOptions {
 /// # Errors
 /// It is in no format that is known, or something in it is wrong: all of that is told.
 pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome> {
-    let value: Value = serde_json::from_slice(&options.bytes)
-        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    let value: Value =
+        parse(&options.bytes).map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
     if value.get("phases").is_some_and(Value::is_array) && Profile::of_document(&value).is_none() {
         let plan = Some(options.bytes.clone());
         let (kind, project, actor) = (options.kind.clone(), options.project.clone(), options.actor.clone());
@@ -116,7 +117,7 @@ fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> V
 /// With a type the run need not be named: it is the newest of that type, and of the project if one is named.
 fn is_same(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
     let named = options.project.as_deref().or_else(|| next.state.get("project_name")?.as_str());
-    let is_of_project = named.is_none_or(|project| run.workflow.project == project);
+    let is_of_project = named.is_none_or(|project| id::snake(&run.workflow.project) == id::snake(project));
     run.workflow.id == next.id || options.kind.as_ref().is_some_and(|kind| run.workflow.kind == *kind && is_of_project)
 }
 
@@ -125,11 +126,8 @@ fn path_of(profile: Profile, value: &Value) -> String {
     match profile {
         Profile::Phases => phases::PHASE_FILE.to_owned(),
         Profile::Pipeline => pipeline::FILE.to_owned(),
-        Profile::Registry => {
-            let id =
-                value.get("checkpoint_id").and_then(Value::as_str).filter(|id| id::is_legal(id)).unwrap_or("import");
-            format!("{}/{id}.json", registry::FOLDER)
-        }
+        // One without a place of its own cannot be read, as is said soon.
+        Profile::Registry => registry::path_of_document(value).unwrap_or_default(),
     }
 }
 
@@ -164,8 +162,8 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
 /// # Errors
 /// It is in no format that is known, or something in it is wrong.
 pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
-    let value: Value = serde_json::from_slice(bytes)
-        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    let value: Value =
+        parse(bytes).map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
     let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known")]);
     let profile = Profile::of_document(&value).ok_or_else(unknown)?;
     let root = context.root.path().display().to_string();
@@ -202,7 +200,7 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<String> {
     let mut runs = if options.workflow.is_some() { Runs::all(&store)? } else { Runs::live(&store)? };
     let fits = |run: &Run| {
         options.kind.as_ref().is_none_or(|kind| run.workflow.kind == *kind)
-            && options.project.as_ref().is_none_or(|project| run.workflow.project == *project)
+            && options.project.as_ref().is_none_or(|project| id::snake(&run.workflow.project) == id::snake(project))
     };
     runs.runs.retain(fits);
     let run = runs.pick(options.workflow.as_deref())?;

@@ -8,6 +8,7 @@ use crate::model::workflow::event::Event;
 use crate::model::workflow::id;
 use crate::model::workflow::plan;
 use crate::model::workflow::problem::Problem;
+use crate::model::workflow::profile::reader::parse;
 use crate::model::workflow::profile::{Finding, Profile};
 use crate::ops::context::Context;
 use crate::ops::open::open_usable;
@@ -89,7 +90,7 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
         workflow.phases = plan::preset(name).ok_or_else(|| usage(format!("'{name}' is no preset: dotagent")))?;
     }
     if let Some(bytes) = &options.plan {
-        let value: Value = serde_json::from_slice(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
+        let value: Value = parse(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
         workflow.phases.extend(plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?);
         // What we do not know in it goes out again with an export.
         workflow.documents.insert(plan::PLAN.to_owned(), value);

@@ -1,23 +1,24 @@
 //! After every third phase: a checkpoint of everything, and if it was asked for a commit in the project.
 
+use std::ops::RangeInclusive;
+
 use crate::error::Result;
 use crate::model::object_id::ObjectId;
+use crate::model::workflow::MiniCommit;
 use crate::model::workflow::change::Change;
-use crate::model::workflow::mini_commit::{mini_commit_due, mini_commit_message};
-use crate::model::workflow::{MiniCommit, Workflow};
+use crate::model::workflow::mini_commit::{mini_commit_due, mini_commit_message, project_commit_due};
 use crate::ops::context::Context;
 use crate::ops::create::Standing;
 use crate::ops::session::Session;
-use crate::ops::warning::Warning;
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::snapshot::snapshot;
-use crate::ops::workflow::step::{StepOptions, StepOutcome, change_run, step, with_run};
+use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, step, with_run};
 use crate::worktree::git_head;
 
 /// Commits everything in the project's own repository with this message.
 pub type CommitInProject<'c> = dyn Fn(&str) -> Result<()> + 'c;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct MiniOutcome {
     /// `None`: none is due.
     pub message: Option<String>,
@@ -26,71 +27,51 @@ pub struct MiniOutcome {
     pub step: Option<StepOutcome>,
 }
 
+/// Makes the checkpoint that is due, and the commit. The two are due apart: a run can make its checkpoints by itself.
+///
 /// The project's own repository may run hooks, and they may run this program: while a commit is made there, the store is
 /// not locked.
 ///
 /// # Errors
-/// The checkpoint cannot be made, or the commit was refused.
+/// The checkpoint cannot be made, or the commit was refused: then the checkpoint stands.
 pub fn mini_commit(
     context: &Context,
     options: &StepOptions,
     run: &Run,
     commit: Option<&CommitInProject<'_>>,
 ) -> Result<MiniOutcome> {
-    let Some(due) = Due::of(&run.workflow) else {
-        return Ok(MiniOutcome { message: None, checkpoint: None, commit: None, step: None });
-    };
     let of_run = StepOptions { workflow: Some(run.workflow.id.clone()), expect: None, ..options.clone() };
-    let (checkpoint, warnings) = with_run(context, &of_run, |session, run| due.checkpoint(context, session, run))?;
-    let commit = match commit {
-        None => None,
-        Some(commit) => {
-            commit(&due.message)?;
-            git_head::read(context.root.path()).and_then(|head| head.commit)
-        }
-    };
-    let change = due.change(checkpoint, commit.clone());
-    let mut step = step(context, &of_run, &mut |_| Ok(change.clone()))?;
-    step.warnings.extend(warnings);
-    Ok(MiniOutcome { message: Some(due.message), checkpoint, commit, step: Some(step) })
+    let who = actor(context, &of_run);
+    let made = with_run(context, &of_run, |session, run| in_shadow(context, session, run, &who))?;
+    let mut outcome = made.unwrap_or_default();
+    let due = project_commit_due(&run.workflow);
+    if let (Some(commit), Some(range)) = (commit, due) {
+        let message = mini_commit_message(&run.workflow, &range);
+        commit(&message)?;
+        outcome.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
+        let change = noted(&range, None, outcome.commit.clone());
+        let mut step = step(context, &of_run, &mut |_| Ok(change.clone()))?;
+        step.warnings.extend(outcome.step.take().map(|step| step.warnings).unwrap_or_default());
+        (outcome.message, outcome.step) = (Some(message), Some(step));
+    }
+    Ok(outcome)
 }
 
-/// The one that is due, if one is, as a checkpoint alone, under the lock that is held.
+/// The checkpoint that is due, under the lock that is held; `None` if none is.
 ///
 /// # Errors
-/// The checkpoint cannot be made, or not be noted.
-pub fn in_shadow(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<Option<StepOutcome>> {
-    let Some(due) = Due::of(&run.workflow) else { return Ok(None) };
-    let (checkpoint, warnings) = due.checkpoint(context, session, run)?;
-    let mut step = change_run(context, session, run, &due.change(checkpoint, None), actor)?;
+/// It cannot be made, or not be noted.
+pub fn in_shadow(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<Option<MiniOutcome>> {
+    let Some(range) = mini_commit_due(&run.workflow) else { return Ok(None) };
+    let message = mini_commit_message(&run.workflow, &range);
+    let reason = message.lines().next().unwrap_or_default();
+    let (checkpoint, warnings) = snapshot(context, session, &run.workflow, reason, Standing::Never)?;
+    let change = noted(&range, checkpoint.map(ObjectId::to_hex), None);
+    let mut step = change_run(context, session, run, &change, actor)?;
     step.warnings.extend(warnings);
-    Ok(Some(step))
+    Ok(Some(MiniOutcome { message: Some(message), checkpoint, commit: None, step: Some(step) }))
 }
 
-struct Due {
-    message: String,
-    /// Phases that are complete by then.
-    completed: usize,
-}
-
-impl Due {
-    fn of(workflow: &Workflow) -> Option<Self> {
-        let range = mini_commit_due(workflow)?;
-        Some(Self { message: mini_commit_message(workflow, &range), completed: *range.end() })
-    }
-
-    fn checkpoint(
-        &self,
-        context: &Context,
-        session: &mut Session<'_>,
-        run: &Run,
-    ) -> Result<(Option<ObjectId>, Vec<Warning>)> {
-        let reason = self.message.lines().next().unwrap_or_default();
-        snapshot(context, session, &run.workflow, reason, Standing::Never)
-    }
-
-    fn change(&self, checkpoint: Option<ObjectId>, commit: Option<String>) -> Change {
-        let checkpoint = checkpoint.map(ObjectId::to_hex);
-        Change::MiniCommit(MiniCommit { completed: self.completed, checkpoint, commit })
-    }
+fn noted(range: &RangeInclusive<usize>, checkpoint: Option<String>, commit: Option<String>) -> Change {
+    Change::MiniCommit(MiniCommit { completed: *range.end(), checkpoint, commit })
 }

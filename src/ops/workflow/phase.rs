@@ -1,17 +1,19 @@
 //! `phase start` and `phase done`: the transitions that are tied to checkpoints of the files.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
+use crate::model::text::escape;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish, Start, phases};
 use crate::model::workflow::profile::Profile;
 use crate::model::workflow::recover;
+use crate::model::workflow::status::PhaseStatus;
 use crate::ops::context::Context;
 use crate::ops::create::Standing;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::look::look;
-use crate::ops::workflow::mini_commit;
+use crate::ops::workflow::mini_commit::{self, MiniOutcome};
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::snapshot::snapshot;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, choose, with_run};
@@ -41,18 +43,26 @@ pub struct DoneOptions {
     pub no_snapshot: bool,
 }
 
-/// Makes the checkpoint `pre-<phase>`, then begins the phase.
+/// Makes the checkpoint `pre-<phase>`, then begins the phase. Beside another one that is under way there is none: it would
+/// hold half of what that one does.
 ///
 /// # Errors
-/// The rules forbid it, or there can be no checkpoint now; then nothing began.
+/// The rules forbid it, or the files cannot be captured; then nothing began.
 pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
     with_run(context, &options.step, |session, run| {
         let mut begin = Start { phase: options.phase.clone(), force: options.force, ..Start::default() };
         // Refused before anything is made.
         run.workflow.after(&Change::StartPhase(begin.clone()), context.now_ms)?;
         let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
-        let (before, warnings) =
-            around(context, session, run, &format!("pre-{id}"), options.no_snapshot, Standing::Never)?;
+        let reason = format!("pre-{id}");
+        let beside = run.workflow.running().find(|other| other.id != id && other.status == PhaseStatus::InProgress);
+        let (before, warnings) = match beside {
+            Some(other) if !options.no_snapshot => {
+                let why = format!("phase {} is under way beside it", escape(&other.id));
+                (None, vec![Warning::SnapshotLeftOut { reason, why }])
+            }
+            _ => around(context, session, run, &reason, options.no_snapshot, Standing::Never)?,
+        };
         begin.before = before.map(ObjectId::to_hex);
         begin.phase = Some(id);
         begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
@@ -89,11 +99,12 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
 /// Every third phase has a checkpoint of its own, by its name. That the phase is done stands whatever comes of it.
 fn add_mini_commit(context: &Context, session: &mut Session<'_>, actor: &str, outcome: &mut StepOutcome) {
     match mini_commit::in_shadow(context, session, &outcome.run, actor) {
-        Ok(None) => {}
-        Ok(Some(step)) => {
+        Ok(Some(MiniOutcome { step: Some(step), .. })) => {
             outcome.run = step.run;
             outcome.warnings.extend(step.warnings);
         }
+        // The next phase that is done makes up for what a hold keeps off.
+        Ok(_) | Err(Error::Held { .. }) => {}
         Err(e) => outcome.warnings.push(Warning::bookkeeping("making the checkpoint of every third phase")(e)),
     }
 }
@@ -108,6 +119,7 @@ fn as_it_is_now(context: &Context, session: &mut Session<'_>, options: &StepOpti
     choose(session.locked.store(), &of_run, &troubles)
 }
 
+/// What a hold keeps off is left out: how far the run is must be recorded all the same.
 fn around(
     context: &Context,
     session: &mut Session<'_>,
@@ -116,7 +128,16 @@ fn around(
     is_off: bool,
     standing: Standing,
 ) -> Result<(Option<ObjectId>, Vec<Warning>)> {
-    if is_off { Ok((None, Vec::new())) } else { snapshot(context, session, &run.workflow, reason, standing) }
+    if is_off {
+        return Ok((None, Vec::new()));
+    }
+    match snapshot(context, session, &run.workflow, reason, standing) {
+        Err(Error::Held { hold, .. }) => {
+            let left_out = Warning::SnapshotLeftOut { reason: reason.to_owned(), why: hold.in_words() };
+            Ok((None, vec![left_out]))
+        }
+        made => made,
+    }
 }
 
 fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Result<Finish> {

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::event::Event;
+use crate::model::workflow::id;
 use crate::model::workflow::profile::{self, Finding, Profile, Reading};
 use crate::model::workflow::status::RunStatus;
 use crate::ops::context::Context;
@@ -204,7 +205,7 @@ pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
     let mut taken: BTreeSet<String> = store.workflows()?.into_iter().map(|(id, _)| id).collect();
     taken.extend(store.archived_workflows()?.into_iter().map(|(id, _)| id));
     taken.extend(store.torn_workflows()?);
-    let numbered = (2..).map(|number| format!("{wanted}-{number}"));
+    let numbered = (2..).map(|number| id::numbered(wanted, number));
     Ok(std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or_default())
 }
 

@@ -1,6 +1,6 @@
 //! A plan as a document: `{"phases": [{"id", "name", "dependencies", "status", …}]}`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::check;
 use crate::model::workflow::Workflow;
@@ -12,6 +12,7 @@ use crate::model::workflow::status::PhaseStatus;
 
 /// Where a run keeps the plan with which it was begun, among its documents.
 pub const PLAN: &str = "plan";
+const DEPENDENCY_KEYS: [&str; 4] = ["dependencies", "depends_on", "dependsOn", "deps"];
 const PHASE_ORDER: &[&str] =
     &["id", "name", "dependencies", "status", "class", "writes", "commits", "requires_approval", "outputs"];
 
@@ -48,7 +49,8 @@ fn phase(reader: &mut Reader, place: &str, value: &Value) -> Option<Phase> {
     let id = reader.name(&fields, "id")?;
     let name = reader.text_if(&fields, "name").unwrap_or(id);
     let mut phase = Phase::new(id, name);
-    phase.dependencies = reader.texts_if(&fields, "dependencies").unwrap_or_default();
+    phase.dependencies = reader.texts_if(&fields, dependency_key(Some(fields.map))).unwrap_or_default();
+    check_one_list(reader, &fields);
     phase.writes = reader.texts_if(&fields, "writes").unwrap_or_default();
     phase.commits = reader.flag_if(&fields, "commits").unwrap_or_default();
     phase.requires_approval = reader.flag_if(&fields, "requires_approval").unwrap_or_default();
@@ -66,6 +68,25 @@ fn phase(reader: &mut Reader, place: &str, value: &Value) -> Option<Phase> {
     }
     phase.outputs = outputs(reader, &fields);
     Some(phase)
+}
+
+/// Under which of its names an entry lists what must come before it: the first that says something.
+pub fn dependency_key(entry: Option<&Map<String, Value>>) -> &'static str {
+    let value = |key: &&str| entry.and_then(|entry| entry.get(*key));
+    let says = |key: &&str| value(key).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+    let mut keys = DEPENDENCY_KEYS.into_iter();
+    let said = keys.clone().find(says).or_else(|| keys.find(|key| value(key).is_some()));
+    said.unwrap_or("dependencies")
+}
+
+/// Lists that do not agree are no answer.
+fn check_one_list(reader: &mut Reader, fields: &Fields<'_>) {
+    let lists = DEPENDENCY_KEYS.into_iter().filter_map(|key| fields.map.get(key)?.as_array());
+    let lists: Vec<&Vec<Value>> = lists.filter(|list| !list.is_empty()).collect();
+    if lists.windows(2).any(|pair| pair[0] != pair[1]) {
+        let key = dependency_key(Some(fields.map));
+        reader.note("two_lists", fields.place(key), "what it depends on is said twice, and differently");
+    }
 }
 
 fn outputs(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Output> {
@@ -88,7 +109,8 @@ fn written(phase: &Phase, base: Option<&Value>) -> Value {
     entry.set("id", &*phase.id);
     entry.put_or_leave("name", phase.name.as_str().into(), phase.name == phase.id, |stands| *stands == phase.name);
     let dependencies = json!(phase.dependencies);
-    entry.put_or_leave("dependencies", dependencies.clone(), phase.dependencies.is_empty(), means(&dependencies));
+    let key = dependency_key(base.and_then(Value::as_object));
+    entry.put_or_leave(key, dependencies.clone(), phase.dependencies.is_empty(), means(&dependencies));
     let is_same = |stands: &Value| stands.as_str().and_then(PhaseStatus::from_word) == Some(phase.status);
     entry.put_or_leave("status", phase.status.word().into(), phase.status == PhaseStatus::Pending, is_same);
     if let Some(class) = phase.class {
@@ -148,7 +170,7 @@ mod tests {
                 {"name": "B", "id": "b", "class": "commits", "writes": ["src/**"], "commits": true, "outputs": ["o.json"]},
                 {"id": "c", "requires_approval": true, "outputs": [{"path": "d/", "required": false, "k": 1}],
                  "dependencies": null, "commits": null},
-                {"id": "d", "status": "completed"},
+                {"id": "d", "status": "completed", "depends_on": ["a", "b"]},
             ],
         });
         assert_eq!(back(&plan).to_string(), plan.to_string());
@@ -178,6 +200,8 @@ mod tests {
         assert_eq!(codes(json!({})), ["missing_field"]);
         assert_eq!(codes(json!({"phases": null})), ["wrong_type"]);
         assert_eq!(codes(json!({"phases": [{"name": "x"}, 5]})), ["missing_field", "wrong_type"]);
+        let unlike = json!({"id": "b", "dependencies": ["a"], "deps": ["c"]});
+        assert_eq!(codes(json!({"phases": [{"id": "a"}, unlike, {"id": "c"}]})), ["two_lists"]);
         let wrong = json!({"id": "a", "status": "odd", "class": "odd", "dependencies": ["a"], "writes": [1]});
         assert_eq!(codes(json!({"phases": [wrong]})), ["wrong_type", "unknown_status", "unknown_class", "cycle"]);
     }

@@ -9,7 +9,7 @@ mod lint;
 mod writes;
 
 pub use check::{check, cycle};
-pub use document::{PLAN, from_document, to_document};
+pub use document::{PLAN, dependency_key, from_document, to_document};
 pub use lint::{class_of, lint};
 pub use writes::share_writes;
 

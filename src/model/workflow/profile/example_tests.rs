@@ -157,7 +157,7 @@ fn a_registry_comes_back_at_every_stage() {
     }
     let mut value = registry();
     (value["checkpoint_id"], value["workflow_state"]) = ("../x".into(), json!({}));
-    let workflow = begun(Profile::Registry, ".claude/checkpoints/odd.json", &value);
+    let workflow = begun(Profile::Registry, ".claude/checkpoints/orchestrate_odd_20251003_184530.json", &value);
     assert_eq!(workflow.id, "orchestrate_project_20251003_184530");
 }
 

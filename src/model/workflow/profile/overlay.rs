@@ -24,6 +24,10 @@ impl Overlay {
         self.map.get(key)
     }
 
+    pub fn map(&self) -> &Map<String, Value> {
+        &self.map
+    }
+
     pub fn has(&self, key: &str) -> bool {
         self.map.contains_key(key)
     }

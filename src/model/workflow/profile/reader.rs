@@ -9,6 +9,17 @@ use crate::model::time::parse_iso;
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
 
+/// Some editors begin a text with it; it says nothing.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The value that a file holds.
+///
+/// # Errors
+/// It is no JSON.
+pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes))
+}
+
 /// Collects what is wrong. Its readers give `None` for what cannot be used, and then say why.
 #[derive(Default)]
 pub struct Reader {
@@ -220,6 +231,14 @@ mod tests {
                 ("bad_name", "w"),
             ]
         );
+    }
+
+    #[test]
+    fn a_byte_order_mark_says_nothing() {
+        assert_eq!(parse(b"\xef\xbb\xbf{\"a\": 1}\r\n").unwrap(), json!({"a": 1}));
+        for bad in [&b""[..], b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf{}"] {
+            assert!(parse(bad).is_err());
+        }
     }
 
     #[test]

@@ -54,7 +54,10 @@ fn a_registry_goes_on_by_numbers() {
     assert_eq!(facts(&workflow).2, "complete");
     let mut ours = Workflow::new("a_b_20260101_000000".into(), "a".into(), "b".into(), 0);
     ours.profiles = vec![Profile::Registry];
-    assert_eq!(written(&ours, ".claude/checkpoints/a_b_20260101_000000.json")["workflow_state"], json!({}));
+    assert_eq!(
+        written(&ours, ".claude/checkpoints/a_b_20260101_000000.json")["workflow_state"],
+        json!({"project_name": "b"})
+    );
 }
 
 #[test]

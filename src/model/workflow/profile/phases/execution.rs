@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::EXECUTION_FILE;
+use super::{EXECUTION_FILE, PHASE_FILE};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::profile::moving::take_time_if;
@@ -15,13 +15,16 @@ use crate::model::workflow::status::TaskStatus;
 use crate::model::workflow::task::Task;
 
 const ORDER: &[&str] = &["workflow_id", "updated_at", "tasks"];
+const OUTPUT_KEYS: [&str; 3] = ["output", "output_file", "output_path"];
 const TASK_ORDER: &[&str] =
     &["id", "name", "phase", "status", "attempts", "started_at", "completed_at", "output", "agent", "note"];
 
 pub fn value(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(EXECUTION_FILE);
     let mut document = Overlay::on(base, ORDER);
-    document.put_or_leave("workflow_id", workflow.id.as_str().into(), true, |_| true);
+    // The two files name the same run, whatever we call it.
+    let named = workflow.documents.get(PHASE_FILE).and_then(|phase| phase.get("workflow_id")).cloned();
+    document.put_or_leave("workflow_id", named.unwrap_or_else(|| workflow.id.as_str().into()), true, |_| true);
     let tasks = tasks(workflow, document.get("tasks"));
     // The file has a time of its own: that of the last change in a task.
     let is_none = |stands: &Value| stands.is_null() && workflow.tasks.is_empty();
@@ -51,6 +54,11 @@ fn id_key(task: &Value) -> &'static str {
     if task.get("id").is_none() && task.get("task_id").is_some() { "task_id" } else { "id" }
 }
 
+/// Under which key an entry names the file that a task leaves behind.
+fn output_key(has: impl Fn(&str) -> bool) -> &'static str {
+    OUTPUT_KEYS.into_iter().find(|key| has(key)).unwrap_or("output")
+}
+
 fn written(task: &Task, base: Option<&Value>, has_id: bool) -> Value {
     let mut entry = Overlay::on(base, TASK_ORDER);
     if has_id {
@@ -67,10 +75,11 @@ fn written(task: &Task, base: Option<&Value>, has_id: bool) -> Value {
             None => clear(&mut entry, key),
         }
     }
+    let output_key = output_key(|key| entry.has(key));
     for (key, text) in [
         ("name", &task.name),
         ("phase", &task.phase),
-        ("output", &task.output),
+        (output_key, &task.output),
         ("agent", &task.agent),
         ("note", &task.note),
     ] {
@@ -139,10 +148,11 @@ fn task(reader: &mut Reader, fields: &Fields<'_>, known: Task) -> Option<Task> {
         }
         take_time_if(slot, said_ms);
     }
+    let output_key = output_key(|key| fields.map.contains_key(key));
     for (key, slot) in [
         ("name", &mut task.name),
         ("phase", &mut task.phase),
-        ("output", &mut task.output),
+        (output_key, &mut task.output),
         ("agent", &mut task.agent),
         ("note", &mut task.note),
     ] {

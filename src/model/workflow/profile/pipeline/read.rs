@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Place, is_nothing, write::DESCRIPTION_KEYS};
+use crate::model::workflow::plan::dependency_key;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::profile::reader::{Fields, Reader};
 
@@ -71,7 +72,8 @@ fn entry(reader: &mut Reader, value: &Value, at: &str, place: Place) -> Option<E
     };
     let (commit_sha, progress) =
         (reader.text_if(&fields, "commit_sha"), reader.text_if(&fields, "progress_description"));
-    let (dependencies, status) = (reader.texts_if(&fields, "dependencies"), reader.text_if(&fields, "status"));
+    let (dependencies, status) =
+        (reader.texts_if(&fields, dependency_key(Some(fields.map))), reader.text_if(&fields, "status"));
     Some(Entry {
         id: id?.to_owned(),
         name: name?.to_owned(),

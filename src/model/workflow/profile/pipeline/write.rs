@@ -6,6 +6,7 @@ use super::listing::Listing;
 use super::{FILE, Place, entries, is_nothing, is_same_commit, note_of, paths};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
+use crate::model::workflow::plan::dependency_key;
 use crate::model::workflow::profile::overlay::Overlay;
 use crate::model::workflow::status::PhaseStatus;
 
@@ -96,11 +97,12 @@ fn write_timestamp(entry: &mut Overlay, workflow: &Workflow, phase: &Phase, plac
 fn write_dependencies(entry: &mut Overlay, phase: &Phase, place: Place, has_moved: bool) {
     let dependencies = json!(phase.dependencies);
     let is_same = |stands: &Value| *stands == dependencies || (stands.is_null() && phase.dependencies.is_empty());
-    if place != Place::Remaining && !entry.has("dependencies") {
+    let key = dependency_key(Some(entry.map()));
+    if place != Place::Remaining && !entry.has(key) {
         return;
     }
     let is_usual = phase.dependencies.is_empty() && !has_moved;
-    entry.put_or_leave("dependencies", dependencies.clone(), is_usual, is_same);
+    entry.put_or_leave(key, dependencies.clone(), is_usual, is_same);
 }
 
 /// Only where the document has one: the format knows no such key.

@@ -19,24 +19,34 @@ pub const FAILED: &str = ".claude/checkpoints/failed";
 /// Whether a file of a run lies at this path: right in the folder, `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
 pub fn is_active_file(path: &str) -> bool {
     let name = path.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
-    name.filter(|name| !name.contains('/')).and_then(|name| name.strip_suffix(".json")).is_some_and(is_named)
+    name.filter(|name| !name.contains('/')).and_then(|name| name.strip_suffix(".json")).is_some_and(id::is_timed)
 }
 
-fn is_named(stem: &str) -> bool {
-    let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    let mut parts = stem.rsplitn(3, '_');
-    let (Some(time), Some(date), Some(rest)) = (parts.next(), parts.next(), parts.next()) else { return false };
-    let has_both = rest.split_once('_').is_some_and(|(kind, project)| !kind.is_empty() && !project.is_empty());
-    is_number(time, 6) && is_number(date, 8) && has_both
-}
-
-/// Where it is kept: where it was read, else under its id.
+/// Where it is kept: where it was read, else under its name.
 pub fn path(workflow: &Workflow) -> String {
-    let is_ours = |path: &&String| {
-        let name = path.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
-        name.is_some_and(|name| !name.contains('/'))
-    };
-    workflow.documents.keys().find(is_ours).cloned().unwrap_or_else(|| format!("{FOLDER}/{}.json", workflow.id))
+    let known = workflow.documents.keys().find(|path| is_active_file(path)).cloned();
+    known.unwrap_or_else(|| path_of(&name(workflow)))
+}
+
+/// Where the document of another program is kept.
+pub fn path_of_document(value: &Value) -> Option<String> {
+    let read = read::document(value).ok()?;
+    let made = || id::make(&read.kind, &project(&read, ""), read.created_ms);
+    Some(path_of(&if is_name(&read.id) { read.id.clone() } else { made() }))
+}
+
+fn path_of(name: &str) -> String {
+    format!("{FOLDER}/{name}.json")
+}
+
+fn is_name(id: &str) -> bool {
+    id::is_legal(id) && id::is_timed(id)
+}
+
+/// Its id, or where that is none by which readers of the folder know a file, one that is.
+fn name(workflow: &Workflow) -> String {
+    let made = || id::make(&workflow.kind, &workflow.project, workflow.created_ms);
+    if is_name(&workflow.id) { workflow.id.clone() } else { made() }
 }
 
 /// The file as it is to be now.
@@ -60,7 +70,7 @@ fn project(read: &read::Read, root: &str) -> String {
         return name.to_owned();
     }
     let rest = read.id.strip_prefix(read.kind.as_str()).and_then(|rest| rest.strip_prefix('_'));
-    let named = rest.filter(|_| is_named(&read.id)).and_then(|rest| rest.rsplitn(3, '_').nth(2));
+    let named = rest.filter(|_| id::is_timed(&read.id)).and_then(|rest| rest.rsplitn(3, '_').nth(2));
     named.unwrap_or_else(|| super::project_of(root)).to_owned()
 }
 

@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::standing::Standing;
 use super::{Word, read};
-use crate::model::workflow::Workflow;
 use crate::model::workflow::profile::overlay::{Overlay, in_order_of};
+use crate::model::workflow::{Workflow, id};
 
+const PROJECT: &str = "project_name";
 const ORDER: &[&str] = &[
     "checkpoint_id",
     "workflow_type",
@@ -35,11 +36,20 @@ pub fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
     document.set("current_phase", current(workflow, base, &standing));
     document.set("total_phases", workflow.phases.len());
     document.set("completed_phases", completed(workflow, base));
-    let state = Value::Object(workflow.state.clone());
-    document.set("workflow_state", state);
+    document.set("workflow_state", state(workflow, base));
     let error = workflow.last_error.clone().unwrap_or_default();
     document.put_or_leave("last_error", error.clone(), error.is_null(), |stands| *stands == error);
     document.finish()
+}
+
+/// The free state, with the name of the project in it; a document that goes without that name stays so.
+fn state(workflow: &Workflow, base: Option<&Value>) -> Value {
+    let mut state = workflow.state.clone();
+    let is_wanted = base.is_none_or(|base| base.get("workflow_state").and_then(|was| was.get(PROJECT)).is_some());
+    if is_wanted && !state.contains_key(PROJECT) {
+        state.shift_insert(0, PROJECT.to_owned(), id::snake(&workflow.project).into());
+    }
+    Value::Object(state)
 }
 
 /// The format knows a run that goes on, and the ends that one can have.

@@ -1,0 +1,138 @@
+//! Checkpoints that go with a run: left out while files are half done, made every third phase, committed in the project.
+
+use serde_json::{Value, json};
+
+use crate::bench::play::{PIPELINE, Play as _};
+use crate::bench::{Git, Run, Sandbox};
+
+fn begin(sandbox: &Sandbox, args: &[&str]) {
+    sandbox.run(&[&["workflow", "init"], args].concat()).success();
+}
+
+fn reasons(sandbox: &Sandbox) -> Vec<String> {
+    sandbox.listed().iter().map(|one| one["reason"].as_str().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+fn left_out(run: &Run, why: &str) {
+    let document = run.json();
+    let found = document["warnings"].as_array().unwrap().iter().find(|one| one["code"] == "snapshot_left_out");
+    let said = found.unwrap_or_else(|| panic!("{document}"))["message"].as_str().unwrap();
+    assert!(said.contains(why), "{said}");
+}
+
+#[test]
+fn under_a_hold_a_phase_is_recorded_and_its_checkpoint_left_out() {
+    let sandbox = Sandbox::new();
+    begin(&sandbox, &["--profile", "pipeline", "--phase", "a", "--phase", "b", "--phase", "c"]);
+    sandbox.write("file", "1").run(&["hold", "wave-1"]).success();
+    for id in ["a", "b", "c"] {
+        let run = sandbox.run(&["phase", "start", id, "--json"]).success();
+        left_out(&run, "hold 'wave-1'");
+        sandbox.write("file", id);
+        let run = sandbox.run(&["phase", "done", "--json"]).success();
+        left_out(&run, "hold 'wave-1'");
+        let file = sandbox.json_of(PIPELINE);
+        let last = file["completed_phases"].as_array().unwrap().last().cloned().unwrap();
+        assert_eq!(last["id"], id, "it is written before the next one begins");
+    }
+    assert_eq!((sandbox.stands()["status"].clone(), reasons(&sandbox)), ("complete".into(), Vec::new()));
+    // What was asked for by name is refused as ever, and made as soon as it can be.
+    assert_eq!(sandbox.run(&["workflow", "mini-commit", "--json"]).code(4).error_code(), "held");
+    sandbox.run(&["release", "wave-1"]).success();
+    sandbox.run(&["workflow", "mini-commit"]).success();
+    assert_eq!(reasons(&sandbox), ["checkpoint: phases 1-3 complete"]);
+}
+
+#[test]
+fn a_phase_that_starts_beside_another_makes_no_checkpoint_of_half_its_work() {
+    let sandbox = Sandbox::new();
+    let plan = json!({"phases": [{"id": "a", "writes": ["a/**"]}, {"id": "b", "writes": ["b/**"]}, {"id": "c"}]});
+    sandbox.write("../plan.json", plan.to_string());
+    begin(&sandbox, &["--plan", "../plan.json"]);
+    sandbox.write("a/half", "1").run(&["phase", "start", "a"]).success();
+    let run = sandbox.write("a/half", "2").run(&["phase", "start", "b", "--json"]).success();
+    left_out(&run, "phase a is under way beside it");
+    assert_eq!(run.data()["event"]["checkpoints"], json!([]));
+    assert_eq!(reasons(&sandbox), ["pre-a"]);
+    let refused = sandbox.run(&["workflow", "rewind", "b", "--files", "--yes", "--json"]).code(3);
+    assert_eq!(refused.error_code(), "no_checkpoint");
+    for id in ["a", "b"] {
+        sandbox.run(&["phase", "done", id]).success();
+    }
+    sandbox.write("a/half", "3").run(&["phase", "start", "c"]).success();
+    assert_eq!(reasons(&sandbox), ["pre-c", "post-a", "pre-a"]);
+}
+
+#[test]
+fn the_third_phase_has_its_checkpoint_although_the_run_ends_with_it() {
+    let sandbox = Sandbox::new();
+    begin(&sandbox, &["--profile", "pipeline", "--phase", "a", "--phase", "b", "--phase", "c"]);
+    for id in ["a", "b", "c"] {
+        sandbox.write("file", id).run(&["phase", "start", id]).success();
+        let run = sandbox.run(&["phase", "done", "--json"]).success();
+        assert_eq!(run.warning_codes(), [""; 0]);
+    }
+    let shown = sandbox.run(&["workflow", "show", "--raw"]).success().stdout;
+    let state: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(state["mini_commits"][0]["completed"], 3);
+    assert_eq!(state["status"], "complete");
+}
+
+/// A project with a repository of its own, in which a pipeline has come through three phases.
+fn committed() -> Option<(Sandbox, Git)> {
+    let sandbox = Sandbox::bare();
+    let git = Git::find(sandbox.root())?;
+    git.run(&["init", "-q", "-b", "main"]).success();
+    for (name, value) in
+        [("AUTHOR_NAME", "t"), ("AUTHOR_EMAIL", "t@e"), ("COMMITTER_NAME", "t"), ("COMMITTER_EMAIL", "t@e")]
+    {
+        sandbox.env(format!("GIT_{name}"), value);
+    }
+    sandbox.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let phases = (1..=7).flat_map(|at| ["--phase".to_owned(), format!("p{at}:Part {at}")]).collect::<Vec<_>>();
+    let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
+    begin(&sandbox, &[&["--profile", "pipeline"], &phases[..]].concat());
+    through(&sandbox, 1..=3);
+    Some((sandbox, git))
+}
+
+fn through(sandbox: &Sandbox, phases: std::ops::RangeInclusive<usize>) {
+    for at in phases {
+        sandbox.run(&["phase", "start", &format!("p{at}")]).success();
+        sandbox.write(format!("src/{at}"), "x").run(&["phase", "done"]).success();
+    }
+}
+
+#[test]
+fn the_commit_in_the_project_is_due_although_the_pipeline_made_its_checkpoint() {
+    let Some((sandbox, git)) = committed() else { return };
+    let before = reasons(&sandbox);
+    assert_eq!(before.iter().filter(|reason| *reason == "checkpoint: phases 1-3 complete").count(), 1);
+    // Nobody can be asked: then nothing is made either.
+    sandbox.run(&["workflow", "mini-commit", "--project-git"]).code(4);
+    assert_eq!(reasons(&sandbox), before);
+    git.run(&["log"]).code(128);
+    let made = sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes", "--json"]).success().data();
+    assert_eq!(made["commit"], git.output(&["rev-parse", "HEAD"]));
+    assert_eq!(reasons(&sandbox), before, "the checkpoint of these phases is there already");
+    let message = git.output(&["log", "--format=%B"]);
+    let expected = "checkpoint: phases 1-3 complete\n\nCompleted:\n- Phase 1: Part 1\n- Phase 2: Part 2\n- Phase 3: Part 3\n\n\
+        Remaining: 4 phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>";
+    assert_eq!(message.trim(), expected);
+    let again = sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes", "--json"]).success().data();
+    assert_eq!((&again["due"], &again["commit"]), (&false.into(), &Value::Null));
+    through(&sandbox, 4..=6);
+    sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).success().stdout_has("phases 4-6 complete");
+    assert_eq!(git.output(&["rev-list", "--count", "HEAD"]), "2");
+}
+
+#[test]
+fn a_commit_that_the_project_refuses_stays_due_and_the_checkpoint_stands() {
+    let Some((sandbox, git)) = committed() else { return };
+    sandbox.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n").chmod(".git/hooks/pre-commit", 0o755);
+    sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).code(1).stderr_has("git commit failed");
+    sandbox.remove(".git/hooks/pre-commit");
+    sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).success().stdout_has("phases 1-3 complete");
+    assert_eq!(git.output(&["rev-list", "--count", "HEAD"]), "1");
+}
