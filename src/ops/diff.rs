@@ -119,7 +119,7 @@ fn sides<'s>(
         return Ok([before, Side::of_checkpoint(store, to)?]);
     }
     // What is written for workflows is no part of the present state.
-    OwnFiles::of(store).drop_from(&mut before.snapshot);
+    OwnFiles::of(context, Some(store)).drop_from(&mut before.snapshot);
     let (present, met) = Side::of_present(context, store, &before.snapshot)?;
     warnings.extend(met);
     Ok([before, present])

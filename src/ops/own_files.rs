@@ -1,10 +1,13 @@
-//! The files of the project that are written for workflows: never captured, and changed by no restore.
+//! The files of the project that are written for workflows, by us or by other programs: never captured, and changed by no
+//! restore.
 
 use crate::error::{Error, Result};
 use crate::model::rel_path::RelPath;
 use crate::model::snapshot::Snapshot;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::plan::PLAN;
+use crate::ops::context::Context;
+use crate::ops::workflow::documents;
 use crate::store::Store;
 use crate::store::projected::Projected;
 
@@ -23,10 +26,15 @@ pub struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Those of a store. Where nobody knows what was written, all that its workflows would write counts.
-    pub fn of(store: &Store) -> Self {
-        let files = store.projected_or_why_not().unwrap_or_else(|_| projected_anew(store));
-        Self::from_paths(files.iter().map(|file| file.path.as_str()))
+    /// Those of a store, and those of other programs that lie at their places in the root in their form, whether or not a
+    /// command of a workflow has seen them. Where nothing tells what was written, all that its workflows would write counts.
+    pub fn of(context: &Context, store: Option<&Store>) -> Self {
+        let known = |store: &Store| store.projected_or_why_not().unwrap_or_else(|_| projected_anew(store));
+        let known = store.map(known).unwrap_or_default();
+        // A root that cannot be opened fails where it is captured.
+        let there = documents::on_disk(context).unwrap_or_default();
+        let there = there.iter().filter(|file| file.is_in_form()).map(|file| file.path.as_str());
+        Self::from_paths(known.iter().map(|file| file.path.as_str()).chain(there))
     }
 
     fn from_paths<'p>(files: impl Iterator<Item = &'p str>) -> Self {

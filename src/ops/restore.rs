@@ -39,7 +39,7 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     let (inventory, healed) = settled(context, &store, &options.common)?;
     refuse_pending(&store, &inventory)?;
     let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
-    let spared = OwnFiles::of(&store);
+    let spared = OwnFiles::of(context, Some(&store));
     spared.refuse(&paths)?;
     let target = Target::load(&store, &checkpoint)?.sparing(spared);
     restore_paths::check_held(&target, &paths)?;
@@ -105,7 +105,7 @@ fn take_step(
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let target = load_known(store, inventory, step.safety)?;
+    let target = load_known(context, store, inventory, step.safety)?;
     let reach = Reach { paths: step.paths, within: step.within, ..Reach::default() };
     restore_run::run(context, store, &Request { verb, target, reach, pending: None, settles: false }, common, consent)
 }
@@ -129,7 +129,7 @@ fn undo_pending(
             (*safety, reach(paths, within))
         }
     };
-    let target = load_known(store, inventory, back_to)?;
+    let target = load_known(context, store, inventory, back_to)?;
     let request = Request { verb: Verb::Undo, target, reach, pending: Some(pending), settles: true };
     restore_run::run(context, store, &request, common, consent)
 }
@@ -145,7 +145,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         let why = "it does not say how far the restore was to go; 'checkpoint undo' goes back".to_owned();
         return Err(Error::Damaged { what: "the journal of the interrupted restore".into(), why });
     };
-    let target = load_known(&store, &inventory, journal.target)?;
+    let target = load_known(context, &store, &inventory, journal.target)?;
     let (reach, settles) = (journal.reach.clone(), journal.settles);
     let request = Request { verb: Verb::Resume, target, reach, pending: Some(pending.clone()), settles };
     let common = CommonOptions { yes: true, ..common.clone() };
@@ -173,10 +173,10 @@ fn refuse_pending(store: &Store, inventory: &Inventory) -> Result<()> {
     }
 }
 
-fn load_known<'s>(store: &'s Store, inventory: &Inventory, id: ObjectId) -> Result<Target<'s>> {
+fn load_known<'s>(context: &Context, store: &'s Store, inventory: &Inventory, id: ObjectId) -> Result<Target<'s>> {
     let checkpoint = inventory.get(id).ok_or_else(|| Error::Damaged {
         what: format!("checkpoint {}", id.short()),
         why: "it is needed here and is gone or unreadable".into(),
     })?;
-    Ok(Target::load(store, checkpoint)?.sparing(OwnFiles::of(store)))
+    Ok(Target::load(store, checkpoint)?.sparing(OwnFiles::of(context, Some(store))))
 }

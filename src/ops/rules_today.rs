@@ -40,7 +40,7 @@ pub fn rules_today(
         sensitive_allow: sensitive_allow.clone(),
         max_file_size_bytes: settings.max_file_size_bytes,
     };
-    let own_files = store.map(OwnFiles::of).unwrap_or_default().paths().to_vec();
+    let own_files = OwnFiles::of(context, store).paths().to_vec();
     let NamesToday { tracked, warning, index, names } = names_today(context, known);
     let rules = sum_of(&(env!("CARGO_PKG_VERSION"), &store_list, rules_key(&record), &own_files));
     let stamp = RulesStamp { rules, index, names };

@@ -149,7 +149,7 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     outcome.left_out = Some(LeftOut::of(&captured.listing));
     let Some(latest) = &outcome.latest else { return Ok(()) };
     let Ok(mut held) = store.snapshot(latest) else { return Ok(()) };
-    OwnFiles::of(store).drop_from(&mut held);
+    OwnFiles::of(context, Some(store)).drop_from(&mut held);
     let present = Snapshot::from(&captured.listing);
     outcome.drift = Some(drift(&held, &present));
     Ok(())

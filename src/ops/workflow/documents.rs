@@ -22,6 +22,14 @@ pub struct OnDisk {
 }
 
 impl OnDisk {
+    /// Whether it says what a file at its place says, sound or not.
+    pub fn is_in_form(&self) -> bool {
+        self.read.as_ref().is_ok_and(|value| match self.profile {
+            Profile::Phases if self.path == phases::EXECUTION_FILE => value.get("tasks").is_some(),
+            profile => Profile::of_document(value) == Some(profile),
+        })
+    }
+
     /// The same for two files that say the same.
     pub fn sum(&self) -> Option<String> {
         self.read.as_ref().ok().map(sum)
