@@ -7,8 +7,10 @@ use crate::model::snapshot::Snapshot;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::plan::PLAN;
 use crate::ops::context::Context;
+use crate::ops::warning::Warning;
 use crate::ops::workflow::documents;
 use crate::store::Store;
+use crate::store::locked::LockedStore;
 use crate::store::projected::Projected;
 
 /// Directories that belong to such files, each with the beginning of the paths that bring it in.
@@ -74,6 +76,13 @@ impl OwnFiles {
             None => Ok(()),
         }
     }
+}
+
+/// Notes that no file of a workflow stands any more, by no decision of its user: the next transition writes them again.
+pub fn went_with_the_root(locked: &LockedStore<'_>) -> Option<Warning> {
+    let files = locked.store().projected().into_iter().map(|file| Projected { sum: None, ..file });
+    let noted = locked.write_projected(&files.collect::<Vec<_>>());
+    noted.err().map(Warning::bookkeeping("noting which state files were written"))
 }
 
 /// What the live workflows of a store would write, told by their states.

@@ -16,6 +16,7 @@ use crate::ops::confirmation::{Confirmed, hash_of};
 use crate::ops::context::Context;
 use crate::ops::database_return::{self, DatabaseReturn};
 use crate::ops::focus::Focus;
+use crate::ops::own_files;
 use crate::ops::prospect::{Prospect, look};
 use crate::ops::record::{self, safety_record};
 use crate::ops::restore_terms::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
@@ -60,6 +61,7 @@ pub fn run(
         let _shield = context.interrupt.shield();
         if make_root(context, &request.target)? {
             session.warnings.push(Warning::RootWasRecreated);
+            session.warnings.extend(own_files::went_with_the_root(&session.locked));
         }
         let mut pack = session.locked.begin_pack()?;
         let present = look(context, store, request, Sink::Pack(&mut pack))?;

@@ -8,6 +8,7 @@ use crate::model::checkpoint::DamagedCheckpoint;
 use crate::model::entry::WhyNot;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
+use crate::ops::workflow::run_warning::RunWarning;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
@@ -21,19 +22,7 @@ pub enum Warning {
         largest: Vec<(RelPath, u64)>,
     },
     Disabled,
-    /// Somebody wrote to a file of a workflow in the moment in which it was to be written.
-    StateFileEdited {
-        path: String,
-    },
-    StateFileNotWritten {
-        path: String,
-        why: String,
-    },
-    /// A transition is recorded without the checkpoint that goes with it.
-    SnapshotLeftOut {
-        reason: String,
-        why: String,
-    },
+    OfRun(RunWarning),
     NotCaptured {
         path: RelPath,
         why: WhyNot,
@@ -163,9 +152,7 @@ impl Warning {
             Self::Dedup { .. } => "dedup",
             Self::TooManyFiles { .. } => "too_many_files",
             Self::Disabled => "disabled",
-            Self::StateFileEdited { .. } => "state_file_edited",
-            Self::StateFileNotWritten { .. } => "state_file_not_written",
-            Self::SnapshotLeftOut { .. } => "snapshot_left_out",
+            Self::OfRun(warning) => warning.code(),
             Self::NotCaptured { .. } => "not_captured",
             Self::ChangedWhileRead { .. } => "changed_while_read",
             Self::RefRestored { .. } => "ref_restored",
@@ -217,6 +204,12 @@ impl Warning {
 
     pub fn bookkeeping(step: &'static str) -> impl FnOnce(Error) -> Warning {
         move |why| Warning::Bookkeeping { step, why: why.to_string() }
+    }
+}
+
+impl From<RunWarning> for Warning {
+    fn from(warning: RunWarning) -> Self {
+        Self::OfRun(warning)
     }
 }
 

@@ -21,11 +21,7 @@ impl fmt::Display for Warning {
             Self::TooManyFiles { limit, .. } => {
                 write!(f, "Directory has >{} files — checkpoints disabled for performance.", thousands(*limit))
             }
-            Self::StateFileEdited { path } => {
-                write!(f, "{} was edited in this very moment and is left to the next command", escape(path))
-            }
-            Self::StateFileNotWritten { path, why } => write!(f, "{} could not be written: {why}", escape(path)),
-            Self::SnapshotLeftOut { reason, why } => write!(f, "no checkpoint {}: {why}", escape(reason)),
+            Self::OfRun(warning) => write!(f, "{warning}"),
             Self::Disabled => f.write_str("checkpoints are switched off by CHECKPOINT_DISABLE"),
             Self::NotCaptured { path, why: WhyNot::Unreadable(text) } => write!(f, "not captured: {path} ({text})"),
             Self::NotCaptured { path, why } => write!(f, "not captured: {path} ({})", why.in_words()),

@@ -109,7 +109,7 @@ fn the_commit_in_the_project_is_due_although_the_pipeline_made_its_checkpoint() 
     let Some((sandbox, git)) = committed() else { return };
     let before = reasons(&sandbox);
     assert_eq!(before.iter().filter(|reason| *reason == "checkpoint: phases 1-3 complete").count(), 1);
-    // Nobody can be asked: then nothing is made either.
+    // Without consent nothing is made.
     sandbox.run(&["workflow", "mini-commit", "--project-git"]).code(4);
     assert_eq!(reasons(&sandbox), before);
     git.run(&["log"]).code(128);

@@ -79,7 +79,7 @@ impl WorkflowCommand {
 /// Which run
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RunArgs {
-    /// Its id, the beginning of it, its project or type [default: the newest that is open]
+    /// Its id, the beginning of it, its project, type or description [default: the newest that is open]
     #[arg(value_name = "WORKFLOW")]
     pub workflow: Option<String>,
 }
@@ -290,12 +290,12 @@ pub struct AbandonArgs {
 pub struct DeleteArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// Drop it with all its transitions
+    /// Drop it with all its transitions, and the files that it left in the archives
     #[arg(long)]
     pub purge: bool,
 }
 
-/// Put old runs aside
+/// Put old runs aside, and remove what failed long ago
 #[derive(Clone, Debug, clap::Args)]
 pub struct CleanupArgs {
     /// Open runs that were not touched for so long

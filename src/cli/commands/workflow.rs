@@ -196,7 +196,7 @@ fn rewind(context: &Context, rim: &Rim<'_>, args: &RewindArgs) -> Result<u8> {
 
 fn mini(context: &Context, rim: &Rim<'_>, args: &MiniCommitArgs) -> Result<u8> {
     let status = report::status(context, args.step.workflow.as_deref(), false)?;
-    // Before anything is made: whoever says no keeps what is there.
+    // Before anything is made, so that a no leaves everything as it is.
     if args.project_git && !rim.global.yes && project_commit_due(&status.run.workflow).is_some() {
         let what = "commit everything in the project's own repository".to_owned();
         rim.prompt.ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;

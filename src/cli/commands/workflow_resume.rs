@@ -99,6 +99,11 @@ fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
             "state" => Some(Take::State),
             _ => None,
         },
+        (Kind::Gone, _) => match answer.as_str() {
+            "ended" => Some(Take::None),
+            "anew" => Some(Take::State),
+            _ => None,
+        },
         (_, Some(Profile::Pipeline)) => match answer.as_str() {
             "recover" | "manual" | "manual recovery" if trouble.workflow.is_some() => Some(Take::State),
             "recover" | "manual" | "manual recovery" => Some(Take::Copy),

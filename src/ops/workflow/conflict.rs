@@ -23,12 +23,18 @@ pub enum Kind {
     Malformed { findings: Vec<Finding>, raw: Vec<u8> },
     /// It was edited while the state moved on.
     BothChanged { file: Value, state: Value },
+    /// It was written for a run that is open, and was removed by hand.
+    Gone,
 }
 
 impl Trouble {
     /// Whether a run cannot be worked on before this is settled: a file of nobody's could be of any.
     pub fn concerns(&self, workflow: &Workflow) -> bool {
         self.workflow.as_ref().is_some_and(|id| *id == workflow.id)
+    }
+
+    pub fn is_gone(&self) -> bool {
+        matches!(self.kind, Kind::Gone)
     }
 
     /// What is wrong, in one line.
@@ -43,17 +49,19 @@ impl Trouble {
             Kind::BothChanged { .. } => {
                 format!("{} was edited while the workflow moved on: both sides changed", self.path)
             }
+            Kind::Gone => format!("{} was removed while its workflow is open", self.path),
         }
     }
 
     /// The failure of a command that needs this file.
     pub fn problem(&self, workflow: Option<&Workflow>) -> Problem {
-        let path = shell_word(self.path.as_bytes());
-        let command = |key: &str| format!("checkpoint workflow recover {path} --take {key}");
+        let recover = format!("checkpoint workflow recover {}", shell_word(self.path.as_bytes()));
+        let command = |key: &str| format!("{recover} --take {key}");
         let choice = |key: &str, label: &str| Choice { key: key.into(), label: label.into(), command: command(key) };
         let mut problem = match &self.kind {
             Kind::Malformed { .. } => Problem::damaged("state_file_malformed", self.in_words()),
             Kind::BothChanged { .. } => Problem::refused("both_changed", self.in_words()),
+            Kind::Gone => Problem::refused("state_file_gone", self.in_words()),
         };
         problem.detail = Some(Box::new(self.detail()));
         problem.options = match (&self.kind, &self.workflow) {
@@ -64,12 +72,19 @@ impl Trouble {
                 ]
             }
             (Kind::Malformed { .. }, None) => vec![choice("none", "archive the file, and start fresh")],
+            (Kind::Gone, _) => vec![
+                choice("none", "the run has ended: it goes to the archive"),
+                choice("state", "go on with the run, and write the file anew"),
+            ],
             (Kind::BothChanged { .. }, _) => vec![
                 choice("file", "go on with what the file says"),
                 choice("state", "archive the file, and write it anew from the recorded state"),
             ],
         };
-        let hint = "'checkpoint workflow recover' shows it and asks; the file is left as it is";
+        let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
+        let ways: Vec<String> = problem.options.iter().map(told).collect();
+        let ways = ways.join("; ");
+        let hint = format!("the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}");
         let problem = problem.hint(hint);
         match workflow {
             Some(workflow) => problem.with_state(workflow),
@@ -86,6 +101,7 @@ impl Trouble {
                 "raw": String::from_utf8_lossy(raw),
             }),
             Kind::BothChanged { file, state } => json!({"path": self.path, "file": file, "state": state}),
+            Kind::Gone => json!({"path": self.path}),
         }
     }
 }

@@ -3,13 +3,15 @@
 use crate::error::Result;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::Change;
-use crate::model::workflow::profile::{Profile, phases};
+use crate::model::workflow::profile::{Profile, phases, pipeline, registry};
 use crate::model::workflow::status::RunStatus;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::ops::workflow::documents::{self, rel};
+use crate::ops::workflow::leftovers;
 use crate::ops::workflow::project;
+use crate::ops::workflow::run_warning::RunWarning;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, choose};
 use crate::ops::workflow::sync::{self, Settled};
@@ -32,7 +34,9 @@ pub const USUAL_ARCHIVES: usize = 5;
 pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result<StepOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let troubles = sync::sync(context, &mut session)?;
+    let mut troubles = sync::sync(context, &mut session)?;
+    // Giving the run up is one of the answers to its question.
+    troubles.retain(|trouble| !trouble.is_gone());
     let run = choose(&store, options, &troubles)?;
     abandon_run(context, &mut session, &run, reason, &actor(context, options))
 }
@@ -71,6 +75,8 @@ pub struct EndOutcome {
     pub purged: Vec<String>,
     /// Folders of old files in the project that were removed.
     pub removed_folders: Vec<String>,
+    /// Files of runs that failed, which had their time.
+    pub removed_files: Vec<String>,
     pub dry_run: bool,
     pub warnings: Vec<Warning>,
 }
@@ -84,7 +90,7 @@ pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
     let mut session = session::begin(context, &store)?;
     sync::sync(context, &mut session)?;
     let run = Runs::live(&store)?.pick(options.workflow.as_deref())?.clone();
-    put_files_aside(context, &mut session, &run.workflow)?;
+    put_files_aside(context, &mut session, &run.workflow, false)?;
     let name = session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
     let removed_folders = drop_old_archives(context, &session, USUAL_ARCHIVES, false)?;
     let warnings = std::mem::take(&mut session.warnings);
@@ -105,8 +111,10 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
     if run.is_live() {
         remove_files(context, &mut session, &run.workflow)?;
     }
+    leftovers::remove_failed(context, &run.workflow)?;
     let name = run.id().to_owned();
     if purge {
+        outcome.removed_folders = leftovers::remove_archives(context, &run.workflow.id)?;
         session.locked.delete_workflow(&name, !run.is_live())?;
         outcome.purged.push(name);
     } else {
@@ -141,12 +149,43 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
         if options.dry_run {
             outcome.archived.push(id);
         } else {
-            put_files_aside(context, &mut session, &run.workflow)?;
+            put_files_aside(context, &mut session, &run.workflow, true)?;
             outcome.archived.extend(session.locked.archive_workflow(&id, &id)?);
         }
     }
+    outcome.removed_files = leftovers::drop_failed(context, &store, options.failed_max_age_ms, options.dry_run)?;
     outcome.removed_folders = drop_old_archives(context, &session, options.keep_archives, options.dry_run)?;
     Ok(outcome)
+}
+
+/// Puts aside what the registry keeps no longer, as its readers expect when a run begins. A failure is a warning.
+pub fn expire(context: &Context, session: &mut Session<'_>) {
+    if let Err(error) = expire_registry(context, session) {
+        session.warnings.push(Warning::bookkeeping("putting aside what is too old")(error));
+    }
+}
+
+fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
+    let options = CleanupOptions {
+        max_age_ms: USUAL_MAX_AGE_MS,
+        failed_max_age_ms: USUAL_FAILED_MAX_AGE_MS,
+        keep_archives: USUAL_ARCHIVES,
+        dry_run: false,
+    };
+    for run in Runs::live(session.locked.store())?.runs {
+        let workflow = &run.workflow;
+        let is_meant = workflow.profiles.contains(&Profile::Registry) && workflow.status != RunStatus::Complete;
+        if is_meant && is_old(workflow, options, context.now_ms) {
+            put_files_aside(context, session, workflow, true)?;
+            session.locked.archive_workflow(&workflow.id, &workflow.id)?;
+            let days = context.now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
+            let why = format!("nothing happened in it for {days} days");
+            session.warnings.push(RunWarning::PutAside { id: workflow.id.clone(), why }.into());
+        }
+    }
+    let removed = leftovers::drop_failed(context, session.locked.store(), USUAL_FAILED_MAX_AGE_MS, false)?;
+    session.warnings.extend(removed.into_iter().map(|path| Warning::from(RunWarning::FailedFileRemoved { path })));
+    Ok(())
 }
 
 fn is_old(workflow: &Workflow, options: CleanupOptions, now_ms: i64) -> bool {
@@ -159,35 +198,39 @@ fn is_old(workflow: &Workflow, options: CleanupOptions, now_ms: i64) -> bool {
 }
 
 /// Moves the files of a run's profiles away, each to where its profile keeps old ones. One that somebody edited since is
-/// moved as it is.
+/// moved as it is. A file of the registry whose time is over is removed.
 ///
 /// # Errors
 /// A file cannot be moved; the run is as before.
-pub fn put_files_aside(context: &Context, session: &mut Session<'_>, workflow: &Workflow) -> Result<()> {
+pub fn put_files_aside(
+    context: &Context,
+    session: &mut Session<'_>,
+    workflow: &Workflow,
+    is_expired: bool,
+) -> Result<()> {
     for_files(context, session, workflow, &mut |work, path| {
-        let to = match Profile::of_path(path) {
-            Some(Profile::Registry) if workflow.status == RunStatus::Complete => None,
-            Some(Profile::Registry) => Some(format!(
-                "{}/{}",
-                crate::model::workflow::profile::registry::FAILED,
-                path.rsplit('/').next().unwrap_or(path)
-            )),
-            _ => Some(project::archived(workflow, path, context.now_ms)),
+        let goes = workflow.status == RunStatus::Complete || (is_expired && is_as_recorded(work, workflow, path)?);
+        let to = match registry::failed_path(path) {
+            Some(_) if goes => return state_file::remove(work, &rel(path)).map(drop),
+            Some(failed) => failed,
+            None => project::archived(workflow, path, context.now_ms),
         };
-        match to {
-            Some(to) => state_file::move_to(work, &rel(path), &rel(&to)).map(drop),
-            None => state_file::remove(work, &rel(path)).map(drop),
-        }
+        state_file::move_to(work, &rel(path), &rel(&to)).map(drop)
     })
 }
 
-/// What the files said stands in the last transition. One that says something else could not be taken in: it may be the
-/// only record, so it is moved away.
+/// Whether a file says what the last transition says of it; then nothing goes with it.
+fn is_as_recorded(work: &WorkTree, workflow: &Workflow, path: &str) -> Result<bool> {
+    let Some(bytes) = state_file::read(work, &rel(path))? else { return Ok(true) };
+    let said = documents::sum_of_text(&bytes);
+    Ok(said.is_some() && said == workflow.documents.get(path).map(documents::sum))
+}
+
+/// One that says something else than what was recorded could not be taken in: it may be the only record, so it is moved
+/// away.
 fn remove_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) -> Result<()> {
-    let expected = |path: &str| workflow.documents.get(path).map(documents::sum);
     for_files(context, session, workflow, &mut |work, path| {
-        let Some(bytes) = state_file::read(work, &rel(path))? else { return Ok(()) };
-        if documents::sum_of_text(&bytes).is_some_and(|sum| Some(sum) == expected(path)) {
+        if is_as_recorded(work, workflow, path)? {
             state_file::remove(work, &rel(path)).map(drop)
         } else {
             put_aside(context, path, Some(&workflow.id)).map(drop)
@@ -243,7 +286,7 @@ fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, dry_
             state_file::remove_empty_folder(&work, &folder)?;
         }
     }
-    Ok(folders)
+    Ok(folders.iter().map(|name| format!("{}/{name}", phases::ARCHIVE)).collect())
 }
 
 /// Moves away a file that could not be understood: it may be the only record. Where it went: to the other files of the
@@ -270,7 +313,7 @@ pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
 
 fn aside(context: &Context, path: &str, of: Option<&str>) -> String {
     let time = crate::model::time::utc_compact(context.now_ms);
-    let folder = if path.starts_with("memory/") { phases::ARCHIVE } else { ".claude/.archive" };
+    let folder = if path.starts_with("memory/") { phases::ARCHIVE } else { pipeline::ARCHIVE };
     let name = path.rsplit('/').next().unwrap_or(path);
     format!("{folder}/{}_{time}/{name}", of.unwrap_or("corrupt"))
 }

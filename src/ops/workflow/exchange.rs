@@ -16,6 +16,7 @@ use crate::ops::open::open_usable;
 use crate::ops::session;
 use crate::ops::workflow::conflict;
 use crate::ops::workflow::documents;
+use crate::ops::workflow::endings;
 use crate::ops::workflow::init::{self, InitOptions};
 use crate::ops::workflow::report::{self, Status};
 use crate::ops::workflow::runs::{Run, Runs};
@@ -94,6 +95,7 @@ fn record(
         sync::end_if_settled(&mut state, context.now_ms);
         return step::record(context, &mut session, Some(run.tip), state, event);
     }
+    endings::expire(context, &mut session);
     if !options.keep_files {
         next.profiles.clear();
     }

@@ -9,14 +9,17 @@ use crate::model::workflow::id;
 use crate::model::workflow::plan;
 use crate::model::workflow::problem::Problem;
 use crate::model::workflow::profile::reader::parse;
-use crate::model::workflow::profile::{Finding, Profile};
+use crate::model::workflow::profile::{Finding, Profile, registry};
 use crate::ops::context::Context;
 use crate::ops::open::open_usable;
 use crate::ops::session::{self, Session};
-use crate::ops::workflow::conflict;
+use crate::ops::workflow::conflict::{self, Trouble};
+use crate::ops::workflow::endings;
+use crate::ops::workflow::git_ignored;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome};
 use crate::ops::workflow::sync;
+use crate::store::Store;
 use crate::worktree::git_head;
 
 const USUAL_KIND: &str = "workflow";
@@ -49,21 +52,69 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
     let (store, _) = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
-    for profile in &workflow.profiles {
-        let in_way = troubles.iter().find(|trouble| Profile::of_path(&trouble.path) == Some(*profile));
-        if let Some(trouble) = in_way.filter(|_| *profile != Profile::Registry) {
-            return Err(trouble.problem(None).into());
-        }
-        make_room(context, &mut session, *profile)?;
+    end_removed(context, &mut session, &workflow, &troubles)?;
+    endings::expire(context, &mut session);
+    if options.id.is_none() {
+        refuse_same(&store, &workflow)?;
     }
     let wanted = options.id.clone().unwrap_or_else(|| workflow.id.clone());
     workflow.id = sync::free_id(&store, &wanted)?;
     if options.id.as_ref().is_some_and(|wanted| *wanted != workflow.id) {
         return Err(Problem::refused("workflow_exists", format!("there is a workflow {wanted} already")).into());
     }
+    for profile in &workflow.profiles {
+        let is_in_way = |trouble: &&Trouble| Profile::of_path(&trouble.path) == Some(*profile) && !trouble.is_gone();
+        if let Some(trouble) = troubles.iter().find(is_in_way).filter(|_| *profile != Profile::Registry) {
+            return Err(trouble.problem(None).into());
+        }
+        make_room(context, &mut session, *profile, &workflow)?;
+    }
     let actor = step::actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
     let event = Event { note: Some(workflow.kind.clone()), ..Event::new("init", &actor) };
-    step::record(context, &mut session, None, workflow, event)
+    let mut outcome = step::record(context, &mut session, None, workflow, event)?;
+    outcome.warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));
+    Ok(outcome)
+}
+
+/// Ends the runs whose file was removed and in whose place this one begins.
+fn end_removed(context: &Context, session: &mut Session<'_>, workflow: &Workflow, troubles: &[Trouble]) -> Result<()> {
+    let gone: Vec<&Trouble> = troubles.iter().filter(|trouble| trouble.is_gone()).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    for run in Runs::live(session.locked.store())?.runs {
+        let shares = |profile: &Profile| *profile != Profile::Registry && workflow.profiles.contains(profile);
+        let is_replaced = run.workflow.profiles.iter().any(shares) || is_same(&run.workflow, workflow);
+        if let Some(trouble) = gone.iter().find(|trouble| is_replaced && trouble.concerns(&run.workflow)) {
+            sync::end(context, session, &run, &format!("{} was removed, and another run began", trouble.path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a task for which a run is open: a new session may not know of it.
+fn refuse_same(store: &Store, workflow: &Workflow) -> Result<()> {
+    let runs = Runs::live(store)?.runs;
+    match runs.iter().find(|run| run.workflow.status.is_open() && is_same(&run.workflow, workflow)) {
+        Some(run) => Err(open_already(run, "is open and has the same task", "; --id begins another beside it")),
+        None => Ok(()),
+    }
+}
+
+/// By its description; where there is none, by the phases and the profiles.
+fn is_same(one: &Workflow, other: &Workflow) -> bool {
+    fn phases(workflow: &Workflow) -> Vec<&str> {
+        workflow.phases.iter().map(|phase| phase.id.as_str()).collect()
+    }
+    let is_alike = one.kind == other.kind && one.project == other.project && one.description == other.description;
+    is_alike && (!one.description.is_empty() || (phases(one) == phases(other) && one.profiles == other.profiles))
+}
+
+fn open_already(run: &Run, why: &str, or_else: &str) -> Error {
+    let id = &run.workflow.id;
+    let hint =
+        format!("'checkpoint workflow resume {id}' goes on, 'checkpoint workflow abandon {id}' ends it{or_else}");
+    Problem::refused("workflow_open", format!("workflow {id} {why}")).hint(hint).with_state(&run.workflow).into()
 }
 
 fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
@@ -115,20 +166,18 @@ fn wrong(what: &str, findings: &[Finding]) -> String {
     format!("{what} makes no sense: {}", listed.join("; "))
 }
 
-/// Two of the profiles have one file: a run that is open keeps it, one that has ended gives it up.
-fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile) -> Result<()> {
+/// Two of the profiles have one file: a run that is open keeps it, one that has ended gives it up. In the registry each
+/// has its own, unless ids that are no names there lead to the same one.
+fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile, workflow: &Workflow) -> Result<()> {
+    let runs = Runs::live(session.locked.store())?.runs;
     if profile == Profile::Registry {
-        return Ok(());
+        let path = registry::path(workflow);
+        let taken = runs.iter().find(|run| run.workflow.documents.contains_key(&path));
+        return taken.map_or(Ok(()), |run| Err(open_already(run, "keeps its state in the same file", "")));
     }
-    let runs = Runs::live(session.locked.store())?;
-    for run in runs.runs.into_iter().filter(|run| run.workflow.profiles.contains(&profile)) {
+    for run in runs.into_iter().filter(|run| run.workflow.profiles.contains(&profile)) {
         if run.workflow.status.is_open() {
-            let what = format!("workflow {} is open and keeps its state in the same file", run.workflow.id);
-            let hint = format!(
-                "'checkpoint workflow resume {0}' goes on, 'checkpoint workflow abandon {0}' ends it",
-                run.workflow.id
-            );
-            return Err(Problem::refused("workflow_open", what).hint(hint).with_state(&run.workflow).into());
+            return Err(open_already(&run, "is open and keeps its state in the same file", ""));
         }
         give_up_file(context, session, &run, profile)?;
     }
@@ -136,14 +185,14 @@ fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile) -> 
 }
 
 fn give_up_file(context: &Context, session: &mut Session<'_>, run: &Run, profile: Profile) -> Result<()> {
-    super::endings::put_files_aside(context, session, &run.workflow)?;
+    endings::put_files_aside(context, session, &run.workflow, false)?;
     let mut next = run.workflow.clone();
     next.profiles.retain(|kept| *kept != profile);
     next.documents.retain(|path, _| Profile::of_path(path) != Some(profile));
     let event = Event::new("archive files", "checkpoint");
     step::record(context, session, Some(run.tip), next, event)?;
     session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
-    let warning = super::endings::trim_archives(context, session);
+    let warning = endings::trim_archives(context, session);
     session.warnings.extend(warning);
     Ok(())
 }

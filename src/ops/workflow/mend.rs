@@ -75,6 +75,7 @@ pub fn settle(context: &Context, options: &StepOptions, path: &str, take: Take) 
     let actor = actor(context, options);
     let mut outcome = SettleOutcome::default();
     match take {
+        _ if trouble.is_gone() => settle_gone(context, &mut session, trouble, run.as_ref(), take)?,
         Take::File => sync::take_file(context, &mut session, path, &actor)?,
         Take::State => {
             outcome.kept_as = Some(endings::put_aside(context, path, None)?);
@@ -90,6 +91,21 @@ pub fn settle(context: &Context, options: &StepOptions, path: &str, take: Take) 
     }
     outcome.warnings.append(&mut session.warnings);
     Ok(outcome)
+}
+
+/// The run has ended with its file, or goes on with one that is written anew; nothing is there that could be read.
+fn settle_gone(
+    context: &Context,
+    session: &mut Session<'_>,
+    trouble: &Trouble,
+    run: Option<&Run>,
+    take: Take,
+) -> Result<()> {
+    match (take, run) {
+        (Take::None, Some(run)) => sync::end(context, session, run, &format!("{} was removed by hand", trouble.path)),
+        (Take::State, Some(run)) => endings::force_write(context, session, run),
+        _ => Err(trouble.problem(run.map(|run| &run.workflow)).into()),
+    }
 }
 
 fn fresh(

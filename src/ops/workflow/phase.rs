@@ -14,14 +14,21 @@ use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::look::look;
 use crate::ops::workflow::mini_commit::{self, MiniOutcome};
+use crate::ops::workflow::run_warning::RunWarning;
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::snapshot::snapshot;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, choose, with_run};
 use crate::ops::workflow::sync;
+use crate::store::Store;
+use crate::store::commit_reader::read_checkpoint;
+use crate::store::trees;
 use crate::worktree::git_head;
 
 /// Letters of a commit id that are kept where none is asked for in full.
 const SHORT_SHA: usize = 7;
+
+/// More files that came to be in one phase help no new session to find its way.
+const MOST_NEW_FILES: usize = 50;
 
 #[derive(Clone, Debug, Default)]
 pub struct StartOptions {
@@ -59,7 +66,7 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
         let (before, warnings) = match beside {
             Some(other) if !options.no_snapshot => {
                 let why = format!("phase {} is under way beside it", escape(&other.id));
-                (None, vec![Warning::SnapshotLeftOut { reason, why }])
+                (None, vec![RunWarning::SnapshotLeftOut { reason, why }.into()])
             }
             _ => around(context, session, run, &reason, options.no_snapshot, Standing::Never)?,
         };
@@ -85,6 +92,13 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
         let (after, warnings) = around(context, session, run, &reason, options.no_snapshot, Standing::Always)?;
         finish.after = after.map(ObjectId::to_hex);
+        let mut warnings = warnings;
+        if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
+            match new_files(session.locked.store(), &run.workflow, &finish) {
+                Ok(files) => finish.files = files,
+                Err(why) => warnings.push(Warning::Bookkeeping { step: "noting which files are new", why }),
+            }
+        }
         let actor = actor(context, &options.step);
         let run = as_it_is_now(context, session, &options.step, run)?;
         let mut outcome = change_run(context, session, &run, &Change::FinishPhase(finish), &actor)?;
@@ -133,11 +147,28 @@ fn around(
     }
     match snapshot(context, session, &run.workflow, reason, standing) {
         Err(Error::Held { hold, .. }) => {
-            let left_out = Warning::SnapshotLeftOut { reason: reason.to_owned(), why: hold.in_words() };
+            let left_out = RunWarning::SnapshotLeftOut { reason: reason.to_owned(), why: hold.in_words() }.into();
             Ok((None, vec![left_out]))
         }
         made => made,
     }
+}
+
+/// The files that came to be while the phase was under way, as far as the checkpoints around it tell.
+fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> std::result::Result<Vec<String>, String> {
+    let phase = finish.phase.as_deref().and_then(|id| workflow.phase(id));
+    let around = [phase.and_then(|phase| phase.before.as_deref()), finish.after.as_deref()];
+    let [Some(before), Some(after)] = around.map(|id| ObjectId::from_hex(id?)) else { return Ok(Vec::new()) };
+    let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
+    // One that was dropped since tells nothing.
+    let (Ok(before), Ok(after)) = (tree(before), tree(after)) else { return Ok(Vec::new()) };
+    let changes = trees::diff(store.objects(), Some(before), Some(after))?;
+    let new = changes.iter().filter(|change| change.before.is_none());
+    let files: Vec<String> = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok()).collect();
+    if files.len() > MOST_NEW_FILES {
+        return Err(format!("{} are too many; --file names those that matter", files.len()));
+    }
+    Ok(files)
 }
 
 fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Result<Finish> {

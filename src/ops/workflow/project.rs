@@ -11,6 +11,7 @@ use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::documents::{self, OnDisk, rel};
+use crate::ops::workflow::run_warning::RunWarning;
 use crate::store::projected::Projected;
 use crate::worktree::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -44,11 +45,11 @@ pub fn project(
             Ok(true) => {}
             Ok(false) => {
                 is_partial = true;
-                warnings.push(Warning::StateFileEdited { path });
+                warnings.push(RunWarning::Edited { path }.into());
             }
             Err(error) => {
                 is_partial = true;
-                warnings.push(Warning::StateFileNotWritten { path, why: error.to_string() });
+                warnings.push(RunWarning::NotWritten { path, why: error.to_string() }.into());
             }
         }
     }
@@ -56,7 +57,7 @@ pub fn project(
         match add_schema(context, workflow, &mut notes) {
             Ok(()) => {}
             Err(error) => {
-                warnings.push(Warning::StateFileNotWritten { path: SCHEMA_FILE.to_owned(), why: error.to_string() });
+                warnings.push(RunWarning::NotWritten { path: SCHEMA_FILE.to_owned(), why: error.to_string() }.into());
             }
         }
     }
@@ -86,7 +87,9 @@ fn fates(workflow: &Workflow, now_ms: i64) -> Vec<(String, Fate)> {
     let mine = mine.filter(|(_, profile)| workflow.profiles.contains(profile));
     mine.map(|(path, profile)| {
         let fate = match (profile, workflow.status) {
-            (Profile::Registry, RunStatus::Failed | RunStatus::Abandoned) => Fate::MovedTo(failed(path)),
+            (Profile::Registry, RunStatus::Failed | RunStatus::Abandoned) => {
+                Fate::MovedTo(registry::failed_path(path).unwrap_or_default())
+            }
             (Profile::Phases, RunStatus::Abandoned) => Fate::MovedTo(archived(workflow, path, now_ms)),
             (Profile::Registry, RunStatus::Complete) | (Profile::Pipeline, RunStatus::Abandoned) => Fate::Removed,
             _ => stands(path),
@@ -100,13 +103,9 @@ fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn failed(path: &str) -> String {
-    format!("{}/{}", registry::FAILED, name_of(path))
-}
-
 /// Where the files of a run go that is put aside: a folder with its id and the time.
 pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
-    let folder = if path == pipeline::FILE { ".claude/.archive" } else { phases::ARCHIVE };
+    let folder = if path == pipeline::FILE { pipeline::ARCHIVE } else { phases::ARCHIVE };
     let time = crate::model::time::utc_compact(now_ms);
     format!("{folder}/{}_{time}/{}", workflow.id, name_of(path))
 }

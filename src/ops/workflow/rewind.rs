@@ -11,6 +11,7 @@ use crate::ops::restore::{RestoreOptions, restore};
 use crate::ops::restore_terms::{CommonOptions, Consent, RestoreOutcome};
 use crate::ops::session;
 use crate::ops::warning::Warning;
+use crate::ops::workflow::leftovers;
 use crate::ops::workflow::report;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
@@ -112,7 +113,13 @@ fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> R
         note: Some(goal.revision.short()),
         ..Event::new("rewind", &actor(context, &options.step))
     };
-    step::record(context, &mut session, Some(run.tip), next, event)
+    let mut outcome = step::record(context, &mut session, Some(run.tip), next, event)?;
+    if !run.workflow.status.is_open()
+        && let Err(error) = leftovers::remove_failed(context, &run.workflow)
+    {
+        outcome.warnings.push(Warning::bookkeeping("removing the file of the run that had failed")(error));
+    }
+    Ok(outcome)
 }
 
 /// The newest start of the phase tells both; the state right before it stands below.

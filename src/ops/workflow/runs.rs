@@ -71,7 +71,7 @@ impl Runs {
         self.runs.sort_by_key(|run| std::cmp::Reverse(rank(run)));
     }
 
-    /// The run that is meant: by its id or the beginning of it, its project, its type; without a name the newest that is
+    /// The run that is meant: by its id or the beginning of it, its project, its type, its description; without a name the newest that is
     /// open, or where none is the newest of all.
     ///
     /// # Errors
@@ -113,7 +113,8 @@ fn rank(run: &Run) -> (bool, bool, i64, String) {
 
 fn is_meant(run: &Run, name: &str) -> bool {
     let workflow = &run.workflow;
-    run.id().starts_with(name) || workflow.project == name || workflow.kind == name
+    let is_described = !name.is_empty() && workflow.description.trim().to_lowercase() == name.trim().to_lowercase();
+    run.id().starts_with(name) || workflow.project == name || workflow.kind == name || is_described
 }
 
 fn damaged(lost: &LostRun) -> Error {

@@ -18,10 +18,12 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict::Kind;
 pub use crate::ops::workflow::conflict::Trouble;
 use crate::ops::workflow::documents::{self, OnDisk};
+use crate::ops::workflow::endings;
 use crate::ops::workflow::project;
+use crate::ops::workflow::run_warning::RunWarning;
 use crate::ops::workflow::runs::{self, Run, Runs};
 use crate::ops::workflow::step;
-use crate::ops::workflow::verdict::{Verdict, judge, judge_all};
+use crate::ops::workflow::verdict::{Removed, Verdict, judge, judge_all, removed};
 use crate::store::Store;
 
 /// In the log, as the one who wrote into a file.
@@ -58,9 +60,11 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
         None => open_usable(context, false)?.0,
     };
     let verdicts = judge_all(&store, files)?;
-    let is_all_written = unwritten(&store)?.is_empty();
+    let removed = removed(context, &store)?;
+    let is_all_written = unwritten(&store)?.is_empty() && !removed.iter().any(|one| one.is_put_aside);
     if is_all_written && verdicts.iter().all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_))) {
-        return Ok(Some(Settled { store, troubles: troubles(verdicts), warnings: Vec::new() }));
+        let troubles = troubles(verdicts).into_iter().chain(removed.iter().map(Removed::trouble)).collect();
+        return Ok(Some(Settled { store, troubles, warnings: Vec::new() }));
     }
     let mut session = session::begin(context, &store)?;
     let troubles = sync(context, &mut session)?;
@@ -83,10 +87,28 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>
         };
         left.extend(act(context, session, &file, verdict)?);
     }
+    for one in removed(context, session.locked.store())? {
+        if one.is_put_aside {
+            end(context, session, &one.run, &format!("{} was put aside by hand", one.path))?;
+        } else {
+            left.push(one.trouble());
+        }
+    }
     for run in unwritten(session.locked.store())? {
         write_files(context, session, &run.workflow);
     }
     Ok(left)
+}
+
+/// Ends a run that its user has ended.
+///
+/// # Errors
+/// It cannot be recorded.
+pub fn end(context: &Context, session: &mut Session<'_>, run: &Run, why: &str) -> Result<()> {
+    let outcome = endings::abandon_run(context, session, run, why, BY_HAND)?;
+    session.warnings.extend(outcome.warnings);
+    session.warnings.push(RunWarning::PutAside { id: run.workflow.id.clone(), why: why.to_owned() }.into());
+    Ok(())
 }
 
 /// Runs of which a file was never written: they were begun, and killed before that.

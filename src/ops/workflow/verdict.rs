@@ -4,13 +4,17 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::model::workflow::Workflow;
-use crate::model::workflow::profile::Finding;
+use crate::model::workflow::profile::phases::EXECUTION_FILE;
+use crate::model::workflow::profile::{Finding, Profile, registry};
+use crate::ops::context::Context;
 use crate::ops::workflow::conflict::{Kind, Trouble};
 use crate::ops::workflow::documents::{self, OnDisk};
 use crate::ops::workflow::owner;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::store::Store;
 use crate::store::projected::Projected;
+use crate::worktree::state_file;
+use crate::worktree::tree_handle::WorkTree;
 
 /// What one file on disk means.
 pub enum Verdict {
@@ -38,6 +42,45 @@ pub fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdi
             (file, verdict)
         })
         .collect())
+}
+
+/// The file of an open run that was written there and is gone. Beside the file of the phase, that of its tasks tells of no
+/// end.
+pub struct Removed {
+    pub run: Run,
+    pub path: String,
+    /// It lies among those that were put aside: that is how a user ends a run of the registry.
+    pub is_put_aside: bool,
+}
+
+impl Removed {
+    pub fn trouble(&self) -> Trouble {
+        Trouble { path: self.path.clone(), workflow: Some(self.run.workflow.id.clone()), kind: Kind::Gone }
+    }
+}
+
+/// # Errors
+/// The refs cannot be read, or the root cannot be opened.
+pub fn removed(context: &Context, store: &Store) -> Result<Vec<Removed>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let is_there = |path: &str| !matches!(state_file::read(&work, &documents::rel(path)), Ok(None));
+    let notes = store.projected().into_iter().filter(|note| note.sum.is_some() && note.path != EXECUTION_FILE);
+    let gone: Vec<Projected> = notes.filter(|note| !is_there(&note.path)).collect();
+    if gone.is_empty() {
+        return Ok(Vec::new());
+    }
+    let of_run = |run: Run| {
+        let is_kept = |path: &str| Profile::of_path(path).is_some_and(|kept| run.workflow.profiles.contains(&kept));
+        let is_its = |note: &&Projected| note.workflow == run.workflow.id && is_kept(&note.path);
+        let path = gone.iter().find(is_its)?.path.clone();
+        let is_put_aside = registry::failed_path(&path).is_some_and(|path| is_there(&path));
+        Some(Removed { run, path, is_put_aside })
+    };
+    let open = Runs::live(store)?.runs.into_iter().filter(|run| run.workflow.status.is_open());
+    Ok(open.filter_map(of_run).collect())
 }
 
 /// # Errors

@@ -130,6 +130,7 @@ pub fn ended(command: &str, outcome: &EndOutcome) -> String {
         "archived": outcome.archived,
         "purged": outcome.purged,
         "removed_folders": outcome.removed_folders,
+        "removed_files": outcome.removed_files,
         "dry_run": outcome.dry_run,
     });
     envelope(command, 0, &data, &outcome.warnings)

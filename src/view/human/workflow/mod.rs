@@ -145,15 +145,15 @@ pub fn settled(path: &str, outcome: &SettleOutcome) -> Said {
 }
 
 pub fn ended(outcome: &EndOutcome) -> Said {
-    let (aside, purged, removed) = if outcome.dry_run {
+    let (aside, purged, gone) = if outcome.dry_run {
         ("Would put aside", "Would drop", "Would remove")
     } else {
         ("Put aside", "Dropped", "Removed")
     };
     let lines = outcome.archived.iter().map(|id| format!("{aside} {id}\n"));
     let purged = outcome.purged.iter().map(|id| format!("{purged} {id} with all its transitions\n"));
-    let removed =
-        outcome.removed_folders.iter().map(|name| format!("{removed} memory/state/.archive/{}\n", escape(name)));
+    let removed = outcome.removed_folders.iter().chain(&outcome.removed_files);
+    let removed = removed.map(|path| format!("{gone} {}\n", escape(path)));
     let result: String = lines.chain(purged).chain(removed).collect();
     if result.is_empty() {
         return Said { result: "Nothing to clean up.\n".to_owned(), talk: String::new() };

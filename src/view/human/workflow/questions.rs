@@ -119,6 +119,11 @@ pub fn trouble(trouble: &Trouble) -> String {
             };
             format!("State file is malformed: {}\n{listed}It says:\n{shown}{ask}", trouble.path)
         }
+        Kind::Gone => format!(
+            "{} was removed, and its workflow {} is open.\nHas it ended, or is the file to be written anew? (ended/anew) ",
+            trouble.path,
+            trouble.workflow.as_deref().unwrap_or_default(),
+        ),
         Kind::BothChanged { file, state } => {
             let lines = |text: String| text.lines().map(|line| format!("  | {}\n", escape(line))).collect::<String>();
             format!(

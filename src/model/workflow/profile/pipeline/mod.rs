@@ -17,6 +17,9 @@ pub use take::take;
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 
+/// Where files of runs go that were put aside.
+pub const ARCHIVE: &str = ".claude/.archive";
+
 /// In which of its three places a document has a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {

@@ -35,6 +35,11 @@ pub fn path_of_document(value: &Value) -> Option<String> {
     Some(path_of(&if is_name(&read.id) { read.id.clone() } else { made() }))
 }
 
+/// Where the file of a run goes that failed or was given up.
+pub fn failed_path(path: &str) -> Option<String> {
+    is_active_file(path).then(|| path.replacen(FOLDER, FAILED, 1))
+}
+
 fn path_of(name: &str) -> String {
     format!("{FOLDER}/{name}.json")
 }

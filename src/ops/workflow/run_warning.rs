@@ -1,0 +1,67 @@
+//! What did not stop the work on a run: each with its word for programs and its sentence for people.
+
+use std::fmt;
+
+use crate::model::text::escape;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunWarning {
+    /// A file of a run was written to in the moment in which it was to be written.
+    Edited {
+        path: String,
+    },
+    NotWritten {
+        path: String,
+        why: String,
+    },
+    /// A run was ended without a command that names it.
+    PutAside {
+        id: String,
+        why: String,
+    },
+    /// A file that was kept for a while after its run had failed.
+    FailedFileRemoved {
+        path: String,
+    },
+    /// Git would take up a file of a run.
+    NotIgnored {
+        pattern: String,
+    },
+    /// A transition is recorded without the checkpoint that goes with it.
+    SnapshotLeftOut {
+        reason: String,
+        why: String,
+    },
+}
+
+impl RunWarning {
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Edited { .. } => "state_file_edited",
+            Self::NotWritten { .. } => "state_file_not_written",
+            Self::PutAside { .. } => "workflow_put_aside",
+            Self::FailedFileRemoved { .. } => "failed_file_removed",
+            Self::NotIgnored { .. } => "state_file_not_ignored",
+            Self::SnapshotLeftOut { .. } => "snapshot_left_out",
+        }
+    }
+}
+
+impl fmt::Display for RunWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Edited { path } => {
+                write!(f, "{} was edited in this very moment and is left to the next command", escape(path))
+            }
+            Self::NotWritten { path, why } => write!(f, "{} could not be written: {why}", escape(path)),
+            Self::PutAside { id, why } => {
+                write!(f, "workflow {id} was put aside: {}; 'checkpoint workflow show {id}' shows it", escape(why))
+            }
+            Self::FailedFileRemoved { path } => write!(f, "{} was removed: its run failed long ago", escape(path)),
+            Self::NotIgnored { pattern } => {
+                write!(f, "git would take up {pattern}; to keep it out: printf '\\n{pattern}\\n' >> .gitignore")
+            }
+            Self::SnapshotLeftOut { reason, why } => write!(f, "no checkpoint {}: {why}", escape(reason)),
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What becomes of the files of runs when users, time and other programs do something with them.
+
+use serde_json::{Value, json};
+
+use crate::bench::play::{PHASES, PIPELINE, Play as _, registry};
+use crate::bench::terminal::dialogue;
+use crate::bench::{Git, Sandbox};
+
+const DAY: &str = "2026-11-22";
+
+fn init(sandbox: &Sandbox, args: &[&str]) -> String {
+    let made = sandbox.step(&[&["workflow", "init"], args].concat());
+    made["id"].as_str().unwrap().to_owned()
+}
+
+/// A run of two phases in each profile that has one file, with the path of that.
+fn runs() -> [(Sandbox, String); 3] {
+    [("pipeline", PIPELINE), ("phases", PHASES), ("registry", ".claude/checkpoints/t_p_20261122_100000.json")].map(
+        |(profile, path)| {
+            let sandbox = Sandbox::new();
+            sandbox.at(&format!("{DAY}T10:00:00Z"));
+            init(&sandbox, &["--type", "t", "--project", "p", "--profile", profile, "--phase", "a", "--phase", "b"]);
+            sandbox.step(&["phase", "start", "a"]);
+            (sandbox, path.to_owned())
+        },
+    )
+}
+
+fn status_of(sandbox: &Sandbox, id: &str) -> Value {
+    let listed = sandbox.step(&["workflow", "list", "--all"]);
+    let found = listed["workflows"].as_array().unwrap().iter().find(|run| run["id"] == id).cloned();
+    found.unwrap_or_else(|| panic!("{listed}"))["status"].clone()
+}
+
+#[test]
+fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unasked() {
+    for (sandbox, path) in runs() {
+        let before = sandbox.read(&path);
+        sandbox.remove(&path);
+        for args in [&["phase", "done"][..], &["workflow", "set", "a=1"], &["workflow", "resume"]] {
+            let run = sandbox.run(&[args, &["--json"]].concat()).code(4);
+            assert_eq!(run.error_code(), "state_file_gone", "{args:?}");
+            let commands = run.json()["error"]["options"].clone();
+            let keys: Vec<&Value> = commands.as_array().unwrap().iter().map(|option| &option["key"]).collect();
+            assert_eq!(json!(keys), json!(["none", "state"]));
+        }
+        let ends = format!("'checkpoint workflow recover {path} --take none'");
+        sandbox.run(&["workflow", "next"]).success().stderr_has("was removed while its workflow is open");
+        sandbox.run(&["phase", "done"]).code(4).stderr_has(&ends);
+        assert!(!sandbox.exists(&path));
+        // It was a slip, or git took it away for a while.
+        sandbox.write(&path, &before);
+        assert_eq!(sandbox.stands()["current"], "a");
+        sandbox.remove(&path).run(&["workflow", "recover", &path, "--take", "state"]).success();
+        assert_eq!(sandbox.read(&path), before);
+        sandbox.step(&["phase", "done"]);
+        // It was meant.
+        sandbox.remove(&path).run(&["workflow", "recover", &path, "--take", "none"]).success();
+        assert!(!sandbox.exists(&path));
+        assert_eq!(status_of(&sandbox, "t_p_20261122_100000"), "abandoned");
+        assert_eq!(sandbox.run(&["workflow", "resume", "--json"]).code(3).error_code(), "no_workflow");
+    }
+}
+
+#[test]
+fn at_a_terminal_the_question_comes_before_the_run_is_resumed() {
+    const ASKED: &str = "Has it ended, or is the file to be written anew? (ended/anew)";
+    let sandbox = Sandbox::new();
+    let id = init(&sandbox, &["--profile", "pipeline", "--phase", "a"]);
+    sandbox.remove(PIPELINE);
+    let resume = |answers: &[(&str, &str)]| dialogue(&sandbox, "$checkpoint workflow resume", answers);
+    let Some(run) = resume(&[(ASKED, "what\\n")]) else { return };
+    run.code(4);
+    assert!(!sandbox.exists(PIPELINE));
+    resume(&[(ASKED, "anew\\n"), ("(y/n/restart)", "y\\n")]).unwrap().code(0);
+    assert!(sandbox.exists(PIPELINE));
+    sandbox.remove(PIPELINE);
+    resume(&[(ASKED, "ended\\n")]).unwrap().code(0);
+    assert_eq!((status_of(&sandbox, &id), sandbox.exists(PIPELINE)), ("abandoned".into(), false));
+}
+
+#[test]
+fn who_removes_the_file_and_begins_anew_or_gives_up_has_ended_the_run() {
+    for (sandbox, path) in runs() {
+        sandbox.remove(&path);
+        let profile = sandbox.stands()["profiles"][0].clone();
+        let words = ["--type", "t", "--project", "p", "--profile", profile.as_str().unwrap()];
+        let again = [&["workflow", "init", "--phase", "a", "--phase", "b", "--json"], &words[..]].concat();
+        let begun = sandbox.run(&again).success();
+        assert!(begun.warning_codes().contains(&"workflow_put_aside".to_owned()), "{begun}");
+        assert_eq!(status_of(&sandbox, "t_p_20261122_100000"), "abandoned");
+        assert_eq!(sandbox.step(&["workflow", "list"])["workflows"].as_array().map(Vec::len), Some(1));
+        let path = if profile == "registry" {
+            format!(".claude/checkpoints/{}.json", begun.data()["id"].as_str().unwrap())
+        } else {
+            path
+        };
+        sandbox.remove(&path).run(&["workflow", "abandon"]).success();
+        assert_eq!(status_of(&sandbox, begun.data()["id"].as_str().unwrap()), "abandoned");
+        assert!(!sandbox.exists(&path));
+    }
+}
+
+#[test]
+fn a_file_of_the_registry_that_is_put_among_the_failed_ends_its_run() {
+    let (sandbox, path) = registry();
+    let failed = path.replace("checkpoints/", "checkpoints/failed/");
+    sandbox.mkdir(".claude/checkpoints/failed");
+    std::fs::rename(sandbox.path(&path), sandbox.path(&failed)).unwrap();
+    let listed = sandbox.run(&["workflow", "list", "--json"]).success();
+    assert_eq!(
+        (listed.data()["workflows"].clone(), listed.warning_codes()),
+        (json!([]), vec!["workflow_put_aside".into()])
+    );
+    assert!(sandbox.exists(&failed) && !sandbox.exists(&path));
+    assert_eq!(status_of(&sandbox, "orchestrate_auth_system_20251003_184530"), "abandoned");
+}
+
+#[test]
+fn a_file_that_went_with_the_whole_directory_comes_back_with_the_next_transition() {
+    let sandbox = Sandbox::bare();
+    sandbox.write("a", "1");
+    init(&sandbox, &["--profile", "pipeline,phases", "--phase", "a", "--phase", "b"]);
+    sandbox.step(&["phase", "start"]);
+    let root = sandbox.root().display().to_string();
+    std::fs::remove_dir_all(sandbox.root()).unwrap();
+    sandbox.run(&["-C", &root, "restore", "latest", "--yes"]).success();
+    assert!(!sandbox.exists(PIPELINE), "no checkpoint holds it");
+    assert_eq!(sandbox.step(&["phase", "done"])["completed"], json!(["a"]));
+    assert_eq!(sandbox.json_of(PIPELINE)["completed_phases"][0]["id"], "a");
+    assert_eq!(sandbox.json_of(PHASES)["current_phase"], "b");
+}
+
+#[test]
+fn the_tasks_of_a_run_can_lose_their_file() {
+    let sandbox = Sandbox::new();
+    init(&sandbox, &["--profile", "phases", "--phase", "a"]);
+    sandbox.step(&["task", "add", "t"]);
+    sandbox.remove("memory/state/execution.json").step(&["task", "start", "t"]);
+    assert_eq!(sandbox.json_of("memory/state/execution.json")["tasks"][0]["status"], "running");
+}
+
+#[test]
+fn what_failed_is_kept_for_thirty_days() {
+    let (sandbox, path) = registry();
+    let failed = path.replace("checkpoints/", "checkpoints/failed/");
+    sandbox.write(".claude/checkpoints/failed/other_tool_20200101_000000.json", "{}");
+    sandbox.step(&["phase", "start"]);
+    sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
+    sandbox.at("2025-11-02T00:00:00Z").run(&["workflow", "cleanup"]).success();
+    assert!(sandbox.exists(&failed), "29 days");
+    sandbox.at("2025-11-03T00:00:00Z").run(&["workflow", "cleanup", "--dry-run"]).success().stdout_has(&failed);
+    assert!(sandbox.exists(&failed));
+    sandbox.run(&["workflow", "cleanup"]).success().stdout_has(&failed);
+    assert!(!sandbox.exists(&failed));
+    assert!(sandbox.exists(".claude/checkpoints/failed/other_tool_20200101_000000.json"), "it is none of ours");
+    assert_eq!(status_of(&sandbox, "orchestrate_auth_system_20251003_184530"), "failed");
+}
+
+#[test]
+fn an_init_puts_aside_what_the_registry_keeps_no_longer() {
+    let (sandbox, path) = registry();
+    sandbox.step(&["phase", "start"]);
+    let other = ["workflow", "init", "--type", "t", "--profile", "registry", "--phase", "a", "--json"];
+    sandbox.at("2025-10-10T18:00:00Z").run(&other).success();
+    assert!(sandbox.exists(&path), "less than seven days");
+    let begun = sandbox.at("2025-10-11T00:00:00Z").run(&[&other[..], &["--description", "x"]].concat()).success();
+    assert_eq!(begun.warning_codes(), ["workflow_put_aside", "state_file_not_ignored"]);
+    begun.stderr_has("");
+    assert!(!sandbox.exists(&path) && !sandbox.exists(".claude/checkpoints/failed"));
+    // What was done can be read for ever.
+    let shown = sandbox.step(&["workflow", "show", "orchestrate_auth_system_20251003_184530"]);
+    assert_eq!(shown["current"], "1");
+}
+
+#[test]
+fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
+    for (sandbox, path) in runs() {
+        sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
+        sandbox.run(&["workflow", "archive", "t_p"]).success();
+        sandbox.write("memory/state/.archive/t_p_20261122_100000_and_more/x", "another's");
+        let purged = sandbox.run(&["workflow", "delete", "t_p", "--purge", "--yes"]).success();
+        purged.stdout_has("t_p_20261122_100000");
+        let kept = |folder: &str| std::fs::read_dir(sandbox.path(folder)).map(Iterator::count).unwrap_or_default();
+        assert_eq!((kept(".claude/.archive"), kept(".claude/checkpoints/failed")), (0, 0), "{path}");
+        assert_eq!(kept("memory/state/.archive"), 1);
+        assert_eq!(sandbox.run(&["workflow", "show", "t_p", "--json"]).code(3).error_code(), "no_such_workflow");
+    }
+}
+
+#[test]
+fn a_run_that_had_failed_and_was_taken_back_is_no_longer_among_the_failed() {
+    let (sandbox, path) = registry();
+    let failed = path.replace("checkpoints/", "checkpoints/failed/");
+    sandbox.step(&["phase", "start", "1"]);
+    sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
+    assert!(sandbox.exists(&failed));
+    sandbox.run(&["workflow", "rewind", "1", "--state", "--yes"]).success();
+    assert!(!sandbox.exists(&failed) && sandbox.exists(&path));
+    for id in ["1", "2"] {
+        sandbox.step(&["phase", "start", id]);
+        sandbox.step(&["phase", "done", id]);
+    }
+    assert!(!sandbox.exists(&failed) && !sandbox.exists(&path));
+}
+
+#[test]
+fn the_same_task_is_begun_once() {
+    let (sandbox, _) = registry();
+    let words =
+        ["--type", "orchestrate", "--project", "auth_system", "--description", "Implement authentication system"];
+    let again = [&["workflow", "init", "--phase", "other", "--profile", "registry"], &words[..]].concat();
+    sandbox
+        .run(&again)
+        .code(4)
+        .stderr_has("is open and has the same task")
+        .stderr_has("workflow resume orchestrate_auth");
+    sandbox.run(&[&again[..], &["--id", "on-purpose"]].concat()).success();
+    let found = sandbox.run(&["workflow", "status", "implement AUTHENTICATION system", "--json"]).success().data();
+    assert_eq!(found["description"], "Implement authentication system");
+    let plain = Sandbox::new();
+    init(&plain, &["--phase", "a"]);
+    plain.run(&["workflow", "init", "--phase", "a"]).code(4);
+    init(&plain, &["--phase", "b"]);
+    plain.run(&["workflow", "abandon"]).success();
+    init(&plain, &["--phase", "b"]);
+}
+
+#[test]
+fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
+    let sandbox = Sandbox::bare();
+    let Some(git) = Git::find(sandbox.root()) else { return };
+    let begin = |profile: &str, description: &str| {
+        let words = ["--profile", profile, "--phase", "a", "--description", description, "--json"];
+        let run = sandbox.run(&[&["workflow", "init"], &words[..]].concat()).success();
+        let warnings = run.json()["warnings"].as_array().unwrap().clone();
+        warnings.iter().filter(|one| one["code"] == "state_file_not_ignored").cloned().collect::<Vec<Value>>()
+    };
+    assert_eq!(begin("registry", "no repository"), [json!(null); 0]);
+    git.run(&["init", "-q"]).success();
+    // The last line of the file has no end.
+    sandbox.write(".gitignore", "*.log");
+    for (profile, path) in
+        [("phases", PHASES), ("pipeline", PIPELINE), ("registry", ".claude/checkpoints/a_b_20261122_100000.json")]
+    {
+        let said = begin(profile, profile);
+        let words = said[0]["message"].as_str().unwrap();
+        let command = words.split_once("to keep it out: ").unwrap().1;
+        git.run(&["check-ignore", path]).code(1);
+        let ended = std::process::Command::new("sh").args(["-c", command]).current_dir(sandbox.root()).status();
+        assert!(ended.unwrap().success(), "{command}");
+        git.run(&["check-ignore", path, "x.log"]).success();
+        sandbox.run(&["workflow", "abandon"]).success();
+        assert_eq!(begin(profile, profile), [json!(null); 0]);
+        sandbox.run(&["workflow", "abandon"]).success();
+    }
+}
+
+#[test]
+fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_them() {
+    let sandbox = Sandbox::new();
+    let state = |completed: Value| {
+        json!({"created_at": "2026-11-22T08:00:00Z", "updated_at": "2026-11-22T08:00:00Z", "context_summary": {},
+            "completed_phases": completed, "current_phase": null, "remaining_phases": []})
+    };
+    let run = ".claude/checkpoints/t_p_20261122_100000.json";
+    let files = |number: u64| {
+        [
+            (PIPELINE, state(json!([{"id": "a", "name": number.to_string()}]))),
+            (run, json!({"checkpoint_id": "x", "workflow_type": "t", "current_phase": number})),
+            (PHASES, json!({"phase_status": "in_progress", "current_phase": number.to_string()})),
+            ("memory/state/execution.json", json!({"tasks": [{"id": number.to_string()}]})),
+        ]
+    };
+    let write = |number: u64| {
+        for (path, value) in files(number) {
+            sandbox.write(path, value.to_string());
+        }
+    };
+    write(1);
+    // Others in the same folders.
+    sandbox.write(".claude/settings.json", "1").write(".claude/checkpoints/README.json", "1").write("a", "1");
+    let first = sandbox.create_data(&["-r", "pre-wave-1"]);
+    assert_eq!(first["counts"]["files"], 3, "{first}");
+    sandbox.write("a", "2").write(".claude/settings.json", "2");
+    write(2);
+    sandbox.run(&["diff", "--name-only"]).success().stdout_is(".claude/settings.json\na\n");
+    sandbox.restore("pre-wave-1").success();
+    for (path, value) in files(2) {
+        assert_eq!(sandbox.json_of(path), value, "{path}");
+    }
+    assert_eq!((sandbox.read("a"), sandbox.read(".claude/settings.json")), ("1".into(), "1".into()));
+    sandbox.run(&["restore", "pre-wave-1", PIPELINE, "--yes"]).code(4);
+    sandbox.undo().success();
+    assert_eq!(sandbox.json_of(PIPELINE), files(2)[0].1);
+    // What has not its form is a file like any other.
+    sandbox.write(PIPELINE, "{}").create("plain");
+    sandbox.write(PIPELINE, "[]").restore("plain").success();
+    assert_eq!(sandbox.read(PIPELINE), "{}");
+}
+
+#[test]
+fn the_files_that_a_phase_made_are_noted() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old", "1");
+    init(&sandbox, &["--profile", "pipeline", "--phase", "a", "--phase", "b", "--phase", "c"]);
+    sandbox.step(&["phase", "start", "a"]);
+    sandbox.write("old", "2").write("src/new é", "1").write("src/deep/er", "1").step(&["phase", "done"]);
+    let absolute = |path: &str| Value::from(sandbox.path(path).display().to_string());
+    let noted = || sandbox.json_of(PIPELINE)["context_summary"]["file_paths"].clone();
+    assert_eq!(noted(), json!([absolute("src/deep/er"), absolute("src/new é")]));
+    // With --file it is those that are named.
+    sandbox.step(&["phase", "start", "b"]);
+    sandbox.write("x", "1").write("y", "1").step(&["phase", "done", "--file", "x"]);
+    assert_eq!(noted()[2], absolute("x"));
+    sandbox.step(&["phase", "start", "c"]);
+    for at in 0..60 {
+        sandbox.write(format!("many/{at}"), "1");
+    }
+    let run = sandbox.run(&["phase", "done", "--json"]).success();
+    assert_eq!((run.warning_codes(), noted().as_array().map(Vec::len)), (vec!["bookkeeping".into()], Some(3)));
+}
