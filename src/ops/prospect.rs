@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
+use crate::model::entry::WhyNot;
 use crate::model::listing::{Listing, Stat};
 use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
@@ -15,6 +16,7 @@ use crate::ops::focus::{self, Focus};
 use crate::ops::restore_terms::Request;
 use crate::ops::target::Target;
 use crate::store::Store;
+use crate::worktree::scan::STORES_RULE;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Both states, each as far as they differ, and the plan from one to the other.
@@ -39,14 +41,42 @@ pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: S
         Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
     };
     capturing.set_apart(&target.files_apart());
+    let stores = stores_in(capturing.listing());
     let mut focus = read_and_compare(&mut capturing, request, &mut sink)?;
     let mut held = target.snapshot(&focus)?;
+    let mut spared = take_out(&stores, &mut held);
     if extend(&mut capturing, store, request, &held, &focus)? {
         focus = read_and_compare(&mut capturing, request, &mut sink)?;
         held = target.snapshot(&focus)?;
+        spared = take_out(&stores, &mut held);
     }
     let captured = capturing.finish(&mut sink)?;
-    plan(request, captured, &focus, held)
+    let mut prospect = plan(request, captured, &focus, held)?;
+    let reach = &request.reach;
+    let is_asked_for =
+        |store: &RelPath| reach.covers(store) || reach.paths.iter().any(|path| path.is_at_or_below(store));
+    prospect.plan.left_alone.extend(spared.into_iter().filter(is_asked_for));
+    Ok(prospect)
+}
+
+/// Stores of checkpoints that lie in the tree: no restore changes them, whatever an older checkpoint holds there.
+fn stores_in(listing: &Listing) -> Vec<RelPath> {
+    let is_store = |why: &WhyNot| matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE);
+    let mut found = Vec::new();
+    for (index, dir) in listing.dirs.iter().enumerate() {
+        let names = dir.uncaptured.iter().filter(|item| is_store(&item.why)).map(|item| &item.name);
+        found.extend(names.map(|name| listing.path_of(index).join(name)));
+    }
+    found
+}
+
+/// Takes stores out of a state; those that it holds something of.
+fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
+    let spared: Vec<RelPath> = stores.iter().filter(|store| held.dirs.contains_key(store)).cloned().collect();
+    if !spared.is_empty() {
+        held.retain(&|path| !spared.iter().any(|store| path.is_at_or_below(store)));
+    }
+    spared
 }
 
 /// What an interrupted restore left, or a cache that may not be believed, is looked at from end to end.

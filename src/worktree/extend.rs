@@ -5,7 +5,7 @@ use crate::model::entry::{Kind, WhyNot};
 use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
 use crate::model::rel_path::{RelPath, is_dot_git};
 use crate::worktree::scan::STORES_RULE;
-use crate::worktree::scan_dir::{insert_file, insert_uncaptured};
+use crate::worktree::scan_dir::{insert_file, insert_uncaptured, is_store};
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -95,9 +95,12 @@ fn bring_in(
     if work.is_foreign(dir, &stat) {
         return Ok(None);
     }
+    let mut items = dir.list()?;
+    if is_store(&items) {
+        return Ok(None);
+    }
     let index = listing.dirs.len();
     let mut listed = ListedDir::empty(above, name.into(), stat);
-    let mut items = dir.list()?;
     sys::sort_items(&mut items);
     for item in items {
         let why = if is_dot_git(&item.name) { dot_git_reason(&item.name) } else { why.clone() };

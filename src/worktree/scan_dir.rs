@@ -48,6 +48,17 @@ pub fn may_be_ignore_file(item: &sys::Item) -> bool {
     *item.name == *IGNORE_FILE && matches!(item.kind, ItemKind::File | ItemKind::Unknown)
 }
 
+/// Whether these are the names in a store of checkpoints, of whichever base, or in what is left of one.
+pub fn is_store(items: &[sys::Item]) -> bool {
+    let has = |name: &[u8]| items.iter().any(|item| *item.name == *name);
+    let of_git = || [&b"HEAD"[..], b"objects", b"refs"].iter().all(|name| has(name));
+    match (has(b"checkpoint-manifest.md"), has(b"checkpoint")) {
+        (true, true) => true,
+        (false, false) => false,
+        _ => of_git(),
+    }
+}
+
 impl<'a> DirScan<'a> {
     pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<Known>) -> Self {
         let (files, uncaptured, subdirs) = (Vec::new(), Vec::new(), Vec::new());

@@ -257,6 +257,11 @@ impl<'a> Walk<'a> {
             }
         };
         match listed {
+            Ok((_, items)) if scan_dir::is_store(&items) => {
+                let Some(store) = self.dirs.pop() else { return Ok(()) };
+                self.leave(store.name, WhyNot::LeftOut(STORES_RULE.into()));
+                Ok(())
+            }
             Ok((dir, items)) => {
                 self.dirs[parent].dirs.push(index);
                 self.read(Frame::new(index, kept, rules_changed, dir), items)

@@ -100,6 +100,7 @@ mod source;
 mod specials;
 mod status;
 mod store_objects;
+mod stores_in_tree;
 mod sweep;
 mod system_calls;
 mod undo_redo;
