@@ -3,6 +3,7 @@
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::scope::Scope;
+use crate::model::selector::MIN_PREFIX;
 use crate::model::terms::{Expiry, Terms};
 
 /// One checkpoint, as its commit and its refs tell it.
@@ -77,11 +78,52 @@ pub enum Verb {
     Resume,
 }
 
-/// A checkpoint whose commit cannot be read or makes no sense.
+/// A checkpoint whose commit cannot be read, makes no sense or is nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedCheckpoint {
-    pub id: ObjectId,
+    pub id: CheckpointId,
     pub why: String,
+}
+
+/// What is known of the id of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CheckpointId {
+    Commit(ObjectId),
+    /// The hex digits in its row of the manifest, eight or more: nothing else is left of it.
+    Row(String),
+}
+
+impl CheckpointId {
+    pub fn commit(&self) -> Option<ObjectId> {
+        match self {
+            Self::Commit(id) => Some(*id),
+            Self::Row(_) => None,
+        }
+    }
+
+    /// All digits that are known.
+    pub fn digits(&self) -> String {
+        match self {
+            Self::Commit(id) => id.to_hex(),
+            Self::Row(digits) => digits.clone(),
+        }
+    }
+
+    pub fn short(&self) -> String {
+        self.digits()[..ObjectId::SHORT_DIGITS].to_owned()
+    }
+
+    /// Whether digits that somebody typed may mean this one.
+    pub fn answers_to(&self, typed: &str) -> bool {
+        let (typed, digits) = (typed.to_ascii_lowercase(), self.digits());
+        typed.len() >= MIN_PREFIX && (digits.starts_with(&typed) || typed.starts_with(&digits))
+    }
+}
+
+impl From<ObjectId> for CheckpointId {
+    fn from(id: ObjectId) -> Self {
+        Self::Commit(id)
+    }
 }
 
 impl Checkpoint {

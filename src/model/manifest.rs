@@ -10,11 +10,22 @@ const HEADER: &str = "| Hash | Timestamp | Reason | Source |\n\
 
 /// Header, rule, and one row for each checkpoint in the order given.
 pub fn render<'c>(checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> String {
-    let rows: String = checkpoints.into_iter().map(row).collect();
-    format!("{HEADER}{rows}")
+    render_after("", checkpoints)
 }
 
-fn row(checkpoint: &Checkpoint) -> String {
+/// The same with rows before them, each with the end of its line.
+pub fn render_after<'c>(kept: &str, checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> String {
+    let rows: String = checkpoints.into_iter().map(row).collect();
+    format!("{HEADER}{kept}{rows}")
+}
+
+/// What a row says beside the id.
+pub fn rest(row: &str) -> &str {
+    row.trim().trim_matches('|').split_once('|').map_or("", |(_, rest)| rest.trim())
+}
+
+/// The row of one checkpoint, with the end of its line.
+pub fn row(checkpoint: &Checkpoint) -> String {
     let record = &checkpoint.record;
     format!(
         "| {} | {} | {} | {} |\n",
@@ -27,12 +38,17 @@ fn row(checkpoint: &Checkpoint) -> String {
 
 /// The first column of each row that begins with an id of eight digits or more; all else is passed over.
 pub fn ids(manifest: &str) -> Vec<String> {
-    let first = |line: &str| {
-        let id = line.trim().strip_prefix('|')?.split('|').next()?.trim().to_ascii_lowercase();
+    rows(manifest).map(|(id, _)| id).collect()
+}
+
+/// Each such row, by its id.
+pub fn rows(manifest: &str) -> impl Iterator<Item = (String, &str)> {
+    manifest.lines().filter_map(|line| {
+        let line = line.trim();
+        let id = line.strip_prefix('|')?.split('|').next()?.trim().to_ascii_lowercase();
         let valid = (ObjectId::SHORT_DIGITS..=40).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit());
-        valid.then_some(id)
-    };
-    manifest.lines().filter_map(first).collect()
+        valid.then_some((id, line))
+    })
 }
 
 /// Whether this text can be believed to be a manifest at all, edited by hand or not.

@@ -9,9 +9,9 @@ use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
 use crate::ops::database_command::RunDatabaseCommand;
 use crate::store::Store;
-use crate::store::description::Description;
+use crate::store::description::{Description, Identity};
 use crate::store::layout::{Layout, dir_hash, store_dir};
-use crate::worktree::root::Root;
+use crate::worktree::root::{Root, identity};
 
 /// Given by the front-end; nothing in here has a default.
 pub struct Context {
@@ -37,6 +37,13 @@ impl Context {
     /// How many threads long work is shared among. Asking costs system calls, so it is asked only for such work.
     pub fn workers(&self) -> usize {
         std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_WORKERS)
+    }
+
+    /// What tells this root from another that takes its place; `None` where it is gone.
+    pub fn identity(&self) -> Option<Identity> {
+        let root = self.root.identity().or_else(|| identity(self.root.path()))?;
+        let parent = self.root.path().parent().and_then(identity).unwrap_or_default();
+        Some(Identity { root, parent })
     }
 
     /// Where the store of this root lies, or would lie.
@@ -108,7 +115,7 @@ impl Context {
         let mut identities = Vec::new();
         for project in projects(&base)? {
             for store in subdirectories(&project.join("checkpoints"))? {
-                identities.extend(crate::worktree::root::identity(&store));
+                identities.extend(identity(&store));
             }
         }
         Ok(identities)

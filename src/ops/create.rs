@@ -17,6 +17,7 @@ use crate::ops::left_out::LeftOut;
 use crate::ops::moved::{self, Moved};
 use crate::ops::open::open_usable;
 use crate::ops::record::{Evicted, regular_record, settle};
+use crate::ops::repair::salvage;
 use crate::ops::session::{self, Session};
 use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
@@ -25,6 +26,7 @@ use crate::store::digest::{self, Sum};
 use crate::store::meta_tree;
 use crate::store::pack_set::PackSet;
 use crate::store::recording::NewCheckpoint;
+use crate::store::salvage::Unreadable;
 use crate::store::trees;
 
 /// Longest reason or source, in bytes.
@@ -162,8 +164,15 @@ fn make(
     tell: &mut dyn FnMut(&CreateOutcome),
     out_of_time: &dyn Fn() -> bool,
 ) -> Result<Vec<Warning>> {
-    let (store, salvaged) = open_usable(context, options.force)?;
+    let (store, mut salvaged) = open_usable(context, options.force)?;
+    let fresh;
     let mut session = session::begin(context, &store)?;
+    if session.locked.has_lost_all() {
+        salvaged = Some(salvage(context, store.dir(), Unreadable::Stops)?);
+        drop(session);
+        fresh = open_usable(context, options.force)?.0;
+        session = session::begin(context, &fresh)?;
+    }
     session.warnings.extend(salvaged.map(|salvaged| Warning::StoreReinitialized {
         whole: salvaged.whole,
         known: salvaged.whole + salvaged.lost.len(),
@@ -171,7 +180,7 @@ fn make(
     }));
     let mut outcome = make_locked(context, &mut session, options, wanted)?;
     if let Some(render) = options.copies {
-        copies::add(context, &store, render, &mut outcome);
+        copies::add(context, session.locked.store(), render, &mut outcome);
     }
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::CheckpointId;
 use crate::model::object_id::ObjectId;
-use crate::model::selector::{Candidate, MIN_PREFIX};
+use crate::model::selector::Candidate;
 use crate::ops::context::Context;
 use crate::ops::prune::refuse_damage;
 use crate::ops::restore::find;
@@ -25,7 +26,7 @@ pub struct DeleteOptions {
 /// One checkpoint that goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doomed {
-    pub id: ObjectId,
+    pub id: CheckpointId,
     /// Reason and time in milliseconds since 1970; a damaged one cannot tell them.
     pub record: Option<(String, i64)>,
 }
@@ -89,10 +90,14 @@ pub fn delete(context: &Context, options: &DeleteOptions, consent: &mut Deletion
 fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result<DeleteOutcome> {
     let mut session = session::begin(context, store)?;
     refuse_kept(store, &outcome.deleted, session.pending.as_ref())?;
-    let ids: Vec<ObjectId> = outcome.deleted.iter().map(|doomed| doomed.id).collect();
-    session.locked.drop_checkpoints(&ids)?;
+    let (rows, commits): (Vec<CheckpointId>, Vec<CheckpointId>) =
+        outcome.deleted.iter().map(|doomed| doomed.id.clone()).partition(|id| id.commit().is_none());
+    let commits: Vec<ObjectId> = commits.iter().filter_map(CheckpointId::commit).collect();
+    session.locked.drop_checkpoints(&commits)?;
+    session.locked.drop_rows(&rows)?;
     let mut warnings = std::mem::take(&mut session.warnings);
-    warnings.retain(|warning| !matches!(warning, Warning::DamagedCheckpoint { id, .. } if ids.contains(id)));
+    warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. }));
+    warnings.extend(Warning::damaged(&session.locked.inventory().damaged));
     if let Err(e) = give_back_room(&session, store) {
         warnings.push(Warning::bookkeeping("giving back the room")(e));
     }
@@ -123,18 +128,19 @@ fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Resu
 
 /// As everywhere, and a damaged checkpoint by the digits of its id.
 fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed> {
-    let prefix = selector.to_ascii_lowercase();
-    let named = |id: &ObjectId| prefix.len() >= MIN_PREFIX && id.to_hex().starts_with(&prefix);
-    let damaged: Vec<ObjectId> = inventory.damaged.iter().map(|damaged| damaged.id).filter(named).collect();
-    let whole = inventory.checkpoints.iter().filter(|c| named(&c.id));
+    let named = |id: &CheckpointId| id.answers_to(selector);
+    let damaged: Vec<&CheckpointId> =
+        inventory.damaged.iter().map(|damaged| &damaged.id).filter(|id| named(id)).collect();
+    let whole = inventory.checkpoints.iter().filter(|c| named(&c.id.into()));
     match damaged.as_slice() {
         [] => {
             let found = find(inventory, selector, now_ms)?;
-            Ok(Doomed { id: found.id, record: Some((found.record.reason, found.record.time_ms)) })
+            Ok(Doomed { id: found.id.into(), record: Some((found.record.reason, found.record.time_ms)) })
         }
-        [one] if whole.clone().count() == 0 => Ok(Doomed { id: *one, record: None }),
+        [one] if whole.clone().count() == 0 => Ok(Doomed { id: (*one).clone(), record: None }),
         several => {
-            let lost = several.iter().map(|id| Candidate { id: *id, reason: "damaged".into() });
+            let lost = several.iter().filter_map(|id| id.commit());
+            let lost = lost.map(|id| Candidate { id, reason: "damaged".into() });
             let candidates = whole.map(|c| Candidate { id: c.id, reason: c.record.reason.clone() }).chain(lost);
             Err(Error::AmbiguousCheckpoint { query: selector.to_owned(), candidates: candidates.collect() })
         }
@@ -143,11 +149,11 @@ fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed>
 
 /// What is pinned, and what an interrupted restore needs, stays.
 fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pending>) -> Result<()> {
-    for Doomed { id, .. } in doomed {
-        if refs::is_pinned(store.layout(), *id)? {
-            return Err(Error::Pinned { id: *id });
+    for id in doomed.iter().filter_map(|doomed| doomed.id.commit()) {
+        if refs::is_pinned(store.layout(), id)? {
+            return Err(Error::Pinned { id });
         }
-        if let Some(pending) = pending.filter(|pending| [pending.target(), pending.safety()].contains(id)) {
+        if let Some(pending) = pending.filter(|pending| [pending.target(), pending.safety()].contains(&id)) {
             return Err(Error::RestorePending { target: pending.target(), safety: pending.safety() });
         }
     }

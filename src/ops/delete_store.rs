@@ -70,7 +70,7 @@ fn look(dir: &Path, dry_run: bool) -> DeleteOutcome {
     let bytes = bytes_below(dir);
     let Inventory { checkpoints, damaged, .. } = read(dir).unwrap_or_default();
     let whole = checkpoints.into_iter().rev();
-    let whole = whole.map(|c| Doomed { id: c.id, record: Some((c.record.reason, c.record.time_ms)) });
+    let whole = whole.map(|c| Doomed { id: c.id.into(), record: Some((c.record.reason, c.record.time_ms)) });
     let lost = damaged.into_iter().map(|damaged| Doomed { id: damaged.id, record: None });
     DeleteOutcome {
         store: dir.to_path_buf(),

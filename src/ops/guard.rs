@@ -106,7 +106,7 @@ fn fault(context: &Context, store: &mut Store, wanted: &Wanted, checkpoint: &Che
         Err(Error::EvictedMeanwhile { .. }) => return Ok(Some(format!("({id}) was evicted meanwhile"))),
         Err(other) => return Err(other),
     }
-    let report = check_calmly(context, store, Some(checkpoint.id), false)?;
+    let report = check_calmly(context, store, Some(&checkpoint.id.into()), false)?;
     let broken = report.damaged.first().and_then(|state| state.faults.first());
     Ok(match broken {
         Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),

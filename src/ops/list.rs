@@ -58,8 +58,10 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
 /// What every command that only reads has to say about the state of the store.
 pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) -> Result<Vec<Warning>> {
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
-    warnings.extend(inventory.damaged.iter().map(Warning::from));
-    warnings.extend(inventory.without_ref.iter().map(|id| Warning::RefLost { id: *id }));
+    warnings.extend(session::another_root(context, store.description()?.as_ref(), inventory));
+    warnings.extend(Warning::damaged(&inventory.damaged));
+    let ids = inventory.without_ref.clone();
+    warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();
     warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
     warnings.extend(session::look(store, &inventory.checkpoints)?.map(|pending| pending.warning()));

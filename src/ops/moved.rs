@@ -91,7 +91,7 @@ fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     let old_root = description.root_path().filter(|old| old != context.root.path())?;
     let now_there = identity(&old_root);
     let mine = context.root.identity()?;
-    let same_inode = description.identity == mine && now_there != Some(mine);
+    let same_inode = description.identity.root == mine && now_there != Some(mine);
     if !same_inode && now_there.is_some() {
         return None;
     }

@@ -21,7 +21,7 @@ pub fn open_usable(context: &Context, force: bool) -> Result<(Store, Option<Salv
 }
 
 fn describe(context: &Context, forced: bool) -> Description {
-    let identity = context.root.identity().unwrap_or_default();
+    let identity = context.identity().unwrap_or_default();
     Description::of_root(context.root.path(), context.now_ms, identity, forced)
 }
 

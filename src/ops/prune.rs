@@ -166,7 +166,7 @@ fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome
         packs_before: room.len(),
         packs_after: room.iter().filter(|facts| facts.live_objects > 0).count(),
         dry_run: true,
-        warnings: inventory.damaged.iter().map(Warning::from).collect(),
+        warnings: Warning::damaged(&inventory.damaged).into_iter().collect(),
     })
 }
 

@@ -94,7 +94,7 @@ fn attempt(context: &Context, options: &RelinkOptions, consent: &mut RelinkConse
     if !options.yes {
         consent(&Relinking { moved: &outcome.moved, root, here: outcome.here })?;
     }
-    outcome.warnings = carry_out(context, &outcome, here.as_ref(), my_identity)?;
+    outcome.warnings = carry_out(context, &outcome, here.as_ref())?;
     Ok(outcome)
 }
 
@@ -131,16 +131,12 @@ fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) ->
 }
 
 /// Both locks are taken, the older history's first.
-fn carry_out(
-    context: &Context,
-    outcome: &RelinkOutcome,
-    here: Option<&Store>,
-    my_identity: (u64, u64),
-) -> Result<Vec<Warning>> {
+fn carry_out(context: &Context, outcome: &RelinkOutcome, here: Option<&Store>) -> Result<Vec<Warning>> {
     let gone = || Error::NoStore { root: outcome.moved.old_root.clone(), ancestor: None };
     let old = Store::open(outcome.moved.store.clone())?.ok_or_else(gone)?;
     let locked = old.lock(context.lock_wait, &context.holder)?;
-    let new = Description::of_root(&outcome.root, context.now_ms, my_identity, false);
+    let identity = context.identity().unwrap_or_default();
+    let new = Description::of_root(&outcome.root, context.now_ms, identity, false);
     let description = match old.description()? {
         Some(known) => Description { root: new.root, identity: new.identity, ..known },
         None => new,

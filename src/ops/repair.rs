@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::CheckpointId;
 use crate::ops::context::Context;
 use crate::ops::own_files::projected_anew;
 use crate::ops::session::{self, Session};
@@ -74,8 +75,8 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
     mended.healed = before.damaged.iter().filter(|was| report.damaged.iter().all(|is| is.id != was.id)).count();
     let warnings = std::mem::take(&mut session.warnings);
     // Where nothing but bytes of files is gone for good, a fresh store would lack them too.
-    let beyond = |id| !lacks_only_bytes(&store, id);
-    if report.files.is_empty() && !report.damaged.iter().any(|state| beyond(state.id)) {
+    let beyond = |id: &CheckpointId| !lacks_only_bytes(&store, id);
+    if report.files.is_empty() && !report.damaged.iter().any(|state| beyond(&state.id)) {
         session.locked.write_derived()?;
         let report = store.check(None, &options)?;
         return Ok(Some((mended, report, warnings)));
@@ -131,7 +132,7 @@ fn check_again(context: &Context, place: PathBuf) -> Result<Report> {
 
 /// A description for a store that cannot be asked for its own.
 fn describe(context: &Context) -> Description {
-    let identity = context.root.identity().unwrap_or_default();
+    let identity = context.identity().unwrap_or_default();
     Description::of_root(context.root.path(), context.now_ms, identity, false)
 }
 
@@ -154,7 +155,8 @@ pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable)
     }
 }
 
-fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
+/// Puts a fresh store with all that can be read into the place of a damaged one, whose lock the caller holds.
+pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
     let (wait, holder) = (context.lock_wait, &context.holder);
     let salvage = Salvage::begin(place, &describe(context), wait, holder, unreadable, &go_on)?;

@@ -162,7 +162,9 @@ fn settled(context: &Context, store: &Store, common: &CommonOptions) -> Result<(
         return Ok((inventory, Vec::new()));
     }
     let mut session = session::begin(context, store)?;
-    session.warnings.retain(|warning| matches!(warning, Warning::RefRestored { .. } | Warning::Adopted { .. }));
+    session.warnings.retain(|warning| {
+        matches!(warning, Warning::RefsRestored { .. } | Warning::Adopted { .. } | Warning::AnotherRoot { .. })
+    });
     Ok((session.locked.inventory().clone(), session.warnings))
 }
 

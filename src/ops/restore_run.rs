@@ -60,6 +60,7 @@ pub fn run(
         check_still_there(&session, request)?;
         let _shield = context.interrupt.shield();
         if make_root(context, &request.target)? {
+            session::describe(context, store, &session.locked)?;
             session.warnings.push(Warning::RootWasRecreated);
             session.warnings.extend(own_files::went_with_the_root(&session.locked));
         }

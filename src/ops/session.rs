@@ -8,6 +8,7 @@ use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::Description;
 use crate::store::durable;
+use crate::store::inventory::Inventory;
 use crate::store::journal::{Journal, JournalState, Stage};
 use crate::store::locked::LockedStore;
 use crate::worktree::stage::Stage as StageDir;
@@ -57,9 +58,11 @@ pub struct Session<'s> {
 /// Locks the store and clears away a restore that was killed before it changed anything.
 pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let mut locked = store.lock(context.lock_wait, &context.holder)?;
-    describe(context, store, &locked)?;
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
-    warnings.extend(locked.recovery().refs_restored.iter().map(|id| Warning::RefRestored { id: *id }));
+    let known = describe(context, store, &locked)?;
+    warnings.extend(another_root(context, known.as_ref(), locked.inventory()));
+    let ids = locked.recovery().refs_restored.clone();
+    warnings.extend((!ids.is_empty()).then_some(Warning::RefsRestored { ids }));
     let adopted = locked.recovery().adopted.len();
     warnings.extend((adopted > 0).then_some(Warning::Adopted { count: adopted }));
     if locked.recovery().manifest_rebuilt {
@@ -70,7 +73,7 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     }
     let restored = locked.recovery().workflows_restored.iter();
     warnings.extend(restored.map(|id| Warning::WorkflowRestored { id: id.clone() }));
-    warnings.extend(locked.inventory().damaged.iter().map(Warning::from));
+    warnings.extend(Warning::damaged(&locked.inventory().damaged));
     let journal = locked.journal()?;
     if let JournalState::Open(journal) = &journal
         && journal.stage != Stage::Applying
@@ -86,9 +89,9 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
 }
 
 /// A store made by hand, or one that lost its description, is described again: where it lies tells whose it is. Device
-/// and inode are those of today, so that the directory is known again when it was moved.
-fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> Result<()> {
-    let Some(identity) = context.root.identity() else { return Ok(()) };
+/// and inode are those of today, so that the directory is known again when it was moved. What it said before.
+pub fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> Result<Option<Description>> {
+    let Some(identity) = context.identity() else { return Ok(None) };
     let fresh = Description::of_root(context.root.path(), context.now_ms, identity, false);
     let known = store.description()?;
     let described = match known.clone() {
@@ -96,14 +99,23 @@ fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> Resul
         None => fresh,
     };
     if known.as_ref() == Some(&described) {
-        return Ok(());
+        return Ok(known);
     }
-    let is_hint = known.is_some_and(|known| known.root == described.root);
+    let is_hint = known.as_ref().is_some_and(|known| known.root == described.root);
     match locked.write_description(&described) {
         // Device and inode can wait for room, and what gives room back cannot wait for them.
-        Err(Error::Io { source, .. }) if is_hint && durable::is_full(&source) => Ok(()),
-        written => written,
+        Err(Error::Io { source, .. }) if is_hint && durable::is_full(&source) => Ok(known),
+        written => written.map(|()| known),
     }
+}
+
+/// Whether the directory at the path of the root is another one than that of which the checkpoints were made. The
+/// inode tells: the number of a device may be another each time it is mounted.
+pub fn another_root(context: &Context, known: Option<&Description>, inventory: &Inventory) -> Option<Warning> {
+    let (_, now) = context.root.identity()?;
+    let (_, then) = known.filter(|known| known.names(context.root.path()))?.identity.root;
+    let checkpoints = inventory.checkpoints.len();
+    (checkpoints > 0 && then != 0 && then != now).then_some(Warning::AnotherRoot { checkpoints })
 }
 
 /// What a reader sees of an interrupted restore.

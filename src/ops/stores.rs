@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::ops::context::{Context, projects, subdirectories};
 use crate::store::Store;
-use crate::store::description::{Description, FORMAT, format_of};
+use crate::store::description::{Description, FORMAT, Identity, format_of};
 use crate::store::layout::{Layout, dir_hash};
 pub use crate::store::swap::KEPT_MARK;
 use crate::store::usage::bytes_below;
+use crate::worktree::root::identity;
 
 /// Hex digits of the name of a store directory.
 const NAME_DIGITS: usize = 16;
@@ -39,8 +40,8 @@ pub struct KnownStore {
 pub enum RootState {
     Present,
     Gone,
-    /// It cannot be told whether it is gone: its parent is gone too or lies on another device than the root did, so
-    /// that a disk may not be mounted, or the place may not be looked at.
+    /// It cannot be told whether it is gone: its parent is gone too, or another directory than the one in which the root
+    /// lay, so that a disk may not be mounted; or the place may not be looked at.
     Unreachable,
     Unknown,
 }
@@ -79,7 +80,7 @@ pub fn look(dir: PathBuf) -> Option<KnownStore> {
     let kept_copy = dir.file_name().and_then(|name| name.to_str()).is_some_and(is_copy_name);
     let description = Description::read(&Layout::new(dir.clone()));
     let root = description.as_ref().ok().and_then(|found| found.as_ref()?.root_path());
-    let recorded = description.as_ref().ok().and_then(|found| Some(found.as_ref()?.identity));
+    let recorded = description.as_ref().ok().and_then(|found| Some(found.as_ref()?.identity)).unwrap_or_default();
     // A name that is not made from this root says that the description may be wrong: nothing is concluded from it.
     let fits = |root: &Path| {
         dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(dir_hash(root).as_bytes()))
@@ -136,15 +137,15 @@ fn is_copy_name(name: &str) -> bool {
     name.split_once(KEPT_MARK).is_some_and(|(store, _)| is_store_name(store))
 }
 
-fn state_of(root: &Path, recorded: Option<(u64, u64)>) -> RootState {
+fn state_of(root: &Path, recorded: Identity) -> RootState {
     match root.symlink_metadata() {
         Ok(_) => return RootState::Present,
         Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return RootState::Unreachable,
         Err(_) => {}
     }
-    let parent = root.parent().filter(|parent| parent.is_dir());
-    let device = parent.and_then(crate::worktree::root::identity).map(|(device, _)| device);
-    // The folder where a disk is mounted stays behind when it is not, on the device of the folder above.
-    let same_device = recorded.is_none_or(|(then, _)| then == 0 || device == Some(then));
-    if parent.is_some() && same_device { RootState::Gone } else { RootState::Unreachable }
+    let parent = root.parent().filter(|parent| parent.is_dir()).and_then(identity);
+    // The folder where a disk is mounted stays behind when it is not, as another directory, or goes with the disk.
+    let Identity { root: (device, _), parent: then } = recorded;
+    let is_the_same = |now: (u64, u64)| (then.1 == 0 || now == then) && (device == 0 || device == now.0);
+    if parent.is_some_and(is_the_same) { RootState::Gone } else { RootState::Unreachable }
 }

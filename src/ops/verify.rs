@@ -1,6 +1,7 @@
 //! `verify`: checks the store and every checkpoint in it, and mends on request.
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::CheckpointId;
 use crate::model::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::list::reader_warnings;
@@ -56,12 +57,13 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
     };
     let inventory = store.inventory()?;
     let only = options.selector.as_ref().map(|query| which(&inventory, query, context.now_ms)).transpose()?;
-    let report = check_calmly(context, &mut store, only, options.full)?;
+    let report = check_calmly(context, &mut store, only.as_ref(), options.full)?;
     let inventory = store.inventory()?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     // These are findings here.
-    warnings.retain(|warning| !matches!(warning, Warning::DamagedCheckpoint { .. } | Warning::RefLost { .. }));
-    let hash = only.filter(|_| report.is_whole()).map(|id| content_of(&store, &inventory, id)).transpose()?;
+    warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. } | Warning::RefsLost { .. }));
+    let id = only.and_then(|id| id.commit()).filter(|_| report.is_whole());
+    let hash = id.map(|id| content_of(&store, &inventory, id)).transpose()?;
     Ok(VerifyOutcome { exists: true, content: hash.flatten(), report, mended: None, warnings })
 }
 
@@ -75,7 +77,12 @@ fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Opti
 
 /// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
 /// The last report, and in `store` the store that it is about.
-pub(super) fn check_calmly(context: &Context, store: &mut Store, only: Option<ObjectId>, full: bool) -> Result<Report> {
+pub(super) fn check_calmly(
+    context: &Context,
+    store: &mut Store,
+    only: Option<&CheckpointId>,
+    full: bool,
+) -> Result<Report> {
     let _shield = context.interrupt.shield();
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
     let options = CheckOptions { full, go_on: &go_on, progress: &context.progress };
@@ -92,10 +99,10 @@ pub(super) fn check_calmly(context: &Context, store: &mut Store, only: Option<Ob
 }
 
 /// A damaged one may be named by its id.
-fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<ObjectId> {
+fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<CheckpointId> {
     match find(inventory, query, now_ms) {
-        Ok(found) => Ok(found.id),
-        Err(cause) => inventory.damaged_by_prefix(query).map(|damaged| damaged.id).ok_or(cause),
+        Ok(found) => Ok(found.id.into()),
+        Err(cause) => inventory.damaged_by_prefix(query).map(|damaged| damaged.id.clone()).ok_or(cause),
     }
 }
 

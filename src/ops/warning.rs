@@ -30,12 +30,12 @@ pub enum Warning {
     ChangedWhileRead {
         path: RelPath,
     },
-    RefRestored {
-        id: ObjectId,
+    RefsRestored {
+        ids: Vec<ObjectId>,
     },
     /// Seen by a command that only reads.
-    RefLost {
-        id: ObjectId,
+    RefsLost {
+        ids: Vec<ObjectId>,
     },
     ManifestRebuilt,
     /// Commits of plain git became checkpoints.
@@ -59,9 +59,9 @@ pub enum Warning {
         known: usize,
         kept_as: PathBuf,
     },
-    DamagedCheckpoint {
-        id: ObjectId,
-        why: String,
+    /// One warning however many they are.
+    Damaged {
+        checkpoints: Vec<DamagedCheckpoint>,
     },
     /// The content of one file of a checkpoint cannot be read.
     DamagedFile {
@@ -86,6 +86,10 @@ pub enum Warning {
         why: String,
     },
     RootWasRecreated,
+    /// The checkpoints were made of a directory that stood at this path before.
+    AnotherRoot {
+        checkpoints: usize,
+    },
     /// The checkpoints of a place that is gone may be those of this directory.
     ProjectMoved {
         old_root: PathBuf,
@@ -155,15 +159,15 @@ impl Warning {
             Self::OfRun(warning) => warning.code(),
             Self::NotCaptured { .. } => "not_captured",
             Self::ChangedWhileRead { .. } => "changed_while_read",
-            Self::RefRestored { .. } => "ref_restored",
-            Self::RefLost { .. } => "ref_lost",
+            Self::RefsRestored { .. } => "ref_restored",
+            Self::RefsLost { .. } => "ref_lost",
             Self::ManifestRebuilt => "manifest_rebuilt",
             Self::Adopted { .. } => "adopted",
             Self::Unadopted { .. } => "not_adopted_yet",
             Self::IndexesRebuilt { .. } => "indexes_rebuilt",
             Self::WorkflowRestored { .. } => "workflow_restored",
             Self::StoreReinitialized { .. } => "store_reinitialized",
-            Self::DamagedCheckpoint { .. } => "damaged_checkpoint",
+            Self::Damaged { .. } => "damaged_checkpoint",
             Self::DamagedFile { .. } => "damaged_file",
             Self::RestorePending { .. } => "restore_pending",
             Self::JournalUnreadable => "journal_unreadable",
@@ -171,6 +175,7 @@ impl Warning {
             Self::Config { .. } => "config",
             Self::GitIndexUnreadable { .. } => "git_index_unreadable",
             Self::RootWasRecreated => "root_recreated",
+            Self::AnotherRoot { .. } => "another_root",
             Self::ProjectMoved { .. } => "project_moved",
             Self::EmptyAfterFiles => "empty_after_files",
             Self::OverKeep { .. } => "over_keep",
@@ -202,6 +207,10 @@ impl Warning {
         matches!(self, Self::EvictedForSize { .. } | Self::AuditFailed { .. })
     }
 
+    pub fn damaged(checkpoints: &[DamagedCheckpoint]) -> Option<Self> {
+        (!checkpoints.is_empty()).then(|| Self::Damaged { checkpoints: checkpoints.to_vec() })
+    }
+
     pub fn bookkeeping(step: &'static str) -> impl FnOnce(Error) -> Warning {
         move |why| Warning::Bookkeeping { step, why: why.to_string() }
     }
@@ -216,11 +225,5 @@ impl From<RunWarning> for Warning {
 impl From<&Remark> for Warning {
     fn from(remark: &Remark) -> Self {
         Self::Config { file: remark.file.clone(), text: remark.text.clone() }
-    }
-}
-
-impl From<&DamagedCheckpoint> for Warning {
-    fn from(damaged: &DamagedCheckpoint) -> Self {
-        Self::DamagedCheckpoint { id: damaged.id, why: damaged.why.clone() }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::model::checkpoint::{CheckpointId, DamagedCheckpoint};
 use crate::model::entry::WhyNot;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
@@ -26,10 +27,8 @@ impl fmt::Display for Warning {
             Self::NotCaptured { path, why: WhyNot::Unreadable(text) } => write!(f, "not captured: {path} ({text})"),
             Self::NotCaptured { path, why } => write!(f, "not captured: {path} ({})", why.in_words()),
             Self::ChangedWhileRead { path } => write!(f, "{path} changed while it was read; captured as last seen"),
-            Self::RefLost { id } => {
-                write!(f, "checkpoint {} has lost its ref; the next create or prune gives it back", id.short())
-            }
-            Self::RefRestored { id } => write!(f, "checkpoint {} had lost its ref and has it back", id.short()),
+            Self::RefsLost { ids } => f.write_str(&refs_lost(ids)),
+            Self::RefsRestored { ids } => f.write_str(&refs_restored(ids)),
             Self::ManifestRebuilt => f.write_str("the manifest was damaged or gone and was written anew"),
             Self::Adopted { count } => write!(f, "took over {count} {} that plain git made", commits(*count)),
             Self::Unadopted { count } => f.write_str(&unadopted(*count)),
@@ -39,7 +38,7 @@ impl fmt::Display for Warning {
             }
             Self::WorkflowRestored { id } => write!(f, "the ref of workflow {id} was damaged and was written anew"),
             Self::StoreReinitialized { whole, known, kept_as } => f.write_str(&reinitialized(*whole, *known, kept_as)),
-            Self::DamagedCheckpoint { id, why } => write!(f, "checkpoint {} is damaged: {why}", id.short()),
+            Self::Damaged { checkpoints } => f.write_str(&damaged(checkpoints)),
             Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),
             Self::RestorePending { target, safety } => f.write_str(&pending(*target, *safety)),
             Self::JournalUnreadable => f.write_str(
@@ -51,6 +50,7 @@ impl fmt::Display for Warning {
                 write!(f, "the project's git index cannot be read, so ignored files that it names are left out: {why}")
             }
             Self::RootWasRecreated => f.write_str("the directory was gone and was made again"),
+            Self::AnotherRoot { checkpoints } => f.write_str(&another_root(*checkpoints)),
             Self::ProjectMoved { old_root, checkpoints } => f.write_str(&moved(old_root, *checkpoints)),
             Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, and the one before it had files"),
             Self::OverKeep { keep, kept } => {
@@ -82,6 +82,38 @@ impl fmt::Display for Warning {
     }
 }
 
+fn refs_lost(ids: &[ObjectId]) -> String {
+    match ids {
+        [id] => format!("checkpoint {} has lost its ref; the next create or prune gives it back", id.short()),
+        ids => {
+            format!("{} have lost their refs; the next create or prune gives them back", several(ids.iter().copied()))
+        }
+    }
+}
+
+fn refs_restored(ids: &[ObjectId]) -> String {
+    match ids {
+        [id] => format!("checkpoint {} had lost its ref and has it back", id.short()),
+        ids => format!("{} had lost their refs and have them back", several(ids.iter().copied())),
+    }
+}
+
+fn damaged(checkpoints: &[DamagedCheckpoint]) -> String {
+    if let [one] = checkpoints {
+        return format!("checkpoint {} is damaged: {}", one.id.short(), one.why);
+    }
+    let named = several(checkpoints.iter().map(|lost| lost.id.clone()));
+    format!("{named} are damaged: 'checkpoint verify' says what is wrong with each")
+}
+
+/// `37 checkpoints (1a2b3c4d, 5e6f7a8b, 9c0d1e2f, …)`.
+fn several(ids: impl IntoIterator<Item = impl Into<CheckpointId>>) -> String {
+    const NAMED: usize = 8;
+    let shorts: Vec<String> = ids.into_iter().map(|id| id.into().short()).collect();
+    let more = if shorts.len() > NAMED { ", …" } else { "" };
+    format!("{} checkpoints ({}{more})", thousands(shorts.len() as u64), shorts[..shorts.len().min(NAMED)].join(", "))
+}
+
 fn pending(target: ObjectId, safety: ObjectId) -> String {
     format!(
         "a restore to {} was interrupted (safety checkpoint {}): \
@@ -111,6 +143,13 @@ fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
     format!(
         "the store was damaged and was made anew: {whole} of {known} checkpoints kept; \
          the damaged one is kept as {kept_as}"
+    )
+}
+
+fn another_root(checkpoints: usize) -> String {
+    format!(
+        "another directory stands at this path than when its checkpoints were made (number: {checkpoints}): \
+         'checkpoint delete --all' drops them if they are of no use"
     )
 }
 

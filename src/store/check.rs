@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::model::checkpoint::{CheckpointId, DamagedCheckpoint};
 use crate::model::object_id::ObjectId;
 use crate::model::progress::Progress;
 use crate::model::rel_path::RelPath;
@@ -34,10 +35,18 @@ pub struct Report {
 /// A checkpoint that cannot be had whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedState {
-    pub id: ObjectId,
+    pub id: CheckpointId,
     /// Unknown where the commit itself cannot be read.
     pub reason: Option<String>,
     pub faults: Vec<Fault>,
+}
+
+/// One of which not even the commit can be read.
+impl From<DamagedCheckpoint> for DamagedState {
+    fn from(lost: DamagedCheckpoint) -> Self {
+        let object = lost.id.commit();
+        Self { id: lost.id, reason: None, faults: vec![Fault { path: None, object, why: lost.why }] }
+    }
 }
 
 /// One thing that a checkpoint lacks.

@@ -145,8 +145,9 @@ fn check_manifest(store: &Store, inventory: &Inventory, report: &mut Report) {
     let mut derived = |path: &Path, why: &str| report.derived.push(finding(store.layout(), path, why.into()));
     match plain_file::read(&path) {
         Ok(bytes) if manifest::is_readable(&bytes) => {
-            let rows = manifest::ids(&String::from_utf8_lossy(&bytes)).len();
-            if bytes != manifest::render(&inventory.checkpoints).as_bytes() {
+            let text = String::from_utf8_lossy(&bytes);
+            if text != inventory.manifest(&text) {
+                let rows = manifest::ids(&text).len();
                 derived(&path, &format!("its {rows} rows are not those of the checkpoints"));
             }
         }

@@ -57,7 +57,7 @@ impl<'c> StateChecker<'c> {
             self.check_line(id, &mut faults, report)?;
         }
         if !faults.is_empty() {
-            report.damaged.push(DamagedState { id, reason, faults });
+            report.damaged.push(DamagedState { id: id.into(), reason, faults });
         }
         Ok(())
     }

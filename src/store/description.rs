@@ -12,20 +12,27 @@ use crate::store::summed;
 /// The newest format of a store that this program writes.
 pub const FORMAT: u32 = 1;
 
+/// Device and inode of the root, and of the directory in which it lies, when that was last written down. Zero where
+/// they are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub root: (u64, u64),
+    pub parent: (u64, u64),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     pub format: u32,
     /// Canonical absolute path, raw bytes.
     pub root: Vec<u8>,
     pub created_ms: i64,
-    /// Device and inode of the root when the store was made.
-    pub identity: (u64, u64),
+    pub identity: Identity,
     /// The user said once that this root is meant although it is dangerous.
     pub forced: bool,
 }
 
 impl Description {
-    pub fn of_root(root: &Path, created_ms: i64, identity: (u64, u64), forced: bool) -> Self {
+    pub fn of_root(root: &Path, created_ms: i64, identity: Identity, forced: bool) -> Self {
         let root = root.as_os_str().as_encoded_bytes().to_vec();
         Self { format: FORMAT, root, created_ms, identity, forced }
     }
@@ -68,10 +75,13 @@ impl Description {
 
     /// The text of the file.
     pub fn render(&self) -> String {
-        let Self { format, root, created_ms, identity: (dev, ino), forced } = self;
+        let Self { format, root, created_ms, identity, forced } = self;
+        let Identity { root: (dev, ino), parent: (parent_dev, parent_ino) } = identity;
         let forced = if *forced { "forced\n" } else { "" };
         let root = percent_encode(root);
-        summed::with_sum(&format!("format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\n{forced}"))
+        summed::with_sum(&format!(
+            "format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\nparent {parent_dev} {parent_ino}\n{forced}"
+        ))
     }
 }
 
@@ -85,12 +95,13 @@ pub fn format_of(layout: &Layout) -> Option<u32> {
 fn parse(text: &str) -> Option<Description> {
     let text = summed::lines_of(text)?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
-    let (dev, ino) = value("identity")?.split_once(' ')?;
+    let pair = |text: &str| text.split_once(' ').and_then(|(dev, ino)| Some((dev.parse().ok()?, ino.parse().ok()?)));
+    let parent = value("parent").and_then(pair).unwrap_or_default();
     Some(Description {
         format: value("format")?.parse().ok()?,
         root: percent_decode(value("root")?)?,
         created_ms: value("created")?.parse().ok()?,
-        identity: (dev.parse().ok()?, ino.parse().ok()?),
+        identity: Identity { root: pair(value("identity")?)?, parent },
         forced: text.lines().any(|line| line == "forced"),
     })
 }
@@ -101,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_description_comes_back_and_garbage_is_none() {
-        let made = Description::of_root(Path::new("/a b/\u{fc}"), 5, (1, 2), true);
+        let made = Description::of_root(Path::new("/a b/\u{fc}"), 5, Identity { root: (1, 2), parent: (3, 4) }, true);
         assert_eq!(parse(&Description::render(&made)), Some(made.clone()));
         let text = Description::render(&made);
         for at in 0..text.len() {

@@ -4,8 +4,10 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::model::manifest;
 use crate::store::layout::Layout;
 use crate::store::plain_file;
+use crate::store::refs::{self, Family};
 
 /// What would lead git, or us, elsewhere.
 const PLANTED: [&str; 7] = [
@@ -26,7 +28,7 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
     if let Some(found) = lstat(layout.dir())?.filter(|found| !found.is_dir()) {
         return Err(wrong_kind(layout, layout.dir(), &found, "directory"));
     }
-    for path in [layout.own(), layout.head(), layout.refs(), layout.objects()] {
+    for path in [layout.own(), layout.head(), layout.refs(), layout.objects(), layout.manifest()] {
         if lstat(&path)?.is_some() {
             return Ok(true);
         }
@@ -48,11 +50,22 @@ pub fn check(layout: &Layout) -> Result<()> {
             return Err(refuse(format!("{name} was planted in it")));
         }
     }
+    if lstat(&layout.objects())?.is_none() && tells_of_nothing(layout) {
+        let why = "its objects are missing, and neither refs nor a manifest tell which they were".to_owned();
+        return Err(Error::StoreUnusable { store: layout.dir().to_path_buf(), why });
+    }
     let unusable = parts_of_a_wrong_kind(layout)?;
     match unusable.iter().find(|(_, found, _)| found.is_symlink()).or(unusable.first()) {
         Some((path, found, wanted)) => Err(wrong_kind(layout, path, found, wanted)),
         None => Ok(()),
     }
+}
+
+/// Whether nothing says which checkpoints there were, or that there were none.
+fn tells_of_nothing(layout: &Layout) -> bool {
+    let manifest = plain_file::read(&layout.manifest()).unwrap_or_default();
+    let has_refs = || refs::names(layout, Family::Checkpoints).is_ok_and(|names| !names.is_empty());
+    !manifest::is_readable(&manifest) && !has_refs()
 }
 
 /// Directories that are none, and files that are no plain ones.

@@ -1,21 +1,28 @@
 //! The list of checkpoints: refs and the commits that they name, in order of their sequence.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
+use crate::model::checkpoint::{Checkpoint, CheckpointId, DamagedCheckpoint};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
+use crate::model::text::escape;
+use crate::model::transition;
 use crate::store::ObjectIds;
 use crate::store::adopt;
 use crate::store::check::Report;
+use crate::store::commit_codec;
 use crate::store::commit_reader::CommitReader;
+use crate::store::hash::ObjectKind;
 use crate::store::layout::Layout;
-use crate::store::objects::Objects;
+use crate::store::objects::{ObjectError, Objects};
 use crate::store::plain_file;
 use crate::store::refs::{self, Family};
 
-/// Everything that the refs name.
+/// After so many that are missing, what the store was last seen to hold has to do.
+const LOOKED_FOR_ANEW: usize = 64;
+
+/// Everything that the refs name, and what rows of the manifest name beside that.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     /// In order of their sequence, oldest first.
@@ -40,16 +47,21 @@ impl Inventory {
         let mut inventory = Self::default();
         let mut of_plain_git = Vec::new();
         for id in refs::names(layout, Family::Checkpoints)? {
-            match reader.own(id) {
+            // To look anew for each of a million refs of what is gone would take minutes.
+            let read = match inventory.damaged.len() {
+                LOOKED_FOR_ANEW.. if !reader.objects().holds(&id) => Err(ObjectError::Missing(id).to_string()),
+                _ => reader.own(id),
+            };
+            match read {
                 Ok(Some(own)) => inventory.checkpoints.push(own),
                 Ok(None) => of_plain_git.push(id),
-                Err(why) => inventory.damaged.push(DamagedCheckpoint { id, why }),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why }),
             }
         }
         for id in of_plain_git {
             match reader.checkpoint(id) {
                 Ok(adopted) => inventory.checkpoints.push(adopted),
-                Err(why) => inventory.damaged.push(DamagedCheckpoint { id, why }),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why }),
             }
         }
         for checkpoint in &mut inventory.checkpoints {
@@ -62,7 +74,7 @@ impl Inventory {
     }
 
     /// The list for those who only read: in it are also rows of the manifest whose ref is gone, if their commit is
-    /// there, and what plain git made since the last command that wrote.
+    /// there or damaged, and what plain git made since the last command that wrote.
     pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
         let objects = reader.objects();
         let mut inventory = Self::read_by(layout, &mut reader)?;
@@ -81,12 +93,58 @@ impl Inventory {
         };
         let known = inventory.ids();
         for id in lost.into_iter().filter(|id| !known.contains(id)) {
-            if let Ok(checkpoint) = reader.checkpoint(id) {
-                inventory.add_without_ref(checkpoint);
+            match reader.checkpoint(id) {
+                Ok(checkpoint) => inventory.add_without_ref(checkpoint),
+                Err(why) if text.is_some() && is_damaged(objects, id) => {
+                    inventory.damaged.push(DamagedCheckpoint { id: id.into(), why });
+                }
+                Err(_) => {}
             }
         }
         inventory.sort();
+        if let Some(text) = &text {
+            inventory.add_lost_rows(layout, objects, text)?;
+        }
         Ok(inventory)
+    }
+
+    /// Rows that lead nowhere: what the program itself drops loses its row before anything else, so that their commits
+    /// were lost. One that says all that the row of a checkpoint would, which has none, is that row with a garbled id.
+    ///
+    /// # Errors
+    /// The refs cannot be listed.
+    pub fn add_lost_rows(&mut self, layout: &Layout, objects: &Objects, text: &str) -> Result<()> {
+        let without: HashSet<String> = self.rows_without_checkpoint(text).into_iter().collect();
+        if without.is_empty() {
+            return Ok(());
+        }
+        // A checkpoint may have been made, or dropped, since the refs were read.
+        let made: HashSet<String> =
+            refs::names(layout, Family::Checkpoints)?.into_iter().map(ObjectId::short).collect();
+        let now = plain_file::read(&layout.manifest()).unwrap_or_default();
+        let still: HashSet<String> = manifest::ids(&String::from_utf8_lossy(&now)).into_iter().collect();
+        let named: HashSet<String> = manifest::ids(text).into_iter().collect();
+        let unnamed = self.checkpoints.iter().filter(|c| !named.contains(&c.id.short())).map(manifest::row);
+        let unnamed: HashSet<String> = unnamed.map(|row| manifest::rest(&row).to_owned()).collect();
+        let is_lost = |(id, row): &(String, &str)| {
+            without.contains(id)
+                && still.contains(id)
+                && !made.contains(&id[..ObjectId::SHORT_DIGITS])
+                && !unnamed.contains(manifest::rest(row))
+                && !names_transition(objects, id)
+        };
+        let lost: BTreeMap<String, &str> = manifest::rows(text).filter(is_lost).collect();
+        self.damaged.extend(lost.into_iter().map(|(id, row)| lost_row(id, row)));
+        Ok(())
+    }
+
+    /// The manifest as it is to be. Rows of what is damaged stay as they stand in `before`: nothing else may tell of it.
+    pub fn manifest(&self, before: &str) -> String {
+        let damaged: HashSet<String> = self.damaged.iter().map(|damaged| damaged.id.short()).collect();
+        let is_kept = |id: &str| damaged.contains(&id[..ObjectId::SHORT_DIGITS]);
+        let kept: String =
+            manifest::rows(before).filter(|(id, _)| is_kept(id)).map(|(_, row)| format!("{row}\n")).collect();
+        manifest::render_after(&kept, &self.checkpoints)
     }
 
     fn add_without_ref(&mut self, checkpoint: Checkpoint) {
@@ -95,9 +153,9 @@ impl Inventory {
         self.checkpoints.push(checkpoint);
     }
 
-    /// Every id in it, damaged ones too.
+    /// Every id of a commit in it, of damaged ones too.
     pub fn ids(&self) -> ObjectIds {
-        self.checkpoints.iter().map(|c| c.id).chain(self.damaged.iter().map(|damaged| damaged.id)).collect()
+        self.checkpoints.iter().map(|c| c.id).chain(self.damaged.iter().filter_map(|lost| lost.id.commit())).collect()
     }
 
     /// Ids in rows of a manifest that name none of these checkpoints.
@@ -112,7 +170,7 @@ impl Inventory {
     fn drop_evicted_meanwhile(&mut self, layout: &Layout) -> Result<()> {
         if !self.damaged.is_empty() {
             let still = refs::names(layout, Family::Checkpoints)?;
-            self.damaged.retain(|damaged| still.contains(&damaged.id));
+            self.damaged.retain(|damaged| damaged.id.commit().is_none_or(|id| still.contains(&id)));
         }
         Ok(())
     }
@@ -135,9 +193,30 @@ impl Inventory {
 
     /// An id that begins like this and is damaged: asked for after no whole checkpoint answered.
     pub fn damaged_by_prefix(&self, prefix: &str) -> Option<&DamagedCheckpoint> {
-        let prefix = prefix.to_ascii_lowercase();
-        self.damaged.iter().find(|damaged| prefix.len() >= 4 && damaged.id.to_hex().starts_with(&prefix))
+        self.damaged.iter().find(|damaged| damaged.id.answers_to(prefix))
     }
+}
+
+/// Whether an object is there and cannot be read.
+pub fn is_damaged(objects: &Objects, id: ObjectId) -> bool {
+    matches!(objects.read(&id), Err(ObjectError::Io(_) | ObjectError::Corrupt { .. }))
+}
+
+/// Whether a row names a transition of a workflow: that is no checkpoint, and nothing that was lost.
+pub fn names_transition(objects: &Objects, digits: &str) -> bool {
+    objects.by_prefix(digits).iter().any(|id| match objects.read(id) {
+        Ok((ObjectKind::Commit, bytes)) => {
+            commit_codec::parse(&bytes).is_ok_and(|commit| transition::is_ours(&commit.message))
+        }
+        _ => false,
+    })
+}
+
+/// What is known of a checkpoint of which nothing is left but its row.
+pub fn lost_row(id: String, row: &str) -> DamagedCheckpoint {
+    let rest = escape(manifest::rest(row));
+    let why = format!("its commit is nowhere in the store, all that is left is its row: {rest}");
+    DamagedCheckpoint { id: CheckpointId::Row(id), why }
 }
 
 /// What a check found to be damaged may have been evicted since the refs were read.
@@ -145,7 +224,8 @@ pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut Report)
     if !report.damaged.is_empty() {
         let still = refs::names(layout, Family::Checkpoints)?;
         let only_a_row = |id: &ObjectId| inventory.without_ref.contains(id) || inventory.unadopted.contains(id);
-        report.damaged.retain(|state| still.contains(&state.id) || only_a_row(&state.id));
+        let is_there = |id: ObjectId| still.contains(&id) || only_a_row(&id);
+        report.damaged.retain(|state| state.id.commit().is_none_or(is_there));
     }
     Ok(())
 }

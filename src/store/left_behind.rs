@@ -90,7 +90,7 @@ fn fetch_from(
         return Ok((0, wanted.checkpoints.is_empty() && wanted.others.is_empty() && !wanted.is_doubtful));
     }
     take_over(&copy.objects(), store.objects(), Unreadable::IsPassedOver, go_on)?;
-    let came: Vec<ObjectId> = readable.into_iter().filter(|id| lacks_only_bytes(store, *id)).collect();
+    let came: Vec<ObjectId> = readable.into_iter().filter(|id| lacks_only_bytes(store, &(*id).into())).collect();
     let lost = put_back(store.layout(), store.objects(), &wanted, &came, go_on)?;
     refs::sync(store.layout())?;
     settled.extend(given(&wanted, &came, &lost));

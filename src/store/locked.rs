@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::{CheckpointId, DamagedCheckpoint};
 use crate::model::hold::Hold;
 use crate::model::listing::Listing;
-use crate::model::manifest;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
 use crate::model::time::compact_utc;
@@ -69,7 +69,7 @@ impl<'s> LockedStore<'s> {
         adopt::keep_detached_head(layout)?;
         skeleton::heal(layout)?;
         skeleton::write_exclusion_list(layout)?;
-        refs::unpack(layout)?;
+        refs::unpack(layout, store.objects())?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
         // Without the file all goes on as before, only more slowly.
         let _ = reader.keep(layout);
@@ -82,6 +82,13 @@ impl<'s> LockedStore<'s> {
 
     pub fn inventory(&self) -> &Inventory {
         &self.inventory
+    }
+
+    /// Whether checkpoints are known and not one of them is anywhere in the store any more.
+    pub fn has_lost_all(&self) -> bool {
+        let Inventory { checkpoints, damaged, .. } = &self.inventory;
+        let is_nowhere = |lost: &DamagedCheckpoint| lost.id.commit().is_none_or(|id| !self.store.objects().holds(&id));
+        checkpoints.is_empty() && !damaged.is_empty() && damaged.iter().all(is_nowhere)
     }
 
     /// What taking the lock had to mend.
@@ -128,9 +135,10 @@ impl<'s> LockedStore<'s> {
     }
 
     fn write_manifest(&self) -> Result<()> {
-        let text = manifest::render(&self.inventory.checkpoints);
         let path = self.store.layout().manifest();
-        if std::fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
+        let found = std::fs::read(&path).unwrap_or_default();
+        let text = self.inventory.manifest(&String::from_utf8_lossy(&found));
+        if found == text.as_bytes() {
             return Ok(());
         }
         match durable::replace_derived(&self.store.layout().own(), &path, text.as_bytes()) {
@@ -164,8 +172,18 @@ impl<'s> LockedStore<'s> {
     fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
         self.keep_foreign_main()?;
         self.inventory.checkpoints.retain(|c| !ids.contains(&c.id));
-        self.inventory.damaged.retain(|damaged| !ids.contains(&damaged.id));
+        self.inventory.damaged.retain(|damaged| damaged.id.commit().is_none_or(|id| !ids.contains(&id)));
         self.write_derived()
+    }
+
+    /// Drops, durably, what only rows of the manifest still name.
+    pub fn drop_rows(&mut self, rows: &[CheckpointId]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.inventory.damaged.retain(|damaged| !rows.contains(&damaged.id));
+        self.write_derived()?;
+        self.flush_manifest()
     }
 
     fn flush_manifest(&self) -> Result<()> {
@@ -176,12 +194,9 @@ impl<'s> LockedStore<'s> {
 
     pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
         let layout = self.store.layout();
-        for id in ids {
-            for family in [Family::Checkpoints, Family::Pins, Family::Meta] {
-                refs::remove(layout, family, *id)?;
-            }
-        }
-        Ok(())
+        let families = [Family::Checkpoints, Family::Pins, Family::Meta];
+        let gone: Vec<_> = ids.iter().flat_map(|id| families.map(|family| (family, *id))).collect();
+        refs::remove(layout, &gone)
     }
 
     /// Pins a checkpoint or lets it go; the answer is whether that changed anything.
@@ -193,7 +208,7 @@ impl<'s> LockedStore<'s> {
         if pinned {
             refs::write(layout, Family::Pins, id, id)?;
         } else {
-            refs::remove(layout, Family::Pins, id)?;
+            refs::remove(layout, &[(Family::Pins, id)])?;
             refs::sync(layout)?;
         }
         for checkpoint in self.inventory.checkpoints.iter_mut().filter(|c| c.id == id) {
@@ -250,7 +265,7 @@ impl<'s> LockedStore<'s> {
     pub fn drop_lost_pins(&self) -> Result<()> {
         let layout = self.store.layout();
         let lost = mark::lost_pins(self.store)?;
-        lost.iter().try_for_each(|id| refs::remove(layout, Family::Pins, *id))?;
+        refs::remove(layout, &lost.iter().map(|id| (Family::Pins, *id)).collect::<Vec<_>>())?;
         if lost.is_empty() { Ok(()) } else { refs::sync(layout) }
     }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::Checkpoint;
+use crate::model::checkpoint::{Checkpoint, CheckpointId};
 use crate::model::database::Databases;
 use crate::model::hold::Hold;
 use crate::model::meta::Meta;
@@ -251,16 +251,18 @@ impl Store {
     ///
     /// # Errors
     /// The store could not be looked at, or we were asked to stop. Damage is in the report.
-    pub fn check(&self, only: Option<ObjectId>, options: &check::CheckOptions<'_>) -> Result<check::Report> {
+    pub fn check(&self, only: Option<&CheckpointId>, options: &check::CheckOptions<'_>) -> Result<check::Report> {
         let inventory = self.inventory_as_stored()?;
         let mut report = check::Report::default();
         options.progress.begin(Phase::Verifying, 0, 0);
         let mut states = check_states::StateChecker::new(&self.objects, options);
-        let damaged = inventory.damaged.iter().map(|damaged| damaged.id);
-        for id in inventory.checkpoints.iter().map(|checkpoint| checkpoint.id).chain(damaged) {
-            if only.is_none_or(|wanted| wanted == id) {
-                states.check(id, &mut report)?;
-            }
+        let is_asked = |id: &CheckpointId| only.is_none_or(|wanted| wanted == id);
+        for checkpoint in inventory.checkpoints.iter().filter(|checkpoint| is_asked(&checkpoint.id.into())) {
+            states.check(checkpoint.id, &mut report)?;
+        }
+        for lost in inventory.damaged.iter().filter(|lost| is_asked(&lost.id)) {
+            report.checkpoints += 1;
+            report.damaged.push(lost.clone().into());
         }
         inventory::drop_evicted(&self.layout, &inventory, &mut report)?;
         if only.is_none() {

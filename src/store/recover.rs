@@ -1,7 +1,7 @@
 //! What taking the lock mends: refs that only the manifest or the packs still remember, and leftovers of killed runs.
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::Checkpoint;
+use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::store::Store;
@@ -70,7 +70,8 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
         }
     }
     inventory.sort();
-    let expected = manifest::render(&inventory.checkpoints);
+    inventory.add_lost_rows(store.layout(), store.objects(), before.text().unwrap_or_default())?;
+    let expected = inventory.manifest(before.text().unwrap_or_default());
     let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
     if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
         recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
@@ -138,8 +139,8 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     }
     for id in metas.keys().filter(|id| inventory.get(**id).is_none()) {
         // A damaged checkpoint keeps its meta: it may become readable again.
-        if !inventory.damaged.iter().any(|damaged| damaged.id == *id) {
-            refs::remove(layout, Family::Meta, *id)?;
+        if !inventory.damaged.iter().any(|damaged| damaged.id == (*id).into()) {
+            refs::remove(layout, &[(Family::Meta, *id)])?;
         }
     }
     Ok(())
@@ -201,17 +202,18 @@ fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId
 fn restore_ref(
     store: &Store,
     reader: &mut CommitReader<'_>,
-    inventory: &Inventory,
+    inventory: &mut Inventory,
     id: ObjectId,
     has_row: bool,
 ) -> Result<Option<Checkpoint>> {
-    let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id);
+    let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id.into());
     if known {
         return Ok(None);
     }
     match store.objects().read(&id) {
-        Err(ObjectError::Io(_) | ObjectError::Corrupt { .. }) if has_row => {
+        Err(cause @ (ObjectError::Io(_) | ObjectError::Corrupt { .. })) if has_row => {
             refs::write(store.layout(), Family::Checkpoints, id, id)?;
+            inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: cause.to_string() });
             return Ok(None);
         }
         Ok((ObjectKind::Commit, content)) => reader.take_in(id, content),

@@ -13,6 +13,7 @@ use crate::store::ObjectIds;
 use crate::store::directories;
 use crate::store::durable::{self, TemporaryFile};
 use crate::store::layout::Layout;
+use crate::store::objects::Objects;
 use crate::store::plain_file;
 
 /// Families of refs whose last component is the id of a checkpoint's commit.
@@ -51,10 +52,10 @@ pub enum Value {
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, Value>> {
     let folder = layout.refs().join(family.folder());
     let mut found = BTreeMap::new();
-    for (name, value) in packed(layout)? {
-        let id = name.strip_prefix(&format!("refs/{}/", family.folder())).and_then(ObjectId::from_hex);
-        found.extend(id.map(|id| (id, Value::Id(value))));
-    }
+    each_packed(layout, &format!("refs/{}/", family.folder()), &mut |_, rest, value| {
+        let value = ObjectId::from_hex(value).map(Value::Id);
+        found.extend(ObjectId::from_hex(rest).zip(value));
+    })?;
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(found),
@@ -76,10 +77,10 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
 /// # Errors
 /// The directory cannot be listed.
 pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
-    let prefix = format!("refs/{}/", family.folder());
-    let packed = packed(layout)?.into_keys();
-    let mut found: BTreeSet<ObjectId> =
-        packed.filter_map(|name| ObjectId::from_hex(name.strip_prefix(&prefix)?)).collect();
+    let mut found = BTreeSet::new();
+    each_packed(layout, &format!("refs/{}/", family.folder()), &mut |_, rest, _| {
+        found.extend(ObjectId::from_hex(rest));
+    })?;
     let files = list(&layout.refs().join(family.folder()))?;
     found.extend(files.iter().filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?)));
     Ok(found)
@@ -92,8 +93,10 @@ pub const MAIN: &str = "refs/heads/main";
 /// By name, relative to the store; those that name nothing are passed over.
 pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
     const FOLDERS: [&str; 2] = ["refs/heads", "refs/foreign"];
-    let mut tips = packed(layout)?;
-    tips.retain(|name, _| FOLDERS.iter().any(|folder| name.starts_with(&format!("{folder}/"))));
+    let mut tips = BTreeMap::new();
+    for folder in FOLDERS {
+        tips.append(&mut packed(layout, &format!("{folder}/"))?);
+    }
     let mut folders = FOLDERS.map(str::to_owned).to_vec();
     while let Some(folder) = folders.pop() {
         for entry in list(&layout.dir().join(&folder))? {
@@ -124,7 +127,7 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     if let Some(Value::Id(id)) = loose {
         return Ok(Some(id));
     }
-    Ok(packed(layout)?.get(MAIN).copied())
+    Ok(packed(layout, MAIN)?.get(MAIN).copied())
 }
 
 /// The ref of a checkpoint that is about to be, under a temporary name: to be flushed together with its packs.
@@ -185,14 +188,36 @@ pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
     Ok(names(layout, Family::Pins)?.contains(&checkpoint))
 }
 
-/// Removes one ref; one that is gone already is no error. Packed refs must have been unpacked before.
-pub fn remove(layout: &Layout, family: Family, name: ObjectId) -> Result<()> {
-    let path = path(layout, family, name);
-    match std::fs::remove_file(&path) {
-        Ok(()) => Ok(()),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
-        Err(e) => Err(Error::io("remove", &path)(e)),
+/// Removes refs; those that are gone already are no error.
+pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
+    for (family, id) in gone {
+        durable::remove_if_there(&path(layout, *family, *id))?;
     }
+    let names = gone.iter().map(|(family, id)| format!("refs/{}/{id}", family.folder()));
+    remove_packed(layout, &names.collect()).map(drop)
+}
+
+/// Takes refs out of `packed-refs` by their full names; whether one was there.
+pub fn remove_packed(layout: &Layout, names: &BTreeSet<String>) -> Result<bool> {
+    if names.is_empty() || !layout.packed_refs().exists() {
+        return Ok(false);
+    }
+    let mut left = packed(layout, "")?;
+    let before = left.len();
+    left.retain(|name, _| !names.contains(name));
+    let is_found = left.len() < before;
+    if is_found {
+        write_packed(layout, &left)?;
+    }
+    Ok(is_found)
+}
+
+fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()> {
+    if refs.is_empty() {
+        return durable::remove_if_there(&layout.packed_refs()).map(drop);
+    }
+    let lines: String = refs.iter().map(|(name, id)| format!("{id} {name}\n")).collect();
+    durable::replace_through(&layout.own(), &layout.packed_refs(), lines.as_bytes())
 }
 
 /// Makes removals of refs durable.
@@ -203,13 +228,20 @@ pub fn sync(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Turns `packed-refs`, which a user's own `git gc` may have left, into files of one ref each.
-pub fn unpack(layout: &Layout) -> Result<()> {
-    let packed_file = layout.packed_refs();
-    if !packed_file.exists() {
+/// Turns `packed-refs`, which a user's own `git gc` may have left, into files of one ref each. Those of checkpoints of
+/// which nothing is there stay in it: as files, a million of them would take minutes.
+pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
+    if !layout.packed_refs().exists() {
         return Ok(());
     }
-    for (name, id) in packed(layout)? {
+    let ours = ["refs/checkpoints/", "refs/meta/", "refs/pins/"];
+    let is_dead = |name: &str, id: &ObjectId| ours.iter().any(|folder| name.starts_with(folder)) && !objects.holds(id);
+    let (dead, live): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        packed(layout, "")?.into_iter().partition(|(name, id)| is_dead(name, id));
+    if live.is_empty() && !dead.is_empty() {
+        return Ok(());
+    }
+    for (name, id) in live {
         let path = layout.dir().join(&name);
         if !path.exists() {
             let parent = path.parent().unwrap_or(layout.dir());
@@ -217,7 +249,7 @@ pub fn unpack(layout: &Layout) -> Result<()> {
             durable::replace_through(&layout.own(), &path, format!("{id}\n").as_bytes())?;
         }
     }
-    std::fs::remove_file(&packed_file).map_err(Error::io("remove", &packed_file))
+    write_packed(layout, &dead)
 }
 
 /// Every value of every ref but those named after a commit in `gone`, and of HEAD if it is detached:
@@ -228,7 +260,7 @@ pub fn unpack(layout: &Layout) -> Result<()> {
 pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     let is_gone =
         |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
-    let kept = packed(layout)?.into_iter().filter(|(name, _)| !is_gone(name));
+    let kept = packed(layout, "")?.into_iter().filter(|(name, _)| !is_gone(name));
     let mut roots: Vec<ObjectId> = kept.map(|(_, id)| id).collect();
     roots.extend(detached_head(layout)?);
     let mut folders = vec![layout.refs()];
@@ -305,25 +337,35 @@ pub(super) fn read_file(path: &Path) -> Result<Option<Value>> {
     Ok(Some(id.map_or(Value::Torn, Value::Id)))
 }
 
-/// `packed-refs` by name. Lines that make no sense are passed over, each alone.
-pub fn packed(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
+/// The part of `packed-refs` whose names begin like this, by name. Lines that make no sense are passed over, each alone.
+pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, ObjectId>> {
+    let mut refs = BTreeMap::new();
+    each_packed(layout, beginning, &mut |name, _, id| {
+        refs.extend(ObjectId::from_hex(id).map(|id| (name.to_owned(), id)));
+    })?;
+    Ok(refs)
+}
+
+/// Gives name, what follows the beginning in it, and value of each of them.
+fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str, &str)) -> Result<()> {
     let path = layout.packed_refs();
     let bytes = match plain_file::read(&path) {
         Ok(bytes) => bytes,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(Error::io("read", &path)(e)),
     };
-    let text = String::from_utf8_lossy(&bytes);
-    let refs = text.lines().filter_map(|line| {
-        let (id, name) = line.split_once(' ')?;
-        let safe = name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
-        safe.then_some((name.to_owned(), ObjectId::from_hex(id)?))
-    });
-    Ok(refs.collect())
+    for line in String::from_utf8_lossy(&bytes).lines() {
+        let Some((id, name)) = line.split_once(' ') else { continue };
+        let Some(rest) = name.strip_prefix(beginning) else { continue };
+        if name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            see(name, rest, id);
+        }
+    }
+    Ok(())
 }
 
 /// Whether a checkpoint has its ref.
 pub fn exists(layout: &Layout, checkpoint: ObjectId) -> bool {
     path(layout, Family::Checkpoints, checkpoint).exists()
-        || packed(layout).is_ok_and(|refs| refs.contains_key(&format!("refs/checkpoints/{checkpoint}")))
+        || packed(layout, &format!("refs/checkpoints/{checkpoint}")).is_ok_and(|refs| !refs.is_empty())
 }

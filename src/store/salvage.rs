@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::Result;
+use crate::model::checkpoint::CheckpointId;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::model::progress::Progress;
@@ -106,6 +107,7 @@ impl<'s> Salvage<'s> {
         let mut checker = StateChecker::new(self.fresh.objects(), &options);
         let mut report = Report::default();
         self.remembered.checkpoints.iter().try_for_each(|id| checker.check(*id, &mut report))?;
+        report.damaged.extend(self.remembered.lost_rows.iter().cloned().map(DamagedState::from));
         Ok(report)
     }
 
@@ -115,11 +117,12 @@ impl<'s> Salvage<'s> {
     /// Something cannot be written or renamed. The damaged store is there still, here or beside.
     pub fn finish(mut self, now_ms: i64) -> Result<Salvaged> {
         let report = self.check()?;
-        let lost: BTreeSet<ObjectId> = report.damaged.iter().map(|state| state.id).collect();
+        let lost: BTreeSet<ObjectId> = report.damaged.iter().filter_map(|state| state.id.commit()).collect();
         let whole: Vec<ObjectId> = self.remembered.checkpoints.difference(&lost).copied().collect();
         let (in_part, lost): (Vec<DamagedState>, Vec<DamagedState>) =
-            report.damaged.into_iter().partition(|state| lacks_only_bytes(&self.fresh, state.id));
-        let kept: Vec<ObjectId> = whole.iter().copied().chain(in_part.iter().map(|state| state.id)).collect();
+            report.damaged.into_iter().partition(|state| lacks_only_bytes(&self.fresh, &state.id));
+        let kept: Vec<ObjectId> =
+            whole.iter().copied().chain(in_part.iter().filter_map(|state| state.id.commit())).collect();
         let layout = self.fresh.layout().clone();
         let mut lost_refs = put_back(&layout, self.fresh.objects(), &self.remembered, &kept, self.go_on)?;
         lost_refs.append(&mut self.remembered.torn);
@@ -149,8 +152,9 @@ impl<'s> Salvage<'s> {
 }
 
 /// Whether commit, meta and all trees of a checkpoint can be read: what it lacks is the bytes of some files.
-pub fn lacks_only_bytes(store: &Store, id: ObjectId) -> bool {
-    read_checkpoint(store.objects(), id).is_ok_and(|checkpoint| store.snapshot(&checkpoint).is_ok())
+pub fn lacks_only_bytes(store: &Store, id: &CheckpointId) -> bool {
+    let commit = id.commit().and_then(|id| read_checkpoint(store.objects(), id).ok());
+    commit.is_some_and(|checkpoint| store.snapshot(&checkpoint).is_ok())
 }
 
 impl Drop for Salvage<'_> {

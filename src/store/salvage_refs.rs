@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::error::Result;
+use crate::model::checkpoint::DamagedCheckpoint;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::model::progress::Progress;
 use crate::store::check::CheckOptions;
 use crate::store::check_states::StateChecker;
 use crate::store::commit_reader::read_checkpoint;
+use crate::store::inventory::{lost_row, names_transition};
 use crate::store::layout::Layout;
 use crate::store::loose_files::names_in;
 use crate::store::objects::Objects;
@@ -22,6 +24,8 @@ use crate::store::workflow_salvage;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     pub checkpoints: BTreeSet<ObjectId>,
+    /// Rows of the manifest that lead nowhere.
+    pub lost_rows: Vec<DamagedCheckpoint>,
     pub pins: BTreeSet<ObjectId>,
     /// Refs that are none of ours, by their full name.
     pub others: BTreeMap<String, ObjectId>,
@@ -47,10 +51,15 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     workflow_salvage::remember_torn(damaged, objects, &mut found);
     let manifest = plain_file::read(&damaged.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
     if let Some(bytes) = &manifest {
-        for row in manifest::ids(&String::from_utf8_lossy(bytes)) {
-            let mut named = objects.by_prefix(&row);
+        let with_ref: BTreeSet<String> = found.checkpoints.iter().map(|id| id.short()).collect();
+        for (id, row) in manifest::rows(&String::from_utf8_lossy(bytes)) {
+            let mut named = objects.by_prefix(&id);
             named.retain(|id| read_checkpoint(objects, *id).is_ok());
             found.is_doubtful |= named.is_empty();
+            let is_known = with_ref.contains(&id[..ObjectId::SHORT_DIGITS]) || names_transition(objects, &id);
+            if named.is_empty() && !is_known {
+                found.lost_rows.push(lost_row(id, row));
+            }
             found.checkpoints.extend(named);
         }
     }
@@ -98,7 +107,7 @@ pub fn put_back(
 }
 
 fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
-    let mut found: BTreeMap<String, ObjectId> = refs::packed(layout).unwrap_or_default();
+    let mut found: BTreeMap<String, ObjectId> = refs::packed(layout, "").unwrap_or_default();
     let mut folders = vec!["refs".to_owned()];
     while let Some(folder) = folders.pop() {
         for name in names_in(&layout.dir().join(&folder)).unwrap_or_default() {

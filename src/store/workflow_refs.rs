@@ -1,6 +1,6 @@
 //! The refs of workflows. Their names are chosen by people, so a torn file does not tell what it should hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::error::Result;
@@ -47,7 +47,7 @@ impl Shelf {
 /// They cannot be listed or read.
 pub fn read(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
     let mut found = BTreeMap::new();
-    for (name, value) in refs::packed(layout)? {
+    for (name, value) in refs::packed(layout, shelf.folder())? {
         let id = Shelf::of_name(&name).filter(|(on, _)| *on == shelf);
         found.extend(id.map(|(_, id)| (id.to_owned(), Value::Id(value))));
     }
@@ -69,7 +69,7 @@ pub fn read(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
 pub fn value(layout: &Layout, shelf: Shelf, id: &str) -> Result<Option<Value>> {
     match refs::read_file(&path(layout, shelf, id))? {
         Some(value) => Ok(Some(value)),
-        None => Ok(refs::packed(layout)?.get(&shelf.name_of(id)).copied().map(Value::Id)),
+        None => Ok(refs::packed(layout, &shelf.name_of(id))?.get(&shelf.name_of(id)).copied().map(Value::Id)),
     }
 }
 
@@ -112,12 +112,12 @@ pub fn write(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId) -> Result<(
 /// It could not be removed.
 pub fn remove(layout: &Layout, shelf: Shelf, id: &str) -> Result<bool> {
     // Plain git may have packed it since the lock was taken.
-    refs::unpack(layout)?;
+    let was_packed = refs::remove_packed(layout, &BTreeSet::from([shelf.name_of(id)]))?;
     let gone = durable::remove_if_there(&path(layout, shelf, id))?;
     if gone {
         durable::sync_directory(&layout.dir().join(shelf.folder()))?;
     }
-    Ok(gone)
+    Ok(gone || was_packed)
 }
 
 /// The file of one.

@@ -188,10 +188,10 @@ mod tests {
 
     use super::*;
     use crate::store::Store;
-    use crate::store::description::Description;
+    use crate::store::description::{Description, Identity};
 
     fn store(place: &Path) -> Store {
-        let description = Description::of_root(Path::new("/w"), 0, (1, 2), false);
+        let description = Description::of_root(Path::new("/w"), 0, Identity::default(), false);
         Store::open_or_create(place.join("s"), &description).unwrap()
     }
 

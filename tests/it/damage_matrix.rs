@@ -1,5 +1,6 @@
-//! Every kind of file in a store, damaged in every way, against the commands: nobody panics, hangs or restores anything
-//! wrong, what is whole restores, and `verify --repair` brings back all that is left anywhere.
+//! Every kind of file in a store, damaged in every way, and sets of them lost at once, against the commands: nobody
+//! panics, hangs or restores anything wrong, what is whole restores, and `verify --repair` brings back all that is left
+//! anywhere.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bench::damaged::{self, Copy, Specimen};
+use crate::bench::watch::Watch;
 use crate::bench::{Git, Run, fixtures};
 
 /// How much hangs on a file.
@@ -281,9 +283,7 @@ fn no_damage_to_any_file_makes_a_command_panic_hang_or_restore_anything_wrong() 
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
                     if let Err(cause) = catch_unwind(AssertUnwindSafe(|| try_case(case, &specimen))) {
-                        let short = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
-                        let why = cause.downcast_ref::<String>().cloned().or(short).unwrap_or_default();
-                        failed.lock().expect("a list").push(format!("{case:?}: {why}"));
+                        failed.lock().expect("a list").push(format!("{case:?}: {}", why(&*cause)));
                     }
                 }
             });
@@ -291,4 +291,168 @@ fn no_damage_to_any_file_makes_a_command_panic_hang_or_restore_anything_wrong() 
     });
     let failed = failed.into_inner().expect("a list");
     assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), cases.len(), failed.join("\n\n"));
+}
+
+/// What is left of a store that lost several parts at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// Every checkpoint, whole.
+    All,
+    /// Refs or rows that name every checkpoint; some can be read.
+    Some,
+    /// The same; none can be read.
+    Names,
+    /// Something of a store, and nothing that tells what was in it.
+    Nothing,
+}
+
+/// Either all that begins like this is gone, or all else.
+#[derive(Clone, Copy, Debug)]
+enum Loss {
+    Of(&'static [&'static str]),
+    OfAllBut(&'static [&'static str]),
+}
+
+const LOSSES: [(Loss, Left); 20] = [
+    (Loss::Of(&["refs", "objects"]), Left::Names),
+    (Loss::Of(&["refs", "objects", "HEAD", "config"]), Left::Names),
+    (Loss::Of(&["refs", "checkpoint-manifest.md"]), Left::All),
+    (Loss::Of(&["refs", "checkpoint"]), Left::All),
+    (Loss::Of(&["refs", "checkpoint", "HEAD", "config", "info"]), Left::All),
+    (Loss::Of(&["objects", "checkpoint-manifest.md"]), Left::Names),
+    (Loss::Of(&["objects", "checkpoint"]), Left::Names),
+    (Loss::Of(&["objects/pack"]), Left::Some),
+    (Loss::Of(&["objects/pack", "refs"]), Left::Some),
+    (Loss::Of(&["objects/pack", "checkpoint"]), Left::Some),
+    (Loss::Of(&["refs", "objects", "checkpoint-manifest.md"]), Left::Nothing),
+    (Loss::Of(&["checkpoint-manifest.md", "checkpoint", ".gitignore"]), Left::All),
+    (Loss::OfAllBut(&["objects"]), Left::All),
+    (Loss::OfAllBut(&["objects/pack", "refs"]), Left::Some),
+    (Loss::OfAllBut(&["refs"]), Left::Names),
+    (Loss::OfAllBut(&["checkpoint-manifest.md"]), Left::Names),
+    (Loss::OfAllBut(&["checkpoint"]), Left::Nothing),
+    (Loss::OfAllBut(&["checkpoint/description"]), Left::Nothing),
+    (Loss::OfAllBut(&["HEAD"]), Left::Nothing),
+    (Loss::OfAllBut(&["HEAD", "config", "info"]), Left::Nothing),
+];
+
+/// Empty directories go too, as they would in a sweep.
+fn lose(copy: &Copy, loss: Loss) {
+    let store = copy.sandbox.store();
+    for file in fixtures::files_below(&store) {
+        let inside = file.strip_prefix(&store).expect("in the store");
+        let is_gone = match loss {
+            Loss::Of(parts) => parts.iter().any(|part| inside.starts_with(part)),
+            Loss::OfAllBut(parts) => !parts.iter().any(|part| inside.starts_with(part)),
+        };
+        if is_gone {
+            fs::remove_file(&file).expect("a file can be removed");
+        }
+    }
+    fixtures::delete_empty_directories(&store);
+}
+
+/// Everything is named as what it is; what is whole restores, and what is not changes nothing.
+fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String> {
+    let copy = specimen.copy();
+    lose(&copy, loss);
+    let watch = Watch::over(&copy.sandbox.store());
+    let expected = if left == Left::Nothing { 6 } else { 0 };
+    let listed = calm(copy.sandbox.run(&["list", "--json"]), &[expected]);
+    calm(copy.sandbox.run(&["status"]), &[expected]);
+    calm(copy.sandbox.run(&["verify", "--full"]), if left == Left::All { &[0] } else { &[6] });
+    calm(copy.sandbox.run(&["find", "text"]), &[0, 3, 6]);
+    if left == Left::Nothing {
+        watch.assert_untouched();
+        return BTreeSet::new();
+    }
+    let shorts = |list: &str| -> BTreeSet<String> {
+        let data = listed.data();
+        let all = data[list].as_array().expect("a list").iter();
+        all.map(|one| one["short"].as_str().expect("an id").to_owned()).collect()
+    };
+    let (whole, damaged) = (shorts("checkpoints"), shorts("damaged"));
+    let ids: BTreeSet<String> = specimen.ids.iter().cloned().collect();
+    assert_eq!(whole.union(&damaged).cloned().collect::<BTreeSet<_>>(), ids, "{listed}");
+    assert!(left != Left::All || damaged.is_empty(), "{listed}");
+    assert!(left != Left::Names || whole.is_empty(), "{listed}");
+    assert!(left != Left::Some || !damaged.is_empty(), "{listed}");
+    watch.assert_untouched();
+    for (id, state) in &specimen.states {
+        let copy = specimen.copy();
+        lose(&copy, loss);
+        copy.sandbox.write("text", "present");
+        let before = copy.sandbox.tree();
+        let run = calm(copy.sandbox.restore(id), &[0, 6]);
+        copy.sandbox.tree().assert_is(if run.code == 0 { state } else { &before }, "after the restore");
+        assert!(run.code == 6 || whole.contains(id), "{id} is damaged\n{run}");
+        assert!(run.code == 0 || left != Left::All, "{id} is whole\n{run}");
+    }
+    damaged
+}
+
+/// A `create` goes on and forgets nothing: what nobody can read any more lies beside, what can be read stays.
+fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<String>) {
+    let copy = specimen.copy();
+    lose(&copy, loss);
+    let files = fixtures::files_below(&copy.sandbox.store()).len();
+    copy.sandbox.write("text", "something else");
+    let run = calm(copy.sandbox.run(&["create", "-r", "after the loss"]), &[0]);
+    let is_anew = matches!(left, Left::Names | Left::Nothing);
+    let sentence = "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost.";
+    assert_eq!(run.stderr.contains(sentence), is_anew, "{run}");
+    let kept = copy.kept();
+    assert_eq!(kept.len(), usize::from(is_anew), "{run}");
+    assert!(kept.iter().all(|kept| fixtures::files_below(kept).len() >= files), "the kept copy is short\n{run}");
+    let expected = if is_anew { BTreeSet::new() } else { damaged.clone() };
+    assert!(expected.is_subset(&damaged_ids(&copy).0), "damage was forgotten\n{run}");
+    restores(&copy, run.stdout.trim(), None);
+    let again = calm(copy.sandbox.run(&["create", "-r", "once more"]), &[0]);
+    assert!(!again.stderr.contains(sentence) && copy.kept().len() == kept.len(), "{again}");
+}
+
+fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
+    let copy = specimen.copy();
+    lose(&copy, loss);
+    let run = calm(copy.sandbox.run(&["verify", "--repair"]), if left == Left::All { &[0] } else { &[0, 6] });
+    let (in_part, _) = damaged_ids(&copy);
+    for id in copy.sandbox.listed_ids().iter().filter(|id| !in_part.contains(*id)) {
+        if let Some(state) = specimen.states.get(id) {
+            restores(&copy, id, Some(state));
+        }
+    }
+    assert!(left != Left::All || specimen.ids.iter().all(|id| copy.sandbox.listed_ids().contains(id)), "{run}");
+    copy.sandbox.write("text", "something else");
+    restores(&copy, &copy.sandbox.create("after the repair"), None);
+    calm(copy.sandbox.run(&["prune"]), &[0]);
+}
+
+#[test]
+fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
+    let specimen = Specimen::new();
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                while let Some((loss, left)) = LOSSES.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let tried = catch_unwind(AssertUnwindSafe(|| {
+                        let damaged = readers_after(*loss, *left, &specimen);
+                        create_after(*loss, *left, &specimen, &damaged);
+                        repair_after(*loss, *left, &specimen);
+                    }));
+                    if let Err(cause) = tried {
+                        failed.lock().expect("a list").push(format!("{loss:?}: {}", why(&*cause)));
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().expect("a list");
+    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), LOSSES.len(), failed.join("\n\n"));
+}
+
+/// What a panic said.
+fn why(cause: &(dyn std::any::Any + Send)) -> String {
+    let short = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    cause.downcast_ref::<String>().cloned().or(short).unwrap_or_default()
 }

@@ -60,6 +60,7 @@ mod json_contract;
 mod layers;
 mod list;
 mod list_all;
+mod lost_rows;
 mod man;
 mod max_store_size;
 mod meanwhile;

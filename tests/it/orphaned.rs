@@ -91,3 +91,32 @@ fn a_description_that_names_another_root_makes_no_store_an_orphan() {
     sandbox.run(&["prune", "--orphaned", "--yes"]).success().stdout_has("No orphaned stores");
     assert_eq!(sandbox.listed_ids().len(), 1);
 }
+
+#[test]
+fn a_root_whose_parent_is_another_directory_is_not_gone() {
+    let sandbox = Sandbox::new();
+    let (swapped, gone) = (project(&sandbox, "disk/swapped"), project(&sandbox, "disk/gone"));
+    let (disk, aside) = (sandbox.top().join("disk"), sandbox.top().join("aside"));
+    fixtures::remove(&gone);
+    std::fs::rename(&disk, &aside).expect("a directory can be moved");
+    std::fs::create_dir(&disk).expect("a directory can be made");
+    sandbox.run(&["prune", "--orphaned", "--yes"]).success().stdout_has("No orphaned stores");
+    assert!(store_of(&sandbox, &swapped).exists() && store_of(&sandbox, &gone).exists());
+    std::fs::remove_dir(&disk).expect("a directory can go");
+    std::fs::rename(&aside, &disk).expect("a directory can be moved");
+    sandbox.run(&["prune", "--orphaned", "--yes"]).success().stdout_has("Removed 1 store");
+    assert!(store_of(&sandbox, &swapped).exists() && !store_of(&sandbox, &gone).exists());
+}
+
+#[test]
+fn a_parent_that_was_made_anew_is_learnt_by_the_next_writer() {
+    let sandbox = Sandbox::new();
+    let project = project(&sandbox, "disk/project");
+    let (disk, aside) = (sandbox.top().join("disk"), sandbox.top().join("aside"));
+    std::fs::rename(&disk, &aside).expect("a directory can be moved");
+    std::fs::create_dir(&disk).expect("a directory can be made");
+    std::fs::rename(aside.join("project"), &project).expect("a directory can be moved");
+    sandbox.run_in(&project, &["create", "-r", "again"]).success();
+    fixtures::remove(&project);
+    sandbox.run(&["prune", "--orphaned", "--yes"]).success().stdout_has("Removed 1 store");
+}

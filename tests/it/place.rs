@@ -201,3 +201,31 @@ fn a_base_that_is_a_link_to_another_place_is_used_there() {
     assert!(place::store(&disk, sandbox.root()).join("HEAD").is_file());
     assert_eq!(sandbox.listed().len(), 1);
 }
+
+#[test]
+fn another_directory_at_the_same_path_is_told_once() {
+    let sandbox = Sandbox::rooted_at("proj");
+    sandbox.write("a", "1").create("of the one before");
+    let aside = sandbox.top().join("aside");
+    std::fs::rename(sandbox.root(), &aside).expect("a directory can be moved");
+    std::fs::create_dir(sandbox.root()).expect("a directory can be made");
+    sandbox.run(&["list"]).success().stderr_has("another directory").stderr_has("delete --all");
+    let told = |args: &[&str]| sandbox.run(args).success().warning_codes().contains(&"another_root".to_owned());
+    assert!(told(&["status", "--json"]));
+    sandbox.write("b", "1");
+    assert!(told(&["create", "--json"]));
+    sandbox.write("b", "2");
+    assert!(!told(&["create", "--json"]) && !told(&["list", "--json"]));
+}
+
+#[test]
+fn a_root_that_a_restore_made_again_is_the_same_to_its_store() {
+    let sandbox = Sandbox::rooted_at("proj");
+    sandbox.write("a", "1").create("first");
+    std::fs::rename(sandbox.root(), sandbox.top().join("aside")).expect("a directory can be moved");
+    let parent = sandbox.top();
+    let root = sandbox.root().display().to_string();
+    sandbox.run_in(&parent, &["-C", &root, "restore", "first", "--yes"]).success();
+    let run = sandbox.run(&["list", "--json"]).success();
+    assert_eq!(run.warning_codes(), Vec::<String>::new(), "{run}");
+}

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::model::time::rfc3339;
 use crate::ops::delete::{DeleteOutcome, Doomed};
-use crate::view::json::parts::{envelope, hex};
+use crate::view::json::parts::envelope;
 
 pub fn delete(outcome: &DeleteOutcome) -> String {
     let deleted: Vec<Value> = outcome.deleted.iter().map(doomed).collect();
@@ -21,7 +21,7 @@ pub fn delete(outcome: &DeleteOutcome) -> String {
 
 fn doomed(doomed: &Doomed) -> Value {
     json!({
-        "id": hex(doomed.id),
+        "id": doomed.id.digits(),
         "short": doomed.id.short(),
         "reason": doomed.record.as_ref().map(|(reason, _)| reason),
         "time": doomed.record.as_ref().map(|(_, time_ms)| rfc3339(*time_ms)),

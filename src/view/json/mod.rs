@@ -107,7 +107,7 @@ fn uncaptured(meta: &Meta) -> Value {
 }
 
 pub fn list(outcome: &ListOutcome, store: &std::path::Path) -> String {
-    let damaged = |lost: &DamagedCheckpoint| json!({"id": hex(lost.id), "short": lost.id.short(), "damaged": true, "why": lost.why});
+    let damaged = |lost: &DamagedCheckpoint| json!({"id": lost.id.digits(), "short": lost.id.short(), "damaged": true, "why": lost.why});
     let rows = outcome.checkpoints.iter().map(row).collect::<Vec<_>>();
     let lost: Vec<Value> = outcome.damaged.iter().map(damaged).collect();
     let data = json!({"checkpoints": rows, "damaged": lost, "store": store.display().to_string()});

@@ -34,7 +34,7 @@ pub fn verify(outcome: &VerifyOutcome, exit: u8) -> String {
 
 fn state(state: &DamagedState) -> Value {
     json!({
-        "id": hex(state.id),
+        "id": state.id.digits(),
         "short": state.id.short(),
         "reason": state.reason,
         "faults": state.faults.iter().map(fault).collect::<Vec<_>>(),
