@@ -104,6 +104,10 @@ pub enum Error {
         target: ObjectId,
         safety: ObjectId,
     },
+    /// A restore was killed before it changed anything, so there is nothing of it to take back.
+    RestoreNeverBegan {
+        target: ObjectId,
+    },
     /// The checkpoints of another place are not this directory's to take.
     RelinkRefused {
         why: String,
@@ -222,6 +226,7 @@ impl Error {
             Self::DotGitPath { .. } => "dot_git_path",
             Self::WorkflowFile { .. } => "workflow_file",
             Self::RestorePending { .. } => "restore_pending",
+            Self::RestoreNeverBegan { .. } => "restore_never_began",
             Self::RelinkRefused { .. } => "relink_refused",
             Self::Pinned { .. } => "pinned",
             Self::ChangedMeanwhile { .. } => "changed_meanwhile",
@@ -279,6 +284,7 @@ impl Error {
             Self::RestorePending { .. } => {
                 "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back".into()
             }
+            Self::RestoreNeverBegan { .. } => "'checkpoint undo', once more, takes back the restore before it".into(),
             Self::RelinkRefused { .. } => "nothing was changed; 'checkpoint list --all' shows every store".into(),
             Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
             Self::Held { hold, .. } => format!("checkpoint release {}", shell_word(hold.name.as_bytes())),
@@ -367,6 +373,7 @@ impl fmt::Display for Error {
             Self::RestorePending { target, safety } => {
                 write!(f, "a restore to {} (safety checkpoint {}) was interrupted", target.short(), safety.short())
             }
+            Self::RestoreNeverBegan { target } => f.write_str(&never_began(*target)),
             Self::RelinkRefused { why } | Self::NothingHeld { why } => f.write_str(why),
             Self::Pinned { id } => write!(f, "checkpoint {} is pinned; nothing was deleted", id.short()),
             Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
@@ -396,6 +403,10 @@ impl fmt::Display for Error {
             Self::Unexpected(cause) => write!(f, "{cause:#}"),
         }
     }
+}
+
+fn never_began(target: ObjectId) -> String {
+    format!("the last restore, to {}, was stopped before it changed anything", target.short())
 }
 
 fn held(hold: &Hold, others: usize) -> String {

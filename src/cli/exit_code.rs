@@ -59,6 +59,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::DotGitPath { .. }
         | Error::WorkflowFile { .. }
         | Error::RestorePending { .. }
+        | Error::RestoreNeverBegan { .. }
         | Error::Pinned { .. }
         | Error::Held { .. }
         | Error::SeveralHolds { .. }
@@ -100,10 +101,11 @@ pub fn unanswered(code: u8, failed: u8) -> u8 {
     if matches!(code, DONE | PARTIAL) { failed } else { code }
 }
 
-/// Files are restored before databases; one of these may have failed.
+/// Done in part if a database failed, or something stands there still that should not.
 pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
     let failed = outcome.databases.iter().any(|report| matches!(report.fate, Fate::Failed(_)));
-    if failed { PARTIAL } else { DONE }
+    let stays = !outcome.dry_run && !outcome.plan.not_removed.is_empty();
+    if failed || stays { PARTIAL } else { DONE }
 }
 
 /// What was shown, and whether it was all; `asked` is `--exit-code`.

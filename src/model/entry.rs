@@ -93,6 +93,11 @@ impl WhyNot {
         !matches!(self, Self::Fifo | Self::Socket | Self::Device | Self::Database | Self::DotGit)
     }
 
+    /// Whether a restore leaves such a path alone by rule, as opposed to one that it could not look at.
+    pub fn stays_by_rule(&self) -> bool {
+        !matches!(self, Self::Unreadable(_) | Self::Collision)
+    }
+
     /// Whether the checkpoint names this path as present but not captured.
     pub fn is_recorded(&self) -> bool {
         !matches!(self, Self::LeftOut(_) | Self::Secret(_) | Self::DotGit)

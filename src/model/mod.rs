@@ -4,6 +4,7 @@ pub mod adopted;
 pub mod alias;
 pub mod apart;
 pub mod base85;
+pub mod baseline;
 pub mod bisection;
 pub mod char_set;
 pub mod checkpoint;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::entry::{Entry, RWX_BITS, SPECIAL_BITS};
+use crate::model::entry::{Entry, RWX_BITS, SPECIAL_BITS, WhyNot};
 use crate::model::obstacle::Obstacle;
 use crate::model::rel_path::RelPath;
 use crate::model::scope::Scope;
@@ -34,8 +34,10 @@ pub struct RestorePlan {
     /// Directories that stay but get other permission bits.
     pub chmod_dirs: BTreeMap<RelPath, u32>,
     pub remove_dirs: BTreeSet<RelPath>,
-    /// Directories that should go and stay, because they hold what no checkpoint holds.
+    /// What the target lacks and what stays by rule: paths that are not captured, and the directories that hold them.
     pub left_alone: BTreeSet<RelPath>,
+    /// What the target lacks and what stays because it cannot be read, and why.
+    pub not_removed: BTreeMap<RelPath, WhyNot>,
     /// Why this plan must not be carried out.
     pub conflicts: Vec<Obstacle>,
     /// Files that are right already.
@@ -77,6 +79,7 @@ impl RestorePlan {
         planner.plan_deletions();
         planner.plan_dirs();
         planner.plan_removals();
+        planner.name_what_stays();
         planner.plan
     }
 
@@ -237,6 +240,27 @@ impl Planner<'_> {
         }
     }
 
+    /// Names what is not captured and would not be there if this were the target.
+    fn name_what_stays(&mut self) {
+        if self.reach.overlay {
+            return;
+        }
+        for (path, standing) in self.present.uncaptured.iter().filter(|(path, _)| self.reach.covers(path)) {
+            let is_ours = matches!(standing.why, WhyNot::DotGit | WhyNot::Database | WhyNot::Secret(_));
+            let is_wanted = self.target.files.contains_key(path) || self.target.dirs.contains_key(path);
+            if is_ours || is_wanted || !self.is_targets_business(path, standing.is_dir) {
+                continue;
+            }
+            if standing.why.stays_by_rule() {
+                if path.parent().is_none_or(|dir| !self.plan.left_alone.contains(&dir)) {
+                    self.plan.left_alone.insert(path.clone());
+                }
+            } else {
+                self.plan.not_removed.insert(path.clone(), standing.why.clone());
+            }
+        }
+    }
+
     fn conflict(&mut self, path: RelPath) {
         let why = self.present.uncaptured.get(&path).map_or("not captured", |standing| standing.why.in_words());
         self.refuse(path, why);
@@ -359,11 +383,26 @@ mod tests {
         let found = plan(&present, &holding(&[]), true);
         assert_eq!((found.left_alone, found.remove_dirs.len()), (["p", "p/d"].map(path).into(), 0));
         let wanted = plan(&present, &with(holding(&["p/x"]), &[("p/d/x", WhyNot::Fifo, false)]), true);
-        assert!(wanted.left_alone.is_empty(), "{wanted:?}");
+        assert_eq!(wanted.left_alone, ["p/d/fifo"].map(path).into(), "its directory is wanted, it is not");
+        let there_then = with(holding(&["p/x"]), &[("p/d/fifo", WhyNot::Fifo, false)]);
+        assert!(plan(&present, &there_then, true).left_alone.is_empty());
         assert!(plan(&present, &holding(&[]), false).left_alone.is_empty(), "not the target's business");
         let beside = with(holding(&["d/keep"]), &[("d/fifo", WhyNot::Fifo, false)]);
         let kept = |path: &RelPath, _: bool| path.name() != b"keep";
         let found = RestorePlan::between(&beside, &holding(&[]), &Reach::default(), &kept);
-        assert!(found.left_alone.is_empty() && found.is_empty(), "its file stays anyway: {found:?}");
+        assert!(found.is_empty(), "its file stays anyway: {found:?}");
+        assert_eq!(found.left_alone, ["d/fifo"].map(path).into());
+    }
+
+    #[test]
+    fn what_cannot_be_read_and_should_not_be_there_is_named_as_not_removed() {
+        let unreadable = || WhyNot::Unreadable("EACCES".into());
+        let present = with(holding(&["a"]), &[("d", unreadable(), true), ("m", WhyNot::Mount, true)]);
+        let found = plan(&present, &holding(&["a"]), true);
+        assert_eq!((keys(&found.not_removed), found.left_alone), (vec!["d".into()], ["m"].map(path).into()));
+        assert!(plan(&present, &holding(&["a"]), false).not_removed.is_empty(), "the target would not hold it either");
+        let overlay = Reach { overlay: true, ..Reach::default() };
+        let laid_over = RestorePlan::between(&present, &holding(&["a"]), &overlay, &|_, _| true);
+        assert!(laid_over.not_removed.is_empty() && laid_over.left_alone.is_empty());
     }
 }

@@ -4,14 +4,17 @@ use std::collections::HashSet;
 
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
+use crate::model::steps::Steps;
 
 /// Restores whose safety checkpoint and target are never dropped; undo and redo count with theirs.
 pub const PROTECTED_RESTORES: usize = 5;
+/// Safety checkpoints that are kept: those of the last steps that can be undone or redone before any others.
+pub const KEPT_STEPS: usize = 20;
 
 /// Why one checkpoint goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionReason {
-    /// A safety checkpoint older than those of the last restores.
+    /// A safety checkpoint beyond the last [`KEPT_STEPS`].
     OldSafety,
     /// The oldest of more than are to be kept.
     Oldest,
@@ -40,26 +43,39 @@ pub struct EvictionPlan {
     pub over_keep: bool,
 }
 
-/// Plans down to `keep` checkpoints (at least one), and as many scoped ones, which push out and protect none of the others.
-/// `checkpoints` are in order of their sequence; `pending` are the target and the safety checkpoint of an interrupted
-/// restore.
+/// Plans down to `keep` checkpoints (at least one), as many scoped ones, and [`KEPT_STEPS`] safety checkpoints. These
+/// three classes push each other out never. `checkpoints` are in order of their sequence; `pending` are the target and
+/// the safety checkpoint of an interrupted restore.
 pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> EvictionPlan {
     let protected = protected(checkpoints, pending);
-    let (scoped, others): (Vec<&Checkpoint>, _) = checkpoints.iter().partition(|c| c.is_scoped());
-    let mut plan = plan_class(&others, keep, &protected);
-    let of_scoped = plan_class(&scoped, keep, &protected);
-    plan.evict.extend(of_scoped.evict);
-    plan.over_keep |= of_scoped.over_keep;
-    plan
+    let class = |belongs: fn(&Checkpoint) -> bool| {
+        let members: Vec<&Checkpoint> = checkpoints.iter().filter(|c| belongs(c)).collect();
+        let surplus = members.len().saturating_sub(keep.max(1));
+        let free = members.iter().filter(|c| !protected.contains(&c.id));
+        let evict: Vec<_> = free.take(surplus).map(|c| (c.id, EvictionReason::Oldest)).collect();
+        EvictionPlan { over_keep: evict.len() < surplus, evict }
+    };
+    let whole = class(Checkpoint::is_whole);
+    let scoped = class(|c| c.is_scoped() && !c.is_safety());
+    EvictionPlan {
+        evict: [old_safeties(checkpoints, &protected), whole.evict, scoped.evict].concat(),
+        over_keep: whole.over_keep || scoped.over_keep,
+    }
 }
 
-fn plan_class(checkpoints: &[&Checkpoint], keep: usize, protected: &HashSet<ObjectId>) -> EvictionPlan {
-    let surplus = checkpoints.len().saturating_sub(keep.max(1));
-    let free = || checkpoints.iter().filter(|c| !protected.contains(&c.id));
-    let safeties = free().filter(|c| c.is_safety()).map(|c| (c.id, EvictionReason::OldSafety));
-    let others = free().filter(|c| !c.is_safety()).map(|c| (c.id, EvictionReason::Oldest));
-    let evict: Vec<_> = safeties.chain(others).take(surplus).collect();
-    EvictionPlan { over_keep: evict.len() < surplus, evict }
+/// Safety checkpoints beyond the last [`KEPT_STEPS`], oldest first. Those of steps that were taken back, which nothing
+/// leads to any more, make room for those that an undo or a redo still needs.
+fn old_safeties(checkpoints: &[Checkpoint], protected: &HashSet<ObjectId>) -> Vec<(ObjectId, EvictionReason)> {
+    let mut safeties: Vec<&Checkpoint> = checkpoints.iter().filter(|c| c.is_safety()).collect();
+    if safeties.len() <= KEPT_STEPS {
+        return Vec::new();
+    }
+    let steps = Steps::of(checkpoints);
+    let needed: HashSet<ObjectId> = steps.done.iter().chain(&steps.taken_back).map(|step| step.safety).collect();
+    safeties.sort_by_key(|c| needed.contains(&c.id));
+    let surplus = &safeties[..safeties.len() - KEPT_STEPS];
+    let free = surplus.iter().filter(|c| !protected.contains(&c.id));
+    free.map(|c| (c.id, EvictionReason::OldSafety)).collect()
 }
 
 /// What a prune drops: first what has expired, then what the number of the rest is over.
@@ -121,12 +137,14 @@ pub fn plan_size<E>(
     Ok(SizePlan { evict, needed_bytes })
 }
 
-/// What no policy drops: what is needed, the newest, the newest of the whole directory, and the newest complete one.
+/// What no policy drops: what is needed, the newest, the newest of the whole directory that was asked for, and the newest
+/// complete one among these.
 fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
     let mut protected = needed(checkpoints, pending);
-    protected.extend(checkpoints.last().map(|c| c.id));
-    protected.extend(checkpoints.iter().rev().find(|c| !c.is_scoped()).map(|c| c.id));
-    protected.extend(checkpoints.iter().rev().find(|c| c.is_complete()).map(|c| c.id));
+    let newest = |is_meant: fn(&Checkpoint) -> bool| checkpoints.iter().rev().find(|c| is_meant(c)).map(|c| c.id);
+    protected.extend(newest(|_| true));
+    protected.extend(newest(Checkpoint::is_whole));
+    protected.extend(newest(|c| c.is_whole() && c.is_complete()));
     protected
 }
 
@@ -193,7 +211,7 @@ mod tests {
     #[test]
     fn a_target_of_a_late_restore_and_its_safety_checkpoint_stay() {
         let all = [regular(1), regular(2), regular(3), safety(4, 1), regular(5)];
-        assert_eq!(evicted(&all, 3), [2, 3]);
+        assert_eq!(evicted(&all, 2), [2, 3]);
         let plan = plan(&all, 1, &[]);
         assert!(plan.over_keep);
     }
@@ -235,12 +253,49 @@ mod tests {
     }
 
     #[test]
-    fn safety_checkpoints_beyond_the_last_five_restores_go_first() {
-        let mut all = vec![regular(1), regular(2)];
-        all.extend((3..=9).map(|n| safety(n, 1)));
-        all.push(regular(10));
-        assert_eq!(evicted(&all, 8), [3, 4]);
-        assert_eq!(evicted(&all, 7), [3, 4, 2]);
+    fn safety_checkpoints_and_named_ones_never_push_each_other_out() {
+        let mut all: Vec<_> = (1..=3).map(regular).collect();
+        all.extend((4..=30).map(|n| safety(n, 3)));
+        all.push(regular(31));
+        assert_eq!(evicted(&all, 4), (4..=10).collect::<Vec<u8>>(), "those of the last twenty steps stay");
+        assert_eq!(evicted(&all, 2), [(4..=10).collect::<Vec<u8>>(), vec![1, 2]].concat());
+        assert!(!plan(&all, 4, &[]).over_keep, "safety checkpoints do not count under keep");
+    }
+
+    #[test]
+    fn as_many_steps_as_are_kept_can_be_undone_and_redone() {
+        let mut all = vec![regular(1)];
+        let drop_planned = |all: &mut Vec<Checkpoint>| {
+            let gone = plan(all, 50, &[]).evict;
+            all.retain(|c| gone.iter().all(|(id, _)| *id != c.id));
+        };
+        for n in 2..27 {
+            all.push(safety(n, 1));
+            drop_planned(&mut all);
+        }
+        let mut next = 27;
+        for verb in [Verb::Undo, Verb::Redo] {
+            for _ in 0..KEPT_STEPS {
+                let steps = Steps::of(&all);
+                let stack = if verb == Verb::Undo { steps.done } else { steps.taken_back };
+                let mut step = safety(next, stack.last().expect("one more").safety.as_bytes()[0]);
+                step.record.operation.as_mut().expect("it has one").verb = verb;
+                all.push(step);
+                drop_planned(&mut all);
+                next += 1;
+            }
+        }
+        assert!(all.len() <= 1 + KEPT_STEPS + 2 * PROTECTED_RESTORES, "{}", all.len());
+    }
+
+    #[test]
+    fn restores_of_an_old_one_evict_nothing_that_was_made_last() {
+        let mut all: Vec<_> = (1..=4).map(regular).collect();
+        all[0].pinned = true;
+        all[1].pinned = true;
+        all.extend([safety(5, 1), safety(6, 1)]);
+        assert_eq!(evicted(&all, 2), [3]);
+        assert_eq!(evicted(&all, 1), [3], "the newest named one stays beside a newer safety checkpoint");
     }
 
     #[test]

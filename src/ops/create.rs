@@ -1,6 +1,7 @@
 //! `create`: captures the working directory and records it.
 
 use crate::error::{Error, Result};
+use crate::model::baseline;
 use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::database::Database;
 use crate::model::meta::Meta;
@@ -352,7 +353,7 @@ fn finish<'s>(
     mut warnings: Vec<Warning>,
 ) -> Result<CreateOutcome> {
     let Gathered { captured, beside } = gathered;
-    let before = session.locked.inventory().checkpoints.iter().rev().find(|c| !c.is_scoped()).cloned();
+    let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
     let requested_reason = record.reason.clone();
     let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
@@ -364,7 +365,7 @@ fn finish<'s>(
     let mut counts = counts(&captured);
     match diff_counts(session.locked.store(), before.as_ref(), &checkpoint, &captured.meta, &mut counts) {
         Ok(()) => {}
-        Err(why) => warnings.push(Warning::Bookkeeping { step: "comparing it with the one before", why }),
+        Err(why) => warnings.push(Warning::Bookkeeping { step: "comparing it with the baseline", why }),
     }
     let left_out = LeftOut::of(&captured.listing);
     let left_out_changed = session.locked.store().left_out().as_deref() != Some(&left_out.to_text());

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::model::entry::Entry;
+use crate::model::entry::{Entry, WhyNot};
 use crate::model::listing::Listing;
 use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
@@ -162,6 +162,19 @@ pub fn present(listing: &Listing, focus: &Focus) -> Snapshot {
         pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));
     }
     snapshot
+}
+
+/// Adds to a snapshot what rules left out anywhere in a listing, in focus or not.
+pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
+    let mut pending = vec![(RelPath::root(), 0)];
+    while let Some((path, index)) = pending.pop() {
+        let dir = &listing.dirs[index];
+        for item in dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::LeftOut(_))) {
+            let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+            snapshot.uncaptured.insert(path.join(&item.name), standing);
+        }
+        pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));
+    }
 }
 
 /// Whether something may stand at a path that the listing does not have: it, or what is above it, was left out.

@@ -1,6 +1,7 @@
 //! `list` and `show`: what is there, newest first, and what one checkpoint holds.
 
 use crate::error::Result;
+use crate::model::baseline;
 use crate::model::checkpoint::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
 use crate::model::database::Databases;
 use crate::model::meta::Meta;
@@ -94,7 +95,7 @@ fn glob(pattern: &str, text: &str) -> bool {
 pub struct ShowOutcome {
     pub checkpoint: Checkpoint,
     pub meta: Meta,
-    /// The checkpoint before it, against which `changes` are told.
+    /// The baseline when it was made, against which `changes` are told.
     pub before: Option<Checkpoint>,
     pub changes: Vec<TreeChange>,
     pub databases: Databases,
@@ -105,8 +106,8 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let checkpoint = find(&inventory, selector, context.now_ms)?;
-    let earlier = |c: &&Checkpoint| !c.is_scoped() && c.record.sequence < checkpoint.record.sequence;
-    let before = inventory.checkpoints.iter().rev().find(earlier).cloned();
+    let earlier = inventory.checkpoints.partition_point(|c| c.record.sequence < checkpoint.record.sequence);
+    let before = baseline::of(&inventory.checkpoints[..earlier]).cloned();
     let changes = trees::diff(store.objects(), before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
     let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;

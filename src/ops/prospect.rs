@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::model::entry::WhyNot;
+use crate::model::checkpoint::Verb;
+use crate::model::entry::{Entry, WhyNot};
 use crate::model::listing::{Listing, Stat};
 use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
@@ -25,6 +26,8 @@ pub struct Prospect {
     pub snapshot: Snapshot,
     pub wanted: Snapshot,
     pub plan: RestorePlan,
+    /// See [`crate::ops::restore_terms::RestoreOutcome::since`].
+    pub since: Vec<RelPath>,
 }
 
 /// Captures the present state, with every path that the target or its successor knows, and plans.
@@ -125,13 +128,33 @@ fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
 
 fn plan(request: &Request<'_>, captured: Captured, focus: &Focus, held: Snapshot) -> Result<Prospect> {
     let target = &request.target;
-    let snapshot = focus::present(&captured.listing, focus);
+    let mut snapshot = focus::present(&captured.listing, focus);
+    if target.ignores_otherwise(&captured.meta, &snapshot, &held) {
+        focus::add_left_out(&captured.listing, &mut snapshot);
+    }
     let wanted = target.adapted(held, &snapshot);
     let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
     let mut plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
     target.check_all_was_known()?;
     plan.unchanged += skipped(&captured.listing, &snapshot, focus, &request.reach);
-    Ok(Prospect { captured, snapshot, wanted, plan })
+    let since = made_since(request, &plan, &snapshot, focus);
+    Ok(Prospect { captured, snapshot, wanted, plan, since })
+}
+
+/// What an undo or a redo would take along that the step which it takes back did not leave so. If the state that this
+/// step led to is gone, nothing can be told apart.
+fn made_since(request: &Request<'_>, plan: &RestorePlan, present: &Snapshot, focus: &Focus) -> Vec<RelPath> {
+    if request.pending.is_some() || !matches!(request.verb, Verb::Undo | Verb::Redo) {
+        return Vec::new();
+    }
+    let left = request.target.successor(focus);
+    let overwritten = plan.write.iter().filter(|(_, write)| write.before.is_some()).map(|(path, _)| path);
+    let concerned: BTreeSet<&RelPath> = overwritten.chain(plan.delete.keys()).chain(plan.chmod.keys()).collect();
+    let is_new = |path: &&RelPath| {
+        let of = |entry: &Entry| (entry.id, entry.git_mode());
+        present.files.get(*path).map(of) != left.files.get(*path).map(of)
+    };
+    concerned.into_iter().filter(is_new).cloned().collect()
 }
 
 /// Files that were not looked at because they are as the target has them.

@@ -68,7 +68,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let mut warnings = session.warnings;
     warnings.extend(size_limit::warning(&store, limit));
     warnings.extend(leftovers.err().map(Warning::bookkeeping("removing what an earlier deletion left")));
-    let kept = session.locked.inventory().checkpoints.len();
+    let kept = session.locked.inventory().checkpoints.iter().filter(|c| !c.is_safety()).count();
     if needed.over_keep {
         warnings.push(Warning::OverKeep { keep, kept });
     }

@@ -76,9 +76,9 @@ pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>
     if let Some(pending) = session::look(&store, &inventory.checkpoints)? {
         return Ok(with(undo_pending(context, &store, &inventory, pending, common, consent)?, healed));
     }
-    let step = Steps::of(&inventory.checkpoints).done.pop();
-    let step = step.ok_or(Error::NothingToTakeBack { verb: "undo" })?;
-    Ok(with(take_step(context, &store, &inventory, Verb::Undo, step, common, consent)?, healed))
+    refuse_after_one_that_never_began(&healed)?;
+    let steps = Steps::of(&inventory.checkpoints).done;
+    Ok(with(take_step(context, &store, &inventory, Verb::Undo, steps, common, consent)?, healed))
 }
 
 /// Gives back what the last undo took away.
@@ -86,9 +86,18 @@ pub fn redo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>
     let store = context.require_store()?;
     let (inventory, healed) = settled(context, &store, common)?;
     refuse_pending(&store, &inventory)?;
-    let step = Steps::of(&inventory.checkpoints).taken_back.pop();
-    let step = step.ok_or(Error::NothingToTakeBack { verb: "redo" })?;
-    Ok(with(take_step(context, &store, &inventory, Verb::Redo, step, common, consent)?, healed))
+    let steps = Steps::of(&inventory.checkpoints).taken_back;
+    Ok(with(take_step(context, &store, &inventory, Verb::Redo, steps, common, consent)?, healed))
+}
+
+/// A restore that was killed before it changed anything is not there to be taken back, and the one before it is not what
+/// was meant.
+fn refuse_after_one_that_never_began(healed: &[Warning]) -> Result<()> {
+    let target = healed.iter().find_map(|warning| match warning {
+        Warning::RestoreNeverBegan { target } => Some(*target),
+        _ => None,
+    });
+    target.map_or(Ok(()), |target| Err(Error::RestoreNeverBegan { target }))
 }
 
 fn with(mut outcome: RestoreOutcome, healed: Vec<Warning>) -> RestoreOutcome {
@@ -101,13 +110,19 @@ fn take_step(
     store: &Store,
     inventory: &Inventory,
     verb: Verb,
-    step: Step,
+    mut steps: Vec<Step>,
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
+    let step = steps.pop().ok_or(Error::NothingToTakeBack { verb: verb.word() })?;
     let target = load_known(context, store, inventory, step.safety)?;
     let reach = Reach { paths: step.paths, within: step.within, ..Reach::default() };
-    restore_run::run(context, store, &Request { verb, target, reach, pending: None, settles: false }, common, consent)
+    let request = Request { verb, target, reach, pending: None, settles: false };
+    let mut outcome = restore_run::run(context, store, &request, common, consent)?;
+    if outcome.is_nothing_to_do() {
+        outcome.beyond = steps.pop().and_then(|step| inventory.get(step.safety).cloned());
+    }
+    Ok(outcome)
 }
 
 /// The way back from an interrupted restore. One that was itself a way back is finished instead.
@@ -163,7 +178,13 @@ fn settled(context: &Context, store: &Store, common: &CommonOptions) -> Result<(
     }
     let mut session = session::begin(context, store)?;
     session.warnings.retain(|warning| {
-        matches!(warning, Warning::RefsRestored { .. } | Warning::Adopted { .. } | Warning::AnotherRoot { .. })
+        matches!(
+            warning,
+            Warning::RefsRestored { .. }
+                | Warning::Adopted { .. }
+                | Warning::AnotherRoot { .. }
+                | Warning::RestoreNeverBegan { .. }
+        )
     });
     Ok((session.locked.inventory().clone(), session.warnings))
 }

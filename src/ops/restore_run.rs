@@ -40,13 +40,13 @@ pub fn run(
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     // Nobody is asked with --yes, so nobody needs to be shown what is found again under the lock.
-    let mut shown = RestorePlan::default();
+    let (mut shown, mut since) = (RestorePlan::default(), Vec::new());
     if common.dry_run || !common.yes {
         let first = look(context, store, request, Sink::HashOnly)?;
-        shown = checked(first.plan)?;
+        (shown, since) = (checked(first.plan)?, first.since);
         request.target.check_contents(store, &shown, &request.reach, &context.interrupt)?;
-        if common.dry_run {
-            return Ok(outcome(request, shown, first.captured.warnings, true));
+        if common.dry_run || is_nothing_to_do(context, request, &shown) {
+            return Ok(outcome(request, shown, since, first.captured.warnings, common.dry_run));
         }
     }
     let mut again = false;
@@ -54,7 +54,7 @@ pub fn run(
     loop {
         if !common.yes {
             let (verb, target) = (request.verb, &request.target.checkpoint);
-            consent(&Proposal { verb, target, plan: &shown, databases: &databases, again })?;
+            consent(&Proposal { verb, target, plan: &shown, since: &since, databases: &databases, again })?;
         }
         let mut session = session::begin(context, store)?;
         check_still_there(&session, request)?;
@@ -68,11 +68,22 @@ pub fn run(
         let present = look(context, store, request, Sink::Pack(&mut pack))?;
         let plan = checked(present.plan.clone())?;
         if plan != shown && !common.yes {
-            (shown, again) = (plan, true);
+            (shown, since, again) = (plan, present.since, true);
             continue;
+        }
+        if is_nothing_to_do(context, request, &plan) {
+            let warnings = [session.warnings, present.captured.warnings].concat();
+            return Ok(outcome(request, plan, present.since, warnings, false));
         }
         return change(context, &mut session, pack, present, request, common);
     }
+}
+
+/// Whether the directory is what is wanted already. The end of an interrupted restore is something to do, and so is a
+/// database, which is not compared before it is taken.
+fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan) -> bool {
+    let asks_for_databases = request.target.databases_within(&request.reach).next().is_some();
+    plan.is_empty() && request.pending.is_none() && !asks_for_databases && context.root.exists()
 }
 
 /// Tells whether the root was gone and had to be made.
@@ -141,7 +152,7 @@ fn change(
     let keep = common.keep.unwrap_or(context.settings.keep);
     let captured = as_left(present.captured, &present.plan, request, &carried.left_alone, carried.confirmed);
     let evicted = record::settle(&mut session.locked, keep, None, &captured, &mut warnings);
-    let mut outcome = outcome(request, present.plan, warnings, false);
+    let mut outcome = outcome(request, present.plan, present.since, warnings, false);
     (outcome.safety, outcome.evicted, outcome.databases) = (Some(safety), evicted, databases.into_reports());
     outcome.left_alone.extend(carried.left_alone);
     Ok(outcome)
@@ -259,13 +270,21 @@ fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: Sta
     }
 }
 
-fn outcome(request: &Request<'_>, plan: RestorePlan, warnings: Vec<Warning>, dry_run: bool) -> RestoreOutcome {
+fn outcome(
+    request: &Request<'_>,
+    plan: RestorePlan,
+    since: Vec<RelPath>,
+    warnings: Vec<Warning>,
+    dry_run: bool,
+) -> RestoreOutcome {
     RestoreOutcome {
         verb: request.verb,
         target: request.target.checkpoint.clone(),
         safety: None,
         left_alone: plan.left_alone.iter().cloned().collect(),
         plan,
+        since,
+        beyond: None,
         databases: database_return::planned(request),
         paths: request.reach.paths.clone(),
         dry_run,

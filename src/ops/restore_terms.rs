@@ -27,6 +27,8 @@ pub struct Proposal<'p> {
     pub verb: Verb,
     pub target: &'p Checkpoint,
     pub plan: &'p RestorePlan,
+    /// See [`RestoreOutcome::since`].
+    pub since: &'p [RelPath],
     pub databases: &'p [DatabaseReport],
     /// This was asked before, and files changed since.
     pub again: bool,
@@ -39,14 +41,19 @@ pub type Consent<'c> = dyn FnMut(&Proposal<'_>) -> Result<()> + 'c;
 pub struct RestoreOutcome {
     pub verb: Verb,
     pub target: Checkpoint,
-    /// The state before; `None` for a dry run.
+    /// The state before; `None` for a dry run, and where there was nothing to do.
     pub safety: Option<ObjectId>,
     pub plan: RestorePlan,
+    /// For an undo or a redo: files that it overwrites or deletes and that were made or changed since the step that it
+    /// takes back. The safety checkpoint holds them.
+    pub since: Vec<RelPath>,
+    /// Where an undo or a redo had nothing to do: what the step beyond leads to.
+    pub beyond: Option<Checkpoint>,
     pub databases: Vec<DatabaseReport>,
     pub paths: Vec<RelPath>,
     pub dry_run: bool,
     pub resumed: bool,
-    /// Directories that could not go after all, because something uncaptured appeared in them.
+    /// What stays by rule although the target lacks it, and directories in which something uncaptured appeared meanwhile.
     pub left_alone: Vec<RelPath>,
     pub evicted: Vec<Evicted>,
     /// The other directory that was written, if one was.
@@ -54,6 +61,13 @@ pub struct RestoreOutcome {
     /// The user's own check afterwards, if one was asked for.
     pub check: Option<Check>,
     pub warnings: Vec<Warning>,
+}
+
+impl RestoreOutcome {
+    /// Whether the directory was already what was asked for, so that nothing was recorded.
+    pub fn is_nothing_to_do(&self) -> bool {
+        self.safety.is_none() && !self.dry_run && self.to.is_none()
+    }
 }
 
 /// A check that was run after a restore.

@@ -65,6 +65,8 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         target: checkpoint,
         safety: None,
         plan,
+        since: Vec::new(),
+        beyond: None,
         databases: written,
         paths: reach.paths,
         dry_run: options.dry_run,

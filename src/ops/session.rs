@@ -78,8 +78,12 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     if let JournalState::Open(journal) = &journal
         && journal.stage != Stage::Applying
     {
-        if let Err(e) = clear_away(context, &mut locked, journal) {
-            warnings.push(Warning::bookkeeping("clearing away what a killed restore left")(e));
+        match clear_away(context, &mut locked, journal) {
+            Ok(()) if journal.stage == Stage::Preparing => {
+                warnings.push(Warning::RestoreNeverBegan { target: journal.target });
+            }
+            Ok(()) => {}
+            Err(e) => warnings.push(Warning::bookkeeping("clearing away what a killed restore left")(e)),
         }
         return Ok(Session { locked, pending: None, warnings });
     }

@@ -55,11 +55,25 @@ pub fn sweep_to_fit(
     Ok(RepackOutcome { packs_before: swept.packs_before, ..tight })
 }
 
-/// Said where the limit is not met.
+/// What is said where the limit is not met although all went that may go.
 pub fn warning(store: &Store, limit_bytes: Option<u64>) -> Option<Warning> {
     let needed_bytes = bytes_below(store.dir());
     let limit_bytes = limit_bytes.filter(|limit| needed_bytes > *limit)?;
-    Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes })
+    Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes, prunable: false })
+}
+
+/// The same for a store in which something may go yet.
+pub fn warning_before_prune(
+    store: &Store,
+    checkpoints: &[Checkpoint],
+    pending: Option<&Pending>,
+    limit_bytes: Option<u64>,
+) -> Option<Warning> {
+    let Warning::OverMaxStoreSize { limit_bytes, needed_bytes, .. } = warning(store, limit_bytes)? else { return None };
+    // Where the trees cannot be read a prune refuses too.
+    let planned = plan(store, checkpoints, pending, limit_bytes).ok();
+    let prunable = planned.is_some_and(|plan| !plan.evict.is_empty() || plan.needed_bytes <= limit_bytes);
+    Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes, prunable })
 }
 
 /// After a `create`: nothing is done unless the packs alone are over the limit.

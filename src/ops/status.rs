@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
+use crate::model::baseline;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::hold::Hold;
 use crate::model::object_id::ObjectId;
@@ -46,6 +47,8 @@ pub struct StatusOutcome {
     pub damaged: usize,
     pub store_bytes: Option<u64>,
     pub latest: Option<Checkpoint>,
+    /// What the directory was last set to, or recorded as.
+    pub baseline: Option<Checkpoint>,
     pub drift: Option<Drift>,
     /// Target and safety checkpoint of an interrupted restore.
     pub pending: Option<(ObjectId, ObjectId)>,
@@ -59,7 +62,7 @@ pub struct StatusOutcome {
     pub warnings: Vec<Warning>,
 }
 
-/// Files that differ from the latest checkpoint.
+/// Files that differ from the baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
     pub added: usize,
@@ -83,6 +86,7 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
         damaged: 0,
         store_bytes: None,
         latest: None,
+        baseline: None,
         drift: None,
         pending: None,
         holds: Vec::new(),
@@ -110,6 +114,7 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     outcome.safety = checkpoints.iter().filter(|c| c.is_safety()).count();
     outcome.damaged = inventory.damaged.len();
     outcome.latest = latest(checkpoints, 0).cloned();
+    outcome.baseline = baseline::of(checkpoints).cloned();
     outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
     outcome.warnings.extend(reader_warnings(context, store, &inventory)?);
     outcome.holds = hold::standing(context, store, &mut outcome.warnings);
@@ -117,14 +122,15 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     let keep = context.settings.keep;
     outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;
     if outcome.over_keep {
-        outcome.warnings.push(Warning::OverKeep { keep, kept: checkpoints.len() });
+        outcome.warnings.push(Warning::OverKeep { keep, kept: checkpoints.len() - outcome.safety });
     }
     if let Some(partial) = outcome.latest.as_ref().filter(|latest| latest.is_partial()) {
         outcome.warnings.push(Warning::IsPartial { id: partial.id });
     }
     if !options.brief {
         outcome.store_bytes = Some(bytes_below(store.dir()));
-        outcome.warnings.extend(size_limit::warning(store, outcome.max_store_bytes));
+        let over = size_limit::warning_before_prune(store, checkpoints, pending.as_ref(), outcome.max_store_bytes);
+        outcome.warnings.extend(over);
         measure_drift(context, store, outcome)?;
     }
     Ok(())
@@ -147,8 +153,8 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
         return Ok(());
     };
     outcome.left_out = Some(LeftOut::of(&captured.listing));
-    let Some(latest) = &outcome.latest else { return Ok(()) };
-    let Ok(mut held) = store.snapshot(latest) else { return Ok(()) };
+    let Some(baseline) = &outcome.baseline else { return Ok(()) };
+    let Ok(mut held) = store.snapshot(baseline) else { return Ok(()) };
     OwnFiles::of(context, Some(store)).drop_from(&mut held);
     let present = Snapshot::from(&captured.listing);
     outcome.drift = Some(drift(&held, &present));

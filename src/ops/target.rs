@@ -159,6 +159,16 @@ impl<'s> Target<'s> {
         wanted
     }
 
+    /// Whether other ignore rules than those of today hold in this state, as far as `present` and `held` tell: then it may
+    /// have captured what is left out today.
+    pub fn ignores_otherwise(&self, today: &Meta, present: &Snapshot, held: &Snapshot) -> bool {
+        let of = |state: &Snapshot| {
+            let lists = state.files.iter().filter(|(path, _)| path.name() == IGNORE_FILE);
+            lists.map(|(path, entry)| (path.clone(), entry.id)).collect::<Vec<_>>()
+        };
+        (!self.checkpoint.adopted && today.rules != self.state.meta.rules) || of(present) != of(held)
+    }
+
     /// Whether something at `path` that this state lacks may go, with what stands there now.
     pub fn may_delete(&self, present: &Snapshot, path: &RelPath, is_dir: bool) -> bool {
         // Plain git records no empty directory, so one that is empty now may have been there then.

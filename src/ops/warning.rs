@@ -73,6 +73,10 @@ pub enum Warning {
         safety: ObjectId,
     },
     JournalUnreadable,
+    /// A restore was killed before it changed anything; what it had prepared was cleared away.
+    RestoreNeverBegan {
+        target: ObjectId,
+    },
     /// A bookkeeping step after the commit point failed; nothing is lost by it.
     Bookkeeping {
         step: &'static str,
@@ -104,6 +108,8 @@ pub enum Warning {
     OverMaxStoreSize {
         limit_bytes: u64,
         needed_bytes: u64,
+        /// A prune would drop some of what is there.
+        prunable: bool,
     },
     /// Dropped after the result was told, so that the store fits.
     EvictedForSize {
@@ -171,6 +177,7 @@ impl Warning {
             Self::DamagedFile { .. } => "damaged_file",
             Self::RestorePending { .. } => "restore_pending",
             Self::JournalUnreadable => "journal_unreadable",
+            Self::RestoreNeverBegan { .. } => "restore_never_began",
             Self::Bookkeeping { .. } => "bookkeeping",
             Self::Config { .. } => "config",
             Self::GitIndexUnreadable { .. } => "git_index_unreadable",

@@ -41,6 +41,7 @@ impl fmt::Display for Warning {
             Self::Damaged { checkpoints } => f.write_str(&damaged(checkpoints)),
             Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),
             Self::RestorePending { target, safety } => f.write_str(&pending(*target, *safety)),
+            Self::RestoreNeverBegan { target } => f.write_str(&never_began(*target)),
             Self::JournalUnreadable => f.write_str(
                 "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it",
             ),
@@ -53,11 +54,9 @@ impl fmt::Display for Warning {
             Self::AnotherRoot { checkpoints } => f.write_str(&another_root(*checkpoints)),
             Self::ProjectMoved { old_root, checkpoints } => f.write_str(&moved(old_root, *checkpoints)),
             Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, and the one before it had files"),
-            Self::OverKeep { keep, kept } => {
-                write!(f, "{kept} checkpoints stay although {keep} are to be kept: the others are protected")
-            }
-            Self::OverMaxStoreSize { limit_bytes, needed_bytes } => {
-                f.write_str(&too_large(*limit_bytes, *needed_bytes))
+            Self::OverKeep { keep, kept } => f.write_str(&over_keep(*keep, *kept)),
+            Self::OverMaxStoreSize { limit_bytes, needed_bytes, prunable } => {
+                f.write_str(&too_large(*limit_bytes, *needed_bytes, *prunable))
             }
             Self::EvictedForSize { ids } => {
                 let ids: Vec<String> = ids.iter().map(|id| id.short()).collect();
@@ -123,6 +122,14 @@ fn pending(target: ObjectId, safety: ObjectId) -> String {
     )
 }
 
+fn never_began(target: ObjectId) -> String {
+    format!("a restore to {} was stopped before it changed anything", target.short())
+}
+
+fn over_keep(keep: usize, kept: usize) -> String {
+    format!("{kept} checkpoints stay although {keep} are to be kept: the others are protected")
+}
+
 fn skipped(name: &str) -> String {
     let name = escape(name);
     format!("database {name} is no file, so it was skipped; 'checkpoint cat SEL:@db/{name}' gives its content")
@@ -162,9 +169,10 @@ fn moved(old_root: &Path, checkpoints: usize) -> String {
     )
 }
 
-fn too_large(limit_bytes: u64, needed_bytes: u64) -> String {
+fn too_large(limit_bytes: u64, needed_bytes: u64, prunable: bool) -> String {
     let (limit, needed) = (thousands(limit_bytes), thousands(needed_bytes));
-    format!("the store takes {needed} bytes although max_store_size is {limit}: all that is left is protected")
+    let why = if prunable { "'checkpoint prune' gives room back" } else { "all that is left is protected" };
+    format!("the store takes {needed} bytes although max_store_size is {limit}: {why}")
 }
 
 fn late_writes(paths: &[RelPath], staging: &str) -> String {

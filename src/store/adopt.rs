@@ -4,7 +4,7 @@
 //! gets a ref of its own, and the branch goes, so that space can come back once the last of them is dropped. Later
 //! commits of plain git are found on `main` and treated alike.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::error::Result;
 use crate::model::checkpoint::Checkpoint;
@@ -12,6 +12,7 @@ use crate::model::manifest;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
 use crate::store::ObjectIds;
+use crate::store::adopted_places;
 use crate::store::commit_reader::CommitReader;
 use crate::store::durable;
 use crate::store::inventory::Inventory;
@@ -76,6 +77,11 @@ pub fn run(
     manifest: Option<&str>,
 ) -> Result<Vec<Checkpoint>> {
     let found = candidates(layout, reader, inventory, manifest)?;
+    let adopted = inventory.checkpoints.iter().filter(|c| c.adopted).chain(&found);
+    let places: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
+    if !places.is_empty() {
+        adopted_places::write(layout, &places)?;
+    }
     for checkpoint in &found {
         refs::write(layout, Family::Checkpoints, checkpoint.id, checkpoint.id)?;
     }

@@ -47,6 +47,11 @@ impl<'o> CommitReader<'o> {
         kept_commits::keep(layout, self.objects, &self.kept, self.read)
     }
 
+    /// Takes in the places that adopted commits have, before the first of them is read.
+    pub fn take_in_places(&mut self, places: impl IntoIterator<Item = (ObjectId, u64)>) {
+        self.places.extend(places);
+    }
+
     /// The largest format number among the checkpoints of ours that were read.
     pub fn newest_format(&self) -> u32 {
         self.newest_format

@@ -10,6 +10,7 @@ use crate::model::text::escape;
 use crate::model::transition;
 use crate::store::ObjectIds;
 use crate::store::adopt;
+use crate::store::adopted_places;
 use crate::store::check::Report;
 use crate::store::commit_codec;
 use crate::store::commit_reader::CommitReader;
@@ -57,6 +58,9 @@ impl Inventory {
                 Ok(None) => of_plain_git.push(id),
                 Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why }),
             }
+        }
+        if !of_plain_git.is_empty() {
+            reader.take_in_places(adopted_places::read(layout));
         }
         for id in of_plain_git {
             match reader.checkpoint(id) {

@@ -13,7 +13,7 @@
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
-//!     ├── description  lock  journal  holds  projected
+//!     ├── description  lock  journal  holds  projected  adopted
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate  unlike  tidied   derived, may be lost
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
@@ -186,6 +186,10 @@ impl Layout {
         self.own().join("unlike")
     }
 
+    pub fn adopted(&self) -> PathBuf {
+        self.own().join("adopted")
+    }
+
     pub fn tidied(&self) -> PathBuf {
         self.own().join("tidied")
     }
@@ -216,6 +220,7 @@ impl Layout {
             self.size_gate(),
             self.holds(),
             self.projected(),
+            self.adopted(),
             self.unlike(),
             self.tidied(),
             self.salvage_mark(),

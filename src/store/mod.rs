@@ -13,6 +13,7 @@ use crate::model::progress::Phase;
 use crate::model::snapshot::Snapshot;
 
 pub mod adopt;
+pub mod adopted_places;
 pub mod base_cache;
 pub mod catalogue;
 pub mod check;

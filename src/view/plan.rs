@@ -1,6 +1,7 @@
 //! What a restore would do, or did, in words.
 
 use crate::model::checkpoint::Verb;
+use crate::model::entry::WhyNot;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::text::escape;
@@ -39,13 +40,14 @@ pub fn counts(plan: &RestorePlan) -> String {
 
 /// The question before a restore: what it would change, so that the answer can be given.
 pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
-    let Proposal { verb, target, plan, databases, again } = proposal;
+    let Proposal { verb, target, plan, since, databases, again } = proposal;
     let mut text = String::new();
     if *again {
         text.push_str("Files changed since this was shown. It is now:\n");
     }
     text.push_str(&listing(plan, SHOWN, paint));
     text.push_str(&databases::listing(databases, paint));
+    text.push_str(&made_since(since, "the safety checkpoint will hold", SHOWN));
     let what = match verb {
         Verb::Restore | Verb::Resume => "Restore to",
         Verb::Undo => "Undo: back to",
@@ -68,8 +70,28 @@ pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
     section(&mut text, "mode", plan.chmod.keys().chain(plan.chmod_dirs.keys()), limit, |line| paint.yellow(line));
     section(&mut text, "mkdir", plan.make_dirs.keys(), limit, |line| paint.green(line));
     section(&mut text, "rmdir", plan.remove_dirs.iter(), limit, |line| paint.red(line));
-    section(&mut text, "keep", plan.left_alone.iter(), limit, |line| paint.faint(line));
+    section(&mut text, "keep", plan.left_alone.iter().chain(plan.not_removed.keys()), limit, |line| paint.faint(line));
     text
+}
+
+/// What an undo or a redo takes along that was made after the step that it takes back, and where it is kept.
+pub fn made_since(since: &[RelPath], kept: &str, limit: usize) -> String {
+    if since.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = since.iter().take(limit).map(RelPath::to_string).collect();
+    let more = since.len().saturating_sub(limit);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("changed since that step ({kept} them): {}{more}\n", named.join(", "))
+}
+
+/// One line for each path that stays although the target lacks it, because it cannot be read.
+pub fn not_removed(plan: &RestorePlan, paint: Paint) -> String {
+    let line = |(path, why): (&RelPath, &WhyNot)| {
+        let prefix = paint.red("checkpoint:");
+        format!("{prefix} {path} was not removed: {}; all else is restored (remove it by hand)\n", why.in_words())
+    };
+    plan.not_removed.iter().map(line).collect()
 }
 
 fn section<'p>(

@@ -344,3 +344,21 @@ fn an_annotated_tag_that_plain_git_made_lives_on_and_keeps_nobody_from_pruning()
         sandbox.run(&["verify", "--full"]).success();
     }
 }
+
+#[test]
+fn a_commit_by_hand_and_creates_in_one_second_keep_their_order() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    recipe.init("main");
+    let by_hand = recipe.checkpoint("pre-wave-1");
+    let mut expected = vec![by_hand.id[..8].to_owned()];
+    for (number, millis) in [(2, 100), (3, 500), (4, 900)] {
+        sandbox.at(&format!("2026-03-20T09:46:40.{millis}Z")).write("a", number.to_string());
+        expected.insert(0, sandbox.create(&format!("pre-wave-{number}")));
+        assert_eq!(sandbox.listed_ids(), expected);
+    }
+    sandbox.write("a", "an edit");
+    sandbox.restore("latest").success();
+    assert_eq!(sandbox.read("a"), "4");
+    assert_eq!(sandbox.listed().last().expect("it is there")["sequence"], 1);
+}

@@ -46,32 +46,54 @@ fn at_fifty_of_fifty_the_oldest_can_be_restored() {
 }
 
 #[test]
-fn old_safety_checkpoints_go_before_any_other() {
+fn safety_checkpoints_do_not_count_under_keep() {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "0");
-    let first = sandbox.create("first");
-    for at in 0..8 {
-        sandbox.write("a", format!("edit {at}"));
-        sandbox.restore(&first).success();
+    sandbox.user_config("keep = 4\n");
+    for wave in 1..=4 {
+        sandbox.write("a", wave.to_string()).create(&format!("wave-{wave}"));
     }
-    sandbox.run(&["prune", "--keep", "7"]).success();
+    for at in 0..25 {
+        sandbox.write("a", format!("edit {at}"));
+        let data = sandbox.restore_data(&["wave-1"]);
+        assert!(data["evicted"].as_array().expect("a list").iter().all(|gone| gone["why"] == "old-safety"), "{data}");
+    }
     let listed = sandbox.listed();
-    let safeties = listed.iter().filter(|one| one["kind"] == "safety").count();
-    assert_eq!((listed.len(), safeties), (7, 6), "the two oldest safety checkpoints go, the first checkpoint stays");
+    let (safeties, named): (Vec<_>, Vec<_>) = listed.iter().partition(|one| one["kind"] == "safety");
+    assert_eq!((safeties.len(), named.len()), (20, 4), "those of the last twenty steps, and all named ones");
+    for _ in 0..20 {
+        sandbox.undo().success();
+    }
+    sandbox.undo().code(3);
+}
+
+#[test]
+fn restores_of_an_old_one_spare_the_newest_named_one_whatever_is_pinned() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("keep = 2\n");
+    for wave in 1..=2 {
+        let id = sandbox.write("a", wave.to_string()).create(&format!("wave-{wave}"));
+        sandbox.run(&["pin", &id]).success();
+    }
+    sandbox.write("a", "3").create("wave-3");
+    for edit in ["x", "y"] {
+        sandbox.write("a", edit);
+        sandbox.restore("wave-1").success();
+    }
+    sandbox.run(&["prune"]).success();
+    sandbox.restore("wave-3").success();
+    assert_eq!(sandbox.read("a"), "3");
 }
 
 #[test]
 fn what_is_protected_stays_and_status_says_so() {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "0");
-    let first = sandbox.create("first");
-    for at in 0..3 {
-        sandbox.write("a", format!("edit {at}"));
-        sandbox.restore(&first).success();
+    for wave in 1..=3 {
+        let id = sandbox.write("a", wave.to_string()).create(&format!("wave-{wave}"));
+        sandbox.run(&["pin", &id]).success();
     }
     sandbox.user_config("keep = 1\n");
     sandbox.run(&["prune"]).success();
-    assert_eq!(sandbox.listed().len(), 4);
+    assert_eq!(sandbox.listed().len(), 3);
     assert_eq!(sandbox.status()["over_keep"], true);
 }
 

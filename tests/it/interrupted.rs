@@ -146,6 +146,34 @@ fn killed_while_making_directories_and_modes_undo_ends_at_the_former_state() {
     undo(OTHERS);
 }
 
+#[test]
+fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
+    if !strace::available() {
+        return;
+    }
+    for nth in 1..=MOST_CALLS {
+        let story = story();
+        story.sandbox.restore(&story.target_id).success();
+        story.sandbox.write("changed", "3").write("made since", "x");
+        let edited = story.sandbox.tree();
+        assert_ne!(story.kill(RENAMES, nth).code, 0, "no kill left a restore that had not begun");
+        let stage = std::fs::read_to_string(story.sandbox.store().join("checkpoint/journal")).unwrap_or_default();
+        if !stage.contains("preparing") {
+            continue;
+        }
+        let refused = story.sandbox.run(&["undo", "--yes", "--json"]).code(4);
+        assert_eq!(refused.error_code(), "restore_never_began");
+        story
+            .sandbox
+            .tree()
+            .without(|path| path.starts_with(b".checkpoint-stage-"))
+            .assert_is(&edited, "nothing was undone");
+        story.sandbox.undo().success();
+        story.sandbox.tree().assert_is(&story.former, "asked again");
+        return;
+    }
+}
+
 /// A story killed as late as possible while still pending.
 fn pending_story() -> Option<Story> {
     let mut latest = None;

@@ -275,6 +275,9 @@ struct Restore {
     counts: RestoreCounts,
     databases: Vec<Database>,
     left_alone: Vec<PathOnly>,
+    not_removed: Vec<PathOnly>,
+    nothing_to_do: bool,
+    since: Vec<PathOnly>,
     dry_run: bool,
     paths: Vec<PathOnly>,
     resumed: bool,
@@ -617,6 +620,7 @@ struct Status {
     damaged: u64,
     store_bytes: u64,
     latest: Option<Row>,
+    baseline: Option<Row>,
     drift: Option<Drift>,
     pending: Option<serde_json::Value>,
     holds: Vec<Hold>,
@@ -796,6 +800,11 @@ fn restore_undo_and_redo_have_exactly_these_fields() {
     for verb in ["undo", "redo"] {
         let _: Restore = pinned(verb, &sandbox.run(&[verb, "--yes", "--json"]).success());
     }
+    let one: Restore = pinned("restore", &sandbox.run(&["restore", &id, "a", "--yes", "--json"]).success());
+    assert!(one.nothing_to_do && one.safety.is_none());
+    sandbox.write("a", "an edit").write("since", "x");
+    let undone: Restore = pinned("undo", &sandbox.run(&["undo", "--yes", "--json"]).success());
+    assert_eq!(names(&undone.since), ["a", "since"]);
     let one: Restore = pinned("restore", &sandbox.run(&["restore", &id, "a", "--yes", "--json"]).success());
     assert_eq!(names(&one.paths), ["a"]);
     let shown: Show = pinned("show", &sandbox.run(&["show", &sandbox.listed_ids()[0], "--json"]).success());

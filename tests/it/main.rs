@@ -18,6 +18,7 @@ mod audit;
 mod bad_index;
 mod bench;
 
+mod baseline;
 mod bisect;
 mod cat;
 mod check;
@@ -67,6 +68,7 @@ mod meanwhile;
 mod nested_repos;
 mod newer_formats;
 mod no_forgotten_files;
+mod nothing_to_do;
 mod orphaned;
 mod pager;
 mod partial;

@@ -51,13 +51,19 @@ fn people_read_the_names_and_get_the_id() {
 }
 
 #[test]
-fn a_restore_leaves_unreadable_things_alone() {
+fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5() {
     let Some((sandbox, wrapper)) = with_closed_things() else { return };
     sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755).remove("closed-file").remove("closed-dir");
     let id = sandbox.create("without them");
     sandbox.write("closed-file", "2").write("closed-dir/inside", "3").write("open", "changed");
     sandbox.chmod("closed-file", 0).chmod("closed-dir", 0);
-    sandbox.run_under(wrapper, &["restore", &id, "--yes"]).success();
+    sandbox.run_under(wrapper, &["restore", &id, "--dry-run"]).success().stdout_has("keep   closed-dir");
+    let run = sandbox.run_under(wrapper, &["restore", &id, "--yes", "--json"]).code(5);
+    let not_removed = &run.data()["not_removed"];
+    assert_eq!(not_removed[0]["path"], "closed-dir");
+    assert_eq!((&not_removed[1]["path"], &not_removed[1]["why"]), (&"closed-file".into(), &"unreadable".into()));
+    let again = sandbox.run_under(wrapper, &["restore", &id, "--yes"]).code(5);
+    again.stderr_has("closed-dir was not removed: cannot be read");
     sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
     let contents = ["open", "closed-file", "closed-dir/inside"].map(|name| sandbox.read(name));
     assert_eq!(contents, ["1", "2", "3"]);
@@ -159,4 +165,25 @@ fn a_mount_is_named_and_left_alone() {
     let mut named: Vec<&str> = uncaptured.iter().filter_map(|one| one["path"].as_str()).collect();
     named.sort_unstable();
     assert_eq!(named, ["bound", "disk"]);
+}
+
+#[test]
+fn what_stays_by_rule_after_a_restore_is_named_and_no_failure() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.write("a", "1").write("deep/er/b", "1").create("before there were rules");
+    sandbox.write(".gitignore", "*.o\njunk/\n").write("deep/er/x.o", "o").write("junk/j", "j").fifo("pipe");
+    let data = sandbox.restore_data(&[&id]);
+    assert_eq!(data["left_alone"], serde_json::json!([{"path": "deep/er/x.o"}, {"path": "junk"}, {"path": "pipe"}]));
+    assert!(sandbox.exists("deep/er/x.o") && sandbox.exists("junk/j") && !sandbox.exists(".gitignore"));
+    let again = sandbox.write("a", "2").run(&["restore", &id, "--yes"]).success();
+    again.stderr_has("left alone: pipe (in no checkpoint)");
+}
+
+#[test]
+fn what_the_target_would_leave_out_too_is_not_named() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.write("a", "1").write(".gitignore", "*.o\n").create("with rules");
+    sandbox.write("a", "2").write("x.o", "o").write(".env", "S=1");
+    let data = sandbox.restore_data(&[&id]);
+    assert_eq!((&data["left_alone"], &data["not_removed"]), (&serde_json::json!([]), &serde_json::json!([])));
 }

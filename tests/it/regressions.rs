@@ -111,7 +111,7 @@ fn what_a_restore_could_not_read_is_named() {
     sandbox.write("a", "1");
     let id = sandbox.create("before");
     sandbox.write("a", "2").write("closed", "s").chmod("closed", 0);
-    let run = sandbox.run_under(wrapper, &["restore", &id, "--yes", "--json"]).success();
+    let run = sandbox.run_under(wrapper, &["restore", &id, "--yes", "--json"]).code(5);
     assert!(run.warning_codes().contains(&"not_captured".to_owned()), "{run}");
     assert!(sandbox.exists("closed"));
     assert_eq!(sandbox.read("a"), "1");

@@ -1,6 +1,7 @@
 //! `undo` and `redo`: any number of steps back and forth, later edits included.
 
 use crate::bench::Sandbox;
+use crate::bench::terminal::with_keyboard;
 
 fn step(sandbox: &Sandbox, content: &str) -> String {
     sandbox.write("a", content);
@@ -45,6 +46,7 @@ fn with_nothing_to_take_back_both_are_exit_3() {
     for verb in ["undo", "redo"] {
         assert_eq!(sandbox.run(&[verb, "--yes", "--json"]).code(3).error_code(), "nothing_to_take_back");
     }
+    sandbox.write("a", "two");
     sandbox.restore(&one).success();
     sandbox.redo().code(3);
     sandbox.undo().success();
@@ -106,4 +108,45 @@ fn undo_and_redo_record_what_they_belong_to() {
         .map(|id| sandbox.shown(id)["operation"]["verb"].as_str().unwrap_or("none").to_owned())
         .collect();
     assert_eq!(verbs, ["redo", "undo", "restore"]);
+}
+
+#[test]
+fn an_undo_names_what_was_made_since_and_keeps_it_in_its_safety_checkpoint() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two").write("b", "b");
+    sandbox.restore(&one).success();
+    sandbox.write("new", "made since").write("d/deep", "too");
+    let dry = sandbox.run(&["undo", "--dry-run"]).success();
+    dry.stdout_has("changed since that step (a safety checkpoint would hold them): d/deep, new\n");
+    let data = sandbox.run(&["undo", "--yes", "--json"]).success().data();
+    assert_eq!(data["since"], serde_json::json!([{"path": "d/deep"}, {"path": "new"}]));
+    assert!(!sandbox.exists("new"));
+    let safety = data["safety"]["short"].as_str().expect("a safety checkpoint").to_owned();
+    sandbox.run(&["cat", &format!("{safety}:new")]).success().stdout_is("made since");
+    let redone = sandbox.run(&["redo", "--yes", "--json"]).success().data();
+    assert_eq!(redone["since"], serde_json::json!([]), "nothing was made since the undo");
+    assert_eq!(sandbox.read("new"), "made since");
+}
+
+#[test]
+fn an_undo_right_after_its_restore_takes_nothing_else_along() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two").write("b", "b").mkdir("empty");
+    sandbox.restore(&one).success();
+    let run = sandbox.run(&["undo", "--yes"]).success();
+    assert!(!run.stderr.contains("changed since"), "{run:?}");
+}
+
+#[test]
+fn the_question_of_an_undo_names_what_was_made_since() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    sandbox.write("a", "two");
+    sandbox.restore(&one).success();
+    sandbox.write("new", "made since").write("a", "edited since");
+    let Some(run) = with_keyboard(&sandbox, "echo n", "$checkpoint undo") else { return };
+    run.code(4).stdout_has("changed since that step (the safety checkpoint will hold them): a, new");
+    assert_eq!(sandbox.read("new"), "made since");
 }

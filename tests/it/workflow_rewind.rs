@@ -129,6 +129,7 @@ fn no_restore_changes_the_files_of_a_profile() {
     sandbox.write("a", "3").create("with the files there");
     let kept = profile_bytes(&sandbox);
     for id in sandbox.listed_ids() {
+        sandbox.write("a", "an edit");
         sandbox.restore(&id).success();
         assert_eq!(profile_bytes(&sandbox), kept, "{id}");
         sandbox.undo().success();

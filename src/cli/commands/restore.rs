@@ -15,7 +15,7 @@ use crate::view::contract::Form;
 use crate::view::human::{check as check_view, restore_to as restore_to_view};
 use crate::view::json::Given;
 use crate::view::restore_contract as contract_view;
-use crate::view::{databases, human, json};
+use crate::view::{databases, human, json, plan};
 
 pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Result<u8> {
     let (to, check, wants) = (args.to.take(), args.check.take(), args.contract);
@@ -121,7 +121,8 @@ fn say_restored(rim: &Rim<'_>, command: &str, outcome: &RestoreOutcome, values: 
 /// The files are restored by then, so what could not be done is said beside the answer.
 fn say_failures(rim: &Rim<'_>, outcome: &RestoreOutcome) {
     let way_on = "all else is restored; 'checkpoint undo' takes it back";
-    let failures = databases::failures(&outcome.databases, way_on, rim.printer.err_paint());
+    let mut failures = databases::failures(&outcome.databases, way_on, rim.printer.err_paint());
+    failures.push_str(&plan::not_removed(&outcome.plan, rim.printer.err_paint()));
     if !failures.is_empty() {
         rim.printer.failure(&failures);
     }

@@ -24,10 +24,10 @@ pub fn done(outcome: &RestoreOutcome) -> String {
     match (&outcome.to, outcome.safety) {
         (Some(to), _) => format!("{short} stays in {}", escape_bytes(to.as_os_str().as_encoded_bytes())),
         (None, Some(safety)) => format!("the restore to {short} is done, safety checkpoint {}", safety.short()),
-        (None, None) => format!("the restore to {short} is done"),
+        (None, None) => format!("the directory was at {short} already"),
     }
 }
 
 pub fn way_back(outcome: &RestoreOutcome) -> Option<String> {
-    outcome.to.is_none().then(|| "'checkpoint undo' takes the restore back".to_owned())
+    outcome.safety.is_some().then(|| "'checkpoint undo' takes the restore back".to_owned())
 }

@@ -39,6 +39,9 @@ use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};
 use crate::view::{databases, plan, table};
 
+/// Paths made since a step that are named in full before the rest is counted.
+const SINCE_SHOWN: usize = 10;
+
 /// What a command says: the result, and talk about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
@@ -163,7 +166,9 @@ pub fn show(outcome: &ShowOutcome, now_ms: i64) -> Said {
         text.push_str(&format!("not captured: {path} ({})\n", standing.why.in_words()));
     }
     match &outcome.before {
-        Some(before) => text.push_str(&format!("\nagainst {} before it:\n", before.id.short())),
+        Some(before) => {
+            text.push_str(&format!("\nagainst {} ({}):\n", before.id.short(), escape(&before.record.reason)));
+        }
         None => text.push_str("\nthe first one; everything is new:\n"),
     }
     for change in &outcome.changes {
@@ -208,8 +213,17 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
         let databases = databases::listing(&outcome.databases, paint);
         let counts = databases::counts(&outcome.plan, &outcome.databases);
-        let result = format!("{listed}{databases}Restoring to `{short}` ({reason}) {counts}.\n");
+        let since = plan::made_since(&outcome.since, "a safety checkpoint would hold", usize::MAX);
+        let result = format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
         return Said { result, talk: databases::left(&outcome.databases) };
+    }
+    if outcome.is_nothing_to_do() {
+        let result = format!("Already at {short} ({reason}); nothing to do.\n");
+        let mut talk = stays(outcome);
+        if let Some(beyond) = &outcome.beyond {
+            talk.push_str(&format!("the step before that: 'checkpoint restore {}'\n", beyond.id.short()));
+        }
+        return Said { result, talk };
     }
     let safety = outcome.safety.map(ObjectId::short).unwrap_or_default();
     let mut result = String::new();
@@ -225,9 +239,8 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
     }
     let mut talk = format!("{}\n", capitalised(&databases::counts(&outcome.plan, &outcome.databases)));
     talk.push_str(&databases::left(&outcome.databases));
-    for path in &outcome.left_alone {
-        talk.push_str(&format!("left alone: {path}/ holds what no checkpoint holds\n"));
-    }
+    talk.push_str(&plan::made_since(&outcome.since, &format!("safety checkpoint {safety} holds"), SINCE_SHOWN));
+    talk.push_str(&stays(outcome));
     talk.push_str(&evicted(&outcome.evicted));
     Said { result, talk }
 }
@@ -235,6 +248,12 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
 /// The values that a restored checkpoint holds: they are given back here, and nowhere else.
 pub fn values(values: &str) -> String {
     format!("Its values:\n{}\n", values.trim_end_matches('\n'))
+}
+
+/// What stands there after a restore although the target lacks it.
+fn stays(outcome: &RestoreOutcome) -> String {
+    let lines = outcome.left_alone.iter().map(|path| format!("left alone: {path} (in no checkpoint)\n"));
+    lines.collect()
 }
 
 fn capitalised(text: &str) -> String {
@@ -308,6 +327,9 @@ pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Said {
             escape(&record.reason),
             escape(&record.source)
         ));
+    }
+    if let Some(set) = outcome.baseline.as_ref().filter(|set| outcome.latest.as_ref().is_none_or(|c| c.id != set.id)) {
+        text.push_str(&format!("restored     {} {}\n", set.id.short(), escape(&set.record.reason)));
     }
     if let Some(drift) = outcome.drift {
         text.push_str(&format!("since then   +{} ~{} -{}\n", drift.added, drift.changed, drift.deleted));
