@@ -12,6 +12,8 @@ const FAILURES: [usize; 23] =
     [1, 2, 3, 8, 10, 12, 14, 25, 26, 37, 40, 45, 49, 60, 71, 74, 80, 81, 95, 96, 99, 100, 106];
 /// What can happen to a workflow: `W1` to this number.
 const OF_WORKFLOWS: usize = 11;
+/// What a restore can do to people by habit: `R1` to this number.
+const OF_RESTORES: usize = 7;
 const OUT_OF_SCOPE: &str = "out of scope:";
 /// Stands before the name of a test that lies in the program's own source.
 const UNIT: &str = "lib: ";
@@ -52,9 +54,9 @@ fn cells(line: &str) -> Vec<&str> {
 
 fn complaints_about_ids(seen: &BTreeMap<&str, usize>) -> Vec<String> {
     let faults = (1..=FAULTS).map(|n| format!("B{n}"));
-    let wanted =
-        faults.chain(FAILURES.iter().map(|n| format!("U{n}"))).chain((1..=OF_WORKFLOWS).map(|n| format!("W{n}")));
-    let wanted: BTreeSet<String> = wanted.collect();
+    let failures = FAILURES.iter().map(|n| format!("U{n}"));
+    let others = (1..=OF_WORKFLOWS).map(|n| format!("W{n}")).chain((1..=OF_RESTORES).map(|n| format!("R{n}")));
+    let wanted: BTreeSet<String> = faults.chain(failures).chain(others).collect();
     let missing = wanted.iter().filter(|id| !seen.contains_key(id.as_str())).map(|id| format!("{id} is missing"));
     let unknown = seen.keys().filter(|id| !wanted.contains(**id)).map(|id| format!("{id} is no id"));
     let repeated =
