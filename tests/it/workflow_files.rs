@@ -44,7 +44,7 @@ fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unaske
             let keys: Vec<&Value> = commands.as_array().unwrap().iter().map(|option| &option["key"]).collect();
             assert_eq!(json!(keys), json!(["none", "state"]));
         }
-        let ends = format!("'checkpoint workflow recover {path} --take none'");
+        let ends = format!("(nothing was changed; choose: 'checkpoint workflow recover {path} --take none': ");
         sandbox.run(&["workflow", "next"]).success().stderr_has("was removed while its workflow is open");
         sandbox.run(&["phase", "done"]).code(4).stderr_has(&ends);
         assert!(!sandbox.exists(&path));

@@ -84,7 +84,10 @@ impl Trouble {
         let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
         let ways: Vec<String> = problem.options.iter().map(told).collect();
         let ways = ways.join("; ");
-        let hint = format!("the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}");
+        let hint = match &self.kind {
+            Kind::Gone => format!("nothing was changed; choose: {ways}"),
+            _ => format!("the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}"),
+        };
         let problem = problem.hint(hint);
         match workflow {
             Some(workflow) => problem.with_state(workflow),
