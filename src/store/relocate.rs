@@ -27,8 +27,13 @@ const ENDINGS: [&str; 2] = ["pack", "idx"];
 /// Brings all objects, checkpoints, pins and workflows of one store into another. Both are locked.
 ///
 /// # Errors
-/// Something cannot be read or written; both stores are whole, and what came over stays.
+/// A checkpoint of the other store is damaged: what tells of it would go with that store. Or something cannot be read or
+/// written; both stores are whole, and what came over stays.
 pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
+    if let Some(lost) = from.inventory().damaged.first() {
+        let why = format!("{}; nothing is taken over while that is so", lost.why);
+        return Err(Error::Damaged { what: format!("checkpoint {}", lost.id.short()), why });
+    }
     let (into, source) = (store.store().layout(), from.store().layout());
     copy_packs(&source.packs(), &into.packs())?;
     for id in loose_files::list(&source.objects())? {

@@ -257,3 +257,19 @@ fn a_create_in_the_moment_of_a_relink_loses_nothing() {
         });
     }
 }
+
+#[test]
+fn a_store_in_the_new_place_of_which_something_is_lost_is_not_taken_over() {
+    let sandbox = project();
+    let moved = move_away(&sandbox);
+    in_dir(&sandbox, &moved, &["create", "-r", "first here"]).success();
+    let here = place::store(&sandbox.base(), &moved);
+    crate::bench::fixtures::remove(&here.join("objects/pack"));
+    let relink = ["relink", "../work", "--yes", "--json"];
+    assert_eq!(in_dir(&sandbox, &moved, &relink).code(6).error_code(), "damaged");
+    let old = place::store(&sandbox.base(), sandbox.root());
+    assert!(old.join("HEAD").is_file() && here.join("HEAD").is_file(), "a store went");
+    in_dir(&sandbox, &moved, &["verify", "--repair"]).code(6);
+    in_dir(&sandbox, &moved, &relink).success();
+    in_dir(&sandbox, &moved, &["verify"]).success();
+}
