@@ -84,6 +84,8 @@ pub enum Error {
     /// A question would be asked, but nobody is there to answer.
     ConsentNeeded {
         what: String,
+        /// The command has `--dry-run`.
+        can_look: bool,
     },
     /// The answer was no.
     Declined,
@@ -272,15 +274,18 @@ impl Error {
             Self::NothingToTakeBack { .. } => "'checkpoint list --kind safety' shows what earlier restores left".into(),
             Self::RootMissing { .. } => "give the directory with -C".into(),
             Self::AmbiguousStore { .. } => "move all but one of them away".into(),
-            Self::UnsafeRoot { .. } => "name a project directory with -C, or give --force once if you mean it".into(),
+            Self::UnsafeRoot { .. } => {
+                "name a project directory with -C, or if you mean it begin with 'checkpoint create --force'".into()
+            }
             Self::BadDestination { .. } => "name a new or empty directory elsewhere".into(),
             Self::NothingFound { hint, .. } => hint.clone(),
             Self::NothingHeld { .. } => "nothing was recorded; mend that, or name other paths".into(),
             Self::CheckInterrupted { hint, .. } => return hint.clone(),
-            Self::ConsentNeeded { .. } => "look at it with --dry-run, then give --yes".into(),
+            Self::ConsentNeeded { can_look: true, .. } => "look at it with --dry-run, then give --yes".into(),
+            Self::ConsentNeeded { can_look: false, .. } => "give --yes if that is meant".into(),
             Self::Conflict { .. } => "move these away, or restore other PATHs".into(),
             Self::DotGitPath { .. } => "a repository's own data is never captured and never changed".into(),
-            Self::WorkflowFile { .. } => "'checkpoint workflow rewind' takes a workflow back, and its files with it".into(),
+            Self::WorkflowFile { .. } => "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it".into(),
             Self::RestorePending { .. } => {
                 "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back".into()
             }
@@ -363,7 +368,7 @@ impl fmt::Display for Error {
             Self::CheckInterrupted { signal, done, .. } => {
                 write!(f, "the check was interrupted by signal {signal}; {done}")
             }
-            Self::ConsentNeeded { what } => write!(f, "{what}, and nobody is there to ask"),
+            Self::ConsentNeeded { what, .. } => write!(f, "{what}, and nobody is there to ask"),
             Self::Declined => f.write_str("not confirmed; nothing was changed"),
             Self::Conflict { obstacles } => {
                 write!(f, "nothing was changed, because no checkpoint would hold what stands at {}", list(obstacles))

@@ -60,7 +60,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Create(args) if args.contract.contract => Some(Form::from(args.contract)),
         _ => None,
     };
-    let prompt = Prompt::new(global.json, global.no_input, printer.err_paint());
+    let prompt = Prompt::new(global.json, global.no_input, command.has_dry_run(), printer.err_paint());
     let rim = Rim { printer, prompt, global: &global, words: &args, started: Instant::now() };
     let code = match command {
         Command::Config(_) => commands::config::config(environment, &rim),

@@ -20,13 +20,15 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
     pub may_ask: bool,
+    /// The command can be looked at with `--dry-run` before.
+    pub can_look: bool,
     pub paint: Paint,
 }
 
 impl Prompt {
-    pub fn new(json: bool, no_input: bool, paint: Paint) -> Self {
+    pub fn new(json: bool, no_input: bool, can_look: bool, paint: Paint) -> Self {
         let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        Self { may_ask: person && !json && !no_input, paint }
+        Self { may_ask: person && !json && !no_input, can_look, paint }
     }
 
     /// Shows the plan and asks.
@@ -48,7 +50,7 @@ impl Prompt {
     /// Nobody is there to answer, a signal came instead of an answer, or the answer was not yes.
     pub fn ask(&self, interrupt: &Interrupt, what: String, question: &str) -> Result<()> {
         if !self.may_ask {
-            return Err(Error::ConsentNeeded { what });
+            return Err(Error::ConsentNeeded { what, can_look: self.can_look });
         }
         let _hidden = progress::hide();
         let _shield = interrupt.shield();

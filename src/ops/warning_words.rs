@@ -185,7 +185,7 @@ fn late_writes(paths: &[RelPath], staging: &str) -> String {
 }
 
 fn without_copies(why: &str) -> String {
-    format!("the plain copies were not made: {why}; the checkpoint itself is good, 'checkpoint restore' works")
+    format!("the plain copies were not made: {why}; the checkpoint itself is good, 'checkpoint restore SEL' works")
 }
 
 fn commits(count: usize) -> &'static str {

@@ -166,6 +166,33 @@ fn strip(text: &str) -> String {
     out
 }
 
+/// What stands in the strings of a program before its tests, as the program has it; holes such as `{id}` stay.
+pub fn literals(text: &str) -> Vec<String> {
+    let mut rest = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let mut found = Vec::new();
+    while let Some(first) = rest.chars().next() {
+        let whole = string(rest).map(|taken| &rest[1..taken - 1]);
+        found.extend(whole.map(unescaped));
+        let taken = comment(rest).or_else(|| string(rest)).or_else(|| character(rest));
+        rest = &rest[taken.unwrap_or(first.len_utf8())..];
+    }
+    found
+}
+
+/// A break after a backslash goes, with the blanks that follow it.
+fn unescaped(text: &str) -> String {
+    let mut pieces = text.split("\\\n");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    let joined = pieces.fold(first, |joined, piece| joined + piece.trim_start());
+    joined.replace("\\\"", "\"").replace("\\n", "\n")
+}
+
+#[test]
+fn strings_are_found_as_the_program_has_them() {
+    let text = "a(\"one {x} \\\n   two\") // \"no\"\n 'c' \"say \\\"it\\\"\"\n#[cfg(test)] \"no\"";
+    assert_eq!(literals(text), ["one {x} two", "say \"it\""]);
+}
+
 fn comment(rest: &str) -> Option<usize> {
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));

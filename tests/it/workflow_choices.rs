@@ -177,10 +177,10 @@ fn nothing_is_asked_of_a_program_at_a_terminal() {
         let before = raw(&sandbox);
         let Some(run) = dialogue(&sandbox, &format!("$checkpoint workflow resume {flag}"), &[]) else { return };
         let run = run.code(4);
-        assert!(!run.stdout.contains("Choice"), "{run}");
+        assert!(!run.stdout.contains("Choice [r/s/v/d]: "), "{run}");
         assert_eq!(raw(&sandbox), before);
         sandbox.write(".claude/checkpoints/t_p_20260324_120000.json", "{");
         let run = dialogue(&sandbox, &format!("$checkpoint workflow recover {flag}"), &[]).expect("a terminal");
-        assert!(!run.code(6).stdout.contains("[y/N]"));
+        assert!(!run.code(6).stdout.contains("[y/N] "));
     }
 }

@@ -31,6 +31,8 @@ fn each_command_answers_with_one_object_of_its_schema() {
     asked(&sandbox, "task.done", &["task", "done", "t"]);
     asked(&sandbox, "task.reset", &["task", "reset", "t"]);
     assert_eq!(asked(&sandbox, "task.list", &["task", "list"])["tasks"][0]["status"], "pending");
+    asked(&sandbox, "task.start", &["task", "start", "t"]);
+    asked(&sandbox, "task.done", &["task", "done", "t"]);
     asked(&sandbox, "phase.fail", &["phase", "fail", "--error", "x"]);
     asked(&sandbox, "phase.start", &["phase", "start"]);
     assert_eq!(asked(&sandbox, "phase.done", &["phase", "done"])["completed"][0], "one");

@@ -130,6 +130,18 @@ impl Command {
         }
     }
 
+    /// Whether it takes `--dry-run`.
+    pub fn has_dry_run(&self) -> bool {
+        use workflow::WorkflowCommand as Of;
+        match self {
+            Self::Workflow(args) => matches!(args.command, Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_)),
+            Self::Restore(_) | Self::Undo(_) | Self::Redo(_) | Self::Prune(_) | Self::Delete(_) | Self::Relink(_) => {
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// The word that stands in the schema of its JSON.
     pub fn name(&self) -> &'static str {
         match self {

@@ -100,7 +100,7 @@ pub struct DoneArgs {
     /// Something that was decided
     #[arg(long, value_name = "TEXT")]
     pub decision: Vec<String>,
-    /// In spite of outputs that are missing
+    /// In spite of outputs that are missing and tasks that are open
     #[arg(long)]
     pub force: bool,
     /// Make no checkpoint

@@ -30,11 +30,14 @@ pub enum WorkflowCommand {
     Set(SetArgs),
     Note(NoteArgs),
     Diff(DiffArgs),
+    /// Check plan, order, times, tasks and outputs of a run
     Validate(RunArgs),
+    /// Tell which phases of a plan should come earlier
     Lint(RunArgs),
     Recover(RecoverArgs),
     Interrupt(InterruptArgs),
     MiniCommit(MiniCommitArgs),
+    /// Put a run aside as it is
     Archive(RunArgs),
     Abandon(AbandonArgs),
     Delete(DeleteArgs),
@@ -76,7 +79,7 @@ impl WorkflowCommand {
     }
 }
 
-/// Which run
+// Its commands describe themselves, so nothing is said here.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RunArgs {
     /// Its id, the beginning of it, its project, type or description [default: the newest that is open]
@@ -171,7 +174,9 @@ pub struct NextArgs {
 
 /// Show where a run stands, ask, and go on with it
 ///
-/// Without a terminal nothing is asked: it ends with 4 and names the answers.
+/// Without a terminal nothing is asked: it shows the same, ends with 4 and names
+/// the answers. A run with which something is wrong is not gone on with unless
+/// --anyway says so.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ResumeArgs {
     #[command(flatten)]
@@ -179,6 +184,9 @@ pub struct ResumeArgs {
     /// The answer: y, n, restart, abandon, pick:ID; with registry r, s, v, d
     #[arg(long, value_name = "ANSWER")]
     pub choose: Option<String>,
+    /// Go on with it although 'workflow validate' finds something wrong
+    #[arg(long)]
+    pub anyway: bool,
 }
 
 /// Take files, state or both back to right before a phase began

@@ -22,11 +22,28 @@ pub fn resume(context: &Context, rim: &Rim<'_>, args: &ResumeArgs) -> Result<u8>
     if rim.prompt.may_ask && args.choose.is_none() && settle_first(context, rim, args.run.workflow.as_deref())? {
         return Ok(exit_code::DONE);
     }
-    let options = ResumeOptions { step: args.run.step(), choose: args.choose.clone(), yes: rim.global.yes };
-    let mut ask =
-        |question: &Question<'_>| rim.prompt.words(&context.interrupt, &questions::question(question, context.now_ms));
-    let outcome = op::resume(context, &options, &mut ask)?;
-    tell(rim, || json::resume(&outcome), || human::resume(&outcome), &outcome.warnings);
+    let choose = args.choose.clone();
+    let options = ResumeOptions { step: args.run.step(), choose, anyway: args.anyway, yes: rim.global.yes };
+    let mut told = None;
+    let mut ask = |question: &Question<'_>| {
+        if rim.prompt.may_ask && !matches!(question, Question::Refused(_)) {
+            return rim.prompt.words(&context.interrupt, &questions::question(question, context.now_ms));
+        }
+        if let Question::Resume(status) | Question::Unsound(status) | Question::Refused(status) = question {
+            told = Some(Box::new(json::undecided(status)));
+        }
+        rim.printer.talk(&questions::unasked(question, context.now_ms));
+        Ok(None)
+    };
+    let outcome = op::resume(context, &options, &mut ask).map_err(|error| match error {
+        Error::Workflow(mut problem) if problem.detail.is_none() => {
+            problem.detail = told;
+            Error::Workflow(problem)
+        }
+        other => other,
+    })?;
+    let words = || human::resume(&outcome, args.choose.is_none(), context.now_ms);
+    tell(rim, || json::resume(&outcome), words, &outcome.warnings);
     Ok(exit_code::DONE)
 }
 
@@ -49,14 +66,19 @@ fn settle_first(context: &Context, rim: &Rim<'_>, named: Option<&str>) -> Result
     Ok(meant.is_none() && !troubles.is_empty())
 }
 
-fn first_trouble(context: &Context) -> Result<Option<Trouble>> {
-    Ok(sync::settle(context)?.and_then(|settled| settled.troubles.into_iter().next()))
+/// The file that is meant by its path or its run; without a name the first.
+fn trouble_meant(context: &Context, named: Option<&str>) -> Result<Option<Trouble>> {
+    let Some(Settled { troubles, .. }) = sync::settle(context)? else { return Ok(None) };
+    let is_meant = |trouble: &Trouble| {
+        named.is_none_or(|named| trouble.path == named || trouble.workflow.as_deref() == Some(named))
+    };
+    Ok(troubles.into_iter().find(is_meant))
 }
 
 pub fn recover(context: &Context, rim: &Rim<'_>, args: &RecoverArgs) -> Result<u8> {
-    let trouble = first_trouble(context)?;
+    let trouble = trouble_meant(context, args.what.as_deref())?;
     if let Some(word) = &args.take {
-        let named = args.what.clone().or_else(|| trouble.as_ref().map(|trouble| trouble.path.clone()));
+        let named = trouble.map(|trouble| trouble.path).or_else(|| args.what.clone());
         let path = named.ok_or_else(|| Error::Usage { what: "--take needs the path of a file".to_owned() })?;
         let side = match word.as_str() {
             "file" => Take::File,
@@ -65,7 +87,7 @@ pub fn recover(context: &Context, rim: &Rim<'_>, args: &RecoverArgs) -> Result<u
         };
         return settled(context, rim, &path, side);
     }
-    if let Some(trouble) = trouble.filter(|trouble| args.what.as_ref().is_none_or(|what| *what == trouble.path)) {
+    if let Some(trouble) = trouble {
         settle(context, rim, &trouble, args.dry_run)?;
         return Ok(exit_code::DONE);
     }
@@ -80,10 +102,12 @@ pub fn recover(context: &Context, rim: &Rim<'_>, args: &RecoverArgs) -> Result<u
 fn settle(context: &Context, rim: &Rim<'_>, trouble: &Trouble, dry_run: bool) -> Result<Take> {
     let status = trouble.workflow.as_deref().map(|id| report::status(context, Some(id), false)).transpose()?;
     let problem = || Error::from(trouble.problem(status.as_ref().map(|status| &status.run.workflow)));
-    if dry_run {
+    let shown = questions::trouble(trouble);
+    let answer = if dry_run { None } else { rim.prompt.words(&context.interrupt, &shown)? };
+    let Some(answer) = answer else {
+        rim.printer.talk(&format!("{}\n", shown.trim_end()));
         return Err(problem());
-    }
-    let answer = rim.prompt.words(&context.interrupt, &questions::trouble(trouble))?.ok_or_else(problem)?;
+    };
     let side = side(trouble, &answer).ok_or(Error::Declined)?;
     settled(context, rim, &trouble.path, side)?;
     Ok(side)

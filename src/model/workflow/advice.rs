@@ -1,10 +1,12 @@
 //! What is to be done next, in the words of the protocol that the run follows.
 
+use crate::model::shell_word::shell_word;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::profile::Profile;
+use crate::model::workflow::recover::is_done;
 use crate::model::workflow::sight::{Found, Sights};
-use crate::model::workflow::status::{PhaseStatus, TaskStatus};
+use crate::model::workflow::status::PhaseStatus;
 
 /// The next step of whoever works on the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,11 +34,18 @@ pub fn advice(workflow: &Workflow, sights: &Sights) -> Advice {
         };
     };
     if phase.status == PhaseStatus::AwaitingApproval {
-        let words = format!("show again what {} made, and have it approved; nothing is made again", phase.id);
+        let (id, command) = (&phase.id, approve_command(workflow, phase));
+        let words = format!("show again what {id} made, and have it approved ('{command}'); nothing is made again");
         return Advice::new("approve", words, Some(phase));
     }
     let known = workflow.profiles.contains(&Profile::Phases).then(|| by_agents(workflow, phase, sights)).flatten();
     known.unwrap_or_else(|| plainly(phase))
+}
+
+/// The command line by which a phase is approved.
+pub fn approve_command(workflow: &Workflow, phase: &Phase) -> String {
+    let word = |text: &str| shell_word(text.as_bytes());
+    format!("checkpoint phase approve {} -w {}", word(&phase.id), word(&workflow.id))
 }
 
 fn plainly(phase: &Phase) -> Advice {
@@ -53,17 +62,22 @@ fn plainly(phase: &Phase) -> Advice {
 /// The five phases in which a team of agents works, each with its own next step.
 fn by_agents(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Advice> {
     let output = |part: &str| phase.outputs.iter().find(|output| output.path.contains(part));
-    let usable = |part: &str| output(part).is_some_and(|output| sights.get(&output.path).is_some_and(Found::is_usable));
+    let usable =
+        |part: &str| output(part).is_some_and(|output| sights.get(&output.path).is_some_and(Found::is_finished));
     let say = |action, words: &str| Some(Advice::new(action, words, Some(phase)));
     match phase.id.as_str() {
         "REQUIREMENTS" if usable("demand") => say("advance", "advance to ARCHITECTURE"),
         "REQUIREMENTS" => say("spawn", "re-spawn PM agent"),
+        "ARCHITECTURE" if usable("final_design") && phase.lacks_approval() => {
+            let command = approve_command(workflow, phase);
+            say("approve", &format!("have ARCHITECTURE approved ('{command}'), then advance to IMPLEMENTATION"))
+        }
         "ARCHITECTURE" if usable("final_design") => say("advance", "advance to IMPLEMENTATION"),
         "ARCHITECTURE" if usable("designs") => say("spawn", "spawn Roundtable"),
         "ARCHITECTURE" => say("spawn", "re-spawn Architects"),
         "IMPLEMENTATION" => {
             let all = workflow.tasks.len();
-            let done = workflow.tasks.iter().filter(|task| task.status == TaskStatus::Complete).count();
+            let done = workflow.tasks.iter().filter(|task| is_done(task, sights)).count();
             if all > 0 && done == all {
                 say("advance", "advance to VERIFICATION")
             } else {

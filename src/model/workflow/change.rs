@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::model::workflow::problem::Problem;
+use crate::model::workflow::profile;
 use crate::model::workflow::status::RunStatus;
 use crate::model::workflow::{Interruption, MiniCommit, Workflow};
 
@@ -92,6 +93,7 @@ impl Workflow {
     pub fn after(&self, change: &Change, now_ms: i64) -> Result<Self, Problem> {
         let mut next = self.clone();
         next.apply(change, now_ms).map_err(|problem| problem.with_state(self))?;
+        profile::phases::end_write(&mut next);
         // A clock that went back must not make the newest state look older than the one before.
         next.updated_ms = now_ms.max(self.updated_ms);
         Ok(next)

@@ -21,13 +21,20 @@ pub enum Chosen {
     Pick(String),
 }
 
+impl Chosen {
+    /// Whether the run itself is worked on, as it stands.
+    pub fn goes_on(&self) -> bool {
+        matches!(self, Self::Resume | Self::Pick(_))
+    }
+}
+
 /// The profile whose words are used: the first one.
 pub fn voice(workflow: &Workflow) -> Option<Profile> {
     workflow.profiles.first().copied()
 }
 
-/// The first question's answers.
-pub fn choices(workflow: &Workflow) -> Vec<Choice> {
+/// The first question's answers. A run that is not sound is gone on with only where that is said, too.
+pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     let named: &[(&str, String)] = &match voice(workflow) {
         Some(Profile::Registry) => vec![
             ("r", format!("resume: {}", next_words(workflow))),
@@ -44,22 +51,26 @@ pub fn choices(workflow: &Workflow) -> Vec<Choice> {
             ("restart", "archive it and begin the same plan anew".to_owned()),
         ],
     };
-    of(workflow, named)
+    of(workflow, named, is_sound)
 }
 
 /// The answers after a `n` of the pipeline.
-pub fn after_no(workflow: &Workflow) -> Vec<Choice> {
+pub fn after_no(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     let mut named = vec![("abandon".to_owned(), "end it; it goes to the archive".to_owned())];
     let can_begin = |phase: &&Phase| workflow.unmet(phase).is_empty();
     let others = workflow.remaining().filter(can_begin);
     named.extend(others.map(|phase| (format!("pick:{}", phase.id), format!("go on with {}", phase.name))));
     let named: Vec<(&str, String)> = named.iter().map(|(key, label)| (key.as_str(), label.clone())).collect();
-    of(workflow, &named)
+    of(workflow, &named, is_sound)
 }
 
-fn of(workflow: &Workflow, named: &[(&str, String)]) -> Vec<Choice> {
-    let command =
-        |key: &str| format!("checkpoint workflow resume {} --choose {}", workflow.id, shell_word(key.as_bytes()));
+fn of(workflow: &Workflow, named: &[(&str, String)], is_sound: bool) -> Vec<Choice> {
+    let command = |key: &str| {
+        let goes_on = understand(workflow, key).is_some_and(|chosen| chosen.goes_on());
+        let anyway = if goes_on && !is_sound { " --anyway" } else { "" };
+        let word = |text: &str| shell_word(text.as_bytes());
+        format!("checkpoint workflow resume {} --choose {}{anyway}", word(&workflow.id), word(key))
+    };
     named
         .iter()
         .map(|(key, label)| Choice { key: (*key).to_owned(), label: label.clone(), command: command(key) })

@@ -4,6 +4,7 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::plan;
 use crate::model::workflow::status::{PhaseStatus, RunStatus};
+use crate::model::workflow::task::Task;
 
 impl Workflow {
     /// The word for the whole run: what is stored, or what its phases say.
@@ -39,6 +40,10 @@ impl Workflow {
         done.into_iter()
     }
 
+    pub fn skipped(&self) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(|phase| phase.status == PhaseStatus::Skipped)
+    }
+
     /// Those that were not begun, in the order of the plan.
     pub fn remaining(&self) -> impl Iterator<Item = &Phase> {
         self.phases.iter().filter(|phase| phase.status == PhaseStatus::Pending)
@@ -52,6 +57,15 @@ impl Workflow {
     pub fn unmet(&self, phase: &Phase) -> Vec<String> {
         let is_met = |id: &String| self.phase(id).is_some_and(|phase| phase.status.is_settled());
         phase.dependencies.iter().filter(|id| !is_met(id)).cloned().collect()
+    }
+
+    /// The tasks of a phase. One that names no phase of the run belongs to the phase of tasks, or where none is to each.
+    pub fn tasks_of<'w>(&'w self, phase: &'w Phase) -> impl Iterator<Item = &'w Task> {
+        let takes_others = phase.is_of_tasks() || !self.phases.iter().any(Phase::is_of_tasks);
+        self.tasks.iter().filter(move |task| match task.phase.as_deref() {
+            Some(id) if self.phase(id).is_some() => id == phase.id,
+            _ => takes_others,
+        })
     }
 
     /// The phase to begin or to go on with: what is under way, else the first whose dependencies are settled.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::workflow::profile::phases::EXECUTION_FILE;
 use crate::model::workflow::status::PhaseStatus;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +120,24 @@ impl Phase {
             before: None,
             after: None,
         }
+    }
+
+    pub fn lacks_approval(&self) -> bool {
+        self.requires_approval && self.approved_ms.is_none()
+    }
+
+    /// Whether it belongs into the list of completed phases of a document: a skipped one only if it stands there already.
+    pub fn is_done_in(&self, listed: &[&str]) -> bool {
+        match self.status {
+            PhaseStatus::Complete => true,
+            PhaseStatus::Skipped => listed.contains(&self.id.as_str()),
+            _ => false,
+        }
+    }
+
+    /// Whether its work is the list of tasks.
+    pub fn is_of_tasks(&self) -> bool {
+        self.outputs.iter().any(|output| output.path == EXECUTION_FILE)
     }
 
     /// As it was before it was started; what was approved and how often it was tried stays known.

@@ -3,7 +3,6 @@
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish};
 use crate::model::workflow::phase::Phase;
-use crate::model::workflow::profile::phases::EXECUTION_FILE;
 use crate::model::workflow::sight::{Found, Sights};
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};
 use crate::model::workflow::task::Task;
@@ -29,43 +28,47 @@ pub fn mends(workflow: &Workflow, sights: &Sights) -> Vec<Mend> {
 fn of_task(task: &Task, sights: &Sights) -> Mend {
     let id = task.id.clone();
     let seen = task.output.as_ref().and_then(|path| Some((path, sights.get(path)?)));
-    match seen {
-        Some((path, Found::There { status, .. })) => {
-            let failed = status.as_deref().and_then(TaskStatus::from_word) == Some(TaskStatus::Failed);
-            let word = if failed { "failed" } else { "complete" };
-            let what = format!("task {id} was running and its output {path} is there: it is {word}");
-            let change = if failed {
-                Change::FailTask { id, error: format!("as {path} says") }
-            } else {
-                Change::FinishTask { id, output: None, note: None }
-            };
-            Mend { what, change, advances: false }
+    let (path, word, change) = match seen.and_then(|(path, found)| Some((path, found.task_status()?))) {
+        Some((path, TaskStatus::Complete)) => {
+            (path, "complete", Change::FinishTask { id: id.clone(), output: None, note: None })
         }
-        other => {
-            let why = match other {
-                None => "no output is known of it".to_owned(),
-                Some((path, Found::Broken(_) | Found::Empty)) => format!("its output {path} was cut off"),
-                Some((path, _)) => format!("its output {path} is not there"),
-            };
-            let what =
-                format!("task {id} was running and {why}: it is pending again, tried {} times", task.attempts + 1);
-            Mend { what, change: Change::ResetTask { id, cut_off: true }, advances: false }
+        Some((path, TaskStatus::Failed)) => {
+            (path, "failed", Change::FailTask { id: id.clone(), error: format!("as {path} says") })
         }
-    }
+        _ => return cut_off(task, seen),
+    };
+    let what = format!("task {id} was running and its output {path} is there: it is {word}");
+    Mend { what, change, advances: false }
+}
+
+fn cut_off(task: &Task, seen: Option<(&String, &Found)>) -> Mend {
+    let why = match (seen, &task.output) {
+        (Some((path, Found::Broken(_) | Found::Empty)), _) => format!("its output {path} was cut off"),
+        (Some((path, Found::There { status, .. })), _) => {
+            format!("its output {path} says '{}'", status.as_deref().unwrap_or_default())
+        }
+        (Some((path, Found::Missing)), _) => format!("its output {path} is not there"),
+        (None, Some(path)) => format!("its output {path} is none of this directory"),
+        (None, None) => "no output is known of it".to_owned(),
+    };
+    let number = task.attempts + u32::from(!task.is_next_counted);
+    let what = format!("task {} was running and {why}: it is pending again, for attempt {number}", task.id);
+    Mend { what, change: Change::ResetTask { id: task.id.clone(), cut_off: true }, advances: false }
 }
 
 fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend> {
-    let usable = |path: &str| sights.get(path).is_some_and(Found::is_usable);
+    let usable = |path: &str| sights.get(path).is_some_and(Found::is_finished);
     let mut required = phase.outputs.iter().filter(|output| output.required).peekable();
     required.peek()?;
-    if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase) {
+    if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase, sights) {
         let id = phase.id.clone();
-        let what = format!("phase {id} was in progress and all that it had to write is there: it is done");
+        let now = if phase.lacks_approval() { "it waits for its approval" } else { "it is done" };
+        let what = format!("phase {id} was in progress and all that it had to write is there: {now}");
         let finish = Finish { phase: Some(id), present: present(phase, sights), ..Finish::default() };
         return Some(Mend { what, change: Change::FinishPhase(finish), advances: true });
     }
     let drafts = phase.outputs.iter().any(|output| !output.required && usable(&output.path));
-    if phase.requires_approval && phase.approved_ms.is_none() && drafts {
+    if phase.lacks_approval() && drafts {
         let id = phase.id.clone();
         let what =
             format!("phase {id} was cut off at its approval: what it made is there and is shown again, not made again");
@@ -75,11 +78,15 @@ fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend>
 }
 
 /// A phase of tasks is not done because its list of tasks is there, and one whose list is empty has not begun.
-fn has_open_tasks(workflow: &Workflow, phase: &Phase) -> bool {
-    let of_phase = |task: &&Task| task.phase.as_ref().is_none_or(|id| *id == phase.id);
-    let is_of_tasks = phase.outputs.iter().any(|output| output.path == EXECUTION_FILE);
-    let mut tasks = workflow.tasks.iter().filter(of_phase).peekable();
-    (is_of_tasks && tasks.peek().is_none()) || tasks.any(|task| task.status != TaskStatus::Complete)
+fn has_open_tasks(workflow: &Workflow, phase: &Phase, sights: &Sights) -> bool {
+    let mut tasks = workflow.tasks_of(phase).peekable();
+    (phase.is_of_tasks() && tasks.peek().is_none()) || tasks.any(|task| !is_done(task, sights))
+}
+
+/// Whether a task is complete, and the output that it names bears it out.
+pub fn is_done(task: &Task, sights: &Sights) -> bool {
+    let seen = task.output.as_ref().and_then(|path| sights.get(path));
+    task.status == TaskStatus::Complete && seen.is_none_or(Found::bears_out_completion)
 }
 
 /// The outputs of a phase that are there, as a `phase done` takes them.
@@ -88,6 +95,12 @@ pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> 
         Found::There { sum, .. } => Some((path.clone(), sum.clone())),
         _ => None,
     };
+    phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
+}
+
+/// What is wrong with each output of a phase that cannot be used.
+pub fn flaws(phase: &Phase, sights: &Sights) -> Vec<(String, String)> {
+    let of = |path: &String| Some((path.clone(), sights.get(path)?.flaw()?));
     phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::model::workflow::Workflow;
 use crate::model::workflow::profile::reader::parse;
+use crate::model::workflow::status::TaskStatus;
 
 /// By the path as the run has it.
 pub type Sights = BTreeMap<String, Found>;
@@ -17,7 +18,8 @@ pub enum Found {
     Empty,
     /// A JSON file that does not parse: cut off while it was written.
     Broken(String),
-    /// With the SHA-256 of a file; a directory has none. `status` is what a JSON object says under that key.
+    /// With the SHA-256 of a file; a directory has none. `status` is the word in which a JSON object says how the work
+    /// ended that wrote it.
     There {
         sum: Option<String>,
         status: Option<String>,
@@ -27,6 +29,40 @@ pub enum Found {
 impl Found {
     pub fn is_usable(&self) -> bool {
         matches!(self, Self::There { .. })
+    }
+
+    /// Whether it can be used, and does not say itself that the work goes on.
+    pub fn is_finished(&self) -> bool {
+        let is_open = |status| matches!(status, TaskStatus::Pending | TaskStatus::Running | TaskStatus::Blocked);
+        match self {
+            Self::There { status: Some(word), .. } => !TaskStatus::from_word(word).is_some_and(is_open),
+            other => other.is_usable(),
+        }
+    }
+
+    /// How the task ended that wrote it: complete where it says nothing, `None` where it is not there or says a word that
+    /// is no status.
+    pub fn task_status(&self) -> Option<TaskStatus> {
+        match self {
+            Self::There { status: Some(word), .. } => TaskStatus::from_word(word),
+            Self::There { status: None, .. } => Some(TaskStatus::Complete),
+            _ => None,
+        }
+    }
+
+    /// Whether it can be used, and does not say itself that the task ended otherwise.
+    pub fn bears_out_completion(&self) -> bool {
+        self.is_usable() && self.task_status().is_none_or(|status| status == TaskStatus::Complete)
+    }
+
+    /// What is wrong with it, after its path; `None` where it can be used.
+    pub fn flaw(&self) -> Option<String> {
+        match self {
+            Self::Missing => Some("is missing".to_owned()),
+            Self::Empty => Some("is empty".to_owned()),
+            Self::Broken(why) => Some(format!("is not valid: {why}")),
+            Self::There { .. } => None,
+        }
     }
 
     /// What the bytes of a file amount to.
@@ -40,11 +76,19 @@ impl Found {
         }
         match parse(bytes) {
             Err(why) => Self::Broken(why.to_string()),
-            Ok(value) => {
-                let status = value.get("status").and_then(Value::as_str).map(str::to_owned);
-                Self::There { sum: Some(sum), status }
-            }
+            Ok(value) => Self::There { sum: Some(sum), status: status_in(&value) },
         }
+    }
+}
+
+/// A `success` that is false outweighs every `status`.
+fn status_in(value: &Value) -> Option<String> {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match (value.get("success"), value.get("status")) {
+        (Some(Value::Bool(false)), _) => Some(TaskStatus::Failed.word().to_owned()),
+        (_, Some(status)) => Some(word(status)),
+        (Some(Value::Bool(true)), None) => Some(TaskStatus::Complete.word().to_owned()),
+        (success, None) => success.map(word),
     }
 }
 

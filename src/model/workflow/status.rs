@@ -88,11 +88,11 @@ impl TaskStatus {
 
     /// In whatever spelling a document has it.
     pub fn from_word(word: &str) -> Option<Self> {
-        Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
+        Some(match word.trim().to_ascii_lowercase().replace(['-', ' '], "_").as_str() {
             "pending" | "todo" | "queued" => Self::Pending,
-            "running" | "in_progress" | "started" => Self::Running,
+            "running" | "in_progress" | "started" | "partial" => Self::Running,
             "complete" | "completed" | "done" | "success" => Self::Complete,
-            "failed" | "error" => Self::Failed,
+            "failed" | "error" | "timeout" | "timed_out" | "cancelled" | "canceled" | "aborted" => Self::Failed,
             "blocked" => Self::Blocked,
             _ => return None,
         })

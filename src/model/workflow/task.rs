@@ -12,9 +12,12 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     pub status: TaskStatus,
-    /// How often it was started, or taken back after it was cut off.
+    /// How often it was started. Of a task that was cut off the next start is in it already.
     #[serde(default)]
     pub attempts: u32,
+    /// The next start is in `attempts` already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_next_counted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,6 +39,7 @@ impl Task {
             phase: None,
             status: TaskStatus::Pending,
             attempts: 0,
+            is_next_counted: false,
             started_ms: None,
             completed_ms: None,
             output: None,

@@ -1,15 +1,21 @@
 //! Whether a run can be trusted: its plan, its order, its times and the files that it speaks of.
 
+use serde_json::Value;
+
 use crate::model::time::{age, rfc3339_seconds};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::plan;
 use crate::model::workflow::profile::Finding;
+use crate::model::workflow::profile::phases::PHASE_FILE;
 use crate::model::workflow::sight::{Found, Sights};
-use crate::model::workflow::status::PhaseStatus;
+use crate::model::workflow::status::{PhaseStatus, TaskStatus};
+use crate::model::workflow::task::Task;
 
 /// A run that began longer ago than this is shown as old, in milliseconds.
 pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+/// One in which nothing happened for longer than this is shown as idle, in milliseconds.
+const IDLE_MS: i64 = 24 * 60 * 60 * 1000;
 /// How far clocks of two machines may be apart.
 const SKEW_MS: i64 = 5 * 60 * 1000;
 
@@ -27,14 +33,61 @@ pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Report {
         outputs(phase, sights, &mut report);
         report.errors.extend(order(workflow, phase));
         report.errors.extend(times(workflow, phase, now_ms));
+        report.remarks.extend(open_tasks(workflow, phase));
     }
+    report.errors.extend(workflow.tasks.iter().filter_map(|task| task_output(task, sights)));
+    report.errors.extend(interrupted_write(workflow));
     if workflow.created_ms > now_ms + SKEW_MS {
         report.errors.push(future("created_at", workflow.created_ms));
-    } else if workflow.status.is_open() && is_stale(workflow, now_ms) {
-        let since = age(workflow.created_ms, now_ms);
-        report.remarks.push(Finding::new("stale", "created_at", format!("it was begun {since} ago")));
+    } else if workflow.status.is_open() {
+        report.remarks.extend(staleness(workflow, now_ms));
     }
     report
+}
+
+fn staleness(workflow: &Workflow, now_ms: i64) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if is_stale(workflow, now_ms) {
+        let since = age(workflow.created_ms, now_ms);
+        found.push(Finding::new("stale", "created_at", format!("it was begun {since} ago")));
+    }
+    if now_ms.saturating_sub(workflow.updated_ms) >= IDLE_MS {
+        let since = age(workflow.updated_ms, now_ms);
+        found.push(Finding::new("idle", "updated_at", format!("nothing has happened in it for {since}")));
+    }
+    found
+}
+
+/// The writer of the phase file takes this flag away before it writes, and gives it back at its end.
+fn interrupted_write(workflow: &Workflow) -> Option<Finding> {
+    let document = workflow.documents.get(PHASE_FILE)?;
+    let is_cut_off = document.get("interruption_safe") == Some(&Value::Bool(false));
+    let what = "interruption_safe is false: its writer was cut off before its end, or is still at it";
+    is_cut_off.then(|| Finding::new("interrupted_write", PHASE_FILE, what))
+}
+
+/// A phase that is complete left no task open.
+fn open_tasks(workflow: &Workflow, phase: &Phase) -> Vec<Finding> {
+    let told = |task: &Task| {
+        let what = format!("phase {} is complete, and task {} is {}", phase.id, task.id, task.status.word());
+        Finding::new("tasks_open", format!("tasks.{}", task.id), what)
+    };
+    let open = workflow.tasks_of(phase).filter(|task| task.status != TaskStatus::Complete);
+    if phase.status == PhaseStatus::Complete { open.map(told).collect() } else { Vec::new() }
+}
+
+/// A task that is complete left its output behind.
+fn task_output(task: &Task, sights: &Sights) -> Option<Finding> {
+    let path = task.output.as_ref().filter(|_| task.status == TaskStatus::Complete)?;
+    let (code, what) = match sights.get(path)? {
+        found if found.bears_out_completion() => return None,
+        Found::There { status, .. } => {
+            ("output_contradicts", format!("says '{}'", status.as_deref().unwrap_or_default()))
+        }
+        found @ Found::Broken(_) => ("output_broken", found.flaw()?),
+        found => ("output_missing", found.flaw()?),
+    };
+    Some(Finding::new(code, path.clone(), format!("task {} is complete, and its output {what}", task.id)))
 }
 
 pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
@@ -44,6 +97,14 @@ pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
 /// What a phase that is complete left behind must still be there. Another content is worth a remark: work went on.
 fn outputs(phase: &Phase, sights: &Sights, report: &mut Report) {
     if phase.status != PhaseStatus::Complete {
+        let begun = phase.outputs.iter().filter(|_| phase.status.is_under_way());
+        report.remarks.extend(begun.filter_map(|output| match sights.get(&output.path)? {
+            found @ Found::Broken(_) => {
+                let what = format!("phase {} writes it, and it {}", phase.id, found.flaw()?);
+                Some(Finding::new("output_broken", output.path.clone(), what))
+            }
+            _ => None,
+        }));
         return;
     }
     for output in &phase.outputs {
@@ -65,6 +126,10 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut Report) {
 }
 
 fn order(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
+    if phase.status.is_under_way() && phase.completed_ms.is_some() {
+        let what = format!("phase {} is said to be complete and to be {}", phase.id, phase.status.word());
+        return Some(Finding::new("done_and_under_way", format!("phases.{}", phase.id), what));
+    }
     let begun = phase.status.is_under_way() || phase.status == PhaseStatus::Complete;
     let unmet = workflow.unmet(phase);
     (begun && !unmet.is_empty()).then(|| {
@@ -115,6 +180,8 @@ mod tests {
         workflow.phases[1].dependencies = vec!["one".into()];
         let now = 10 * STALE_MS;
         assert!(codes(&workflow, &Sights::new(), now).is_empty());
+        assert_eq!(codes(&workflow, &Sights::new(), now + STALE_MS), ["stale", "idle"]);
+        workflow.updated_ms += STALE_MS - IDLE_MS + 1;
         assert_eq!(codes(&workflow, &Sights::new(), now + STALE_MS), ["stale"]);
         assert_eq!(codes(&workflow, &Sights::new(), 0), ["time_in_future"]);
         workflow.phases[1].status = PhaseStatus::InProgress;

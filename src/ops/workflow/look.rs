@@ -1,5 +1,7 @@
 //! What is on disk of the files that a run speaks of.
 
+use std::path::Path;
+
 use crate::error::Result;
 use crate::model::rel_path::RelPath;
 use crate::model::wildmatch::Glob;
@@ -10,7 +12,8 @@ use crate::store::digest;
 use crate::worktree::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Looks at every output of its phases and tasks. What cannot be read counts as cut off, with the reason.
+/// Looks at every output of its phases and tasks. What cannot be read counts as cut off, with the reason; a path that
+/// leads out of the directory is not looked at.
 ///
 /// # Errors
 /// The root cannot be opened.
@@ -20,19 +23,22 @@ pub fn look(context: &Context, workflow: &Workflow) -> Result<Sights> {
         return Ok(Sights::new());
     }
     let work = WorkTree::open(context.root.path())?;
-    Ok(paths.into_iter().map(|path| (path.clone(), find(&work, &path))).collect())
+    let find = |path: String| Some((path.clone(), find(&work, context.root.path(), &path)?));
+    Ok(paths.into_iter().filter_map(find).collect())
 }
 
-fn find(work: &WorkTree, path: &str) -> Found {
+fn find(work: &WorkTree, root: &Path, path: &str) -> Option<Found> {
     let (folder, is_folder) = path.strip_suffix('/').map_or((path, false), |folder| (folder, true));
-    let Ok(parsed) = RelPath::new(folder.as_bytes()) else { return Found::Missing };
-    if is_folder {
-        return of_folder(work, &parsed);
-    }
-    if parsed.name().contains(&b'*') {
-        return of_pattern(work, &parsed);
-    }
-    of_file(work, &parsed)
+    let inside = Path::new(folder).strip_prefix(root).unwrap_or(Path::new(folder));
+    let inside = inside.strip_prefix(".").unwrap_or(inside);
+    let parsed = RelPath::new(inside.as_os_str().as_encoded_bytes()).ok().filter(|path| !path.is_root())?;
+    Some(if is_folder {
+        of_folder(work, &parsed)
+    } else if parsed.name().contains(&b'*') {
+        of_pattern(work, &parsed)
+    } else {
+        of_file(work, &parsed)
+    })
 }
 
 fn of_file(work: &WorkTree, path: &RelPath) -> Found {

@@ -180,6 +180,7 @@ fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Resu
     let moved = head.filter(|head| was.as_ref().is_some_and(|was| was != head));
     Ok(Finish {
         present: phase.map(|phase| recover::present(phase, &sights)).unwrap_or_default(),
+        flaws: phase.map(|phase| recover::flaws(phase, &sights)).unwrap_or_default(),
         commit_sha: options.commit.clone().or_else(|| moved.map(|head| head.chars().take(SHORT_SHA).collect())),
         files: options.files.clone(),
         decisions: options.decisions.clone(),

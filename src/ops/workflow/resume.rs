@@ -11,6 +11,7 @@ use crate::model::workflow::sight::Sights;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
+use crate::ops::workflow::conflict::in_words;
 use crate::ops::workflow::endings;
 use crate::ops::workflow::init;
 use crate::ops::workflow::look::look;
@@ -25,6 +26,8 @@ pub struct ResumeOptions {
     pub step: StepOptions,
     /// The answer to the first question.
     pub choose: Option<String>,
+    /// Goes on with a run although something is wrong with it.
+    pub anyway: bool,
     /// Where a further question would only ask whether it is meant: it is.
     pub yes: bool,
 }
@@ -35,6 +38,8 @@ pub enum Question<'s> {
     Resume(&'s Status),
     /// What is wrong with it, then whether to start fresh.
     Unsound(&'s Status),
+    /// Nothing: it only shows why the run is not gone on with.
+    Refused(&'s Status),
     AbandonOrPick(&'s Workflow),
     /// Which of the phases that remain.
     Pick(&'s Workflow),
@@ -56,9 +61,17 @@ pub struct ResumeOutcome {
     /// What was mended on the way, in words.
     pub mended: Vec<String>,
     pub advice: Advice,
-    /// When the run was touched last before this, in milliseconds since 1970.
-    pub last_activity_ms: i64,
+    /// What was known of the run before.
+    pub before: Status,
     pub warnings: Vec<Warning>,
+}
+
+struct Acted {
+    run: Run,
+    done: Done,
+    mended: Vec<String>,
+    advice: Advice,
+    warnings: Vec<Warning>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,37 +98,40 @@ pub fn resume(context: &Context, options: &ResumeOptions, ask: &mut Ask<'_>) -> 
         return Err(Problem::no_such("nothing_to_resume", what).hint("'checkpoint workflow init' begins one").into());
     }
     let chosen = match &options.choose {
-        Some(word) => choices::understand(workflow, word).ok_or_else(|| no_answer(workflow, word))?,
+        Some(word) => choices::understand(workflow, word).ok_or_else(|| no_answer(&status, word))?,
         None => first(&status, options, ask)?,
     };
-    let last_activity_ms = workflow.updated_ms;
-    let chosen = match chosen {
-        Chosen::Decline => decline(workflow, options, ask)?,
-        Chosen::View => {
-            let Status { run, advice, warnings, .. } = status;
-            return Ok(ResumeOutcome {
-                run,
-                done: Done::Viewed,
-                mended: Vec::new(),
-                advice,
-                last_activity_ms,
-                warnings,
-            });
-        }
-        other => other,
+    if options.choose.is_some() && chosen.goes_on() && !options.anyway && !is_sound(&status) {
+        ask(&Question::Refused(&status))?;
+        return Err(unsound(&status).into());
+    }
+    let chosen = if chosen == Chosen::Decline { decline(&status, options, ask)? } else { chosen };
+    let acted = match chosen {
+        Chosen::View => Acted {
+            run: status.run.clone(),
+            done: Done::Viewed,
+            mended: Vec::new(),
+            advice: status.advice.clone(),
+            warnings: status.warnings.clone(),
+        },
+        other => act(context, options, &status, other)?,
     };
-    let outcome = act(context, options, &status, chosen)?;
-    Ok(ResumeOutcome { last_activity_ms, ..outcome })
+    let Acted { run, done, mended, advice, warnings } = acted;
+    Ok(ResumeOutcome { run, done, mended, advice, before: status, warnings })
+}
+
+fn is_sound(status: &Status) -> bool {
+    status.report.errors.is_empty()
 }
 
 /// Nothing has happened before the last answer is given, and nobody waits for the lock meanwhile.
 fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
     let workflow = &status.run.workflow;
-    let undecided = || decision(workflow, choices::choices(workflow));
-    if !status.report.errors.is_empty() {
+    let undecided = || decision(status, choices::choices(workflow, is_sound(status)));
+    if !is_sound(status) && !options.anyway {
         let answer = ask(&Question::Unsound(status))?.ok_or_else(undecided)?;
         if answer.is_empty() {
-            return Err(no_answer(workflow, "").into());
+            return Err(no_answer(status, "").into());
         }
         if is_yes(&answer) {
             return Ok(Chosen::StartFresh);
@@ -125,7 +141,7 @@ fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<
     loop {
         // The end of the input is no answer, and must not be asked for ever.
         if answer.is_empty() {
-            return Err(no_answer(workflow, "").into());
+            return Err(no_answer(status, "").into());
         }
         answer = match choices::understand_line(workflow, &answer) {
             Some(Chosen::View) => ask(&Question::Details(status))?.unwrap_or_default(),
@@ -143,8 +159,9 @@ fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-fn decline(workflow: &Workflow, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
-    let undecided = || decision(workflow, choices::after_no(workflow));
+fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
+    let workflow = &status.run.workflow;
+    let undecided = || decision(status, choices::after_no(workflow, is_sound(status)));
     // Who chose on the command line decides there on.
     let answer = if options.choose.is_some() { None } else { ask(&Question::AbandonOrPick(workflow))? };
     let answer = answer.ok_or_else(undecided)?.trim().to_ascii_lowercase();
@@ -154,30 +171,55 @@ fn decline(workflow: &Workflow, options: &ResumeOptions, ask: &mut Ask<'_>) -> R
             let picked = ask(&Question::Pick(workflow))?.ok_or_else(undecided)?;
             let picked = picked.trim();
             let numbered = picked.parse::<usize>().ok().and_then(|at| workflow.phases.get(at.checked_sub(1)?));
-            let phase = workflow.phase(picked).or(numbered).ok_or_else(|| no_answer(workflow, picked))?;
+            let phase = workflow.phase(picked).or(numbered).ok_or_else(|| no_answer(status, picked))?;
             Ok(Chosen::Pick(phase.id.clone()))
         }
-        _ => Err(no_answer(workflow, &answer).into()),
+        _ => Err(no_answer(status, &answer).into()),
     }
 }
 
 /// Nobody is there to decide, so nothing happens.
-fn decision(workflow: &Workflow, options: Vec<Choice>) -> Problem {
-    let what = format!("workflow {} is open; what is to become of it?", workflow.id);
-    let problem = Problem::refused("decision_needed", what).with_state(workflow);
-    let keys: Vec<&str> = options.iter().map(|choice| choice.key.as_str()).collect();
-    let hint = format!("checkpoint workflow resume {} --choose {}", workflow.id, keys.join("|"));
-    problem.hint(hint).with_options(options)
+fn decision(status: &Status, options: Vec<Choice>) -> Problem {
+    let workflow = &status.run.workflow;
+    let unsound = what_is_wrong(status).map(|wrong| format!(" and not sound: {wrong}")).unwrap_or_default();
+    let what = format!("workflow {} is open{unsound}; what is to become of it?", workflow.id);
+    with_choices(Problem::refused("decision_needed", what), options).with_state(workflow)
 }
 
-fn no_answer(workflow: &Workflow, given: &str) -> Problem {
-    let options = choices::choices(workflow);
+/// It was to be gone on with, and something is wrong with it.
+fn unsound(status: &Status) -> Problem {
+    let workflow = &status.run.workflow;
+    let wrong = what_is_wrong(status).unwrap_or_default();
+    let what = format!("workflow {} is not sound: {wrong}; nothing was changed", workflow.id);
+    with_choices(Problem::refused("unsound", what), choices::choices(workflow, false)).with_state(workflow)
+}
+
+fn what_is_wrong(status: &Status) -> Option<String> {
+    let first = status.report.errors.first()?;
+    let more = status.report.errors.len() - 1;
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    Some(format!("{}{more}", in_words(first)))
+}
+
+/// Names the first of the answers with their command lines; programs get them all.
+fn with_choices(problem: Problem, options: Vec<Choice>) -> Problem {
+    const NAMED: usize = 5;
+    let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
+    let mut hint: Vec<String> = options.iter().take(NAMED).map(told).collect();
+    if options.len() > NAMED {
+        hint.push(format!("{} more with --json", options.len() - NAMED));
+    }
+    problem.hint(hint.join("; ")).with_options(options)
+}
+
+fn no_answer(status: &Status, given: &str) -> Problem {
+    let options = choices::choices(&status.run.workflow, is_sound(status));
     let keys: Vec<&str> = options.iter().map(|choice| choice.key.as_str()).collect();
     let what = format!("'{given}' is no answer here; nothing was changed");
     Problem::refused("no_answer", what).hint(format!("one of {}", keys.join(", "))).with_options(options)
 }
 
-fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chosen) -> Result<ResumeOutcome> {
+fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chosen) -> Result<Acted> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
@@ -199,7 +241,11 @@ fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chos
             drop(session);
             picked(context, &of_run, &outcome, id)
         }
-        Chosen::StartFresh => start_fresh(context, &mut session, &run, &actor),
+        Chosen::StartFresh => {
+            let outcome = start_fresh(context, &mut session, &run, &actor)?;
+            let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
+            Ok(ended(outcome, Done::StartedFresh, advice))
+        }
         Chosen::Delete | Chosen::Abandon => {
             let done = if chosen == Chosen::Delete { Done::Deleted } else { Done::Abandoned };
             let outcome = endings::abandon_run(context, &mut session, &run, "", &actor)?;
@@ -210,7 +256,7 @@ fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chos
 }
 
 /// Mends what the interruption left, and goes on.
-fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<ResumeOutcome> {
+fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<Acted> {
     let (mut run, mut mended, mut warnings) = (run, Vec::new(), Vec::new());
     let sights = look(context, &run.workflow)?;
     for mend in crate::model::workflow::recover::mends(&run.workflow, &sights) {
@@ -225,12 +271,12 @@ fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) ->
         run = outcome.run;
     }
     let advice = advice::advice(&run.workflow, &look(context, &run.workflow)?);
-    Ok(ResumeOutcome { run, done: Done::Resumed, mended, advice, last_activity_ms: 0, warnings })
+    Ok(Acted { run, done: Done::Resumed, mended, advice, warnings })
 }
 
-fn ended(outcome: StepOutcome, done: Done, advice: Advice) -> ResumeOutcome {
+fn ended(outcome: StepOutcome, done: Done, advice: Advice) -> Acted {
     let StepOutcome { run, warnings, .. } = outcome;
-    ResumeOutcome { run, done, mended: Vec::new(), advice, last_activity_ms: 0, warnings }
+    Acted { run, done, mended: Vec::new(), advice, warnings }
 }
 
 /// Whether the phase can be begun once what is under way waits: else nothing is put back for it.
@@ -238,7 +284,8 @@ fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
     let running = workflow.running().map(|phase| Change::PutBack { phase: phase.id.clone() });
     let begin = Change::StartPhase(Start { phase: Some(id.to_owned()), ..Start::default() });
     let waiting = running.chain([begin]).try_fold(workflow.clone(), |state, change| state.after(&change, now_ms));
-    waiting.map(drop).map_err(|problem| problem.with_state(workflow).into())
+    let ways = || format!("'checkpoint workflow next {} --parallel' names what can begin", workflow.id);
+    waiting.map(drop).map_err(|problem| problem.hint(ways()).with_state(workflow).into())
 }
 
 /// What is under way waits: it is pending again, with what is known of its progress.
@@ -251,7 +298,7 @@ fn leave_current(context: &Context, session: &mut Session<'_>, run: Run, actor: 
     Ok(run)
 }
 
-fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Result<ResumeOutcome> {
+fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Result<Acted> {
     let step = StepOptions { expect: None, ..options.clone() };
     let started = phase::start(context, &StartOptions { step, phase: Some(id), ..StartOptions::default() });
     let outcome = started.map_err(|error| match error {
@@ -266,12 +313,11 @@ fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Re
 ///
 /// # Errors
 /// It cannot be recorded.
-pub fn start_fresh(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<ResumeOutcome> {
+pub fn start_fresh(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<StepOutcome> {
     let next = init::anew(context, session, &run.workflow)?;
     let old = endings::abandon_run(context, session, run, "started fresh", actor)?;
     let event = Event { note: Some(old.run.workflow.id), ..Event::new("init", actor) };
     let mut outcome = step::record(context, session, None, next, event)?;
     outcome.warnings.extend(old.warnings);
-    let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
-    Ok(ended(outcome, Done::StartedFresh, advice))
+    Ok(outcome)
 }

@@ -24,6 +24,7 @@ use crate::ops::workflow::rewind::RewindOutcome;
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::shims::ShimsOutcome;
 use crate::ops::workflow::step::StepOutcome;
+use crate::view::human::workflow::questions;
 use crate::view::json::parts::{envelope, paths};
 
 pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
@@ -34,17 +35,31 @@ pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
 
 pub fn status(command: &str, status: &Status, exit: u8) -> String {
     let mut data = run(&status.run);
+    add_standing(&mut data, status);
+    envelope(command, exit, &data, &status.warnings)
+}
+
+fn add_standing(data: &mut Value, status: &Status) {
     data["next"] = advice(&status.advice);
-    add_report(&mut data, &status.report);
+    add_report(data, &status.report);
     data["recover"] = status.mends.iter().map(|mend| mend.what.clone()).collect();
     data["troubles"] = status.troubles.iter().map(trouble).collect();
     data["drift"] = status.drift.as_ref().map_or(Value::Null, drift);
-    envelope(command, exit, &data, &status.warnings)
+}
+
+/// What a person would be told before a run is gone on with, and asked.
+pub fn undecided(status: &Status) -> Value {
+    let last_activity = rfc3339_seconds(status.run.workflow.updated_ms);
+    let mut told = json!({"question": questions::first_line(status), "last_activity": last_activity});
+    add_standing(&mut told, status);
+    told
 }
 
 pub fn next(status: &Status, parallel: bool) -> String {
     let workflow = &status.run.workflow;
     let mut data = json!({"id": workflow.id, "next": advice(&status.advice)});
+    add_report(&mut data, &status.report);
+    data["recover"] = status.mends.iter().map(|mend| mend.what.clone()).collect();
     if parallel {
         data["ready"] = workflow.ready().iter().map(|found| phase(workflow, found)).collect();
     }
@@ -90,7 +105,9 @@ pub fn lint(found: &Run, findings: &[Finding], exit: u8) -> String {
 pub fn resume(outcome: &ResumeOutcome) -> String {
     let mut data = run(&outcome.run);
     data["done"] = done(outcome.done).into();
-    data["last_activity"] = rfc3339_seconds(outcome.last_activity_ms).into();
+    add_report(&mut data, &outcome.before.report);
+    data["drift"] = outcome.before.drift.as_ref().map_or(Value::Null, drift);
+    data["last_activity"] = rfc3339_seconds(outcome.before.run.workflow.updated_ms).into();
     data["recovered"] = outcome.mended.clone().into();
     data["next"] = advice(&outcome.advice);
     envelope("workflow.resume", 0, &data, &outcome.warnings)

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use crate::model::workflow::Workflow;
+use crate::model::workflow::advice::approve_command;
 use crate::model::workflow::derived::may_run_beside;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::problem::Problem;
-use crate::model::workflow::status::{PhaseStatus, RunStatus};
+use crate::model::workflow::status::{PhaseStatus, RunStatus, TaskStatus};
 
 #[derive(Clone, Debug, Default)]
 pub struct Start {
@@ -32,7 +33,9 @@ pub struct Finish {
     pub after: Option<String>,
     /// Which of its outputs are there, with the SHA-256 of what is a file.
     pub present: Vec<(String, Option<String>)>,
-    /// In spite of outputs that are missing.
+    /// What is wrong with those that are not, after their paths.
+    pub flaws: Vec<(String, String)>,
+    /// In spite of outputs that are missing, and of tasks that are open.
     pub force: bool,
 }
 
@@ -58,9 +61,19 @@ pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, Prob
     }
     let failed = workflow.phases.iter().find(|phase| phase.status == PhaseStatus::Failed);
     let next = failed.or_else(|| workflow.remaining().find(|phase| workflow.unmet(phase).is_empty()));
-    let none =
-        || Problem::refused("nothing_to_start", "no phase can be started now").hint("checkpoint workflow status");
-    next.map(|phase| phase.id.clone()).ok_or_else(none)
+    next.map(|phase| phase.id.clone()).ok_or_else(|| {
+        let waiting = workflow.running().find(|phase| phase.status == PhaseStatus::AwaitingApproval);
+        let what = waiting.map_or("no phase can be started now".to_owned(), |phase| {
+            format!("no phase can be started before {} is approved", phase.id)
+        });
+        let shows = || format!("'checkpoint workflow status {}' shows where it stands", workflow.id);
+        let hint = waiting.map_or_else(shows, |phase| approval(workflow, phase));
+        Problem::refused("nothing_to_start", what).hint(hint)
+    })
+}
+
+fn approval(workflow: &Workflow, phase: &Phase) -> String {
+    format!("'{}' approves it", approve_command(workflow, phase))
 }
 
 /// # Errors
@@ -68,7 +81,7 @@ pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, Prob
 pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), Problem> {
     let phase = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
     if !matches!(phase.status, PhaseStatus::Pending | PhaseStatus::Failed) {
-        return Err(wrong_state(phase, "start"));
+        return Err(wrong_state(workflow, phase, "start"));
     }
     if force {
         return Ok(());
@@ -76,7 +89,10 @@ pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), Pro
     let unmet = workflow.unmet(phase);
     if !unmet.is_empty() {
         let what = format!("phase {id} depends on {}, not complete yet", unmet.join(", "));
-        return Err(Problem::refused("dependencies_unmet", what).hint("start those first, or give --force"));
+        let waiting = unmet.iter().filter_map(|id| workflow.phase(id));
+        let waiting = waiting.into_iter().find(|phase| phase.status == PhaseStatus::AwaitingApproval);
+        let hint = waiting.map_or("end those first, or give --force".to_owned(), |phase| approval(workflow, phase));
+        return Err(Problem::refused("dependencies_unmet", what).hint(hint));
     }
     let beside = workflow.running().filter(|other| other.id != id);
     if let Some(other) = beside.into_iter().find(|other| !may_run_beside(phase, other)) {
@@ -98,16 +114,13 @@ pub fn progress(workflow: &mut Workflow, named: Option<&str>, text: &str) -> Res
 /// Done, or where it needs an approval that it does not have: waiting for that.
 ///
 /// # Errors
-/// Nothing of that name is under way, or a required output is missing.
+/// Nothing of that name is under way, a required output is missing, or a task of it is open.
 pub fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(), Problem> {
-    let phase = under_way(workflow, finish.phase.as_deref(), "done")?;
-    let is_present = |path: &str| finish.present.iter().any(|(there, _)| there == path);
-    let required = phase.outputs.iter().filter(|output| output.required);
-    let missing: Vec<&str> = required.map(|output| &*output.path).filter(|path| !is_present(path)).collect();
-    if !missing.is_empty() && !finish.force {
-        let what = format!("phase {} is not done: {} is missing", phase.id, missing.join(", "));
-        return Err(Problem::refused("outputs_missing", what).hint("write it, or give --force"));
+    let id = under_way(workflow, finish.phase.as_deref(), "done")?.id.clone();
+    if !finish.force {
+        check_finish(workflow, &id, finish)?;
     }
+    let phase = find(workflow, &id)?;
     for output in &mut phase.outputs {
         output.sha256 = finish.present.iter().find(|(path, _)| *path == output.path).and_then(|(_, sum)| sum.clone());
     }
@@ -123,6 +136,37 @@ pub fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(
     Ok(())
 }
 
+fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Problem> {
+    let Some(phase) = workflow.phase(id) else { return Ok(()) };
+    let is_present = |path: &str| finish.present.iter().any(|(there, _)| there == path);
+    let lacking = phase.outputs.iter().filter(|output| output.required && !is_present(&output.path));
+    let told = |path: &str| {
+        let flaw = finish.flaws.iter().find(|(flawed, _)| flawed == path);
+        format!("{path} {}", flaw.map_or("is missing", |(_, what)| what))
+    };
+    let lacking: Vec<String> = lacking.map(|output| told(&output.path)).collect();
+    if !lacking.is_empty() {
+        let what = format!("phase {id} is not done: {}", lacking.join(", "));
+        return Err(Problem::refused("outputs_missing", what).hint("write it, or give --force"));
+    }
+    let open = workflow.tasks_of(phase).filter(|task| task.status != TaskStatus::Complete);
+    let open: Vec<String> = open.map(|task| format!("{} ({})", task.id, task.status.word())).collect();
+    if !open.is_empty() {
+        let what = format!("phase {id} is not done: it has open tasks: {}", first_of(&open));
+        return Err(Problem::refused("tasks_open", what).hint("end them, or give --force"));
+    }
+    Ok(())
+}
+
+/// Names before the rest is counted.
+const NAMED: usize = 10;
+
+fn first_of(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let listed = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{listed} and {more} more") } else { listed }
+}
+
 /// # Errors
 /// Nothing of that name is under way.
 pub fn fail(workflow: &mut Workflow, named: Option<&str>, error: &str) -> Result<(), Problem> {
@@ -136,13 +180,11 @@ pub fn fail(workflow: &mut Workflow, named: Option<&str>, error: &str) -> Result
 /// # Errors
 /// There is no such phase, or it is settled.
 pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Result<(), Problem> {
-    if workflow.phase(id).is_none() {
-        return Err(no_such(workflow, id));
+    let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
+    if stands.status.is_settled() {
+        return Err(wrong_state(workflow, stands, "skip"));
     }
     let phase = find(workflow, id)?;
-    if phase.status.is_settled() {
-        return Err(wrong_state(phase, "skip"));
-    }
     phase.status = PhaseStatus::Skipped;
     phase.completed_ms = Some(now_ms);
     phase.progress = (!reason.is_empty()).then(|| reason.to_owned()).or(phase.progress.take());
@@ -181,11 +223,11 @@ pub fn await_approval(workflow: &mut Workflow, id: &str) -> Result<(), Problem> 
 /// # Errors
 /// It is not under way.
 pub fn put_back(workflow: &mut Workflow, id: &str) -> Result<(), Problem> {
-    let phase = find(workflow, id)?;
-    if !phase.status.is_under_way() {
-        return Err(wrong_state(phase, "put back"));
+    let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
+    if !stands.status.is_under_way() {
+        return Err(wrong_state(workflow, stands, "put back"));
     }
-    phase.status = PhaseStatus::Pending;
+    find(workflow, id)?.status = PhaseStatus::Pending;
     Ok(())
 }
 
@@ -209,12 +251,12 @@ fn find<'w>(workflow: &'w mut Workflow, id: &str) -> Result<&'w mut Phase, Probl
 
 fn under_way<'w>(workflow: &'w mut Workflow, named: Option<&str>, verb: &str) -> Result<&'w mut Phase, Problem> {
     let id = meant(workflow, named)?;
-    let phase = find(workflow, &id)?;
+    let stands = workflow.phase(&id).ok_or_else(|| no_such(workflow, &id))?;
     let fits = match verb {
-        "approve" | "fail" => phase.status.is_under_way(),
-        _ => phase.status == PhaseStatus::InProgress,
+        "approve" | "fail" => stands.status.is_under_way(),
+        _ => stands.status == PhaseStatus::InProgress,
     };
-    if fits { Ok(phase) } else { Err(wrong_state(phase, verb)) }
+    if fits { find(workflow, &id) } else { Err(wrong_state(workflow, stands, verb)) }
 }
 
 /// The phase that is meant by a name, or without one: the only one that is under way.
@@ -233,7 +275,7 @@ pub fn meant(workflow: &Workflow, named: Option<&str>) -> Result<String, Problem
     }
 }
 
-fn wrong_state(phase: &Phase, verb: &str) -> Problem {
+fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &str) -> Problem {
     let code = match phase.status {
         PhaseStatus::Complete => "already_complete",
         PhaseStatus::InProgress if verb == "start" => "already_started",
@@ -241,11 +283,15 @@ fn wrong_state(phase: &Phase, verb: &str) -> Problem {
         _ => "invalid_transition",
     };
     let what = format!("phase {} is {}; 'phase {verb}' does not lead on from there", phase.id, phase.status.word());
-    Problem::refused(code, what).hint("'checkpoint workflow status' shows where it stands")
+    let hint = match phase.status {
+        PhaseStatus::AwaitingApproval => approval(workflow, phase),
+        _ => format!("'checkpoint workflow status {}' shows where it stands", workflow.id),
+    };
+    Problem::refused(code, what).hint(hint)
 }
 
 fn no_such(workflow: &Workflow, id: &str) -> Problem {
-    let ids: Vec<&str> = workflow.phases.iter().map(|phase| &*phase.id).collect();
+    let ids: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).collect();
     Problem::no_such("no_such_phase", format!("workflow {} has no phase {id}", workflow.id))
-        .hint(format!("it has {}", if ids.is_empty() { "none".to_owned() } else { ids.join(", ") }))
+        .hint(format!("it has {}", if ids.is_empty() { "none".to_owned() } else { first_of(&ids) }))
 }

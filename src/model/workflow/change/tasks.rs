@@ -23,7 +23,7 @@ pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<()
         Change::StartTask { id, agent } => {
             let task = in_state(workflow, id, &[TaskStatus::Pending, TaskStatus::Failed], "start")?;
             task.status = TaskStatus::Running;
-            task.attempts += 1;
+            task.attempts += u32::from(!std::mem::take(&mut task.is_next_counted));
             (task.started_ms, task.completed_ms) = (Some(now_ms), None);
             task.agent = agent.clone().or(task.agent.take());
             Ok(())
@@ -46,7 +46,8 @@ pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<()
         Change::ResetTask { id, cut_off } => {
             let task = find(workflow, id)?;
             task.status = TaskStatus::Pending;
-            task.attempts += u32::from(*cut_off);
+            task.attempts += u32::from(*cut_off && !task.is_next_counted);
+            task.is_next_counted |= cut_off;
             (task.started_ms, task.completed_ms) = (None, None);
             Ok(())
         }

@@ -11,7 +11,7 @@ pub fn move_to(phase: &mut Phase, status: PhaseStatus, at_ms: i64) {
     }
     if status.is_under_way() && !phase.status.is_under_way() {
         phase.attempts += 1;
-        phase.started_ms = Some(at_ms);
+        (phase.started_ms, phase.completed_ms) = (Some(at_ms), None);
     }
     if status.is_settled() {
         phase.attempts = phase.attempts.max(u32::from(status == PhaseStatus::Complete));

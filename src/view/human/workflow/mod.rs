@@ -3,7 +3,9 @@
 use crate::model::text::escape;
 use crate::model::time::{age, rfc3339_seconds};
 use crate::model::workflow::Workflow;
+use crate::model::workflow::advice::approve_command;
 use crate::model::workflow::profile::Profile;
+use crate::model::workflow::status::PhaseStatus;
 use crate::ops::workflow::endings::EndOutcome;
 use crate::ops::workflow::mend::SettleOutcome;
 use crate::ops::workflow::mini_commit::MiniOutcome;
@@ -29,8 +31,13 @@ pub fn begun(outcome: &StepOutcome) -> Said {
 /// A transition: what happened, and where the run is now.
 pub fn step(outcome: &StepOutcome) -> Said {
     let result = format!("{}; {}\n", outcome.event.subject(), summary::place(&outcome.run.workflow));
+    let workflow = &outcome.run.workflow;
     let checkpoint = outcome.event.checkpoints.first().map(|id| format!("checkpoint {}\n", id.get(..8).unwrap_or(id)));
-    Said { result, talk: checkpoint.unwrap_or_default() }
+    let ended = outcome.event.phase.as_ref().and_then(|id| workflow.phase(id));
+    let waiting = ended.filter(|phase| phase.status == PhaseStatus::AwaitingApproval).map(|phase| {
+        format!("{} waits for its approval: {}\n", escape(&phase.id), escape(&approve_command(workflow, phase)))
+    });
+    Said { result, talk: checkpoint.into_iter().chain(waiting).collect() }
 }
 
 pub fn status(status: &Status, now_ms: i64) -> Said {
@@ -49,18 +56,19 @@ pub fn status(status: &Status, now_ms: i64) -> Said {
 
 /// What is wrong, what would be mended, what was left as it is.
 pub fn remarks(status: &Status) -> String {
+    let mut talk: String = status.troubles.iter().map(|trouble| format!("{}\n", escape(&trouble.in_words()))).collect();
+    talk.push_str(&findings(status));
+    talk.extend(status.mends.iter().map(|mend| format!("to recover: {}\n", escape(&mend.what))));
+    talk
+}
+
+fn findings(status: &Status) -> String {
     let mut talk = String::new();
-    for trouble in &status.troubles {
-        talk.push_str(&format!("{}\n", escape(&trouble.in_words())));
-    }
     for finding in &status.report.errors {
         talk.push_str(&format!("wrong: {}\n", listing::finding(finding)));
     }
     for finding in &status.report.remarks {
         talk.push_str(&format!("note: {}\n", listing::finding(finding)));
-    }
-    for mend in &status.mends {
-        talk.push_str(&format!("to recover: {}\n", escape(&mend.what)));
     }
     talk
 }
@@ -75,16 +83,23 @@ pub fn next(status: &Status, parallel: bool) -> Said {
     Said { result: format!("{phase}{}\n", escape(&status.advice.words)), talk: remarks(status) }
 }
 
-pub fn resume(outcome: &ResumeOutcome) -> Said {
+/// `was_shown`: a question has told what is wrong with it, and what changed in the files.
+pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Said {
     let workflow = &outcome.run.workflow;
-    let mut talk: String = outcome.mended.iter().map(|what| format!("recovered: {}\n", escape(what))).collect();
+    let mut talk = String::new();
+    if !was_shown && matches!(outcome.done, Done::Resumed | Done::Picked) {
+        let drift = outcome.before.drift.as_ref().filter(|drift| drift.count() > 0);
+        talk.extend(drift.map(|drift| summary::drift(drift, now_ms)));
+        talk.push_str(&findings(&outcome.before));
+    }
+    talk.extend(outcome.mended.iter().map(|what| format!("recovered: {}\n", escape(what))));
     let next = workflow.next().map(|phase| if is_phases(workflow) { phase.id.clone() } else { phase.name.clone() });
     match outcome.done {
         Done::Viewed => {}
         Done::Resumed | Done::Picked => {
             let from = next.map(|next| format!(" from {} phase", escape(&next))).unwrap_or_default();
             talk.push_str(&format!("Resuming workflow {}{from}\n", workflow.id));
-            talk.push_str(&format!("Last activity: {}\n", rfc3339_seconds(outcome.last_activity_ms)));
+            talk.push_str(&format!("Last activity: {}\n", rfc3339_seconds(outcome.before.run.workflow.updated_ms)));
             let completed: Vec<String> = workflow.completed().map(|phase| escape(&phase.id)).collect();
             let completed = if completed.is_empty() { "nothing yet".to_owned() } else { completed.join(", ") };
             talk.push_str(&format!("Completed: {completed}\n"));

@@ -6,6 +6,7 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::choices::voice;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::profile::Profile;
+use crate::model::workflow::status::PhaseStatus;
 use crate::model::workflow::validate::is_stale;
 use crate::ops::workflow::conflict::{Kind, Trouble};
 use crate::ops::workflow::documents::render;
@@ -13,11 +14,14 @@ use crate::ops::workflow::report::Status;
 use crate::ops::workflow::resume::Question;
 use crate::view::human::workflow::{in_words, remarks, summary};
 
+const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
+
 /// The text up to where the answer is typed.
 pub fn question(question: &Question<'_>, now_ms: i64) -> String {
     match question {
         Question::Resume(status) => resume(status, now_ms),
-        Question::Unsound(status) => format!("{}State appears corrupted. Start fresh? [y/N] ", remarks(status)),
+        Question::Unsound(status) => format!("{}{CORRUPTED} ", remarks(status)),
+        Question::Refused(status) => remarks(status),
         Question::AbandonOrPick(_) => "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned(),
         Question::Pick(workflow) => pick(workflow),
         Question::Restart(workflow) => {
@@ -31,6 +35,21 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
             format!("{}\n{}", details(workflow), letters(workflow))
         }
     }
+}
+
+/// The same where nobody can be asked: all that a person would be shown, and the question itself.
+pub fn unasked(question: &Question<'_>, now_ms: i64) -> String {
+    let shown = match question {
+        Question::Unsound(status) => format!("{}\n{CORRUPTED}", resume(status, now_ms)),
+        other => self::question(other, now_ms),
+    };
+    format!("{}\n", shown.trim_end())
+}
+
+/// The last line of what is asked first of a run.
+pub fn first_line(status: &Status) -> String {
+    let asked = if status.report.errors.is_empty() { letters(&status.run.workflow) } else { CORRUPTED.to_owned() };
+    asked.trim_end().to_owned()
 }
 
 /// All that is recorded of it.
@@ -73,11 +92,10 @@ fn letters(workflow: &Workflow) -> String {
 
 fn registry(workflow: &Workflow, now_ms: i64) -> String {
     let total = workflow.phases.len();
-    let settled = workflow.phases.iter().rposition(|phase| phase.status.is_settled()).map_or(0, |at| at + 1);
-    let progress = if settled == 0 {
-        format!("No phase of {total} completed")
-    } else {
-        format!("Phase {settled} of {total} completed")
+    let last = workflow.phases.iter().rposition(|phase| phase.status == PhaseStatus::Complete);
+    let progress = match last {
+        None => format!("No phase of {total} completed"),
+        Some(at) => format!("Phase {} of {total} completed", at + 1),
     };
     let number = |phase: &Phase| workflow.number_of(&phase.id).unwrap_or_default();
     let next = workflow.next().map_or("the end".to_owned(), |phase| format!("Phase {}", number(phase)));
@@ -111,13 +129,13 @@ pub fn trouble(trouble: &Trouble) -> String {
             let text = String::from_utf8_lossy(raw);
             let shown: String = text.lines().map(|line| format!("  | {}\n", escape(line))).collect();
             let ask = if trouble.path.starts_with("memory/") {
-                "State appears corrupted. Start fresh? [y/N] "
+                CORRUPTED
             } else if trouble.path.starts_with(".claude/checkpoints/") {
-                "Delete the corrupted checkpoint? It is kept in the archive. [y/N] "
+                "Delete the corrupted checkpoint? It is kept in the archive. [y/N]"
             } else {
-                "Attempt manual recovery or start fresh? (recover/fresh) "
+                "Attempt manual recovery or start fresh? (recover/fresh)"
             };
-            format!("State file is malformed: {}\n{listed}It says:\n{shown}{ask}", trouble.path)
+            format!("State file is malformed: {}\n{listed}It says:\n{shown}{ask} ", escape(&trouble.path))
         }
         Kind::Gone => format!(
             "{} was removed, and its workflow {} is open.\nHas it ended, or is the file to be written anew? (ended/anew) ",

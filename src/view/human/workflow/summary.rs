@@ -43,8 +43,12 @@ pub fn summary(workflow: &Workflow) -> String {
             text.push_str(&format!("  · {}\n", named(workflow, phase)));
         }
     }
-    for phase in workflow.phases.iter().filter(|phase| phase.status == PhaseStatus::Skipped) {
-        text.push_str(&format!("  - {} (skipped)\n", named(workflow, phase)));
+    let skipped: Vec<&Phase> = workflow.skipped().collect();
+    if !skipped.is_empty() {
+        text.push_str(&format!("\nSkipped ({}):\n", count(skipped.len(), "phase", "phases")));
+        for phase in &skipped {
+            text.push_str(&format!("  - {}\n", named(workflow, phase)));
+        }
     }
     text.push_str(&tasks(workflow));
     text
@@ -96,10 +100,11 @@ fn tasks(workflow: &Workflow) -> String {
 
 /// In a few words, for the line after a transition.
 pub fn place(workflow: &Workflow) -> String {
-    let done = workflow.phases.iter().filter(|phase| phase.status.is_settled()).count();
+    let (done, skipped) = (workflow.completed().count(), workflow.skipped().count());
     let all = workflow.phases.len();
     let now = workflow.current().map(|phase| format!(", in {}", escape(&phase.id))).unwrap_or_default();
-    format!("{}: {done} of {}{now}", workflow.word(), count(all, "phase", "phases"))
+    let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
+    format!("{}: {done} of {}{skipped}{now}", workflow.word(), count(all, "phase", "phases"))
 }
 
 /// `5 files changed since write-source began (a1b2c3d4, 12 minutes ago)`, and which.

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{edited, one, refused};
-use crate::model::workflow::profile::example_tests::{PHASES, READING, begun, codes, phases, written};
-use crate::model::workflow::profile::{Profile, begin, export, take};
+use crate::model::workflow::change::Change;
+use crate::model::workflow::profile::example_tests::{PHASES, READING, begun, phases, written};
+use crate::model::workflow::profile::{Profile, export, take};
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};
 use crate::model::workflow::task::Task;
 
@@ -57,7 +58,7 @@ fn between_two_phases_the_document_says_that_it_can_go_on() {
 fn what_is_wrong_with_phases_is_said() {
     let with = |edit: fn(&mut Value)| refused(Profile::Phases, PHASES, &phases("ARCHITECTURE", "in_progress"), edit);
     assert_eq!(with(|value| value["phase_status"] = json!("odd")), one("unknown_status", "phase_status"));
-    assert_eq!(with(|value| value["interruption_safe"] = json!(false)), one("interrupted_write", "interruption_safe"));
+    assert_eq!(with(|value| value["interruption_safe"] = json!("no")), one("wrong_type", "interruption_safe"));
     assert_eq!(with(|value| value["current_phase"] = json!(" ")), one("bad_name", "current_phase"));
     assert_eq!(with(|value| value["workflow_id"] = json!("other")), one("other_run", "workflow_id"));
     assert_eq!(
@@ -65,12 +66,16 @@ fn what_is_wrong_with_phases_is_said() {
         one("bad_time", "completed_phases[0].completed_at")
     );
     assert_eq!(with(|value| value["user_checkpoints"] = json!([1])), one("wrong_type", "user_checkpoints[0]"));
+}
+
+#[test]
+fn a_write_that_was_cut_off_is_read_and_ends_with_the_next_transition() {
     let mut value = phases("ARCHITECTURE", "in_progress");
     value["interruption_safe"] = json!(false);
-    assert_eq!(
-        codes(&begin(Profile::Phases, PHASES, &value, READING).unwrap_err()),
-        [("interrupted_write", "interruption_safe")]
-    );
+    let workflow = begun(Profile::Phases, PHASES, &value);
+    assert_eq!(written(&workflow, PHASES)["interruption_safe"], false);
+    let next = workflow.after(&Change::Resume, workflow.updated_ms).unwrap();
+    assert_eq!(written(&next, PHASES)["interruption_safe"], true);
 }
 
 #[test]

@@ -137,6 +137,7 @@ fn task(reader: &mut Reader, fields: &Fields<'_>, known: Task) -> Option<Task> {
         Some(status) => task.status = status,
         None => reader.note("unknown_status", fields.place("status"), format!("'{word}' is no status of a task")),
     }
+    task.is_next_counted &= task.status == TaskStatus::Pending;
     if let Some(attempts) = fields.get("attempts") {
         let attempts = reader.number(attempts, &fields.place("attempts"))?;
         task.attempts = u32::try_from(attempts).unwrap_or(u32::MAX);

@@ -27,6 +27,14 @@ pub fn export(workflow: &Workflow) -> Vec<Document> {
     documents
 }
 
+/// A transition of ours writes the file whole: a write of another that was cut off ends with it.
+pub fn end_write(workflow: &mut Workflow) {
+    let flag = workflow.documents.get_mut(PHASE_FILE).and_then(|document| document.get_mut("interruption_safe"));
+    if let Some(flag) = flag.filter(|flag| **flag == false) {
+        *flag = true.into();
+    }
+}
+
 /// A run with the five phases where the document names no others, else without phases; [`take`] does the rest.
 pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;

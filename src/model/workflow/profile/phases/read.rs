@@ -88,10 +88,7 @@ fn fields_of(reader: &mut Reader, fields: &Fields<'_>) -> Option<Read> {
     }
     let completed = completed(reader, fields);
     let approved = approved(reader, fields);
-    if reader.flag_if(fields, "interruption_safe") == Some(false) {
-        let what = "a writer was cut off before it was done, or is still at it";
-        reader.note("interrupted_write", fields.place("interruption_safe"), what);
-    }
+    reader.flag_if(fields, "interruption_safe");
     Some(Read {
         id: id?.to_owned(),
         started_ms: started_ms?,

@@ -40,11 +40,11 @@ impl Standing {
     }
 
     /// Of several that run side by side the one that the document names is meant, else the first.
-    pub fn of_run(workflow: &Workflow, named: Option<&str>) -> Self {
-        let settled = workflow.phases.iter().filter(|phase| phase.status.is_settled());
+    pub fn of_run(workflow: &Workflow, named: Option<&str>, listed: &[&str]) -> Self {
+        let done = workflow.phases.iter().filter(|phase| phase.is_done_in(listed));
         let named = named.and_then(|id| workflow.phase(id)).filter(|phase| phase.status.is_under_way());
         Self {
-            done: settled.map(|phase| phase.id.clone()).collect(),
+            done: done.map(|phase| phase.id.clone()).collect(),
             under_way: named.or_else(|| workflow.current()).map(|phase| (phase.id.clone(), status_of(phase))),
             is_complete: workflow.status == RunStatus::Complete || workflow.is_all_settled(),
         }

@@ -33,6 +33,9 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
     for entry in &read.completed {
         take_completed(workflow, entry);
     }
+    for phase in workflow.phases.iter_mut().filter(|phase| phase.status.is_under_way()) {
+        phase.completed_ms = phase.completed_ms.filter(|_| read.has_completed(&phase.id));
+    }
     take_approvals(workflow, &read, said_by_us.as_ref());
     take_time(&mut workflow.created_ms, read.started_ms);
     take_time(&mut workflow.updated_ms, read.updated_ms);
@@ -52,9 +55,11 @@ fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
     let is_beside = |(id, _): &(String, Status)| workflow.phase(id).is_some_and(|phase| phase.status.is_under_way());
     let has_left = |id: &str| was_current == Some(id) && !said.under_way.as_ref().is_some_and(is_beside);
     let left: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).filter(|id| has_left(id)).collect();
+    let was_listed = |id: &str| ours.is_some_and(|ours| ours.has_completed(id));
     for phase in &mut workflow.phases {
+        let is_left_out = phase.status == PhaseStatus::Skipped && !was_listed(&phase.id);
         if said.done.contains(&phase.id) {
-            if !phase.status.is_settled() {
+            if !phase.status.is_settled() || is_left_out {
                 move_to(phase, PhaseStatus::Complete, at_ms);
             }
         } else if let Some((_, status)) = said.under_way.as_ref().filter(|(id, _)| *id == phase.id) {
@@ -64,7 +69,7 @@ fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
                 let status = if *status == Status::Failed { PhaseStatus::Failed } else { PhaseStatus::InProgress };
                 move_to(phase, status, at_ms);
             }
-        } else if phase.status.is_settled() || left.contains(&phase.id) {
+        } else if (phase.status.is_settled() && !is_left_out) || left.contains(&phase.id) {
             move_to(phase, PhaseStatus::Pending, at_ms);
         }
     }

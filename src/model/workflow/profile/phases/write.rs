@@ -50,14 +50,16 @@ pub fn value(workflow: &Workflow) -> Value {
     document.put_or_leave("user_checkpoints", approved.clone().into(), approved.is_empty(), |stands| {
         stands.as_array().map_or(stands.is_null() && approved.is_empty(), |stands| *stands == approved)
     });
-    document.put_or_leave("interruption_safe", true.into(), true, |stands| *stands == true || stands.is_null());
+    // One that another writer took away stays until a transition of ours: see `end_write`.
+    document.put_or_leave("interruption_safe", true.into(), true, |stands| stands.is_boolean() || stands.is_null());
     document.finish()
 }
 
 /// What is under way; between two phases the next one, as `in_progress`: by that word alone readers know a run that can be
 /// gone on with. What a document says of that stays while it means the same.
 fn current(workflow: &Workflow, said: Option<&Read>) -> (String, Status) {
-    let standing = Standing::of_run(workflow, said.map(|said| said.current.as_str()));
+    let listed: Vec<&str> = said.into_iter().flat_map(|said| &said.completed).map(|entry| &*entry.phase).collect();
+    let standing = Standing::of_run(workflow, said.map(|said| said.current.as_str()), &listed);
     if let Some(said) = said.filter(|said| Standing::of_document(said, &workflow.phases) == standing) {
         return (said.current.clone(), said.status);
     }
@@ -75,13 +77,14 @@ fn current(workflow: &Workflow, said: Option<&Read>) -> (String, Status) {
 /// In the order of the document, then as they were completed. One that is done again has been completed before, too.
 fn completed(workflow: &Workflow, base: Option<&Value>, is_said: impl Fn(&Phase) -> bool) -> Vec<Value> {
     let known = entries(base, "completed_phases");
+    let listed = ids(&known);
     let is_listed = |phase: &&Phase| {
         let is_again = phase.status.is_under_way() && phase.completed_ms.is_some();
-        (phase.status.is_settled() || is_again) && !is_said(phase)
+        (phase.is_done_in(&listed) || is_again) && !is_said(phase)
     };
     let mut phases: Vec<&Phase> = workflow.phases.iter().filter(is_listed).collect();
     phases.sort_by_key(|phase| phase.completed_ms);
-    in_order_of(&mut phases, &ids(&known), |phase| &phase.id);
+    in_order_of(&mut phases, &listed, |phase| &phase.id);
     let written = |phase: &&Phase| {
         let mut entry = Overlay::on(entry_of(&known, &phase.id), COMPLETED_ORDER);
         entry.set("phase", &*phase.id);

@@ -9,7 +9,7 @@ use crate::model::workflow::profile::overlay::in_order_of;
 use crate::model::workflow::status::RunStatus;
 
 pub struct Listing<'w> {
-    /// The skipped too: nothing waits for them any more.
+    /// A skipped one only where the document has it among them: that list never shrinks.
     pub completed: Vec<&'w Phase>,
     /// What is under way; while nothing is, what could be begun.
     pub current: Option<&'w Phase>,
@@ -37,10 +37,11 @@ impl<'w> Listing<'w> {
 
 /// Append-only: those that the document has stay where they are.
 fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> Vec<&'w Phase> {
-    let mut settled: Vec<&Phase> = workflow.phases.iter().filter(|phase| phase.status.is_settled()).collect();
-    settled.sort_by_key(|phase| phase.completed_ms);
-    in_order_of(&mut settled, &completed_in(base), |phase| &phase.id);
-    settled
+    let listed = completed_in(base);
+    let mut done: Vec<&Phase> = workflow.phases.iter().filter(|phase| phase.is_done_in(&listed)).collect();
+    done.sort_by_key(|phase| phase.completed_ms);
+    in_order_of(&mut done, &listed, |phase| &phase.id);
+    done
 }
 
 fn completed_in(base: Option<&Value>) -> Vec<&str> {

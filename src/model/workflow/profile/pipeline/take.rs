@@ -7,7 +7,7 @@ use super::read::{Context, Entry, Read};
 use super::{Place, entries, export, is_same_commit, paths, read};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
-use crate::model::workflow::plan;
+use crate::model::workflow::plan::{self, dependency_key};
 use crate::model::workflow::profile::moving::{move_to, take_time, take_time_if};
 use crate::model::workflow::profile::overlay::is_same_time;
 use crate::model::workflow::profile::{Finding, Reading};
@@ -79,7 +79,10 @@ fn take_entry(workflow: &mut Workflow, entry: &Entry, was: Option<(Place, &Value
         move_to(phase, status, entry.timestamp_ms.unwrap_or(updated_ms));
     }
     take_time_if(&mut phase.completed_ms, entry.timestamp_ms.filter(|_| entry.place == Place::Completed));
-    if let Some(dependencies) = &entry.dependencies {
+    // What we left out because it was skipped is not taken away.
+    let ours = was.and_then(|(_, was)| was.get(dependency_key(was.as_object())));
+    let is_new = |said: &&Vec<String>| ours.is_none_or(|ours| *ours != Value::from(said.as_slice()));
+    if let Some(dependencies) = entry.dependencies.as_ref().filter(is_new) {
         phase.dependencies.clone_from(dependencies);
     }
     let is_taken_away = |key: &str| was.is_some_and(|(place, was)| place == entry.place && was.get(key).is_some());

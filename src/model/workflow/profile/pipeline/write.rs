@@ -69,7 +69,7 @@ fn entry(workflow: &Workflow, phase: &Phase, place: Place, base: Option<(Place, 
             entry.set_text_or_remove("progress_description", note_of(phase));
         }
     }
-    write_dependencies(&mut entry, phase, place, has_moved);
+    write_dependencies(workflow, &mut entry, phase, place, has_moved);
     write_status(&mut entry, phase, place, base);
     entry.finish()
 }
@@ -94,14 +94,22 @@ fn write_timestamp(entry: &mut Overlay, workflow: &Workflow, phase: &Phase, plac
     }
 }
 
-fn write_dependencies(entry: &mut Overlay, phase: &Phase, place: Place, has_moved: bool) {
-    let dependencies = json!(phase.dependencies);
-    let is_same = |stands: &Value| *stands == dependencies || (stands.is_null() && phase.dependencies.is_empty());
+/// A skipped phase is in no list of the document, so none may depend on it there.
+fn write_dependencies(workflow: &Workflow, entry: &mut Overlay, phase: &Phase, place: Place, has_moved: bool) {
+    let listed = workflow.documents.get(FILE).map(entries).unwrap_or_default();
+    let is_listed = |id: &&String| {
+        let is_skipped = workflow.phase(id).is_some_and(|phase| phase.status == PhaseStatus::Skipped);
+        !is_skipped || listed.iter().any(|(known, place, _)| known == id && *place == Place::Completed)
+    };
+    let dependencies: Vec<&String> = phase.dependencies.iter().filter(is_listed).collect();
+    let is_empty = dependencies.is_empty();
+    let dependencies = json!(dependencies);
+    let is_same = |stands: &Value| *stands == dependencies || (stands.is_null() && is_empty);
     let key = dependency_key(Some(entry.map()));
     if place != Place::Remaining && !entry.has(key) {
         return;
     }
-    let is_usual = phase.dependencies.is_empty() && !has_moved;
+    let is_usual = is_empty && !has_moved;
     entry.put_or_leave(key, dependencies.clone(), is_usual, is_same);
 }
 

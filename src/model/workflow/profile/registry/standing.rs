@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::Word;
 use super::read::Read;
 use crate::model::workflow::Workflow;
-use crate::model::workflow::status::RunStatus;
+use crate::model::workflow::phase::Phase;
+use crate::model::workflow::status::{PhaseStatus, RunStatus};
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Standing {
@@ -26,15 +27,26 @@ impl Standing {
 
     /// Of several that run side by side the one that the document names is meant, else the first.
     pub fn of_run(workflow: &Workflow, base: Option<&Value>) -> Self {
-        let completed = workflow.phases.iter().zip(1..).filter(|(phase, _)| phase.status.is_settled());
+        let completed = completed(workflow, base).map(|(_, number)| number);
         let running = |number: usize| {
             let phase = number.checked_sub(1).and_then(|at| workflow.phases.get(at));
             phase.is_some_and(|phase| phase.status.is_under_way())
         };
         let named = said_current(base).filter(|number| running(*number));
         let first = || workflow.current().and_then(|phase| workflow.number_of(&phase.id));
-        Self { completed: completed.map(|(_, number)| number).collect(), under_way: named.or_else(first) }
+        Self { completed: completed.collect(), under_way: named.or_else(first) }
     }
+}
+
+/// The phases that are complete, with their numbers; a skipped one only where the document lists it.
+pub fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> impl Iterator<Item = (&'w Phase, usize)> {
+    let listed = base.and_then(|base| base.get("completed_phases")).and_then(Value::as_array);
+    let listed: Vec<Value> = listed.cloned().unwrap_or_default();
+    let is_done = move |(phase, number): &(&Phase, usize)| match phase.status {
+        PhaseStatus::Skipped => listed.contains(&Value::from(*number)),
+        status => status == PhaseStatus::Complete,
+    };
+    workflow.phases.iter().zip(1..).filter(is_done)
 }
 
 /// The phase that a document names.

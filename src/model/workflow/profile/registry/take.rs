@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::read::{self, Read};
-use super::standing::Standing;
+use super::standing::{self, Standing};
 use super::{Word, export};
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::profile::moving::{move_run_to, move_to, take_time};
@@ -60,13 +60,16 @@ fn take_total(workflow: &mut Workflow, read: &Read) -> Result<(), Vec<Finding>> 
 }
 
 fn take_standing(workflow: &mut Workflow, read: &Read, is_same: bool) {
-    let (said, known) = (Standing::of_document(read), Standing::of_run(workflow, None));
+    let base = workflow.documents.get(&super::path(workflow));
+    let completed = standing::completed(workflow, base).map(|(_, number)| number).collect();
+    let (said, known) = (Standing::of_document(read), Standing { completed, ..Standing::of_run(workflow, None) });
     // Of two that run side by side the document can name either: the other goes on.
     let named = said.under_way.and_then(|number| workflow.phases.get(number - 1));
     let left = known.under_way.filter(|_| !named.is_some_and(|phase| phase.status.is_under_way()));
     let failed = read.word == Word::Ended(RunStatus::Failed);
     for (phase, number) in workflow.phases.iter_mut().zip(1..) {
-        let is_settled = phase.status.is_settled();
+        let is_left_out = phase.status == PhaseStatus::Skipped && !known.completed.contains(&number);
+        let is_settled = phase.status.is_settled() && !is_left_out;
         if said.completed.contains(&number) {
             if !is_settled {
                 move_to(phase, PhaseStatus::Complete, read.updated_ms);

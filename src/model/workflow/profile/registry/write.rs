@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 
-use super::standing::Standing;
-use super::{Word, read};
+use super::Word;
+use super::read::{self, Read};
+use super::standing::{self, Standing};
+use crate::model::workflow::phase::Phase;
 use crate::model::workflow::profile::overlay::{Overlay, in_order_of};
+use crate::model::workflow::status::PhaseStatus;
 use crate::model::workflow::{Workflow, id};
 
 const PROJECT: &str = "project_name";
@@ -69,9 +72,12 @@ fn says(word: Word, workflow: &Workflow) -> bool {
 /// What is under way or next; the last where nothing is left. What a document says of that stays while it means the same.
 fn current(workflow: &Workflow, base: Option<&Value>, standing: &Standing) -> usize {
     let said = base.and_then(|base| read::document(base).ok());
-    if let Some(said) =
-        said.filter(|said| Standing::of_document(said) == *standing && said.current <= workflow.phases.len())
-    {
+    // Readers go on with the one after those that are listed, so what comes after a skipped one is named.
+    let is_gap = |phase: &Phase, number| phase.status == PhaseStatus::Skipped && !standing.completed.contains(&number);
+    let has_gap = workflow.phases.iter().zip(1..).any(|(phase, number)| is_gap(phase, number));
+    let means_the_same =
+        |said: &Read| Standing::of_document(said) == *standing && said.current <= workflow.phases.len() && !has_gap;
+    if let Some(said) = said.filter(means_the_same) {
         return said.current;
     }
     let next = || workflow.next().and_then(|phase| workflow.number_of(&phase.id));
@@ -80,10 +86,9 @@ fn current(workflow: &Workflow, base: Option<&Value>, standing: &Standing) -> us
 
 /// In the order of the document; what is new in the order in which it was completed.
 fn completed(workflow: &Workflow, base: Option<&Value>) -> Vec<Value> {
-    let mut settled: Vec<_> =
-        workflow.phases.iter().zip(1_usize..).filter(|(phase, _)| phase.status.is_settled()).collect();
-    settled.sort_by_key(|(phase, _)| phase.completed_ms);
-    let mut numbers: Vec<String> = settled.into_iter().map(|(_, number)| number.to_string()).collect();
+    let mut done: Vec<_> = standing::completed(workflow, base).collect();
+    done.sort_by_key(|(phase, _)| phase.completed_ms);
+    let mut numbers: Vec<String> = done.into_iter().map(|(_, number)| number.to_string()).collect();
     let said = base.and_then(|base| base.get("completed_phases")).and_then(Value::as_array);
     let said: Vec<String> = said.into_iter().flatten().map(ToString::to_string).collect();
     let said: Vec<&str> = said.iter().map(String::as_str).collect();

@@ -1,0 +1,309 @@
+//! What the program advises: every command line that it prints is one that it takes, and every option that it names is one
+//! of the command that it is named for.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use checkpoint::cli::args;
+use serde_json::Value;
+
+use crate::bench::{Run, Sandbox};
+use crate::source;
+
+/// Sentences that name options apart from a command line, and the commands that say them.
+const SENTENCES: [(&str, &[&str]); 36] = [
+    ("look at it with --dry-run", &DRY_RUN),
+    ("give --yes if that is meant", &["create", "workflow mini-commit", "workflow delete"]),
+    ("leave this --db out", &["create"]),
+    ("wait longer with --lock-timeout", &["create", "prune", "phase start"]),
+    ("--overlay deletes nothing", &["restore"]),
+    (" --anyway", &["workflow resume"]),
+    ("end those first, or give --force", &["phase start"]),
+    ("finish that one first, or give --force", &["phase start"]),
+    ("write it, or give --force", &["phase done"]),
+    ("end them, or give --force", &["phase done"]),
+    ("--for '{typed}'", &["hold"]),
+    ("--include-sensitive captures them", &["create"]),
+    ("--type file_backup takes any file", &["create"]),
+    ("--force deletes it all the same", &["delete"]),
+    ("--max-age '{typed}'", &["guard"]),
+    (" --base {}", &["guard"]),
+    (" --scope {}", &["guard", "create"]),
+    ("name with --scope what else", &["create", "guard"]),
+    ("needs a --scope", &["create"]),
+    ("needs a --db", &["create"]),
+    ("give --state or --state-file", &["create"]),
+    ("--copies needs --type file_backup", &["create"]),
+    ("--db takes a file of SQLite", &["create"]),
+    ("--type says whose state it is", &["workflow import"]),
+    ("--phase '{words}'", &["workflow init"]),
+    ("give --plan, --preset or --phase", &["workflow init"]),
+    ("--state takes the state back", &["workflow rewind"]),
+    ("--since '{text}'", &["list"]),
+    ("more with --json", &["workflow resume"]),
+    ("--id begins another", &["workflow init"]),
+    ("--file names those", &["phase done"]),
+    ("{recover} --take {key}", &["workflow recover"]),
+    ("--take needs the path of a file", &["workflow recover"]),
+    ("give --static", &["completions"]),
+    ("--files, --state or --both", &["workflow rewind"]),
+    ("--force writes over it", &["workflow shims"]),
+];
+/// The commands that can be looked at before they do anything.
+const DRY_RUN: [&str; 9] =
+    ["restore", "undo", "redo", "prune", "delete", "relink", "workflow rewind", "workflow recover", "workflow cleanup"];
+/// Sentences that say nothing to do: options of other programs, and what stands in manuals and lists.
+const OTHERS: [&str; 8] = [
+    "--remove-destination",
+    "diff --git",
+    "unless --source names one",
+    "unless --session names one",
+    "With --json the result is one object",
+    "checkpoint --help",
+    "--help",
+    "checkpoint workflow resume {} --choose {}{anyway}",
+];
+
+/// The command lines in a text: in quotes, or all of it.
+fn commands_in(text: &str) -> Vec<String> {
+    let quoted = text.split("'checkpoint ").skip(1).filter_map(|rest| rest.split('\'').next());
+    let mut found: Vec<String> = quoted.map(|rest| format!("checkpoint {rest}")).collect();
+    let second = text.strip_prefix("checkpoint ").and_then(|rest| rest.split(' ').next());
+    if second.is_some_and(|word| args::command_name(word).is_some()) {
+        found.push(text.to_owned());
+    }
+    found
+}
+
+/// The text without the command lines in it.
+fn apart(text: &str) -> String {
+    let mut pieces = text.split("'checkpoint ");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |joined, piece| joined + piece.split_once('\'').map_or("", |(_, rest)| rest))
+}
+
+fn options_in(text: &str) -> BTreeSet<String> {
+    let words = text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-');
+    words
+        .filter(|word| {
+            word.strip_prefix("--").is_some_and(|name| name.starts_with(|sign: char| sign.is_ascii_lowercase()))
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Why the program would not take this line; holes in it stand for a word.
+fn refusal(line: &str) -> Option<String> {
+    let mut filled = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        filled.push('1');
+        rest = after.split_once('}').map_or("", |(_, rest)| rest);
+    }
+    filled.push_str(rest);
+    let words: Vec<OsString> = filled.replace('…', "list").split_whitespace().map(OsString::from).collect();
+    args::parse(&words).err().filter(|refusal| refusal.is_failure).map(|refusal| format!("{line}: {}", refusal.text))
+}
+
+/// Whether a command, such as `workflow resume`, takes an option.
+fn takes(command: &str, option: &str) -> bool {
+    let mut whole = args::command();
+    whole.build();
+    let mut at = &whole;
+    for word in command.split(' ') {
+        at = at.find_subcommand(word).unwrap_or_else(|| panic!("no command {command}"));
+    }
+    at.get_arguments().any(|argument| argument.get_long().is_some_and(|long| format!("--{long}") == option))
+}
+
+#[test]
+fn every_command_line_in_the_source_is_one_that_the_program_takes() {
+    let mut refused = Vec::new();
+    let mut seen = 0;
+    for file in source::files().iter().filter(|file| !file.code.is_empty() && !file.name.ends_with("shims.rs")) {
+        for line in source::literals(&file.text).iter().flat_map(|text| commands_in(text)) {
+            seen += 1;
+            refused.extend(refusal(&line).map(|why| format!("{}: {why}", file.name)));
+        }
+    }
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+    assert!(seen > 40, "only {seen} command lines were found");
+}
+
+/// A command of the whole grammar, such as `workflow resume`, with its words.
+fn all_commands() -> Vec<String> {
+    let whole = args::command();
+    let below = |command: &str| -> Vec<String> {
+        let found = whole.find_subcommand(command).into_iter();
+        found.flat_map(|found| found.get_subcommands().map(|one| format!("{command} {}", one.get_name()))).collect()
+    };
+    let names: Vec<String> = whole.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    names.iter().flat_map(|name| std::iter::once(name.clone()).chain(below(name))).collect()
+}
+
+#[test]
+fn every_option_in_the_source_belongs_to_the_commands_that_name_it() {
+    let mut unknown = Vec::new();
+    let mut used = BTreeSet::new();
+    for file in source::files().iter().filter(|file| !file.code.is_empty() && !file.name.ends_with("shims.rs")) {
+        for text in source::literals(&file.text).iter().filter(|text| text.contains(' ')) {
+            for option in options_in(&apart(text)) {
+                if OTHERS.iter().any(|part| text.contains(part)) {
+                    continue;
+                }
+                let Some((part, commands)) = SENTENCES.iter().find(|(part, _)| text.contains(part)) else {
+                    unknown.push(format!("{}: who says {option} in \"{text}\"?", file.name));
+                    continue;
+                };
+                used.insert(*part);
+                let lacking = commands.iter().filter(|command| !takes(command, &option));
+                unknown.extend(lacking.map(|command| format!("'{command}' has no {option}: \"{text}\"")));
+            }
+        }
+    }
+    let unused = SENTENCES.iter().filter(|(part, _)| !used.contains(part));
+    unknown.extend(unused.map(|(part, _)| format!("\"{part}\" is said nowhere")));
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
+}
+
+#[test]
+fn what_can_be_looked_at_before_is_known() {
+    let with: Vec<String> = all_commands().into_iter().filter(|command| takes(command, "--dry-run")).collect();
+    assert_eq!(with.iter().map(String::as_str).collect::<BTreeSet<_>>(), DRY_RUN.into());
+    for line in ["restore x", "undo", "redo", "prune", "delete x", "relink x", "workflow rewind x --both"] {
+        assert!(parsed(line).has_dry_run(), "{line}");
+    }
+    for line in ["create", "workflow mini-commit", "workflow delete x --purge", "workflow resume", "pin x"] {
+        assert!(!parsed(line).has_dry_run(), "{line}");
+    }
+}
+
+fn parsed(line: &str) -> args::Command {
+    let words: Vec<OsString> = format!("checkpoint {line}").split(' ').map(OsString::from).collect();
+    let cli = args::parse(&words).unwrap_or_else(|refusal| panic!("{line}: {}", refusal.text));
+    cli.command.unwrap_or_else(|| panic!("{line}: no command"))
+}
+
+/// A run of one profile whose second phase is under way.
+fn run_of(profile: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let mut words = vec!["workflow", "init", "--id", "w", "--phase", "one", "--phase", "two::one"];
+    words.extend(["--phase", "three::two", "--phase", "d'e f:Odd"]);
+    if !profile.is_empty() {
+        words.extend(["--profile", profile]);
+    }
+    sandbox.run(&words).success();
+    for words in [["phase", "start", "one"], ["phase", "done", "one"], ["phase", "start", "two"]] {
+        sandbox.run(&words).success();
+    }
+    sandbox
+}
+
+/// Checks what a failure advises: command lines that are taken, and options that belong to the command that failed.
+fn check(run: &Run, command: &str) {
+    let error = run.json()["error"].clone();
+    let hint = error["hint"].as_str().unwrap_or_default();
+    for line in commands_in(hint) {
+        assert_eq!(refusal(&line), None, "{run}");
+    }
+    for option in options_in(&apart(hint)) {
+        assert!(takes(command, &option), "{command} has no {option}\n{run}");
+    }
+}
+
+#[test]
+fn what_a_failure_advises_can_be_done() {
+    let at_home = Sandbox::new();
+    let home = at_home.home().display().to_string();
+    for (command, more) in [("create", &[][..]), ("workflow init", &["--phase", "a"])] {
+        let words: Vec<&str> =
+            ["-C", &home, "--json"].into_iter().chain(command.split(' ')).chain(more.iter().copied()).collect();
+        check(&at_home.run(&words).code(4), command);
+    }
+    let cases: [(&str, &[&str], u8); 17] = [
+        ("workflow delete", &["--purge"], 4),
+        ("workflow rewind", &["one", "--both"], 4),
+        ("workflow rewind", &["nope", "--state"], 3),
+        ("workflow show", &["nope"], 3),
+        ("workflow diff", &["nope"], 3),
+        ("workflow init", &["--id", "w", "--phase", "a"], 4),
+        ("workflow recover", &["nope", "--take", "file"], 3),
+        ("workflow resume", &[], 4),
+        ("workflow resume", &["--choose", "pick:three"], 4),
+        ("phase start", &["three"], 4),
+        ("phase start", &["one"], 4),
+        ("phase start", &["nope"], 3),
+        ("phase done", &["one"], 4),
+        ("task start", &["nope"], 3),
+        ("delete", &["latest"], 4),
+        ("restore", &["nope", "--yes"], 3),
+        ("restore", &["latest", "nope", "--yes"], 3),
+    ];
+    for (command, more, code) in cases {
+        let sandbox = run_of("");
+        sandbox.run(&["create"]).success();
+        sandbox.write("a", "2");
+        let words: Vec<&str> = command.split(' ').chain(more.iter().copied()).chain(["--json"]).collect();
+        check(&sandbox.run(&words).code(i32::from(code)), command);
+    }
+}
+
+#[test]
+fn what_is_advised_for_a_state_file_leads_out() {
+    for (profile, path) in [("phases", "memory/state/phase.json"), ("pipeline", ".claude/pipeline-state.json")] {
+        for is_known in [true, false] {
+            let torn = || {
+                let sandbox = if is_known { run_of(profile) } else { Sandbox::new() };
+                sandbox.write(path, "{\"torn");
+                sandbox
+            };
+            for words in [&["workflow", "recover"][..], &["workflow", "resume"], &["workflow", "recover", path]] {
+                let failed = torn().run(&[words, &["--json"]].concat()).code(6);
+                let error = failed.json()["error"].clone();
+                let hint = error["hint"].as_str().unwrap_or_default().to_owned();
+                let lines = commands_in(&hint);
+                assert!(lines.len() > 1 && lines.iter().all(|line| refusal(line).is_none()), "{failed}");
+                let options: Vec<&str> = error["options"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|one| one["command"].as_str())
+                    .collect();
+                assert!(!options.is_empty() && options.iter().all(|line| hint.contains(line)), "{failed}");
+                for line in options {
+                    let sandbox = torn();
+                    let run = shell(&sandbox, line).success();
+                    assert!(sandbox.run(&["workflow", "list"]).success().stderr.is_empty() || !is_known, "{run}");
+                }
+            }
+        }
+    }
+}
+
+/// Runs a command line as it was printed.
+fn shell(sandbox: &Sandbox, line: &str) -> Run {
+    let dir = Sandbox::binary().parent().expect("a folder").display().to_string();
+    sandbox.env("PATH", format!("{dir}:/usr/bin:/bin"));
+    sandbox.run_under(&["/bin/sh", "-c", line, "sh"], &[])
+}
+
+#[test]
+fn every_answer_that_is_named_can_be_given() {
+    for profile in ["", "phases", "pipeline", "registry"] {
+        let asked = run_of(profile).run(&["workflow", "resume", "--json"]).code(4);
+        let error = asked.json()["error"].clone();
+        for option in error["options"].as_array().into_iter().flatten() {
+            let line = option["command"].as_str().unwrap_or_default();
+            assert!(error["hint"].as_str().unwrap_or_default().contains(line), "{asked}");
+            let run = shell(&run_of(profile), line);
+            assert!(matches!((option["key"].as_str(), run.code), (Some("n"), 4) | (_, 0)), "{line}\n{run}");
+        }
+    }
+    let sandbox = run_of("pipeline");
+    let named = sandbox.run(&["workflow", "resume", "--choose", "n", "--json"]).code(4).json();
+    let odd: Vec<&Value> = named["error"]["options"].as_array().into_iter().flatten().collect();
+    let odd = odd.iter().find(|option| option["key"] == "pick:d'e f").expect("the odd phase can be picked");
+    shell(&sandbox, odd["command"].as_str().unwrap_or_default()).success();
+}

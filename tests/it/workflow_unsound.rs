@@ -1,0 +1,246 @@
+//! Runs with which something is wrong, resumed where nobody can be asked: all that a person would be told is told, and
+//! nothing is gone on with unless that is said.
+
+use serde_json::{Value, json};
+
+use crate::bench::Sandbox;
+use crate::bench::play::{PHASES, PIPELINE, Play as _};
+
+const AT: &str = "2026-03-24T12:00:00Z";
+
+fn phases(current: &str, completed: &[(&str, &str)]) -> Value {
+    let entry = |(phase, output): &(&str, &str)| json!({"output": output, "phase": phase, "completed_at": "2026-03-24T11:00:00Z"});
+    json!({
+        "interruption_safe": true, "phase_status": "in_progress", "current_phase": current,
+        "completed_phases": completed.iter().map(entry).collect::<Vec<_>>(), "user_checkpoints": [],
+        "last_updated": "2026-03-24T11:30:00Z", "started_at": "2026-03-24T10:00:00Z", "workflow_id": "wf-42",
+    })
+}
+
+fn with(document: &Value) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(PHASES, document.to_string()).at(AT);
+    sandbox
+}
+
+/// In its fourth phase, though nothing was done before, and begun eight days ago.
+fn unsound() -> Sandbox {
+    let mut document = phases("IMPLEMENTATION", &[]);
+    document["started_at"] = "2026-03-16T12:00:00Z".into();
+    document["last_updated"] = "2026-03-16T13:00:00Z".into();
+    with(&document)
+}
+
+fn codes(findings: &Value) -> Vec<&str> {
+    findings.as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_program_is_told_all_that_a_person_would_be_told() {
+    let sandbox = unsound();
+    let run = sandbox.run(&["workflow", "resume", "--json"]).code(4);
+    let error = run.json()["error"].clone();
+    assert_eq!(error["code"], "decision_needed");
+    let detail = &error["detail"];
+    assert_eq!(detail["question"], "State appears corrupted. Start fresh? [y/N]");
+    assert_eq!((&detail["valid"], codes(&detail["errors"])), (&json!(false), vec!["out_of_order"]));
+    assert_eq!(codes(&detail["remarks"]), ["stale", "idle"]);
+    assert_eq!(detail["last_activity"], "2026-03-16T13:00:00Z");
+    assert!(detail["next"]["words"].is_string() && detail["drift"].is_null(), "{run}");
+    let told = sandbox.run(&["workflow", "resume"]).code(4);
+    let told = told.stderr_has("State appears corrupted. Start fresh? [y/N]\n").stderr_has("wrong: ");
+    let told = told.stderr_has("it was begun 8 d ago").stderr_has("nothing has happened in it for 7 d");
+    told.stderr_has("Resume workflow from IMPLEMENTATION? [Y/n]").stderr_has("--choose y --anyway");
+    assert_eq!(sandbox.run(&["workflow", "resume", "-q"]).code(4).stderr.lines().count(), 1);
+    let next = sandbox.run(&["workflow", "next", "--json"]).success().data();
+    assert_eq!((codes(&next["errors"]), codes(&next["remarks"])), (vec!["out_of_order"], vec!["stale", "idle"]));
+}
+
+#[test]
+fn a_run_that_is_not_sound_is_gone_on_with_only_where_that_is_said() {
+    let sandbox = unsound();
+    for answer in ["y", "pick:VERIFICATION"] {
+        let before = sandbox.run(&["workflow", "show", "--raw"]).success().stdout;
+        let run = sandbox.run(&["workflow", "resume", "--choose", answer, "--json"]).code(4);
+        assert_eq!(run.error_code(), "unsound", "{run}");
+        assert_eq!(codes(&run.json()["error"]["detail"]["errors"]), ["out_of_order"]);
+        assert_eq!(sandbox.run(&["workflow", "show", "--raw"]).stdout, before);
+    }
+    sandbox.run(&["workflow", "resume", "--choose", "y"]).code(4).stderr_has("wrong: ").stderr_has("--anyway");
+    let data = sandbox.run(&["workflow", "resume", "--choose", "y", "--anyway", "--json"]).success().data();
+    assert_eq!((&data["done"], &data["valid"]), (&json!("resumed"), &json!(false)));
+    assert_eq!(codes(&data["remarks"]), ["stale", "idle"]);
+    let sandbox = unsound();
+    let run = sandbox.run(&["workflow", "resume", "--choose", "y", "--anyway"]).success();
+    run.stderr_has("wrong: ").stderr_has("it was begun 8 d ago").stdout_has("Next: ");
+    unsound().run(&["workflow", "resume", "--choose", "n"]).success();
+}
+
+#[test]
+fn a_run_that_was_left_alone_for_a_day_says_so() {
+    for (now, expected) in [
+        ("2026-03-25T11:29:50Z", &[][..]),
+        ("2026-03-25T11:30:00Z", &["idle"]),
+        ("2026-03-31T10:00:00Z", &["stale", "idle"]),
+    ] {
+        let sandbox = with(&phases("REQUIREMENTS", &[]));
+        let data = sandbox.at(now).run(&["workflow", "resume", "--json"]).code(4).json();
+        assert_eq!(codes(&data["error"]["detail"]["remarks"]), expected, "{now}");
+        let data = sandbox.at(now).run(&["workflow", "resume", "--choose", "y", "--json"]).success().data();
+        assert_eq!((&data["valid"], codes(&data["remarks"])), (&json!(true), expected.to_vec()), "{now}");
+    }
+}
+
+#[test]
+fn what_changed_and_what_would_be_mended_is_told_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").at(AT);
+    sandbox.step(&["workflow", "init", "--id", "w", "--phase", "one", "--profile", "pipeline"]);
+    sandbox.step(&["phase", "start"]);
+    sandbox.step(&["task", "add", "t", "--output", "out.json"]);
+    sandbox.step(&["task", "start", "t"]);
+    sandbox.write("a", "2");
+    let run = sandbox.run(&["workflow", "resume", "--json"]).code(4);
+    let detail = run.json()["error"]["detail"].clone();
+    assert_eq!(
+        (&detail["drift"]["changed"], &detail["drift"]["phase"]),
+        (&json!([{"path": "a"}]), &json!("one")),
+        "{run}"
+    );
+    assert!(detail["recover"][0].as_str().is_some_and(|what| what.contains("task t")), "{run}");
+    assert_eq!(detail["question"], "Resume from \"One\"? (y/n/restart)");
+    let run = sandbox.run(&["workflow", "resume"]).code(4).stderr_has("1 file changed since one began");
+    let run = run.stderr_has("to recover: task t was running").stderr_has("Resume from \"One\"? (y/n/restart)\n");
+    run.stderr_has("Pipeline: w\n");
+    let run = sandbox.run(&["workflow", "resume", "--choose", "y"]).success();
+    run.stderr_has("1 file changed since one began").stderr_has("recovered: task t was running");
+}
+
+#[test]
+fn a_write_that_was_cut_off_is_a_question_and_no_dead_end() {
+    let document = || {
+        let mut document = phases("REQUIREMENTS", &[]);
+        document["interruption_safe"] = false.into();
+        document
+    };
+    let sandbox = with(&document());
+    let before = sandbox.read(PHASES);
+    assert_eq!(
+        codes(&sandbox.run(&["workflow", "validate", "--json"]).code(6).data()["errors"]),
+        ["interrupted_write"]
+    );
+    sandbox.run(&["workflow", "status"]).success().stderr_has("interruption_safe is false");
+    assert_eq!(sandbox.read(PHASES), before, "its writer may still be at it");
+    assert_eq!(sandbox.run(&["workflow", "resume", "--choose", "y", "--json"]).code(4).error_code(), "unsound");
+    sandbox.run(&["workflow", "resume", "--choose", "y", "--anyway"]).success();
+    assert_eq!(sandbox.json_of(PHASES)["interruption_safe"], true);
+    sandbox.run(&["workflow", "validate"]).success();
+    let sandbox = with(&document());
+    sandbox.run(&["workflow", "status"]).success();
+    sandbox.edit(PHASES, |file| file["interruption_safe"] = true.into());
+    sandbox.run(&["workflow", "validate"]).success();
+    let sandbox = with(&document());
+    sandbox.run(&["workflow", "resume", "--choose", "n"]).success();
+    assert_eq!(sandbox.json_of(PHASES)["completed_phases"], json!([]));
+    assert_ne!(sandbox.json_of(PHASES)["workflow_id"], "wf-42");
+}
+
+#[test]
+fn a_phase_that_is_complete_and_in_progress_contradicts_itself() {
+    let mut document = phases("REQUIREMENTS", &[("REQUIREMENTS", "memory/reports/demand.json")]);
+    let sandbox = with(&document);
+    sandbox.write("memory/reports/demand.json", "{}");
+    let data = sandbox.run(&["workflow", "validate", "--json"]).code(6).data();
+    assert_eq!(codes(&data["errors"])[0], "done_and_under_way");
+    document["completed_phases"] = json!([]);
+    sandbox.write(PHASES, document.to_string());
+    sandbox.run(&["workflow", "validate"]).success();
+    assert_eq!(sandbox.json_of(PHASES)["completed_phases"], json!([]), "what is done again is not complete");
+}
+
+#[test]
+fn a_skipped_phase_is_not_listed_as_finished() {
+    for (profile, path) in
+        [("phases", PHASES), ("pipeline", PIPELINE), ("registry", ".claude/checkpoints/t_p_20260324_120000.json")]
+    {
+        let sandbox = Sandbox::new();
+        let plan = ["--phase", "a", "--phase", "b::a", "--phase", "c::b"];
+        let words = [&["workflow", "init", "--id", "t_p_20260324_120000", "--profile", profile], &plan[..]].concat();
+        sandbox.at(AT).step(&words);
+        sandbox.step(&["phase", "start", "a"]);
+        sandbox.step(&["phase", "done", "a"]);
+        let skipped = sandbox.run(&["phase", "skip", "b"]).success();
+        assert!(skipped.stdout.contains("1 of 3 phases, 1 skipped"), "{skipped}");
+        let id = |entry: &Value| match profile {
+            "phases" => entry["phase"].clone(),
+            "pipeline" => entry["id"].clone(),
+            _ => entry.clone(),
+        };
+        let file = sandbox.json_of(path);
+        let done: Vec<Value> = file["completed_phases"].as_array().unwrap().iter().map(id).collect();
+        let first = if profile == "registry" { json!(1) } else { json!("a") };
+        assert_eq!(done, [first], "{profile}: {file}");
+        let next = if profile == "registry" { json!(3) } else { json!("c") };
+        let current = &file["current_phase"];
+        assert_eq!(current.get("id").unwrap_or(current), &next, "{profile}: {file}");
+        // What another program writes on does not bring it back, and what it skipped is not undone.
+        sandbox.edit(path, |file| file["updated_by"] = "me".into());
+        let stands = sandbox.stands();
+        assert_eq!(
+            (&stands["phases"][1]["status"], &stands["current"]),
+            (&json!("skipped"), &Value::Null),
+            "{profile}"
+        );
+        sandbox.step(&["phase", "start", "c"]);
+        let stands = sandbox.step(&["phase", "done", "c"]);
+        assert_eq!((&stands["status"], &stands["completed"]), (&json!("complete"), &json!(["a", "c"])), "{profile}");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.step(&["workflow", "init", "--id", "w", "--phase", "a", "--phase", "b"]);
+    sandbox.run(&["phase", "skip", "a"]).success();
+    let shown = sandbox.run(&["workflow", "status"]).success();
+    shown.stdout_has("Remaining (1 phase):\n  · Phase 2: B\n\nSkipped (1 phase):\n  - Phase 1: A\n");
+}
+
+#[test]
+fn a_phase_that_is_advanced_by_hand_past_a_skipped_one_leaves_it_skipped() {
+    let sandbox = Sandbox::new();
+    let plan = ["--phase", "a", "--phase", "b::a", "--phase", "c::b", "--profile", "phases"];
+    sandbox.at(AT).step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
+    sandbox.step(&["phase", "start", "a"]);
+    sandbox.step(&["phase", "done", "a"]);
+    sandbox.step(&["phase", "skip", "b"]);
+    sandbox.edit(PHASES, |file| {
+        let entry = json!({"phase": "c", "completed_at": "2026-03-24T12:10:00Z"});
+        file["completed_phases"].as_array_mut().unwrap().push(entry);
+        file["phase_status"] = "complete".into();
+    });
+    let stands = sandbox.stands();
+    assert_eq!((&stands["status"], &stands["phases"][1]["status"]), (&json!("complete"), &json!("skipped")));
+    assert_eq!(stands["completed"], json!(["a", "c"]));
+}
+
+#[test]
+fn each_command_of_workflows_says_what_it_does() {
+    let help = Sandbox::new().run(&["workflow", "--help"]).success().stdout;
+    assert!(!help.contains("Which run"), "{help}");
+    for (command, words) in
+        [("validate", "Check plan,"), ("lint", "Tell which"), ("archive", "Put a run aside as it is")]
+    {
+        let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{command} ")));
+        assert!(line.is_some_and(|line| line.contains(words)), "{command}\n{help}");
+    }
+}
+
+#[test]
+fn three_hundred_phases_are_advised_on_in_a_few_lines() {
+    let phases: Vec<Value> =
+        (0..300).map(|at| json!({"id": format!("phase {at}"), "name": format!("№ {at}")})).collect();
+    let sandbox = Sandbox::new();
+    sandbox.write("plan.json", json!({"phases": phases}).to_string()).at(AT);
+    sandbox.step(&["workflow", "init", "--profile", "pipeline", "--plan", "plan.json"]);
+    let run = sandbox.run(&["workflow", "resume", "--choose", "n"]).code(4);
+    assert!(run.stderr.len() < 2_000, "{run}");
+    let run = sandbox.run(&["phase", "start", "nope"]).code(3).stderr_has("and 290 more");
+    assert!(run.stderr.len() < 2_000, "{run}");
+}
