@@ -79,7 +79,7 @@ pub fn add(context: &Context, store: &Store, render: Render, outcome: &mut Creat
     outcome.copies = Some(match make(context, store, checkpoint, may_be_there, render) {
         Ok(dir) => Copies::Made(dir),
         Err(error) => {
-            outcome.warnings.push(Warning::CopiesNotMade { why: error.to_string() });
+            outcome.warnings.push(Warning::CopiesNotMade { id: checkpoint.id, why: error.to_string() });
             Copies::Failed
         }
     });

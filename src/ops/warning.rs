@@ -143,6 +143,7 @@ pub enum Warning {
     },
     /// The checkpoint is there, its plain copies are not.
     CopiesNotMade {
+        id: ObjectId,
         why: String,
     },
     /// A database that is no file cannot be written into a directory.

@@ -74,7 +74,7 @@ impl fmt::Display for Warning {
             Self::CopyInsideRoot => f.write_str(COPY_INSIDE),
             Self::HoldsUnreadable { why } => write!(f, "no hold stands: their file is damaged ({why})"),
             Self::AuditFailed { why } => write!(f, "the audit trail lacks this create: {why}"),
-            Self::CopiesNotMade { why } => f.write_str(&without_copies(why)),
+            Self::CopiesNotMade { id, why } => f.write_str(&without_copies(*id, why)),
             Self::DatabaseSkipped { name } => f.write_str(&skipped(name)),
             Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
         }
@@ -184,8 +184,11 @@ fn late_writes(paths: &[RelPath], staging: &str) -> String {
     )
 }
 
-fn without_copies(why: &str) -> String {
-    format!("the plain copies were not made: {why}; the checkpoint itself is good, 'checkpoint restore SEL' works")
+fn without_copies(id: ObjectId, why: &str) -> String {
+    let id = id.short();
+    format!(
+        "the plain copies were not made: {why}; the checkpoint itself is good: 'checkpoint restore {id}' brings it back"
+    )
 }
 
 fn commits(count: usize) -> &'static str {

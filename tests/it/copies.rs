@@ -105,7 +105,9 @@ fn copies_that_cannot_be_made_cost_no_checkpoint() {
     let run = sandbox.run(&[&args[..], &["--json"]].concat()).code(5);
     assert!(run.data()["copies"].is_null() && run.warning_codes() == ["copies_not_made"], "{run}");
     let quiet = sandbox.run(&[&args[..], &["--quiet"]].concat()).code(5).stderr_has("the plain copies were not made");
-    sandbox.write("conf/app.yaml", "port: 2\n").restore(quiet.stdout.trim_end()).success();
+    let id = quiet.stdout.trim_end().to_owned();
+    quiet.stderr_has(&format!("'checkpoint restore {id}' brings it back"));
+    sandbox.write("conf/app.yaml", "port: 2\n").restore(&id).success();
     assert_eq!(sandbox.read("conf/app.yaml"), "port: 1\n");
     sandbox.remove(".checkpoints").write(".checkpoints", "a file");
     sandbox.run(&args).code(5);

@@ -6,7 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::bench::Tree;
+use crate::bench::tree::at_or_below;
 use crate::choice::Choice;
+use crate::companions;
 use crate::field::Field;
 use crate::options::Options;
 use crate::scenario::{checkpoints, held};
@@ -26,11 +28,12 @@ pub fn besiege(options: &Options, tally: &Tally) {
     for at in 0..20 {
         field.write(&format!("d{}/{at}", at % 3), format!("{at}"));
     }
+    companions::planned_for_many(&field);
     let config = field.home().join(".config/checkpoint");
     std::fs::create_dir_all(&config).expect("a directory");
     std::fs::write(config.join("config.toml"), "keep = 100000\n").expect("nothing is evicted");
     let until = Instant::now() + Duration::from_secs_f64(options.seconds);
-    let promised: Mutex<Vec<String>> = Mutex::default();
+    let promised: Mutex<Promised> = Mutex::default();
     std::thread::scope(|scope| {
         for member in 0..PROCESSES {
             let (field, promised) = (&field, &promised);
@@ -48,11 +51,20 @@ pub fn besiege(options: &Options, tally: &Tally) {
     }
 }
 
-fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<Vec<String>>, tally: &Tally) {
-    let known = promised.lock().expect("no panic").clone();
+/// What a command of the crowd said it had done.
+#[derive(Default)]
+struct Promised {
+    ids: Vec<String>,
+    decisions: Vec<String>,
+}
+
+fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<Promised>, tally: &Tally) {
+    let known = promised.lock().expect("no panic").ids.clone();
     let some = if known.is_empty() { "latest".to_owned() } else { known[choice.below(known.len())].clone() };
     let number = choice.next();
-    let args: Vec<&str> = match choice.below(12) {
+    let word = format!("w{number}");
+    let drawn = choice.below(20);
+    let args: Vec<&str> = match drawn {
         0..=5 => {
             // A restore of another process may just be putting a file there, or taking the directory away.
             let _ = std::fs::write(field.work().join(format!("d{}/{member}", number % 3)), number.to_string());
@@ -61,8 +73,19 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<V
         6 | 7 => vec!["list"],
         8 | 9 => vec!["restore", &some, "--yes"],
         10 => vec!["prune"],
-        _ => vec!["status"],
+        11 => vec!["status"],
+        12 => vec!["workflow", "note", "--decision", &word],
+        13 => vec!["task", "add", &word, "--phase", "one"],
+        14 => vec!["phase", ["start", "done"][choice.below(2)], "one", "--force"],
+        15 => vec!["workflow", "rewind", "one", "--files", "--yes"],
+        16 => vec!["hold", &word, "--for", "3s"],
+        17 => vec!["release"],
+        18 => vec!["create", "-q", "--type", "file_backup", "--copies", "--scope", "d0", "-r", "copies"],
+        _ => vec!["create", "-q", "--db", companions::DATABASE, "-r", "savepoint"],
     };
+    if drawn >= 12 {
+        tally.companions.fetch_add(1, Ordering::Relaxed);
+    }
     tally.concurrent_operations.fetch_add(1, Ordering::Relaxed);
     let mut command = field.command(&[], &args);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -76,12 +99,15 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<V
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let id = out.trim();
     if args[0] == "create" && id.len() == 8 {
-        promised.lock().expect("no panic").push(id.to_owned());
+        promised.lock().expect("no panic").ids.push(id.to_owned());
+    }
+    if args.contains(&"note") && output.status.success() {
+        promised.lock().expect("no panic").decisions.push(word.clone());
     }
     // Another one of the crowd wrote to a file between its restore and the look back at it.
     let is_written_over = err.contains("is not what was written");
-    // As long as nobody was promised one, there may be none.
-    let is_too_early = known.is_empty() && output.status.code() == Some(3);
+    // As long as nobody was promised one, there may be none; no hold may stand, no phase may have begun.
+    let is_too_early = output.status.code() == Some(3) && (known.is_empty() || drawn >= 12);
     let is_fair =
         output.status.code().is_some_and(|code| FAIR_CODES.contains(&code)) || is_written_over || is_too_early;
     if !killed && !is_fair {
@@ -90,12 +116,15 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<V
 }
 
 /// Once all are gone: what was cut off is taken back, nothing is damaged, and everything that was promised is there.
-fn settled(field: &Field, promised: &[String]) -> Result<(), String> {
+fn settled(field: &Field, promised: &Promised) -> Result<(), String> {
     if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
         let undone = field.run(&[], &["undo", "--yes"]);
         if undone.code != 0 {
             return Err(format!("what was cut off cannot be taken back: {undone}"));
         }
+    }
+    for hold in field.run(&[], &["status", "--json"]).data()["holds"].as_array().into_iter().flatten() {
+        let _ = field.run(&[], &["release", hold["name"].as_str().unwrap_or_default()]);
     }
     let made = field.run(&[], &["create", "-r", "last"]);
     if made.code != 0 {
@@ -106,15 +135,21 @@ fn settled(field: &Field, promised: &[String]) -> Result<(), String> {
         return Err(format!("damage: {verified}"));
     }
     let listed = checkpoints(field);
-    for id in promised {
+    let run = field.run(&[], &["workflow", "status", "--json"]);
+    let known = if run.code == 0 { run.data()["key_decisions"].to_string() } else { run.to_string() };
+    if let Some(lost) = promised.decisions.iter().find(|decision| !known.contains(*decision)) {
+        return Err(format!("the decision {lost} was noted and is gone: {known}"));
+    }
+    for id in &promised.ids {
         if !listed.iter().any(|(full, _)| full.starts_with(id.as_str())) {
             return Err(format!("{id} was promised and is not listed"));
         }
     }
-    for id in promised.iter().rev().take(LOOKED_AT) {
+    for id in promised.ids.iter().rev().take(LOOKED_AT) {
         held(field, id)?;
     }
-    let last = held(field, &listed[0].0)?;
-    let work = Tree::capture(&field.work());
+    let is_apart = |path: &[u8]| [&b"memory"[..], b".checkpoints", b"data"].iter().any(|top| at_or_below(path, top));
+    let last = held(field, &listed[0].0)?.without(is_apart);
+    let work = Tree::capture(&field.work()).without(is_apart);
     if last == work { Ok(()) } else { Err(format!("the last create is not the directory: {:?}", last.diff(&work))) }
 }

@@ -122,7 +122,7 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
         if options.place.is_some() {
             println!("{run}");
         }
-        if let Err(why) = judge(&stage, &Said::Done(run), tried) {
+        if let Err(why) = judge(&stage, &Said::Done(run), tried, tally) {
             tally.lost(format!("{}: {why}", trial.place));
         }
     }

@@ -44,6 +44,8 @@ impl Field {
         let live = place.path().canonicalize().expect("it exists").join("live");
         std::fs::create_dir(&live).expect("a directory can be made");
         let field = Self { place, home_in: live.clone(), work_in: live, now_ms: AtomicI64::new(FIRST_MOMENT_MS) };
+        std::fs::create_dir(field.bin()).expect("a directory can be made");
+        std::os::unix::fs::symlink(binary(), field.bin().join("checkpoint")).expect("a link can be made");
         field.clear();
         field
     }
@@ -127,8 +129,23 @@ impl Field {
         Run::of(self.command(wrapper, args))
     }
 
+    /// A line that a user types, where the program is found by its name.
+    pub fn shell(&self, line: &str) -> Run {
+        let mut command = self.prepared(&["/bin/sh", "-c", line]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", self.bin().display()));
+        Run::of(command)
+    }
+
+    fn bin(&self) -> PathBuf {
+        self.top().join("bin")
+    }
+
     pub fn command(&self, wrapper: &[&str], args: &[&str]) -> Command {
         let words: Vec<&str> = wrapper.iter().copied().chain([binary()]).chain(args.iter().copied()).collect();
+        self.prepared(&words)
+    }
+
+    fn prepared(&self, words: &[&str]) -> Command {
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env_clear().env("HOME", self.home()).env("TZ", "UTC");
         command.env("CHECKPOINT_NOW", self.now_ms.fetch_add(1000, Ordering::Relaxed).to_string());

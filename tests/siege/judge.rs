@@ -1,10 +1,14 @@
 //! The judge: after whatever happened, is everything there that was promised?
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
+use crate::bench::tree::Node;
 use crate::bench::{Git, Run, Tree};
 use crate::field::Field;
-use crate::scenario::{Stage, checkpoints, held};
+use crate::scenario::{Picture, Stage, checkpoints, held};
+use crate::tally::Tally;
+use crate::{printed, target};
 
 /// What the command said of itself.
 pub enum Said {
@@ -17,28 +21,33 @@ pub enum Said {
 const DEEPLY_EVERY: usize = 8;
 
 /// Looks at the field and says what is lost, if anything is. The field is changed. By the number of the trial, a restore
-/// that was cut off is finished or taken back, and plain git is asked or not.
-pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize) -> Result<(), String> {
+/// that was cut off is finished or taken back, one or another printed command is typed in, and plain git is asked or not.
+pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Result<(), String> {
     let field = &stage.field;
-    if let Said::Done(run) = said
-        && (run.code == 101 || run.code >= 128)
-    {
-        return Err(format!("it fell over: {run}"));
+    if stage.scenario.facet.is_some() {
+        tally.companions.fetch_add(1, Ordering::Relaxed);
+    }
+    match said {
+        Said::Done(run) if run.code == 101 || run.code >= 128 => return Err(format!("it fell over: {run}")),
+        Said::Done(run) if run.code != 0 => type_in(stage, run, trial, tally)?,
+        _ => {}
     }
     if stage.scenario.is_unusable_before {
         // Nothing reads such a store; the create below is the way out of it.
         let _ = field.run(&[], &["create", "-r", "way out", "-q"]);
     }
-    working_directory(stage, said, trial)?;
-    let work = Tree::capture(&field.work()).without(|path| path.starts_with(b".checkpoint-stage-"));
-    every_state(stage)?;
-    let made = field.run(&[], &["create", "-r", "afterwards", "--json"]);
-    if made.code != 0 && made.code != 5 {
-        return Err(format!("nothing can be created any more: {made}"));
+    working_directory(stage, said, trial, tally)?;
+    if let Said::Done(run) = said
+        && run.code == 0
+    {
+        type_in(stage, run, trial, tally)?;
     }
+    let work = Picture::of(stage.scenario, field).tree;
+    every_state(stage)?;
+    let made = made_afterwards(stage, trial, tally)?;
     let id = made.data()["checkpoint"]["id"].as_str().map(str::to_owned);
     let id = id.or_else(|| checkpoints(field).first().map(|(id, _)| id.clone())).ok_or("there is no checkpoint")?;
-    same(&held(field, &id)?, &captured(&work), "the create afterwards")?;
+    same(&stage.scenario.lasting(&held(field, &id)?), &captured(&work), "the create afterwards")?;
     every_state(stage)?;
     let verified = field.run(&[], &["verify", "--full"]);
     if verified.code != 0 {
@@ -48,31 +57,67 @@ pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize) -> Result<(), String>
     if trial.is_multiple_of(DEEPLY_EVERY) { plain_git(field) } else { Ok(()) }
 }
 
+/// A create; where something has to be done before one can be made, it says what.
+fn made_afterwards(stage: &Stage<'_>, trial: usize, tally: &Tally) -> Result<Run, String> {
+    let create = || stage.field.run(&[], &["create", "-r", "afterwards", "--json"]);
+    let mut made = create();
+    if made.code == 4 {
+        type_in(stage, &made, trial, tally)?;
+        made = create();
+    }
+    if matches!(made.code, 0 | 5) { Ok(made) } else { Err(format!("nothing can be created any more: {made}")) }
+}
+
+/// One of the commands that a run printed.
+fn type_in(stage: &Stage<'_>, run: &Run, trial: usize, tally: &Tally) -> Result<(), String> {
+    let commands = printed::commands(run);
+    // Where nobody can use the store, a create is the only way on.
+    if commands.is_empty() || stage.scenario.is_unusable_before {
+        return Ok(());
+    }
+    tally.typed.fetch_add(1, Ordering::Relaxed);
+    let typed = printed::follow(&stage.field, &commands[trial % commands.len()]);
+    typed.map_err(|why| format!("{why}\nafter {run}"))
+}
+
 /// The working directory is as it was, or as it was to be; a restore cut off says so, and leads on and back.
-fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize) -> Result<(), String> {
+fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Result<(), String> {
     let field = &stage.field;
     let status = field.run(&[], &["status", "--json"]);
     if status.code != 0 {
         return Err(format!("no status: {status}"));
     }
-    if !status.data()["pending"].is_null() {
-        let on = if trial.is_multiple_of(2) { ["restore", "--resume", "--yes"].as_slice() } else { &["undo", "--yes"] };
-        let run = field.run(&[], on);
-        if run.code != 0 {
-            return Err(format!("a restore that was cut off leads nowhere: {run}"));
+    let was_pending = !status.data()["pending"].is_null();
+    if was_pending {
+        type_in(stage, &status, trial, tally)?;
+        if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
+            return Err(format!("a restore that was cut off leads nowhere: {status}"));
         }
     }
-    // What a killed restore had laid out beside is swept by the next writer, and looked for then.
-    let now = Tree::capture(&field.work()).without(|path| path.starts_with(b".checkpoint-stage-"));
+    let now = Picture::of(stage.scenario, field);
     // What could not be looked at is named, and stays.
-    let told = matches!(said, Said::Done(run) if run.stderr.contains("not captured: "));
+    let told = |run: &Run| run.stderr.contains("not captured: ") || run.stdout.contains("\"not_captured\"");
     match said {
-        _ if told => Ok(()),
-        Said::Done(run) if run.code == 0 && status.data()["pending"].is_null() => {
-            same(&now, &stage.after, "it said it was done")
+        Said::Done(run) if run.code == 0 && !was_pending => {
+            if stage.scenario.restores() {
+                tally.restores.fetch_add(1, Ordering::Relaxed);
+            }
+            match &stage.target {
+                Some(target) => target::reached(target, &captured(&now.tree), run),
+                None if told(run) || now == stage.after => Ok(()),
+                None => Err(format!("it said it was done: {}: {run}", now.against(&stage.after))),
+            }
         }
-        _ if now == stage.before || now == stage.after => Ok(()),
-        _ => Err(format!("the directory is neither as before nor as after: {:?}", now.diff(&stage.before))),
+        Said::Done(run) if told(run) => Ok(()),
+        _ => {
+            let tree = [&stage.before, &stage.after].iter().any(|state| now.tree == state.tree);
+            let facet = [&stage.before, &stage.after].iter().any(|state| now.facet == state.facet);
+            if tree && facet {
+                Ok(())
+            } else {
+                Err(format!("neither as before nor as after: {}", now.against(&stage.before)))
+            }
+        }
     }
 }
 
@@ -95,9 +140,10 @@ fn every_state(stage: &Stage<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What a checkpoint of a directory gives back: what rules leave out is not in it.
+/// What a checkpoint of a directory gives back: what rules leave out is not in it, nor what has no bytes.
 pub fn captured(work: &Tree) -> Tree {
-    work.without(|path| path.ends_with(b".log"))
+    let is_special = |path: &[u8]| work.nodes.get(path).is_some_and(Node::is_special);
+    work.without(|path| path.ends_with(b".log") || is_special(path))
 }
 
 pub fn same(found: &Tree, expected: &Tree, what: &str) -> Result<(), String> {

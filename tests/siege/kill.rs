@@ -28,7 +28,10 @@ fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
     let (mut points, mut others): (Vec<Call>, Vec<Call>) =
         calls::of(&stage.field, scenario.args).into_iter().partition(Call::changes_something);
     choice.shuffle(&mut others);
-    let sure = points.len();
+    let sure = if scenario.in_full { points.len() } else { 0 };
+    if sure == 0 {
+        choice.shuffle(&mut points);
+    }
     points.append(&mut others);
     let mut tried = 0;
     for (at, call) in points.iter().enumerate() {
@@ -41,7 +44,7 @@ fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
             tally.lost(format!("{}, killed at {} {}: {why}", scenario.name, call.name, call.nth));
         }
     }
-    println!("  {}: {tried} of {} places, all {sure} that change something", scenario.name, points.len());
+    println!("  {}: {tried} of {} places, {sure} of them for certain", scenario.name, points.len());
 }
 
 fn trial(stage: &Stage<'_>, call: &Call, at: usize, choice: &mut Choice, tally: &Tally) -> Result<(), String> {
@@ -56,7 +59,7 @@ fn trial(stage: &Stage<'_>, call: &Call, at: usize, choice: &mut Choice, tally: 
         let _ = stage.field.run(&words(&wrapper), &["create", "-r", "afterwards", "-q"]);
         tally.kill_points.fetch_add(1, Ordering::Relaxed);
     }
-    judge(stage, &said, at)
+    judge(stage, &said, at, tally)
 }
 
 /// Borrowed words.

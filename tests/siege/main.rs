@@ -18,6 +18,7 @@ mod bench;
 
 mod calls;
 mod choice;
+mod companions;
 mod crowd;
 mod disk;
 mod errno;
@@ -37,6 +38,7 @@ mod mounts;
 mod options;
 mod parallel;
 mod power;
+mod printed;
 mod race;
 mod race_judge;
 mod scenario;
@@ -47,6 +49,7 @@ mod swapper;
 mod tally;
 mod tampered;
 mod tampered_judge;
+mod target;
 
 use options::Options;
 use tally::Tally;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::bench::{Tree, damaged};
+use crate::bench::{Tree, damaged, tree::at_or_below};
+use crate::companions;
 use crate::field::Field;
 
 pub struct Scenario {
@@ -14,6 +15,14 @@ pub struct Scenario {
     pub may_go: &'static [&'static str],
     /// Nobody can read the store before the command.
     pub is_unusable_before: bool,
+    /// The reason of the checkpoint that a restore leads to.
+    pub target: Option<&'static str>,
+    /// Beginnings of paths in which times or counters stand; what they hold is looked at by `facet`.
+    pub apart: &'static [&'static str],
+    /// What else the command changes, in words that are the same whenever it is told.
+    pub facet: Option<fn(&Field) -> String>,
+    /// Whether it is killed at every place that changes something, and every disk of it runs full, however long that takes.
+    pub in_full: bool,
 }
 
 /// A scenario set up in a field.
@@ -22,79 +31,109 @@ pub struct Stage<'s> {
     pub field: Field,
     /// What each checkpoint holds, by its full id, but for those that the command may take away.
     pub states: BTreeMap<String, Tree>,
-    /// The working directory before the command, and after it if nothing disturbs it.
-    pub before: Tree,
-    pub after: Tree,
+    /// What the checkpoint holds that a restore leads to.
+    pub target: Option<Tree>,
+    /// Before the command, and after it if nothing disturbs it.
+    pub before: Picture,
+    pub after: Picture,
 }
 
-pub const SCENARIOS: [Scenario; 10] = [
+/// What can be seen of a field.
+#[derive(PartialEq, Eq)]
+pub struct Picture {
+    pub tree: Tree,
+    pub facet: String,
+}
+
+impl Picture {
+    pub fn of(scenario: &Scenario, field: &Field) -> Self {
+        // What a killed restore had laid out beside is swept by the next writer, and looked for then.
+        let tree = Tree::capture(&field.work()).without(|path| path.starts_with(b".checkpoint-stage-"));
+        Self { tree: scenario.lasting(&tree), facet: scenario.facet(field) }
+    }
+
+    /// What is different, in words.
+    pub fn against(&self, other: &Self) -> String {
+        format!("{:?}, {:?} and not {:?}", self.tree.diff(&other.tree), self.facet, other.facet)
+    }
+}
+
+const CREATE: &[&str] = &["create", "-r", "new"];
+const RESTORE: &[&str] = &["restore", "one", "--yes"];
+
+pub const SCENARIOS: [Scenario; 20] = [
+    // Those with a bound come first, so that they get their part of the time.
     Scenario {
-        name: "first create",
-        prepare: files,
-        args: &["create", "-r", "new"],
-        may_go: &[],
-        is_unusable_before: false,
+        target: Some("one"),
+        in_full: false,
+        ..Scenario::new("restore that leaves something", with_specials, RESTORE)
     },
+    run_of_phases("workflow init", edited, &["workflow", "init", "--profile", "phases", "--phase", "one"]),
+    run_of_phases("phase start", companions::planned, &["phase", "start", "one"]),
+    run_of_phases("phase done", companions::at_work, &["phase", "done", "one", "--force"]),
+    run_of_phases("task done", companions::at_work, &["task", "done", "second", "--output", "d1/text"]),
+    run_of_phases("rewind", companions::at_work, &["workflow", "rewind", "one", "--both", "--yes"]),
+    Scenario { facet: Some(companions::holds), in_full: false, ..Scenario::new("hold", edited, &["hold", "tests"]) },
     Scenario {
-        name: "later create",
-        prepare: edited,
-        args: &["create", "-r", "new"],
-        may_go: &[],
-        is_unusable_before: false,
+        apart: &[".checkpoints"],
+        facet: Some(companions::copies),
+        in_full: false,
+        ..Scenario::new("copies", companions::copied, companions::COPIES)
     },
+    with_database("savepoint", companions::database, &["create", "-r", "new", "--db", "data/shop.db"]),
+    with_database("restore of a database", companions::saved_database, &["restore", "saved", "--yes"]),
+    Scenario::new("first create", files, CREATE),
+    Scenario::new("later create", edited, CREATE),
     Scenario {
-        name: "create that evicts",
-        prepare: edited,
-        args: &["create", "-r", "new", "--keep", "2"],
         may_go: &["one", "two"],
-        is_unusable_before: false,
+        ..Scenario::new("create that evicts", edited, &["create", "-r", "new", "--keep", "2"])
     },
-    Scenario {
-        name: "restore",
-        prepare: edited,
-        args: &["restore", "one", "--yes"],
-        may_go: &[],
-        is_unusable_before: false,
-    },
-    Scenario { name: "undo", prepare: restored, args: &["undo", "--yes"], may_go: &[], is_unusable_before: false },
-    Scenario {
-        name: "prune",
-        prepare: edited,
-        args: &["prune", "--keep", "2"],
-        may_go: &["one"],
-        is_unusable_before: false,
-    },
-    Scenario {
-        name: "delete",
-        prepare: edited,
-        args: &["delete", "two", "--yes"],
-        may_go: &["two"],
-        is_unusable_before: false,
-    },
-    Scenario {
-        name: "repair",
-        prepare: damaged_a_little,
-        args: &["verify", "--repair"],
-        may_go: &[],
-        is_unusable_before: false,
-    },
-    Scenario {
-        name: "adopt",
-        prepare: continued_by_git,
-        args: &["create", "-r", "new"],
-        may_go: &[],
-        is_unusable_before: false,
-    },
-    Scenario {
-        name: "salvage",
-        prepare: unusable,
-        args: &["create", "-r", "new"],
-        may_go: &[],
-        is_unusable_before: true,
-    },
+    Scenario { target: Some("one"), ..Scenario::new("restore", edited, RESTORE) },
+    Scenario::new("undo", restored, &["undo", "--yes"]),
+    Scenario { may_go: &["one"], ..Scenario::new("prune", edited, &["prune", "--keep", "2"]) },
+    Scenario { may_go: &["two"], ..Scenario::new("delete", edited, &["delete", "two", "--yes"]) },
+    Scenario::new("repair", damaged_a_little, &["verify", "--repair"]),
+    Scenario::new("adopt", continued_by_git, CREATE),
+    Scenario { is_unusable_before: true, ..Scenario::new("salvage", unusable, CREATE) },
 ];
 
+const fn run_of_phases(name: &'static str, prepare: fn(&Field), args: &'static [&'static str]) -> Scenario {
+    Scenario { apart: &["memory"], facet: Some(companions::run_of_phases), ..Scenario::new(name, prepare, args) }
+}
+
+const fn with_database(name: &'static str, prepare: fn(&Field), args: &'static [&'static str]) -> Scenario {
+    Scenario { apart: &["data"], facet: Some(companions::rows), in_full: false, ..Scenario::new(name, prepare, args) }
+}
+
 impl Scenario {
+    const fn new(name: &'static str, prepare: fn(&Field), args: &'static [&'static str]) -> Self {
+        Self {
+            name,
+            prepare,
+            args,
+            may_go: &[],
+            is_unusable_before: false,
+            target: None,
+            apart: &[],
+            facet: None,
+            in_full: true,
+        }
+    }
+
+    /// What of a directory is the same whenever the command was run.
+    pub fn lasting(&self, tree: &Tree) -> Tree {
+        tree.without(|path| self.apart.iter().any(|top| at_or_below(path, top.as_bytes())))
+    }
+
+    pub fn restores(&self) -> bool {
+        self.args.iter().any(|word| ["restore", "undo", "rewind"].contains(word))
+    }
+
+    /// What else there is to see, if anything.
+    pub fn facet(&self, field: &Field) -> String {
+        self.facet.map(|look| look(field)).unwrap_or_default()
+    }
+
     pub fn set_up(&self) -> Stage<'_> {
         self.set_up_in(Field::new())
     }
@@ -108,13 +147,17 @@ impl Scenario {
         }
         (self.prepare)(&field);
         field.keep();
-        let before = Tree::capture(&field.work());
+        let before = Picture::of(self, &field);
         states.extend(known(&field, self));
+        let target = self.target.map(|reason| {
+            let id = checkpoints(&field).into_iter().find(|(_, found)| found == reason).expect("it is listed").0;
+            states[&id].clone()
+        });
         field.put_back();
         let run = field.run(&[], self.args);
         assert!(run.code == 0 || run.code == 5, "{}: {run}", self.name);
-        let after = Tree::capture(&field.work());
-        Stage { scenario: self, field, states, before, after }
+        let after = Picture::of(self, &field);
+        Stage { scenario: self, field, states, target, before, after }
     }
 }
 
@@ -145,12 +188,12 @@ pub fn held(field: &Field, id: &str) -> Result<Tree, String> {
     if run.code == 0 { Ok(Tree::capture(&to)) } else { Err(format!("{id} does not come back: {run}")) }
 }
 
-fn made(field: &Field, reason: &str) {
+pub fn made(field: &Field, reason: &str) {
     let run = field.run(&[], &["create", "-r", reason, "-q"]);
     assert_eq!(run.code, 0, "{run}");
 }
 
-fn files(field: &Field) {
+pub fn files(field: &Field) {
     for at in 0..4 {
         field.write(&format!("d{at}/text"), format!("text {at}\n").repeat(40));
         field.write(&format!("d{at}/deep/er/{at}"), format!("{at}"));
@@ -162,7 +205,7 @@ fn files(field: &Field) {
     std::fs::create_dir(field.work().join("empty")).expect("a directory");
 }
 
-fn three_states(field: &Field) {
+pub fn three_states(field: &Field) {
     files(field);
     made(field, "one");
     field.write("d0/text", "changed");
@@ -173,10 +216,18 @@ fn three_states(field: &Field) {
     made(field, "three");
 }
 
-fn edited(field: &Field) {
+pub fn edited(field: &Field) {
     three_states(field);
     field.write("d3/text", "edited");
     field.write("later", "later");
+}
+
+/// A directory that the first state lacks holds what no checkpoint can.
+fn with_specials(field: &Field) {
+    edited(field);
+    let fifo = std::process::Command::new("mkfifo").arg(field.work().join("new/fifo")).status();
+    assert!(fifo.is_ok_and(|status| status.success()), "mkfifo");
+    field.write("new/left/by.log", "a rule leaves it out");
 }
 
 fn restored(field: &Field) {

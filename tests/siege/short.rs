@@ -34,7 +34,7 @@ fn sweep(scenario: &Scenario, until: Instant, tally: &Tally) {
         let place = format!("{}, calls that do at most {limit} bytes", scenario.name);
         if run.code != 0 && run.code != 5 {
             tally.lost(format!("{place}: {run}"));
-        } else if let Err(why) = judge(&stage, &Said::Done(run), at) {
+        } else if let Err(why) = judge(&stage, &Said::Done(run), at, tally) {
             tally.lost(format!("{place}: {why}"));
         }
     }

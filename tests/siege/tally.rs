@@ -13,6 +13,12 @@ pub struct Tally {
     pub injected_errors: AtomicU64,
     pub concurrent_operations: AtomicU64,
     pub escape_attempts: AtomicU64,
+    /// Of all these: what was judged at runs of phases, holds, copies and databases.
+    pub companions: AtomicU64,
+    /// Restores that ended with 0 and were compared with what they led to.
+    pub restores: AtomicU64,
+    /// Commands that were printed, and typed in as printed.
+    pub typed: AtomicU64,
     /// Of these: commands at forged checkpoints, and swaps in so many runs.
     pub tampered: AtomicU64,
     pub swaps: AtomicU64,
@@ -55,8 +61,13 @@ impl fmt::Display for Tally {
         let errors = self.injected_errors.load(Ordering::Relaxed) + self.full_disks.load(Ordering::Relaxed);
         let (operations, lost) = (self.concurrent_operations.load(Ordering::Relaxed), self.losses().len());
         let (attempts, escaped) = (self.escape_attempts.load(Ordering::Relaxed), self.escapes().len());
+        let [companions, restores, typed] =
+            [&self.companions, &self.restores, &self.typed].map(|count| count.load(Ordering::Relaxed));
         write!(f, "{kills} kill points, {cuts} power cuts, {errors} injected errors, ")?;
-        write!(f, "{operations} concurrent operations, {attempts} escape attempts: {lost} lost, {escaped} escaped")?;
+        write!(f, "{operations} concurrent operations, {attempts} escape attempts ")?;
+        write!(f, "({companions} of them at workflows, holds, copies and databases), ")?;
+        write!(f, "{restores} restores compared with their target, {typed} printed commands typed in: ")?;
+        write!(f, "{lost} lost, {escaped} escaped")?;
         let skipped = self.skipped.lock().expect("no panic");
         skipped.iter().try_for_each(|why| write!(f, " (skipped: {why})"))
     }

@@ -1,0 +1,70 @@
+//! The oracle of what is printed for the user to type: it can be typed, and does its work.
+
+use serde_json::Value;
+
+use crate::bench::Run;
+use crate::field::Field;
+
+/// Keys of JSON whose text is a command, or has one in quotes.
+const KEYS: [&str; 3] = ["restore_command", "command", "hint"];
+const NAME: &str = "checkpoint ";
+
+/// The commands of this program that a run printed, each once.
+pub fn commands(run: &Run) -> Vec<String> {
+    let mut found = Vec::new();
+    match serde_json::from_str(&run.stdout) {
+        Ok(document) => in_json("", &document, &mut found),
+        Err(_) => in_text(&run.stdout, &mut found),
+    }
+    in_text(&run.stderr, &mut found);
+    found.retain(|command| is_whole(command) && !is_choice(command));
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn in_json(key: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if KEYS.contains(&key) && text.starts_with(NAME) => found.push(text.clone()),
+        Value::String(text) => in_text(text, found),
+        Value::Array(items) => items.iter().for_each(|item| in_json(key, item, found)),
+        Value::Object(pairs) => pairs.iter().for_each(|(key, value)| in_json(key, value, found)),
+        _ => {}
+    }
+}
+
+/// In quotes, or in brackets at the end of a line.
+fn in_text(text: &str, found: &mut Vec<String>) {
+    for (open, close) in [("'", '\''), ("(", ')')] {
+        let begin = format!("{open}{NAME}");
+        let starts = text.match_indices(&begin).map(|(at, _)| at + open.len());
+        let ended = starts.filter_map(|at| text[at..].split_once(close));
+        let at_end = ended.filter(|(_, rest)| open == "'" || rest.is_empty() || rest.starts_with('\n'));
+        found.extend(at_end.map(|(command, _)| command.to_owned()));
+    }
+}
+
+/// Commands that take away, or take one side, are for the user alone to choose.
+fn is_choice(command: &str) -> bool {
+    ["checkpoint delete", " --take ", " --choose "].iter().any(|part| command.contains(part))
+}
+
+/// Whether nothing in it stands for something else, as PATH does.
+fn is_whole(command: &str) -> bool {
+    let is_name = |word: &str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    !command.contains('…') && !command.contains('\n') && !command.split_whitespace().any(is_name)
+}
+
+/// Types it in, with consent where that is asked for.
+///
+/// # Errors
+/// It does not do its work.
+pub fn follow(field: &Field, command: &str) -> Result<(), String> {
+    let mut run = field.shell(command);
+    if run.code == 4 && run.stderr.contains("--yes") {
+        run = field.shell(&format!("{command} --yes"));
+    }
+    // What looks for trouble finds some, or what was in the way is gone with the fault.
+    let is_found = (run.code == 6 && command.contains(" verify")) || (run.code == 3 && command.contains(" recover"));
+    if matches!(run.code, 0 | 5) || is_found { Ok(()) } else { Err(format!("{command:?} was printed: {run}")) }
+}

@@ -1,0 +1,31 @@
+//! The oracle of an exit code 0: the directory is what the restore led to, but for what is named and has to stay.
+
+use std::collections::BTreeSet;
+
+use crate::bench::{Run, Tree};
+
+/// What a restore says of what it left, with the reason in brackets behind it.
+const LEFT: &str = "left alone: ";
+
+/// # Errors
+/// Something differs that is not named, or that a checkpoint could have held.
+pub fn reached(target: &Tree, now: &Tree, run: &Run) -> Result<(), String> {
+    let left: BTreeSet<&[u8]> = run.stderr.lines().filter_map(left_alone).map(str::as_bytes).collect();
+    for (path, node) in &now.nodes {
+        let is_right = match target.nodes.get(path) {
+            Some(wanted) => wanted == node,
+            None => node.is_dir() && left.contains(&path[..]),
+        };
+        if !is_right {
+            return Err(format!("{} is not what was restored: {run}", path.escape_ascii()));
+        }
+    }
+    match target.nodes.keys().find(|path| !now.nodes.contains_key(*path)) {
+        Some(path) => Err(format!("{} did not come back: {run}", path.escape_ascii())),
+        None => Ok(()),
+    }
+}
+
+fn left_alone(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix(LEFT)?.rsplit_once(" (").map(|(path, _)| path)
+}
