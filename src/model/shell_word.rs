@@ -19,9 +19,10 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('=') && text.bytes().all(plain)
 }
 
-/// Everything in it can be shown, and it ends where it should in fish too, to which `\'` in quotes is no end.
+/// Everything in it can be shown, and it means the same to fish, which takes `\'` and `\\` in quotes for one character.
 fn is_quotable(text: &str) -> bool {
-    escape(text).replace("\\\\", "\\") == text && !text.contains("\\'") && !text.ends_with('\\')
+    let is_shown = escape(text).replace("\\\\", "\\") == text;
+    is_shown && !text.contains("\\'") && !text.contains("\\\\") && !text.ends_with('\\')
 }
 
 /// What a shell takes from `$(…)` has no line breaks at its end, so these alone stand as they are.
@@ -74,13 +75,14 @@ mod tests {
             (b"a b", "'a b'"),
             (b"it's", r"'it'\''s'"),
             (b"-rf", "./-rf"),
-            (b"$(x);\\", r"'$(x);\'"),
+            (b"$(x);\\y", r"'$(x);\y'"),
             ("gr\u{fc}n".as_bytes(), "'gr\u{fc}n'"),
             (b"=ls", "'=ls'"),
             (b"new\nline", r#""$(printf 'new\012line')""#),
             (b"caf\xe9' %s", r#""$(printf 'caf\351\047 \045s')""#),
             (br"\'; touch x #", r#""$(printf '\134\047\073 touch x \043')""#),
             (br"\", r#""$(printf '\134')""#),
+            (br"a\\b", r#""$(printf 'a\134\134b')""#),
             (b"-\x01\n\n", "\"$(printf './-\\001')\"'\n\n'"),
             (b"\n", "'\n'"),
             (b"", "''"),

@@ -187,17 +187,21 @@ impl Item {
     }
 }
 
-/// Makes a file that is not there. SQLite writes into the one that is, so it must have no other name: that could lie
-/// outside the root.
+/// Makes a file that is not there. SQLite writes into the one that is and into those beside it, so none may have another
+/// name: that could lie outside the root.
 fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> std::result::Result<(), String> {
-    let work = WorkTree::open(context.root.path()).map_err(|why| why.to_string())?;
+    let in_words = |why: Error| why.to_string();
+    let work = WorkTree::open(context.root.path()).map_err(in_words)?;
     if present == Some(Held::Absent) {
-        return new_file::make(&work, path).map_err(|why| why.to_string());
+        new_file::make(&work, path).map_err(in_words)?;
     }
-    match work.stat(path).map_err(|why| why.to_string())? {
-        Some(stat) if stat.links > 1 => Err("it is a hard link, a file with another name too".to_owned()),
-        _ => Ok(()),
+    for end in ["", "-journal", "-wal", "-shm"] {
+        let file = RelPath::new(&[path.as_bytes(), end.as_bytes()].concat()).map_err(|why| why.to_string())?;
+        if work.stat(&file).map_err(in_words)?.is_some_and(|found| found.links > 1) {
+            return Err(format!("{file} is a hard link, a file with another name too"));
+        }
     }
+    Ok(())
 }
 
 /// Writes a blob into a file of its own, and checks it on the way.
