@@ -74,7 +74,8 @@ impl RestorePlan {
         reach: &Reach,
         may_delete: &dyn Fn(&RelPath, bool) -> bool,
     ) -> Self {
-        let mut planner = Planner { present, target, reach, may_delete, plan: Self::default() };
+        let (plan, refused) = (Self::default(), BTreeSet::new());
+        let mut planner = Planner { present, target, reach, may_delete, plan, refused };
         planner.plan_files();
         planner.plan_deletions();
         planner.plan_dirs();
@@ -104,6 +105,8 @@ struct Planner<'p> {
     reach: &'p Reach,
     may_delete: &'p dyn Fn(&RelPath, bool) -> bool,
     plan: RestorePlan,
+    /// The paths of the conflicts.
+    refused: BTreeSet<RelPath>,
 }
 
 impl Planner<'_> {
@@ -267,7 +270,7 @@ impl Planner<'_> {
     }
 
     fn refuse(&mut self, path: RelPath, why: &str) {
-        if !self.plan.conflicts.iter().any(|known| known.path == path) {
+        if self.refused.insert(path.clone()) {
             self.plan.conflicts.push(Obstacle { path, why: why.to_owned() });
         }
     }

@@ -1,7 +1,7 @@
 //! The listing of a directory after a restore: what was found before, with what the restore made of it. The next scan
 //! goes by it and reads nothing that was just written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::entry::Kind;
@@ -17,8 +17,8 @@ pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirm
     forget_unsure(&mut listing);
     let Confirmed { written, looked_ns } = confirmed;
     listing.started_ns = looked_ns;
-    for path in plan.delete.keys() {
-        remove_file(&mut listing, path);
+    for (dir, names) in by_dir(plan.delete.keys().map(|path| (path, path.name()))) {
+        remove_files(&mut listing, &dir, &names.into_iter().collect());
     }
     for path in plan.remove_dirs.iter().rev().filter(|path| !left.contains(path)) {
         remove_dir(&mut listing, path);
@@ -26,16 +26,9 @@ pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirm
     for path in plan.make_dirs.keys() {
         make_dir(&mut listing, path);
     }
-    let mut dir = None;
-    for (path, stat, id) in written {
-        let parent = path.parent().unwrap_or_default();
-        let at = match dir.take() {
-            Some((known, at)) if known == parent => Some(at),
-            _ => change(&mut listing, &parent),
-        };
-        dir = at.map(|at| (parent, at));
-        if let Some(at) = at {
-            put_file(&mut listing.dirs[at], &path, stat, id);
+    for (dir, files) in by_dir(written.iter().map(|(path, stat, id)| (path, (path.name(), *stat, *id)))) {
+        if let Some(at) = change(&mut listing, &dir) {
+            put_files(&mut listing.dirs[at], &files);
         }
     }
     unsettle_others(&mut listing, plan);
@@ -73,15 +66,19 @@ fn change(listing: &mut Listing, path: &RelPath) -> Option<usize> {
     Some(at)
 }
 
-fn remove_file(listing: &mut Listing, path: &RelPath) {
-    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else { return };
-    if path.name() == IGNORE_FILE {
-        return;
+/// What is told of paths, by the directory that holds them: each directory is gone through once, however many change.
+fn by_dir<'p, T>(told: impl Iterator<Item = (&'p RelPath, T)>) -> BTreeMap<RelPath, Vec<T>> {
+    let mut dirs: BTreeMap<RelPath, Vec<T>> = BTreeMap::new();
+    for (path, item) in told {
+        dirs.entry(path.parent().unwrap_or_default()).or_default().push(item);
     }
-    let files = listing.dirs[at].files.make_listed();
-    if let Ok(found) = files.binary_search_by(|file| (*file.name).cmp(path.name())) {
-        files.remove(found);
-    }
+    dirs
+}
+
+fn remove_files(listing: &mut Listing, dir: &RelPath, names: &HashSet<&[u8]>) {
+    let Some(at) = change(listing, dir) else { return };
+    let goes = |file: &ListedFile| *file.name != *IGNORE_FILE && names.contains(&*file.name);
+    listing.dirs[at].files.make_listed().retain(|file| !goes(file));
 }
 
 fn remove_dir(listing: &mut Listing, path: &RelPath) {
@@ -107,18 +104,25 @@ fn came_or_went(listing: &mut Listing) {
     (listing.dirs[0].kept, listing.dirs[0].untouched) = (None, false);
 }
 
-fn put_file(dir: &mut ListedDir, path: &RelPath, stat: Stat, id: ObjectId) {
-    // By its content this one may be left out: the next scan is to look at it.
-    if path.name() == IGNORE_FILE || may_be_secret(&dir.name, path.name()) {
-        return;
-    }
-    let kind = if stat.mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
-    let file = ListedFile { name: path.name().into(), kind, stat, id: Some(id), unsteady: false };
+fn put_files(dir: &mut ListedDir, written: &[(&[u8], Stat, ObjectId)]) {
     let files = dir.files.make_listed();
-    match files.binary_search_by(|held| held.name.cmp(&file.name)) {
-        Ok(at) => files[at] = file,
-        Err(at) => files.insert(at, file),
+    for &(name, stat, id) in written {
+        // By its content this one may be left out: the next scan is to look at it.
+        if name == IGNORE_FILE || may_be_secret(&dir.name, name) {
+            continue;
+        }
+        let kind = if stat.mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
+        files.push(ListedFile { name: name.into(), kind, stat, id: Some(id), unsteady: false });
     }
+    // A stable sort leaves the one that was there before the one that was written.
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files.dedup_by(|later, kept| {
+        let is_same = later.name == kept.name;
+        if is_same {
+            std::mem::swap(later, kept);
+        }
+        is_same
+    });
 }
 
 /// Directories of which only the mode changed, and the root, which held the stage.

@@ -28,7 +28,7 @@ use crate::store::meta_tree;
 use crate::store::pack_set::PackSet;
 use crate::store::recording::NewCheckpoint;
 use crate::store::salvage::Unreadable;
-use crate::store::trees;
+use crate::store::tree_memo::TreeMemo;
 
 /// Longest reason or source, in bytes.
 const LONGEST_TEXT: usize = 4096;
@@ -412,7 +412,7 @@ fn diff_counts(
         counts.added = after.record.files;
         return Ok(());
     };
-    let changes = trees::diff(store.objects(), Some(before.tree), Some(after.tree))?;
+    let changes = TreeMemo::new(store.objects()).diff(Some(before.tree), Some(after.tree), &|_| true)?;
     for change in changes.into_iter().filter(|change| after.covers(&change.path)) {
         match (change.before, change.after) {
             (None, _) => counts.added += 1,

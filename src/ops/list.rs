@@ -14,7 +14,7 @@ use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::{self, FORMAT};
 use crate::store::inventory::Inventory;
-use crate::store::trees;
+use crate::store::tree_memo::TreeMemo;
 
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
@@ -108,7 +108,8 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let checkpoint = find(&inventory, selector, context.now_ms)?;
     let earlier = inventory.checkpoints.partition_point(|c| c.record.sequence < checkpoint.record.sequence);
     let before = baseline::of(&inventory.checkpoints[..earlier]).cloned();
-    let changes = trees::diff(store.objects(), before.as_ref().map(|c| c.tree), Some(checkpoint.tree));
+    let changes =
+        TreeMemo::new(store.objects()).diff(before.as_ref().map(|c| c.tree), Some(checkpoint.tree), &|_| true);
     let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let (checkpoint, meta) =

@@ -48,11 +48,24 @@ pub fn encode(entries: &mut [TreeEntry]) -> Vec<u8> {
     tree
 }
 
-/// Bytewise, where the name of a directory ends in `/`.
 fn in_git_order(a: &TreeEntry, b: &TreeEntry) -> Ordering {
-    let common = a.name.len().min(b.name.len());
-    let next = |entry: &TreeEntry| entry.name.get(common).copied().or(entry.is_directory().then_some(b'/'));
-    a.name[..common].cmp(&b.name[..common]).then_with(|| next(a).cmp(&next(b))).then_with(|| a.name.cmp(&b.name))
+    compare((&a.name, a.is_directory()), (&b.name, b.is_directory()))
+}
+
+/// Compares two names, each with whether it is a directory's: bytewise, where that of a directory ends in `/`.
+fn compare((a, a_is_dir): (&[u8], bool), (b, b_is_dir): (&[u8], bool)) -> Ordering {
+    let common = a.len().min(b.len());
+    let next = |name: &[u8], is_dir: bool| name.get(common).copied().or(is_dir.then_some(b'/'));
+    a[..common].cmp(&b[..common]).then_with(|| next(a, a_is_dir).cmp(&next(b, b_is_dir))).then_with(|| a.cmp(b))
+}
+
+/// What bears a name in a tree that [`parse`] took apart.
+pub fn find<'t>(tree: &'t [TreeEntry], name: &[u8]) -> Option<&'t TreeEntry> {
+    let found = |is_dir| {
+        let at = tree.binary_search_by(|entry| compare((&entry.name, entry.is_directory()), (name, is_dir))).ok()?;
+        tree.get(at)
+    };
+    found(false).or_else(|| found(true))
 }
 
 /// Takes a tree apart, strictly: what passes can be written below a directory without leaving it.
@@ -171,6 +184,12 @@ mod tests {
         let names: Vec<_> = entries.iter().map(|e| &*e.name).collect();
         assert_eq!(names, [b"B".as_slice(), b"a.b", b"a", b"a0", b"\xff"]);
         assert_eq!(parse(&tree).unwrap(), entries);
+        for entry in &entries {
+            assert_eq!(find(&entries, &entry.name), Some(entry));
+        }
+        for name in [&b""[..], b"a.", b"a/", b"a1", b"b", b"\xff\xff"] {
+            assert_eq!(find(&entries, name), None, "{name:?}");
+        }
     }
 
     #[test]

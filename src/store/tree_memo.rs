@@ -7,7 +7,7 @@ use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::tree_change::TreeChange;
 use crate::store::objects::Objects;
-use crate::store::tree_codec::{MODE_GITLINK, TreeEntry};
+use crate::store::tree_codec::{self, MODE_GITLINK, TreeEntry};
 use crate::store::trees::read_tree;
 
 /// Every tree read until now.
@@ -23,8 +23,8 @@ impl<'o> TreeMemo<'o> {
         Self { objects, read: HashMap::new() }
     }
 
-    /// Files that differ between two trees, in no order. Only directories for which `enters` says yes are looked
-    /// into, equal ones never.
+    /// Files that differ between two trees, by path. Only directories for which `enters` says yes are looked into, equal
+    /// ones never.
     ///
     /// # Errors
     /// In words: a tree cannot be read.
@@ -49,6 +49,7 @@ impl<'o> TreeMemo<'o> {
                 compare(path.join(&entry.name), Some(entry), None, &mut pending, &mut changes);
             }
         }
+        changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(changes)
     }
 
@@ -78,7 +79,7 @@ impl<'o> TreeMemo<'o> {
                 Some(_) => return Ok(None),
             };
             let entries = self.side(path, Some(tree))?;
-            found = entries.iter().find(|entry| &*entry.name == name).cloned();
+            found = tree_codec::find(&entries, name).cloned();
             if found.is_none() {
                 return Ok(None);
             }

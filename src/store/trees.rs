@@ -6,7 +6,6 @@ use crate::model::listing::Listing;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::snapshot::{Snapshot, Standing};
-use crate::model::tree_change::TreeChange;
 use crate::store::hash::ObjectKind;
 use crate::store::objects::Objects;
 use crate::store::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
@@ -94,48 +93,4 @@ pub fn read_tree(objects: &Objects, id: ObjectId) -> Result<Vec<TreeEntry>, Stri
         return Err(format!("{} is no tree", id.short()));
     }
     tree_codec::parse(&bytes)
-}
-
-/// Files that differ between two trees: path, before, after. Equal subtrees are not read.
-pub fn diff(objects: &Objects, before: Option<ObjectId>, after: Option<ObjectId>) -> Result<Vec<TreeChange>, String> {
-    let mut changes = Vec::new();
-    let mut pending = vec![(RelPath::root(), before, after)];
-    while let Some((path, before, after)) = pending.pop() {
-        if before == after {
-            continue;
-        }
-        let (before, after) = (side(objects, before)?, side(objects, after)?);
-        let mut names: Vec<&[u8]> = before.iter().chain(&after).map(|entry| &*entry.name).collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names {
-            let find = |side: &[TreeEntry]| side.iter().find(|entry| &*entry.name == name).cloned();
-            compare(path.join(name), find(&before).as_ref(), find(&after).as_ref(), &mut pending, &mut changes);
-        }
-    }
-    changes.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(changes)
-}
-
-type PendingPair = (RelPath, Option<ObjectId>, Option<ObjectId>);
-
-fn side(objects: &Objects, tree: Option<ObjectId>) -> Result<Vec<TreeEntry>, String> {
-    tree.map_or(Ok(Vec::new()), |id| read_tree(objects, id))
-}
-
-fn compare(
-    path: RelPath,
-    before: Option<&TreeEntry>,
-    after: Option<&TreeEntry>,
-    pending: &mut Vec<PendingPair>,
-    changes: &mut Vec<TreeChange>,
-) {
-    let tree = |entry: Option<&TreeEntry>| entry.filter(|e| e.is_directory()).map(|e| e.id);
-    let blob = |entry: Option<&TreeEntry>| entry.filter(|e| !e.is_directory()).map(|e| (e.mode, e.id));
-    if tree(before) != tree(after) {
-        pending.push((path.clone(), tree(before), tree(after)));
-    }
-    if blob(before) != blob(after) {
-        changes.push(TreeChange { path, before: blob(before), after: blob(after) });
-    }
 }

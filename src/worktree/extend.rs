@@ -1,11 +1,13 @@
 //! Adds single paths to a listing that a rule left out of it, so that a safety checkpoint can hold them.
 
+use std::collections::{BTreeMap, HashSet};
+
 use crate::error::Result;
 use crate::model::entry::{Kind, WhyNot};
 use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
 use crate::model::rel_path::{RelPath, is_dot_git};
 use crate::worktree::scan::STORES_RULE;
-use crate::worktree::scan_dir::{insert_file, insert_uncaptured, is_store};
+use crate::worktree::scan_dir::{insert_uncaptured, is_store};
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -23,21 +25,39 @@ const NOT_SCANNED: &str = "not scanned";
 /// # Errors
 /// No descriptors left.
 pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> Result<()> {
+    let mut added = Added::new();
     for path in paths {
         if path.is_root() || path.components().any(is_dot_git) {
             continue;
         }
         // Another failure means unreadable or gone: the listing tells what it can, and the plan decides by that.
-        if let Err(error) = add_path(work, listing, path)
+        if let Err(error) = add_path(work, listing, path, &mut added)
             && sys::is_exhausted(&error)
         {
             return Err(work.io("read", path, error));
         }
     }
+    for (at, files) in added {
+        settle(listing, at, files);
+    }
     Ok(())
 }
 
-fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath) -> std::io::Result<()> {
+/// The directories to which something was added, with the files among it: they are put in order once, at the end.
+type Added = BTreeMap<usize, Vec<ListedFile>>;
+
+fn settle(listing: &mut Listing, at: usize, added: Vec<ListedFile>) {
+    let is_dir: HashSet<Name> = listing.dirs[at].dirs.iter().map(|child| listing.dirs[*child].name.clone()).collect();
+    let dir = &mut listing.dirs[at];
+    (dir.untouched, dir.settled) = (false, false);
+    let files = dir.files.make_listed();
+    files.extend(added.into_iter().filter(|file| !is_dir.contains(&file.name)));
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files.dedup_by(|later, kept| later.name == kept.name);
+    dir.uncaptured.retain(|item| !is_dir.contains(&item.name) && dir.files.get(&item.name).is_none());
+}
+
+fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath, added: &mut Added) -> std::io::Result<()> {
     let parent = path.parent().unwrap_or_default();
     let last = work.root().open_below(&parent, Access::Search)?;
     let kind = sys::kind_of(&last.stat_child(path.name())?);
@@ -63,12 +83,20 @@ fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath) -> std::io::
             None => work.root().open_below(&reached, Access::Read)?,
         };
         match bring_in(work, listing, at, name, &dir)? {
-            Some(index) => at = index,
+            Some(index) => {
+                added.entry(at).or_default();
+                at = index;
+            }
             None => return Ok(()),
         }
         opened = Some(dir);
     }
-    if kind == ItemKind::Dir { Ok(()) } else { add_file(listing, at, &last, path.name()) }
+    if kind != ItemKind::Dir
+        && let Some(file) = file_to_add(listing, at, &last, path.name())?
+    {
+        added.entry(at).or_default().push(file);
+    }
+    Ok(())
 }
 
 fn child_dir(listing: &Listing, at: usize, name: &[u8]) -> Option<usize> {
@@ -111,8 +139,6 @@ fn bring_in(
         insert_uncaptured(&mut listed.uncaptured, Uncaptured { name: item.name, why, is_dir });
     }
     listing.dirs.push(listed);
-    (listing.dirs[above].untouched, listing.dirs[above].settled) = (false, false);
-    forget_uncaptured(listing, above, name);
     let names = &listing.dirs;
     let place = names[above].dirs.partition_point(|sibling| *names[*sibling].name < *name);
     listing.dirs[above].dirs.insert(place, index);
@@ -123,28 +149,17 @@ fn dot_git_reason(name: &[u8]) -> WhyNot {
     if name == b".git" { WhyNot::DotGit } else { WhyNot::ReservedName }
 }
 
-fn add_file(listing: &mut Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io::Result<()> {
+fn file_to_add(listing: &Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io::Result<Option<ListedFile>> {
     if listing.dirs[at].files.get(name).is_some() || child_dir(listing, at, name).is_some() {
-        return Ok(());
+        return Ok(None);
     }
     let stat = dir.stat_child(name)?;
     let kind = match sys::kind_of(&stat) {
         ItemKind::File => Kind::File,
         ItemKind::Symlink => Kind::Symlink,
-        _ => return Ok(()),
+        _ => return Ok(None),
     };
-    let file = ListedFile { name: Name::from(name), kind, stat, id: None, unsteady: false };
-    (listing.dirs[at].untouched, listing.dirs[at].settled) = (false, false);
-    insert_file(listing.dirs[at].files.make_listed(), file);
-    forget_uncaptured(listing, at, name);
-    Ok(())
-}
-
-fn forget_uncaptured(listing: &mut Listing, at: usize, name: &[u8]) {
-    let items = &mut listing.dirs[at].uncaptured;
-    if let Ok(found) = items.binary_search_by(|item| (*item.name).cmp(name)) {
-        items.remove(found);
-    }
+    Ok(Some(ListedFile { name: Name::from(name), kind, stat, id: None, unsteady: false }))
 }
 
 #[cfg(test)]
@@ -152,6 +167,7 @@ fn forget_uncaptured(listing: &mut Listing, at: usize, name: &[u8]) {
 mod tests {
     use super::*;
     use crate::model::listing::Stat;
+    use crate::worktree::scan_dir::insert_file;
 
     fn place() -> (tempfile::TempDir, WorkTree, Listing) {
         let temp = tempfile::tempdir().unwrap();

@@ -21,7 +21,7 @@ use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, ch
 use crate::ops::workflow::sync;
 use crate::store::Store;
 use crate::store::commit_reader::read_checkpoint;
-use crate::store::trees;
+use crate::store::tree_memo::TreeMemo;
 use crate::worktree::git_head;
 
 /// Letters of a commit id that are kept where none is asked for in full.
@@ -162,7 +162,7 @@ fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> std::result
     let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
     // One that was dropped since tells nothing.
     let (Ok(before), Ok(after)) = (tree(before), tree(after)) else { return Ok(Vec::new()) };
-    let changes = trees::diff(store.objects(), Some(before), Some(after))?;
+    let changes = TreeMemo::new(store.objects()).diff(Some(before), Some(after), &|_| true)?;
     let new = changes.iter().filter(|change| change.before.is_none());
     let files: Vec<String> = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok()).collect();
     if files.len() > MOST_NEW_FILES {

@@ -1,0 +1,59 @@
+//! Work that grows with the number of names in one directory, and not with its square.
+//!
+//! It is counted in time that the processor spent on the program itself, and compared with the first create of the same
+//! tree: that holds on a slow disk and on a busy machine.
+
+use std::time::Duration;
+
+use crate::bench::Sandbox;
+
+const NAMES: usize = 50_000;
+/// Each of these costs a few calls of the file system, so fewer of them do.
+const NAMES_THAT_GO: usize = 20_000;
+/// Each is renamed and removed, and its place in the cache given up, where a first create reads and compresses.
+const TIMES_A_CREATE_TO_DELETE: u32 = 3;
+
+/// One directory of so many files.
+fn full(names: usize) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("other", "1").create("empty");
+    for number in 0..names {
+        sandbox.write(format!("d/{number:06}"), number.to_string());
+    }
+    sandbox
+}
+
+/// The time that the program took of a processor for itself; the shell tells that of its children.
+fn spent(sandbox: &Sandbox, args: &[&str]) -> Duration {
+    let run = sandbox.run_under(&["/bin/sh", "-c", r#""$@" && times >&2"#, "sh"], args).success();
+    let line = run.stderr.lines().last().unwrap_or_default();
+    let user = line.split_whitespace().next().and_then(|user| user.strip_suffix('s')?.split_once('m'));
+    let (minutes, seconds) = user.unwrap_or_else(|| panic!("the shell tells no times\n{run}"));
+    Duration::from_secs(60 * minutes.parse::<u64>().unwrap()) + Duration::from_secs_f64(seconds.parse().unwrap())
+}
+
+#[test]
+fn one_directory_of_many_names_costs_no_command_more_than_its_first_create() {
+    let sandbox = full(NAMES);
+    let first = spent(&sandbox, &["create", "--max-files", "0", "-r", "full"]);
+    sandbox.write("d/000777", "edited");
+    let second = spent(&sandbox, &["create", "--max-files", "0", "-r", "edited"]);
+    let show = spent(&sandbox, &["show", "edited"]);
+    sandbox.restore("full").success().stderr_has("rites 1 file");
+    let undo = spent(&sandbox, &["undo", "--yes"]);
+    assert_eq!(sandbox.read("d/000777"), "edited");
+    for (what, time) in [("second create", second), ("show", show), ("undo", undo)] {
+        assert!(time <= first, "{what}: {time:?}, first create: {first:?}");
+    }
+}
+
+#[test]
+fn an_undo_that_deletes_many_names_grows_with_their_number() {
+    let sandbox = full(NAMES_THAT_GO);
+    let first = spent(&sandbox, &["create", "-r", "full"]);
+    sandbox.run(&["restore", "empty", "--yes"]).success();
+    sandbox.restore("full").success();
+    let undo = spent(&sandbox, &["undo", "--yes"]);
+    assert!(!sandbox.exists("d"));
+    assert!(undo <= first * TIMES_A_CREATE_TO_DELETE, "undo: {undo:?}, first create: {first:?}");
+}
