@@ -12,6 +12,7 @@ use clap_complete::env::Shells;
 
 use crate::cli::args::{self, COMPLETE_VARIABLE};
 use crate::cli::environment;
+use crate::config::OwnFile;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::text::escape;
@@ -110,7 +111,7 @@ fn checkpoints(words: &[OsString]) -> Option<(Vec<Checkpoint>, i64)> {
         line.extend([flag.into(), value.into()]);
     }
     let global = args::parse(&line).ok()?.global;
-    let context = super::context(&global, environment, "completion").ok()?;
+    let context = super::context(&global, environment, "completion", OwnFile::MayBeBad).ok()?;
     let outcome = list::list(&context, &ListOptions::default()).ok()?;
     Some((outcome.checkpoints, context.now_ms))
 }

@@ -80,6 +80,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::HostileStore { .. }
         | Error::DatabaseNotTaken { .. }
         | Error::Io { .. }
+        | Error::TreeIo { .. }
         | Error::Unexpected(_) => FAILED,
         Error::Interrupted { signal } | Error::CheckInterrupted { signal, .. } => {
             u8::try_from(SIGNALLED + signal).unwrap_or(FAILED)

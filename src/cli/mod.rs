@@ -1,10 +1,11 @@
 //! The command line: words to options, outcomes to text and exit codes. It knows operations and views, and no store.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::config;
+use crate::config::{self, Environment, OwnFile};
 use crate::error::{Error, Result};
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
@@ -29,7 +30,7 @@ pub mod prompt;
 pub mod rim;
 pub mod signals;
 
-use args::{Cli, Command, Refusal};
+use args::{Cli, Command, GlobalArgs, Refusal};
 use printer::Printer;
 use prompt::Prompt;
 use rim::Rim;
@@ -61,16 +62,19 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         _ => None,
     };
     let prompt = Prompt::new(global.json, global.no_input, command.has_dry_run(), printer.err_paint());
-    let rim = Rim { printer, prompt, global: &global, words: &args, started: Instant::now() };
+    let rim =
+        Rim { printer, prompt, global: &global, words: &args, started: Instant::now(), told_settings: Cell::default() };
     let code = match command {
         Command::Config(_) => commands::config::config(environment, &rim),
         Command::Completions(shell) => commands::shell::completions(&rim, &shell, &environment::program(&args)),
         Command::Man(args) => commands::shell::man(&rim, &args),
         Command::Schema(args) => commands::schema::schema(&rim, &args),
-        command => context(&global, environment, name).and_then(|context| {
+        command => context(&global, environment, name, command.own_file()).and_then(|context| {
             signals::install(&context.interrupt);
             let _showing = if command.may_take_long() { progress::show(&context, printer) } else { None };
-            dispatch(command, &context, &rim)
+            let code = dispatch(command, &context, &rim);
+            rim.warn_of_settings(&context);
+            code
         }),
     };
     let code = code.unwrap_or_else(|error| {
@@ -110,13 +114,13 @@ fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
     }
 }
 
-fn context(global: &args::GlobalArgs, environment: config::Environment, command: &str) -> Result<Context> {
+fn context(global: &GlobalArgs, environment: Environment, command: &str, own: OwnFile) -> Result<Context> {
     let dir = environment::directory(global.dir.as_deref(), &environment)?;
     let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
     let root = crate::ops::context::resolve_root(&dir, logical)?;
     let base = environment::absolute(&config::base(global.base.as_deref(), &environment)?)?;
     Ok(Context {
-        settings: config::load(root.path(), &environment)?,
+        settings: config::load(root.path(), &environment, own)?,
         root,
         base,
         environment,

@@ -1,5 +1,6 @@
 //! What every command needs of the front-end, and how it speaks.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::time::Instant;
 
@@ -22,6 +23,8 @@ pub struct Rim<'g> {
     /// The whole command line, the name of this program first.
     pub words: &'g [OsString],
     pub started: Instant,
+    /// What is wrong with the settings was told.
+    pub told_settings: Cell<bool>,
 }
 
 impl Rim<'_> {
@@ -33,7 +36,15 @@ impl Rim<'_> {
 
     pub fn warn(&self, warnings: &[Warning]) {
         for warning in warnings {
+            self.told_settings.set(self.told_settings.get() || matches!(warning, Warning::Config { .. }));
             self.printer.talk(&human::warning(warning, self.printer.err_paint()));
+        }
+    }
+
+    /// What is wrong with the settings concerns every command, also one that found nothing to warn of.
+    pub fn warn_of_settings(&self, context: &Context) {
+        if !self.printer.json && !self.told_settings.get() {
+            self.warn(&context.settings.remarks.iter().map(Warning::from).collect::<Vec<_>>());
         }
     }
 

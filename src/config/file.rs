@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::config::Remark;
-use crate::error::{Error, Result};
+use crate::config::{Problem, Remark};
 use crate::model::time::parse_span;
 
 /// No configuration is as large as this.
@@ -16,14 +15,14 @@ const LARGEST_BYTES: u64 = 1 << 20;
 pub struct ConfigFile {
     path: PathBuf,
     table: toml::Table,
-    pub problems: Vec<Error>,
+    pub problems: Vec<Problem>,
 }
 
 impl ConfigFile {
     /// Takes one value, if it is there and means something; `complaint` follows the key if `check` gives nothing.
     pub fn value<'de, T: Deserialize<'de>, U>(
         &mut self,
-        key: &str,
+        key: &'static str,
         check: impl FnOnce(T) -> Option<U>,
         complaint: &str,
     ) -> Option<U> {
@@ -31,7 +30,7 @@ impl ConfigFile {
             Ok(found) => check(found).ok_or_else(|| format!("{key} {complaint}")),
             Err(e) => Err(format!("{key}: {}", first_line(&e))),
         };
-        taken.map_err(|what| self.problems.push(bad(&self.path, &what))).ok()
+        taken.map_err(|what| self.problems.push(Problem { key: Some(key), ..bad(&self.path, &what) })).ok()
     }
 }
 
@@ -40,7 +39,12 @@ impl ConfigFile {
 ///
 /// # Errors
 /// It cannot be read or is no TOML.
-pub fn read(path: &Path, known: &[&str], user_keys: &[&str], remarks: &mut Vec<Remark>) -> Result<Option<ConfigFile>> {
+pub fn read(
+    path: &Path,
+    known: &[&str],
+    user_keys: &[&str],
+    remarks: &mut Vec<Remark>,
+) -> Result<Option<ConfigFile>, Problem> {
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_BYTES) {
         return Err(bad(path, "this is no configuration file"));
     }
@@ -49,7 +53,7 @@ pub fn read(path: &Path, known: &[&str], user_keys: &[&str], remarks: &mut Vec<R
         Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(e) => return Err(Error::io("read", path)(e)),
+        Err(e) => return Err(bad(path, &format!("it cannot be read: {e}"))),
     };
     let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(path, &first_line(&e)))?;
     let unknown: Vec<String> = table.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
@@ -72,8 +76,8 @@ fn first_line(e: &toml::de::Error) -> String {
     e.message().lines().next().unwrap_or_default().to_owned()
 }
 
-fn bad(file: &Path, what: &str) -> Error {
-    Error::BadConfig { file: file.to_path_buf(), what: what.to_owned() }
+fn bad(file: &Path, what: &str) -> Problem {
+    Problem { file: file.to_path_buf(), key: None, what: what.to_owned() }
 }
 
 /// A number, or a number with its unit.

@@ -119,8 +119,27 @@ pub struct Loaded {
     pub settings: Settings,
     pub origins: Origins,
     pub files: Vec<LookedFor>,
-    /// Values that mean nothing: those settings stay as they were.
-    pub problems: Vec<Error>,
+    /// What is wrong in the user's own file: those settings stay as they were.
+    pub problems: Vec<Problem>,
+}
+
+/// What is wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub file: PathBuf,
+    /// Nothing in the file counts where this is `None`.
+    pub key: Option<&'static str>,
+    pub what: String,
+}
+
+impl Problem {
+    pub fn error(self) -> Error {
+        Error::BadConfig { file: self.file, what: self.what }
+    }
+
+    fn remark(self, but: &str) -> Remark {
+        Remark { file: self.file, text: format!("{}; {but}", self.what) }
+    }
 }
 
 /// Keys of the user's file.
@@ -158,13 +177,27 @@ pub fn platform_config_dir() -> Option<PathBuf> {
     Some(directories::BaseDirs::new()?.config_dir().join("checkpoint"))
 }
 
+/// Whether a command is carried out although something is wrong in the user's own file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnFile {
+    MustBeGood,
+    MayBeBad,
+}
+
 /// Reads both files for a root. A file that is not there says nothing.
 ///
 /// # Errors
-/// A file that is no TOML, or a bad value of a known key.
-pub fn load(root: &Path, environment: &Environment) -> Result<Settings> {
-    let loaded = look(root, environment);
-    loaded.problems.into_iter().next().map_or(Ok(loaded.settings), Err)
+/// The user's own file is no TOML or has a bad value of a known key, and `own` does not forgive it.
+pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
+    let Loaded { mut settings, origins, mut problems, .. } = look(root, environment);
+    if own == OwnFile::MayBeBad && !problems.is_empty() {
+        settings.remarks.extend(problems.drain(..).map(|bad| bad.remark("this command goes on without it")));
+        // A limit that cannot be read may be higher than the default: nothing goes by that one.
+        if !origins.contains_key("keep") {
+            settings.keep = usize::MAX;
+        }
+    }
+    problems.into_iter().next().map_or(Ok(settings), |bad| Err(bad.error()))
 }
 
 /// The same for those who want to see everything, what is wrong too.
@@ -191,9 +224,10 @@ impl Loaded {
     ) {
         let read = file::read(path, known, &USER_KEYS, &mut self.settings.remarks);
         self.files.push(LookedFor { path: path.to_path_buf(), found: !matches!(read, Ok(None)) });
+        let mut problems = Vec::new();
         match read {
             Ok(None) => {}
-            Err(problem) => self.problems.push(problem),
+            Err(problem) => problems.push(problem),
             Ok(Some(mut found)) => {
                 let mut note = |key, how: Found| {
                     let origins = self.origins.entry(key).or_default();
@@ -203,8 +237,17 @@ impl Loaded {
                     origins.push(origin.clone());
                 };
                 take(&mut self.settings, &mut found, &mut note);
-                self.problems.append(&mut found.problems);
+                problems.append(&mut found.problems);
             }
+        }
+        if let Origin::ProjectFile(_) = origin {
+            // It can only leave out more and keep more, and no way back may depend on it.
+            self.settings.remarks.extend(problems.into_iter().map(|bad| match bad.key {
+                None | Some("exclude") => bad.remark("passed over, so what it would exclude is captured"),
+                Some(_) => bad.remark("passed over"),
+            }));
+        } else {
+            self.problems.append(&mut problems);
         }
     }
 }
@@ -257,12 +300,43 @@ mod tests {
     use super::*;
 
     fn loaded(user: &str, project: &str) -> Result<Settings> {
+        loaded_by(OwnFile::MustBeGood, user, project)
+    }
+
+    fn loaded_by(own: OwnFile, user: &str, project: &str) -> Result<Settings> {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config.toml"), user).unwrap();
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
         std::fs::write(root.join(".checkpoint.toml"), project).unwrap();
-        load(&root, &Environment { config_dir: Some(dir.path().to_path_buf()), ..Environment::default() })
+        load(&root, &Environment { config_dir: Some(dir.path().to_path_buf()), ..Environment::default() }, own)
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_projects_file_is_a_remark_and_the_rest_of_it_holds() {
+        for (bad, loses_excludes) in [
+            ("keep = [", true),
+            ("exclude = 5", true),
+            ("exclude = ['b', 5]", true),
+            ("keep = 0", false),
+            ("keep = 'x'", false),
+        ] {
+            let settings = loaded("exclude = ['a']", bad).unwrap();
+            assert_eq!((settings.keep, settings.excludes), (50, vec!["a".to_owned()]), "{bad}");
+            let [remark] = &settings.remarks[..] else { panic!("{bad}: {:?}", settings.remarks) };
+            assert!(remark.text.contains("passed over"), "{bad}: {remark:?}");
+            assert_eq!(remark.text.contains("what it would exclude is captured"), loses_excludes, "{bad}: {remark:?}");
+        }
+        assert_eq!(loaded("", "keep = 0\nexclude = ['b']").unwrap().excludes, ["b"]);
+    }
+
+    #[test]
+    fn where_the_users_own_file_is_forgiven_nothing_is_dropped_by_a_limit_that_nobody_read() {
+        let settings = loaded_by(OwnFile::MayBeBad, "keep = [", "keep = 7").unwrap();
+        assert_eq!((settings.keep, settings.remarks.len()), (usize::MAX, 1));
+        let settings = loaded_by(OwnFile::MayBeBad, "keep = 20\nmax_files = 'x'", "").unwrap();
+        assert_eq!((settings.keep, settings.remarks.len()), (20, 1));
+        assert_eq!(loaded_by(OwnFile::MayBeBad, "keep = 20", "").unwrap().remarks, []);
     }
 
     #[test]
@@ -324,7 +398,7 @@ mod tests {
         let environment = Environment { config_dir: Some(dir.path().to_path_buf()), ..Environment::default() };
         let loaded = look(dir.path(), &environment);
         assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
-        assert!(loaded.problems[0].to_string().contains("max_files"), "{:?}", loaded.problems);
+        assert!(loaded.problems[0].what.contains("max_files"), "{:?}", loaded.problems);
         let (user, project) = (Origin::UserFile(user), Origin::ProjectFile(project));
         assert_eq!(loaded.origins["keep"], vec![user.clone()], "the project did not raise it");
         assert_eq!(loaded.origins["exclude"], [user.clone(), project]);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::variables::Variable;
-use crate::config::{self, Environment, Settings};
+use crate::config::{self, Environment, Problem, Settings};
 pub use crate::config::{LookedFor, Origin};
 use crate::error::Error;
 use crate::model::interrupt::Interrupt;
@@ -69,10 +69,11 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
         .collect();
     settings.extend(options.flags.iter().cloned());
     let warnings = loaded.settings.remarks.iter().map(Warning::from).collect();
+    let mut problems: Vec<Error> = loaded.problems.into_iter().map(Problem::error).collect();
     let mut store = None;
     match place(&options, std::mem::take(&mut loaded.settings)) {
         Ok(dir) => store = Some(dir),
-        Err(problem) => loaded.problems.push(problem),
+        Err(problem) => problems.push(problem),
     }
     ConfigOutcome {
         settings,
@@ -81,7 +82,7 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
         store,
         files: loaded.files,
         variables: options.variables,
-        problems: loaded.problems,
+        problems,
         warnings,
     }
 }

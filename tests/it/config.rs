@@ -121,3 +121,104 @@ fn every_variable_that_the_source_reads_is_listed() {
     }
     assert!(read >= 9, "only {read} were found in the source");
 }
+
+/// Commands that work on a root with two checkpoints, one after the other.
+const COMMANDS: [&[&str]; 25] = [
+    &["list"],
+    &["list", "--all"],
+    &["show", "one"],
+    &["diff", "one"],
+    &["cat", "one:a"],
+    &["find", "a"],
+    &["status"],
+    &["verify"],
+    &["create", "-r", "three"],
+    &["guard", "--scope", "a"],
+    &["pin", "one"],
+    &["unpin", "one"],
+    &["hold", "deploy"],
+    &["release", "deploy"],
+    &["prune"],
+    &["prune", "--dry-run"],
+    &["restore", "one", "--dry-run"],
+    &["restore", "one", "--yes"],
+    &["undo", "--dry-run"],
+    &["undo", "--yes"],
+    &["redo", "--yes"],
+    &["delete", "two", "--yes"],
+    &["prune", "--orphaned", "--yes"],
+    &["workflow", "list"],
+    &["delete", "--all", "--yes"],
+];
+
+#[test]
+fn a_broken_file_of_the_project_is_a_warning_of_every_command_and_ends_none() {
+    for broken in ["exclude = [", "keep = 'x'\nexclude = 5"] {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1").create("one");
+        sandbox.write("a", "2").create("two");
+        for args in COMMANDS {
+            // A restore may have taken it away.
+            sandbox.write(".checkpoint.toml", broken);
+            let run = sandbox.run(args).success().stderr_has("so what it would exclude is captured");
+            assert_eq!(
+                run.stderr.matches(".checkpoint.toml: exclude").count(),
+                usize::from(broken.contains('5')),
+                "{run}"
+            );
+            if ["list", "show", "status", "cat"].contains(&args[0]) {
+                let run = sandbox.run(&[args, &["--json"][..]].concat()).success();
+                assert!(run.warning_codes().contains(&"config".to_owned()), "{run}");
+            }
+        }
+        assert_eq!(sandbox.run(&["config", "--json"]).success().data()["problems"], json!([]));
+        let failed = sandbox.run(&["show", "one"]).code(3);
+        let _ = failed.stderr_has(".checkpoint.toml");
+    }
+}
+
+#[test]
+fn whatever_lies_at_the_place_of_the_projects_file_ends_no_command() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let put: [&dyn Fn(&str); 5] = [
+        &|at| _ = sandbox.mkdir(at),
+        &|at| _ = sandbox.fifo(at),
+        &|at| _ = sandbox.symlink(at, at),
+        &|at| _ = sandbox.write(at, [0xff, 0xfe, 0]),
+        &|at| _ = sandbox.write(at, vec![b'#'; 2 << 20]),
+    ];
+    for put in put {
+        put(".checkpoint.toml");
+        sandbox.write("a", "2");
+        sandbox.run(&["create", "-r", "two"]).success().stderr_has(".checkpoint.toml");
+        sandbox.run(&["restore", "one", "--yes", "a"]).success().stderr_has(".checkpoint.toml");
+        sandbox.remove(".checkpoint.toml");
+    }
+}
+
+#[test]
+fn the_ways_back_work_without_the_users_own_configuration_and_nothing_is_dropped() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("keep = 100\n");
+    for number in 0..60 {
+        sandbox.write("a", number.to_string()).create(&format!("step {number}"));
+    }
+    sandbox.user_config("keep = [\n");
+    let ways_back: [&[&str]; 5] =
+        [&["restore", "step 3", "--yes"], &["undo", "--yes"], &["redo", "--yes"], &["cat", "step 3:a"], &["list"]];
+    for args in ways_back {
+        sandbox.run(args).success().stderr_has("config.toml").stderr_has("goes on without it");
+    }
+    let steps = sandbox.run(&["list", "--reason", "step *", "--json"]).success().data();
+    assert_eq!(steps["checkpoints"].as_array().map(Vec::len), Some(60));
+    for args in ["create", "status", "prune", "verify"] {
+        sandbox.run(&[args]).code(1).stderr_has("config.toml");
+    }
+}
+
+#[test]
+fn a_relative_home_is_told_from_none() {
+    let sandbox = Sandbox::new();
+    sandbox.env("HOME", "here").run(&["create"]).code(1).stderr_has("HOME is not set to an absolute path");
+}

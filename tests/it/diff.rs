@@ -74,7 +74,7 @@ fn exit_code_tells_differences_from_failures() {
     sandbox.chmod("a", 0o600);
     sandbox.run(&["diff", "--exit-code"]).code(1).stdout_is("").stderr_has("1 mode");
     sandbox.run(&["diff", "--exit-code", "nothing"]).code(3);
-    sandbox.write(".checkpoint.toml", "keep = 'x'");
+    sandbox.user_config("keep = 'x'");
     sandbox.run(&["diff"]).code(1);
     let run = sandbox.run(&["diff", "--exit-code", "--json"]).code(128);
     assert_eq!(run.error_code(), "bad_config", "{run}");

@@ -143,10 +143,15 @@ fn a_time_copied_from_the_list_finds_its_checkpoint() {
 }
 
 #[test]
-fn a_fifo_in_place_of_the_configuration_is_an_error_and_nobody_waits() {
+fn a_fifo_in_place_of_the_configuration_is_told_and_nobody_waits() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").fifo(".checkpoint.toml");
-    sandbox.run(&["create"]).code(1).stderr_has(".checkpoint.toml");
+    sandbox.run(&["create"]).success().stderr_has(".checkpoint.toml");
+    sandbox.user_config("").remove(".checkpoint.toml");
+    let config = sandbox.home().join(".config/checkpoint/config.toml");
+    std::fs::remove_file(&config).unwrap();
+    crate::bench::fixtures::fifo(&config);
+    sandbox.run(&["create"]).code(1).stderr_has("config.toml");
 }
 
 #[test]

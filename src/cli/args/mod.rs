@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::config::OwnFile;
+
 pub mod bisect;
 pub mod cat;
 pub mod config;
@@ -139,6 +141,14 @@ impl Command {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// No way back depends on the user's own configuration.
+    pub fn own_file(&self) -> OwnFile {
+        match self {
+            Self::List(_) | Self::Cat(_) | Self::Restore(_) | Self::Undo(_) | Self::Redo(_) => OwnFile::MayBeBad,
+            _ => OwnFile::MustBeGood,
         }
     }
 
