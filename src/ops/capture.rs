@@ -1,6 +1,6 @@
 //! The one place that turns the working directory into blobs and trees. Here worktree and store meet.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::error::Result;
 use crate::model::apart::set_apart;
@@ -15,6 +15,7 @@ use crate::model::rel_path::RelPath;
 use crate::model::rules_stamp::RulesStamp;
 use crate::model::scope::Scope;
 use crate::ops::context::Context;
+use crate::ops::key_watch::Admission;
 use crate::ops::read_unknown::read_unknown;
 use crate::ops::rules_today::{RulesToday, rules_today};
 pub use crate::ops::sink::Sink;
@@ -23,6 +24,7 @@ use crate::store::Store;
 use crate::store::stat_cache::StatCache;
 use crate::store::trees;
 use crate::worktree::extend::add_paths;
+use crate::worktree::rules::Rules;
 use crate::worktree::scan::{Scan, ScanOptions, scan};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -92,6 +94,9 @@ pub struct Capturing<'c> {
     /// `None` once only a part of it counts.
     seen: Option<Seen>,
     record: RuleRecord,
+    rules: Rules,
+    /// What an older checkpoint holds is captured even if it is a private key by now.
+    in_spite: BTreeSet<RelPath>,
     warnings: Vec<Warning>,
     listing: Listing,
     /// The tree of the root, unless something was added since it was computed.
@@ -133,10 +138,11 @@ pub fn begin<'c>(
     if !trusted {
         forget_unverified(store, &mut listing);
     }
-    let RulesToday { record, warning, stamp, .. } = today;
+    let RulesToday { rules, record, warning, stamp } = today;
     let seen = Some(Seen { cache, trusted, rules: stamp, restored: None });
-    let (warnings, tree) = (warning.into_iter().collect(), None);
-    Ok(Begun::Scanned(Box::new(Capturing { context, worktree, seen, record, warnings, listing, tree })))
+    let (warnings, tree, in_spite) = (warning.into_iter().collect(), None, BTreeSet::new());
+    let capturing = Capturing { context, worktree, seen, record, rules, in_spite, warnings, listing, tree };
+    Ok(Begun::Scanned(Box::new(capturing)))
 }
 
 impl Capturing<'_> {
@@ -144,13 +150,15 @@ impl Capturing<'_> {
     pub fn add(&mut self, also: &[RelPath], make_room: &[RelPath]) -> Result<()> {
         let in_spite = in_spite_of_rules(&self.listing, also, make_room);
         self.tree = None;
+        self.in_spite.extend(also.iter().cloned());
         add_paths(self.worktree, &mut self.listing, &in_spite)
     }
 
     /// Reads every file whose blob is not known.
     pub fn read(&mut self, sink: &mut Sink<'_, '_>) -> Result<()> {
         self.tree = None;
-        read_unknown(self.context, self.worktree, &mut self.listing, sink, &mut self.warnings)
+        let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
+        read_unknown(self.context, self.worktree, &admission, &mut self.listing, sink, &mut self.warnings)
     }
 
     /// The tree of the whole; every blob must have been read.
@@ -204,7 +212,8 @@ impl Capturing<'_> {
 
     /// Reads what belongs to a listing that [`Self::narrow`] returned, and computes its tree.
     pub fn read_beside(&mut self, listing: &mut Listing, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
-        read_unknown(self.context, self.worktree, listing, sink, &mut self.warnings)?;
+        let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
+        read_unknown(self.context, self.worktree, &admission, listing, sink, &mut self.warnings)?;
         trees::build(listing, &mut |bytes| sink.tree(bytes))
     }
 

@@ -36,6 +36,7 @@ pub mod heedful;
 pub mod held_state;
 pub mod history;
 pub mod hold;
+pub mod key_watch;
 pub mod left_out;
 pub mod list;
 pub mod moved;

@@ -21,7 +21,7 @@ use crate::worktree::tree_handle::WorkTree;
 
 pub struct Present {
     worktree: WorkTree,
-    /// Files taken in spite of the rules that are secret if they begin like it: no scan has looked.
+    /// Files taken in spite of the rules that are secret if they begin like it: nothing has looked yet.
     peeks: BTreeMap<RelPath, Peek>,
 }
 
@@ -40,11 +40,11 @@ impl Present {
                     secrets.push((path, Standing { why: WhyNot::Secret(rule), is_dir: false }));
                     continue;
                 }
-                Verdict::Peek(peek) => {
-                    peeks.insert(path.clone(), peek);
+                Verdict::Peek(peek) => peeks.insert(path.clone(), peek),
+                Verdict::Capture | Verdict::LeaveOut(_) | Verdict::OnlyTracked => {
+                    peeks.insert(path.clone(), Peek::ANY_FILE)
                 }
-                Verdict::Capture | Verdict::LeaveOut(_) | Verdict::OnlyTracked => {}
-            }
+            };
             also.push(path);
         }
         if !also.is_empty() {
@@ -106,7 +106,7 @@ fn load_file(worktree: &WorkTree, path: &RelPath, entry: &Entry, warnings: &mut 
         }
         ReadOutcome::Vanished | ReadOutcome::NotAFile => Loaded::Gone,
         ReadOutcome::Unreadable(why) => Loaded::Unknown(WhyNot::Unreadable(why)),
-        ReadOutcome::Collision => Loaded::Unknown(WhyNot::Collision),
+        ReadOutcome::Refused(why) => Loaded::Unknown(why),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Reads every file of a listing whose blob is not known, by as many threads as are worth it.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
@@ -9,9 +10,11 @@ use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::heedful::{HeedfulSink, heed};
+use crate::ops::key_watch::{Admission, KeyWatch};
 use crate::ops::sink::{Sink, ThreadSink};
 use crate::ops::warning::Warning;
 use crate::worktree::read::{BlobSink, ReadOutcome, STREAM_FROM_BYTES, read_file, read_in};
+use crate::worktree::rules::may_be_secret;
 use crate::worktree::sys::{Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -49,6 +52,7 @@ enum Fate {
 pub fn read_unknown(
     context: &Context,
     worktree: &WorkTree,
+    admission: &Admission<'_>,
     listing: &mut Listing,
     sink: &mut Sink<'_, '_>,
     warnings: &mut Vec<Warning>,
@@ -65,10 +69,10 @@ pub fn read_unknown(
             split(index, &path, dir.files.listed_mut(), &mut batches);
         }
     }
-    let mut met = read_batches(context, worktree, started_ns, batches, sink)?;
+    let mut met = read_batches(context, worktree, admission, started_ns, batches, sink)?;
     met.sort_unstable();
-    for met in met {
-        settle(listing, met, warnings);
+    for of_one_dir in met.chunk_by(|a, b| a.dir == b.dir) {
+        settle(listing, of_one_dir, warnings);
     }
     Ok(())
 }
@@ -95,6 +99,7 @@ fn split<'l>(dir: usize, path: &RelPath, mut files: &'l mut [ListedFile], batche
 fn read_batches(
     context: &Context,
     worktree: &WorkTree,
+    admission: &Admission<'_>,
     started_ns: i64,
     mut batches: Vec<Batch<'_>>,
     sink: &mut Sink<'_, '_>,
@@ -108,7 +113,7 @@ fn read_batches(
     // The largest come first, so that no thread is left alone with one at the end. They are taken from behind.
     batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
     let (batches, failure, met) = (Mutex::new(batches), Mutex::default(), Mutex::default());
-    let run = Run { context, worktree, started_ns, batches, failure, met };
+    let run = Run { context, worktree, admission, started_ns, batches, failure, met };
     let mut sinks = sink.split(workers)?;
     let Some(own) = sinks.pop() else { return Ok(Vec::new()) };
     std::thread::scope(|scope| {
@@ -126,6 +131,7 @@ fn read_batches(
 struct Run<'r, 'l> {
     context: &'r Context,
     worktree: &'r WorkTree,
+    admission: &'r Admission<'r>,
     started_ns: i64,
     batches: Mutex<Vec<Batch<'l>>>,
     failure: Mutex<Option<Error>>,
@@ -170,35 +176,49 @@ impl Run<'_, '_> {
         file: &mut ListedFile,
         sink: &mut dyn BlobSink,
     ) -> Result<Option<Fate>> {
+        let mut watch = KeyWatch { admission: self.admission, dir: path, name: &file.name, sink, saw_key: false };
         let read = match dir {
-            Some(dir) => read_in(self.worktree, dir, path, &file.name, file, sink)?,
-            None => read_file(self.worktree, path, &file.name, file, sink)?,
+            Some(dir) => read_in(self.worktree, dir, path, &file.name, file, &mut watch)?,
+            None => read_file(self.worktree, path, &file.name, file, &mut watch)?,
         };
+        // What admitted it may not hold next time: it is looked at again. Where the name tells, the rules do that.
+        let is_unsure = watch.saw_key && !may_be_secret(path.name(), &file.name);
         Ok(match read {
             ReadOutcome::Captured { id, stat, kind, unsteady } => {
                 (file.id, file.stat, file.kind) = (Some(id), stat, kind);
-                file.unsteady = unsteady || may_be_half_written(&stat, self.started_ns);
+                file.unsteady = unsteady || is_unsure || may_be_half_written(&stat, self.started_ns);
                 unsteady.then_some(Fate::Unsteady)
             }
             ReadOutcome::Vanished | ReadOutcome::NotAFile => Some(Fate::Gone),
             ReadOutcome::Unreadable(why) => Some(Fate::NotCaptured(WhyNot::Unreadable(why))),
-            ReadOutcome::Collision => Some(Fate::NotCaptured(WhyNot::Collision)),
+            ReadOutcome::Refused(why) => Some(Fate::NotCaptured(why)),
         })
     }
 }
 
-fn settle(listing: &mut Listing, met: Met, warnings: &mut Vec<Warning>) {
-    let Met { dir: index, name, fate } = met;
-    if fate == Fate::Unsteady {
-        warnings.push(Warning::ChangedWhileRead { path: listing.path_of(index).join(&name) });
-        return;
+/// Takes in what was met in one directory.
+fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
+    let Some(index) = met.first().map(|first| first.dir) else { return };
+    let mut out = HashSet::new();
+    for Met { name, fate, .. } in met {
+        match fate {
+            Fate::Unsteady => {
+                warnings.push(Warning::ChangedWhileRead { path: listing.path_of(index).join(name) });
+                continue;
+            }
+            Fate::Gone => {}
+            Fate::NotCaptured(why) => {
+                let item = Uncaptured { name: name.clone(), why: why.clone(), is_dir: false };
+                listing.dirs[index].uncaptured.push(item);
+            }
+        }
+        out.insert(&**name);
     }
-    let dir = &mut listing.dirs[index];
-    dir.settled = false;
-    dir.files.make_listed().retain(|file| file.name != name);
-    if let Fate::NotCaptured(why) = fate {
-        let at = dir.uncaptured.partition_point(|known| known.name < name);
-        dir.uncaptured.insert(at, Uncaptured { name, why, is_dir: false });
+    if !out.is_empty() {
+        let dir = &mut listing.dirs[index];
+        dir.settled = false;
+        dir.files.make_listed().retain(|file| !out.contains(&*file.name));
+        dir.uncaptured.sort_by(|a, b| a.name.cmp(&b.name));
     }
 }
 

@@ -86,7 +86,7 @@ fn look(
         }
         ReadOutcome::Vanished | ReadOutcome::NotAFile => Err("it is no file now".to_owned()),
         ReadOutcome::Unreadable(why) => Err(why),
-        ReadOutcome::Collision => Err("its bytes are an attack on SHA-1".to_owned()),
+        ReadOutcome::Refused(why) => Err(why.in_words().to_owned()),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use crate::error::{Error, Result};
+use crate::model::entry::WhyNot;
 use crate::model::object_id::ObjectId;
 use crate::store::hash::{ObjectHasher, ObjectKind, hash_object};
 use crate::store::pack_error::PackError;
@@ -44,7 +45,7 @@ pub enum ThreadSink<'w, 's> {
 impl BlobSink for ThreadSink<'_, '_> {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
         match self {
-            Self::HashOnly => hash_object(ObjectKind::Blob, bytes).map_err(|_| SinkError::Collision),
+            Self::HashOnly => hash_object(ObjectKind::Blob, bytes).map_err(|_| SinkError::Refused(WhyNot::Collision)),
             Self::Pack(pack) => pack.add(ObjectKind::Blob, bytes).map_err(sink_error),
         }
     }
@@ -59,7 +60,7 @@ impl BlobSink for ThreadSink<'_, '_> {
 
 fn sink_error(error: PackError) -> SinkError {
     match error {
-        PackError::Collision => SinkError::Collision,
+        PackError::Collision => SinkError::Refused(WhyNot::Collision),
         other => SinkError::Failed(other.into()),
     }
 }
@@ -69,7 +70,7 @@ fn hash_stream(len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId,
     let mut buffer = vec![0; 1 << 20];
     loop {
         match reader.read(&mut buffer) {
-            Ok(0) => return hasher.finish().map_err(|_| SinkError::Collision),
+            Ok(0) => return hasher.finish().map_err(|_| SinkError::Refused(WhyNot::Collision)),
             Ok(read) => hasher.update(&buffer[..read]),
             Err(e) => return Err(SinkError::Failed(Error::unexpected(format!("cannot read to the end: {e}")))),
         }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use crate::error::{self, Error};
-use crate::model::entry::Kind;
+use crate::model::entry::{Kind, WhyNot};
 use crate::model::listing::{ListedFile, Stat};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
@@ -20,8 +20,8 @@ const TRIES: usize = 3;
 /// Why a blob was not taken.
 #[derive(Debug)]
 pub enum SinkError {
-    /// Its bytes are an attack on SHA-1.
-    Collision,
+    /// For what its bytes are it is not to be captured.
+    Refused(WhyNot),
     Failed(Error),
 }
 
@@ -59,7 +59,8 @@ pub enum ReadOutcome {
     /// Something that cannot be captured stands there now.
     NotAFile,
     Unreadable(String),
-    Collision,
+    /// By the sink, see [`SinkError::Refused`].
+    Refused(WhyNot),
 }
 
 /// Reads one file of a directory; see [`read_in`].
@@ -101,7 +102,7 @@ pub fn read_in(
         match tried {
             Ok(Tried::Done(outcome)) => return Ok(outcome),
             Ok(Tried::Again) => {}
-            Err(Failure::Sink(SinkError::Collision)) => return Ok(ReadOutcome::Collision),
+            Err(Failure::Sink(SinkError::Refused(why))) => return Ok(ReadOutcome::Refused(why)),
             Err(Failure::Sink(SinkError::Failed(error))) => return Err(error),
             Err(Failure::Read(error)) => match opened.stat_child(name).as_ref().map(sys::kind_of) {
                 Ok(ItemKind::File) if kind == Kind::Symlink => kind = Kind::File,

@@ -32,7 +32,7 @@ const DOORS: [(&str, &[&str]); 24] = [
     ("isal", &["store/deflate/fast_isal"]),
     ("libdeflater", &["store/deflate"]),
     ("libz_sys", &[]),
-    ("memchr", &["ops/text_search"]),
+    ("memchr", &["ops/text_search", "worktree/rules/secrets"]),
     ("rusqlite", &["worktree/sqlite"]),
     ("rustix", &["cli/child", "worktree/sys/unix", "store/lock", "store/durable", "store/guard", "store/plain_file"]),
     ("serde", &["config", "model/workflow", "view/json"]),

@@ -82,6 +82,113 @@ fn keys_and_tokens_are_told_by_their_content() {
     }
 }
 
+/// Names, contents, and whether they stay out.
+const TABLE: [(&str, &str, bool); 46] = [
+    ("id_ed25519_sk", "x", true),
+    ("id_ecdsa_sk", "x", true),
+    ("id_ed25519_sk.pub", "sk-ssh-ed25519@openssh.com AAAA", false),
+    ("deploy_key", "x", true),
+    ("deploy_key.pub", "ssh-ed25519 AAAA", false),
+    ("AuthKey_1.p8", "x", true),
+    ("private.asc", "x", true),
+    ("public.asc", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", false),
+    ("backup.asc", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n", true),
+    ("office.ovpn", "x", true),
+    ("prod.env", "K=v", true),
+    ("deploy/Staging.ENV", "K=v", true),
+    ("prod.env.example", "K=", false),
+    ("prod.env.sample", "K=", false),
+    ("prod.env.template", "K=", false),
+    ("example.env", "K=", false),
+    ("env.txt", "K=v", false),
+    (".flaskenv", "K=v", true),
+    (".dev.vars", "K=v", true),
+    (".cargo/credentials.toml", "x", true),
+    (".cargo/credentials", "x", true),
+    (".cargo/config.toml", "x", false),
+    ("credentials.toml", "x", false),
+    (".my.cnf", "x", true),
+    ("a/.yarnrc.yml", "npmAuthToken: \"YWJj==\"", true),
+    ("b/.yarnrc.yml", "nodeLinker: node-modules", false),
+    (".config/gh/hosts.yml", "x", true),
+    ("hosts.yml", "x", false),
+    ("terraform.tfstate", "{}", true),
+    ("live/terraform.tfstate.backup", "{}", true),
+    ("main.tf", "x", false),
+    ("config/master.key", "0123abcd", true),
+    ("notes", KEY, true),
+    ("deep/down/backup.bak", "Bag Attributes\r\n-----BEGIN ENCRYPTED PRIVATE KEY-----\r\nMII", true),
+    ("k8s.yaml", "data:\n  key: |\n    -----BEGIN RSA PRIVATE KEY-----\n    MII", true),
+    ("identity.txt", "# public key: age1x\nAGE-SECRET-KEY-1QQQ\n", true),
+    ("host_key", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3B", true),
+    ("putty.txt", "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n", true),
+    ("public.txt", "-----BEGIN PUBLIC KEY-----\nMII", false),
+    ("chain.crt", "-----BEGIN CERTIFICATE-----\nMII", false),
+    ("tsconfig.json", "{}", false),
+    ("src/keys.rs", "const HEAD: &str = \"-----BEGIN PRIVATE KEY-----\";\n", false),
+    ("src/keys.py", "HEAD = '-----BEGIN PRIVATE KEY-----'\n", false),
+    ("docs/keys.md", "The line -----BEGIN PRIVATE KEY----- begins one.\n", false),
+    ("recipients.txt", "age1qqq\n", false),
+    ("empty", "", false),
+];
+
+#[test]
+fn names_and_contents_decide_what_stays_out() {
+    let sandbox = Sandbox::new();
+    for (name, content, _) in TABLE {
+        sandbox.write(name, content);
+    }
+    let run = sandbox.run(&["create", "--json"]).success();
+    let (data, named) = (run.data(), secrets(&run));
+    for (name, _, is_secret) in TABLE {
+        assert_eq!(named.contains(&format!("\"{name}\"")), is_secret, "{name}\n{run}");
+    }
+    assert_eq!(data["counts"]["files"], TABLE.iter().filter(|(_, _, is_secret)| !is_secret).count());
+    assert!(!run.stdout.contains("MII"), "a secret was printed");
+}
+
+#[test]
+fn a_key_under_any_name_stays_out_until_it_is_let_through_and_again_when_it_is_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write("notes", KEY).write("other", "1").write("large", [KEY.as_bytes(), &vec![b'x'; 17 << 20]].concat());
+    let held = |args: &[&str]| sandbox.create_data(args)["counts"]["files"].as_u64();
+    assert_eq!(held(&["-r", "without"]), Some(1));
+    assert_eq!(held(&["-r", "one", "--include-sensitive=notes"]), Some(2));
+    assert_eq!(held(&["-r", "again without"]), Some(1), "the cache has let it through");
+    sandbox.user_config("sensitive_allow = [\"notes\", \"large\"]\n");
+    assert_eq!(held(&["-r", "both"]), Some(3));
+    sandbox.user_config("");
+    sandbox.write("other", KEY);
+    assert_eq!(held(&["-r", "a file became a key"]), Some(0));
+    assert!(!sandbox.run(&["diff", "without"]).success().stdout.contains("MIIB"));
+}
+
+#[test]
+fn a_committed_key_is_captured_under_any_name() {
+    let sandbox = Sandbox::bare();
+    let Some(git) = Git::find(sandbox.root()) else { return };
+    sandbox.write("testdata/key1", KEY);
+    git.run(&["init", "-q"]).success();
+    git.run(&["add", "-A"]).success();
+    sandbox.write("testdata/key2", KEY).watch(&sandbox.path(".git"));
+    for reason in ["cold", "warm"] {
+        let run = sandbox.run(&["create", "-r", reason, "--json"]).success();
+        assert!(secrets(&run).contains("testdata/key2") && !secrets(&run).contains("testdata/key1"), "{run}");
+    }
+}
+
+#[test]
+fn a_restore_gives_back_what_stood_where_a_key_stands_now_and_undo_the_key() {
+    let sandbox = Sandbox::new();
+    sandbox.write("notes", "harmless").write("a", "1");
+    let id = sandbox.create("before");
+    sandbox.write("notes", KEY).write("new", KEY);
+    sandbox.restore(&id).success();
+    assert_eq!((sandbox.read("notes"), sandbox.read("new")), ("harmless".into(), KEY.into()));
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("notes"), KEY);
+}
+
 #[test]
 fn people_read_the_names_of_the_secrets_left_out() {
     let sandbox = Sandbox::new();

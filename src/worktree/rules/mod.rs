@@ -183,6 +183,14 @@ impl Rules {
         Verdict::Capture
     }
 
+    /// Whether the file at this path is captured even if it is a private key: the user lets it through, or the project's
+    /// git tracks it.
+    pub fn takes_secret_content(&self, path: &RelPath) -> bool {
+        let dir = self.on_the_way_to(&path.parent().unwrap_or_default(), &|_| None);
+        let subject = Subject { path: path.as_bytes(), name: path.name(), is_dir: false };
+        self.is_tracked(subject) || self.lets_through(&dir, subject)
+    }
+
     fn decide(&self, dir: &DirRules, subject: Subject<'_>) -> Decision {
         let dir_name = dir.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         if self.is_ours(dir, subject) {

@@ -1,4 +1,5 @@
-//! Names that hold secrets, compiled in so that no file in a project can switch them off.
+//! Names that hold secrets, compiled in so that no file in a project can switch them off, and the headers that make a
+//! secret of any file. A door to memchr.
 
 /// What the name of a path makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +22,10 @@ pub struct Peek {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     KeyFile,
-    /// Lines of `key = value` for a package registry.
+    /// Lines of `key = value` or `key: value` for a package registry.
     Registry,
+    /// Nothing is known of it: only a line that is a header and nothing else counts.
+    AnyFile,
 }
 
 const FILES: &[&str] = &[
@@ -31,6 +34,16 @@ const FILES: &[&str] = &[
     "id_dsa",
     "id_ecdsa",
     "id_ed25519",
+    "id_ecdsa_sk",
+    "id_ed25519_sk",
+    "deploy_key",
+    "master.key",
+    "private.asc",
+    ".flaskenv",
+    ".dev.vars",
+    ".my.cnf",
+    "terraform.tfstate",
+    "terraform.tfstate.backup",
     ".netrc",
     "_netrc",
     ".pgpass",
@@ -49,6 +62,9 @@ const FILE_ENDS: &[(&str, &str)] = &[
     (".keystore", "*.keystore"),
     (".kdbx", "*.kdbx"),
     (".ppk", "*.ppk"),
+    (".p8", "*.p8"),
+    (".ovpn", "*.ovpn"),
+    (".env", "*.env"),
 ];
 /// Directories that are secret with all that is in them.
 const DIRS: &[(&str, &str)] = &[(".ssh", ".ssh/"), (".gnupg", ".gnupg/")];
@@ -57,15 +73,22 @@ const FILES_IN: &[(&str, &str, &str)] = &[
     (".aws", "credentials", ".aws/credentials"),
     (".kube", "config", ".kube/config"),
     (".docker", "config.json", ".docker/config.json"),
+    (".cargo", "credentials", ".cargo/credentials"),
+    (".cargo", "credentials.toml", ".cargo/credentials.toml"),
+    ("gh", "hosts.yml", "gh/hosts.yml"),
 ];
 const KEY_FILE_ENDS: &[(&str, &str)] = &[(".pem", "*.pem"), (".key", "*.key")];
-const REGISTRY_FILES: &[&str] = &[".npmrc", ".pypirc"];
+const REGISTRY_FILES: &[&str] = &[".npmrc", ".pypirc", ".yarnrc.yml"];
 /// These show which variables are wanted, not what they are.
-const ENVIRONMENT_SAMPLES: &[&str] = &[".env.example", ".env.sample", ".env.template"];
+const ENVIRONMENT_SAMPLES: &[&str] =
+    &[".env.example", ".env.sample", ".env.template", "example.env", "sample.env", "template.env"];
 
 /// Looks at a name and that of the directory it is in; letters of either case are the same.
 pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive> {
     let is = |expected: &str| name.eq_ignore_ascii_case(expected.as_bytes());
+    if ENVIRONMENT_SAMPLES.iter().any(|sample| is(sample)) {
+        return None;
+    }
     if let Some(rule) = environment_rule(name) {
         return Some(Sensitive::Environment { rule });
     }
@@ -101,9 +124,7 @@ fn environment_rule(name: &[u8]) -> Option<&'static str> {
     }
     match tail.first() {
         None => Some(".env"),
-        Some(b'.') if !ENVIRONMENT_SAMPLES.iter().any(|sample| name.eq_ignore_ascii_case(sample.as_bytes())) => {
-            Some(".env.*")
-        }
+        Some(b'.') => Some(".env.*"),
         Some(_) => None,
     }
 }
@@ -114,10 +135,13 @@ fn ends_with(name: &[u8], end: &str) -> bool {
 }
 
 impl Peek {
+    /// For a file whose name tells nothing, judged when it is read anyway.
+    pub const ANY_FILE: Self = Self { rule: "a private key by its header", form: Form::AnyFile };
+
     /// How many bytes from the beginning are to be looked at.
     pub fn len_bytes(&self) -> usize {
         match self.form {
-            Form::KeyFile => 4 << 10,
+            Form::KeyFile | Form::AnyFile => 4 << 10,
             Form::Registry => 64 << 10,
         }
     }
@@ -130,14 +154,44 @@ impl Peek {
     /// Judges the first [`Self::len_bytes`] bytes of the file, or all of a shorter one.
     pub fn is_secret(&self, beginning: &[u8]) -> bool {
         let looked_at = &beginning[..beginning.len().min(self.len_bytes())];
+        if self.form == Form::AnyFile {
+            return has_header_line(looked_at);
+        }
         // Text in UTF-16, as some shells write it, is ASCII with NULs between.
         let plain: Vec<u8> = looked_at.iter().copied().filter(|byte| *byte != 0).collect();
         let mut lines = plain.split(|byte| matches!(byte, b'\n' | b'\r'));
         match self.form {
-            Form::KeyFile => lines.any(has_private_key_header),
+            Form::KeyFile | Form::AnyFile => lines.any(has_private_key_header),
             Form::Registry => lines.any(|line| has_private_key_header(line) || sets_a_token(line)),
         }
     }
+}
+
+/// Whether one of the lines is a header and nothing else. Each file that is read goes through here, so most lines are
+/// told by their first byte.
+fn has_header_line(mut text: &[u8]) -> bool {
+    loop {
+        let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+        let first = text[..end].iter().find(|byte| byte.is_ascii_graphic());
+        if matches!(first, Some(b'-' | b'A')) && is_header(&text[..end]) {
+            return true;
+        }
+        match text.get(end + 1..) {
+            Some(rest) => text = rest,
+            None => return false,
+        }
+    }
+}
+
+/// In the forms of PEM, OpenSSH, PGP and SSH2, and of age.
+fn is_header(line: &[u8]) -> bool {
+    // Without a mark at the beginning, and as if it were not in UTF-16.
+    let plain: Vec<u8> = line.iter().copied().filter(|byte| byte.is_ascii() && *byte != 0).collect();
+    let plain = plain.trim_ascii();
+    if let Some(key) = plain.strip_prefix(b"AGE-SECRET-KEY-1") {
+        return !key.is_empty() && key.iter().all(u8::is_ascii_alphanumeric);
+    }
+    plain.starts_with(b"----") && plain.ends_with(b"----") && has_private_key_header(plain)
 }
 
 /// `-----BEGIN … PRIVATE KEY`, in the forms of PEM, PGP, OpenSSH and SSH2.
@@ -147,17 +201,21 @@ fn has_private_key_header(line: &[u8]) -> bool {
 
 /// Whether a line gives a value to a key that is called token, password or the like. A comment may hold a real one.
 fn sets_a_token(line: &[u8]) -> bool {
-    const KEY_ENDS: &[&str] = &["authtoken", "_auth", "password", "token", "passwd", "secret"];
     let line = line.trim_ascii_start();
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    // In `//host:8080/:_authToken=x` the colons belong to the key; in `password: x` there is no `=` before the colon.
-    let separator = line.iter().position(|byte| *byte == b'=');
-    let separator = separator.or_else(|| line.iter().rposition(|byte| *byte == b':'));
-    let Some(at) = separator else { return false };
-    let key = line[..at].trim_ascii().strip_suffix(b"[]").unwrap_or(line[..at].trim_ascii());
+    // In `//host:8080/:_authToken=x` the colons belong to the key, in `npmAuthIdent: "user:pass="` all that follows the
+    // first belongs to the value; in `password: x` there is no `=` before the colon.
+    let equals = line.iter().position(|byte| *byte == b'=');
+    let separators = [find(line, b": "), equals.or_else(|| line.iter().rposition(|byte| *byte == b':'))];
+    separators.into_iter().flatten().any(|at| names_a_token(&line[..at]) && !line[at + 1..].trim_ascii().is_empty())
+}
+
+fn names_a_token(key: &[u8]) -> bool {
+    const ENDS: &[&str] = &["authtoken", "authident", "_auth", "password", "token", "passwd", "secret"];
+    let key = key.trim_ascii();
+    let key = key.strip_suffix(b"[]").unwrap_or(key);
     let key = key.strip_suffix(b"\"").unwrap_or(key);
-    let has_value = !line[at + 1..].trim_ascii().is_empty();
-    has_value && KEY_ENDS.iter().any(|end| ends_with(key, end))
+    ENDS.iter().any(|end| ends_with(key, end))
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
@@ -198,12 +256,33 @@ mod tests {
             "application_default_credentials.json",
             ".env.example.bak",
             ".p12",
+            "id_ed25519_sk",
+            "id_ecdsa_sk",
+            "deploy_key",
+            "AuthKey_1.p8",
+            "private.asc",
+            "client.ovpn",
+            "prod.env",
+            "Prod.ENV",
+            ".flaskenv",
+            ".dev.vars",
+            ".my.cnf",
+            "terraform.tfstate",
+            "terraform.tfstate.backup",
+            "master.key",
         ];
         for name in files {
             let found = sensitive(b"x", name.as_bytes(), false);
             assert!(matches!(found, Some(Sensitive::Named { .. } | Sensitive::Environment { .. })), "{name}");
         }
-        for (dir, name) in [(".aws", "credentials"), (".Kube", "config"), (".docker", "config.json")] {
+        for (dir, name) in [
+            (".aws", "credentials"),
+            (".Kube", "config"),
+            (".docker", "config.json"),
+            (".cargo", "credentials"),
+            (".cargo", "credentials.toml"),
+            ("gh", "hosts.yml"),
+        ] {
             assert!(matches!(sensitive(dir.as_bytes(), name.as_bytes(), false), Some(Sensitive::Named { .. })));
             assert_eq!(sensitive(b"x", name.as_bytes(), false), None);
         }
@@ -222,8 +301,15 @@ mod tests {
             ".Env.Example",
             ".environment",
             "env",
-            "x.env",
+            "x.envx",
             "id_rsa.pub",
+            "id_ed25519_sk.pub",
+            "deploy_key.pub",
+            "prod.env.example",
+            "example.env",
+            "public.asc",
+            "terraform.tfvars.json",
+            "tsconfig.json",
             "p12",
             "a.p12x",
             "config.json",
@@ -269,6 +355,45 @@ mod tests {
     }
 
     #[test]
+    fn in_any_file_a_header_counts_that_has_its_line_for_itself() {
+        let is_secret = |text: &str| {
+            let wide: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let answers = [text.as_bytes(), &wide].map(|bytes| Peek::ANY_FILE.is_secret(bytes));
+            assert_eq!(answers[0], answers[1], "{text}");
+            answers[0]
+        };
+        for text in [
+            "-----BEGIN PRIVATE KEY-----",
+            "Bag Attributes\r\n-----BEGIN ENCRYPTED PRIVATE KEY-----\r\nMII",
+            "tls:\n  key: |\n    -----BEGIN RSA PRIVATE KEY-----\n    MII",
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3B",
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQ",
+            "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n",
+            "# created: 2026-01-01\n# public key: age1x\nAGE-SECRET-KEY-1QQQ\n",
+        ] {
+            assert!(is_secret(text), "{text}");
+        }
+        for text in [
+            "",
+            "\n",
+            "-----BEGIN PUBLIC KEY-----\nMII",
+            "-----BEGIN CERTIFICATE-----\nMII",
+            "-----BEGIN PGP PUBLIC KEY BLOCK-----\n",
+            "const KEY: &str = \"-----BEGIN PRIVATE KEY-----\";",
+            "    \"-----BEGIN PRIVATE KEY-----\",\n",
+            "// -----BEGIN PRIVATE KEY-----",
+            "- a file with -----BEGIN PRIVATE KEY-----\n",
+            "-----BEGIN PRIVATE KEY----- begins one",
+            "AGE-SECRET-KEY-1 is what it begins with",
+            "An AGE-SECRET-KEY-1QQQ",
+        ] {
+            assert!(!is_secret(text), "{text}");
+        }
+        let late = [&[b'\n'; 4096][..], b"-----BEGIN PRIVATE KEY-----"].concat();
+        assert!(!Peek::ANY_FILE.is_secret(&late));
+    }
+
+    #[test]
     fn a_registry_file_is_secret_with_a_token_or_password() {
         for text in [
             "//registry.npmjs.org/:_authToken=npm_x",
@@ -279,10 +404,21 @@ mod tests {
             "[pypi]\nusername = u\npassword = p",
             "[pypi]\npassword: p",
             "\u{feff}_AUTHTOKEN=x",
+            "npmScopes:\n  mine:\n    npmAuthToken: \"YWJj==\"",
+            "npmAuthIdent: \"user:pass=\"",
         ] {
             assert!(peek(".npmrc", text.as_bytes()) && peek(".PyPIrc", text.as_bytes()), "{text}");
+            assert!(peek(".yarnrc.yml", text.as_bytes()), "{text}");
         }
-        for text in ["", "registry=https://x/", "[pypi]\nusername = token", "_authToken=", "save-exact=true"] {
+        for text in [
+            "",
+            "registry=https://x/",
+            "[pypi]\nusername = token",
+            "_authToken=",
+            "save-exact=true",
+            "npmAlwaysAuth: true",
+            "npmAuthToken: ",
+        ] {
             assert!(!peek(".npmrc", text.as_bytes()), "{text}");
         }
     }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use checkpoint::error::{self, Error};
-use checkpoint::model::entry::Kind;
+use checkpoint::model::entry::{Kind, WhyNot};
 use checkpoint::model::listing::{ListedFile, Stat};
 use checkpoint::model::object_id::ObjectId;
 use checkpoint::model::rel_path::RelPath;
@@ -82,7 +82,7 @@ fn a_file_and_a_link_are_read_as_they_stand() {
 #[test]
 fn what_is_no_file_any_more_is_told_and_nothing_waits() {
     let temp = tempfile::tempdir().unwrap();
-    assert!(std::process::Command::new("mkfifo").arg(temp.path().join("fifo")).status().unwrap().success());
+    crate::bench::fixtures::fifo(&temp.path().join("fifo"));
     fs::create_dir(temp.path().join("dir")).unwrap();
     let mut sink = Sink::new(|| {});
     for kind in [Kind::File, Kind::Symlink] {
@@ -151,8 +151,8 @@ fn the_answer_of_the_sink_is_passed_on() {
     let temp = tempfile::tempdir().unwrap();
     fs::write(temp.path().join("f"), "x").unwrap();
     let mut sink = Sink::new(|| {});
-    sink.answer = Some(SinkError::Collision);
-    assert!(matches!(read(temp.path(), "f", Kind::File, &mut sink).unwrap(), ReadOutcome::Collision));
+    sink.answer = Some(SinkError::Refused(WhyNot::Collision));
+    assert!(matches!(read(temp.path(), "f", Kind::File, &mut sink).unwrap(), ReadOutcome::Refused(WhyNot::Collision)));
     sink.answer = Some(SinkError::Failed(Error::NoBase));
     assert!(matches!(read(temp.path(), "f", Kind::File, &mut sink), Err(Error::NoBase)));
 }
