@@ -187,6 +187,12 @@ pub enum Error {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// The same for something of the user's.
+    TreeIo {
+        action: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
     /// A signal asked us to stop; nothing is half-made.
     Interrupted {
         signal: i32,
@@ -246,7 +252,7 @@ impl Error {
             Self::HostileStore { .. } => "hostile_store",
             Self::StoreUnusable { .. } => "store_unusable",
             Self::StoreGone { .. } => "store_gone",
-            Self::Io { .. } => "io",
+            Self::Io { .. } | Self::TreeIo { .. } => "io",
             Self::Interrupted { .. } | Self::CheckInterrupted { .. } => "interrupted",
             Self::Unexpected(_) => "failed",
         }
@@ -263,7 +269,7 @@ impl Error {
             Self::EvictedMeanwhile { .. } => "'checkpoint list' shows what is kept".into(),
             Self::AmbiguousCheckpoint { .. } => "give more digits of the id".into(),
             Self::NoSuchPath { checkpoint, .. } => {
-                format!("'checkpoint show {}' tells what it holds", checkpoint.short())
+                format!("'checkpoint cat {}:' lists what it holds", checkpoint.short())
             }
             Self::IsDirectory { .. } => "name one of its files".into(),
             Self::NoStore { ancestor: Some(above), .. } => {
@@ -316,6 +322,7 @@ impl Error {
             }
             Self::StoreGone { .. } => "'checkpoint create' makes a new one".into(),
             Self::Io { action, source, .. } => return io_hint(action, source.kind()),
+            Self::TreeIo { action, source, .. } => return tree_hint(action, source.kind()),
             Self::Declined | Self::Interrupted { .. } | Self::Unexpected(_) => return None,
         })
     }
@@ -327,13 +334,28 @@ fn io_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
         Kind::StorageFull | Kind::QuotaExceeded => {
             Some("free some space; 'checkpoint prune' works with the disk full".into())
         }
-        Kind::PermissionDenied if matches!(action, "read" | "look at" | "find") => {
-            Some("it may not be read by this user".into())
-        }
+        Kind::PermissionDenied if only_looks(action) => Some("it may not be read by this user".into()),
         Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
             Some("this place is not writable from here (a sandbox?); CHECKPOINT_HOME can name another".into())
         }
         _ => None,
+    }
+}
+
+fn only_looks(action: &str) -> bool {
+    matches!(action, "read" | "look at" | "find")
+}
+
+/// What keeps a file of the project as it is, is no matter of where the stores lie.
+fn tree_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
+    use std::io::ErrorKind as Kind;
+    match kind {
+        Kind::PermissionDenied if !only_looks(action) => Some(
+            "this user may not change it: its owner and mode, those of its directory, or 'lsattr' (immutable?) tell why"
+                .into(),
+        ),
+        Kind::ReadOnlyFilesystem => Some("its file system is mounted read-only".into()),
+        kind => io_hint(action, kind),
     }
 }
 
@@ -383,10 +405,7 @@ impl fmt::Display for Error {
             Self::Pinned { id } => write!(f, "checkpoint {} is pinned; nothing was deleted", id.short()),
             Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
             Self::Held { hold, others } => f.write_str(&held(hold, *others)),
-            Self::SeveralHolds { names } => {
-                let names: Vec<String> = names.iter().map(|name| shown(name)).collect();
-                write!(f, "several holds stand: {}", names.join(", "))
-            }
+            Self::SeveralHolds { names } => write!(f, "several holds stand: {}", joined(names)),
             Self::DatabaseNotTaken { database, why } => write!(f, "database {database} was not taken: {why}"),
             Self::DatabaseNotHeld { database, why } => {
                 write!(f, "the present state of database {database} cannot be kept: {why}")
@@ -399,11 +418,13 @@ impl fmt::Display for Error {
                 write!(f, "the store is in use by {holder}; waited {} s", waited.as_secs())
             }
             Self::BadConfig { file, what } => write!(f, "{}: {what}", file.display()),
-            Self::NoBase => f.write_str("no place for checkpoints: HOME is not set"),
+            Self::NoBase => f.write_str("no place for checkpoints: HOME is not set to an absolute path"),
             Self::HostileStore { store, why } => write!(f, "refusing the store {}: {why}", store.display()),
             Self::StoreUnusable { store, why } => write!(f, "the store {} is damaged: {why}", store.display()),
             Self::StoreGone { store } => write!(f, "the store {} was removed meanwhile", store.display()),
-            Self::Io { action, path, source } => write!(f, "cannot {action} {}: {source}", path.display()),
+            Self::Io { action, path, source } | Self::TreeIo { action, path, source } => {
+                write!(f, "cannot {action} {}: {source}", path.display())
+            }
             Self::Interrupted { signal } => write!(f, "interrupted by signal {signal}"),
             Self::Unexpected(cause) => write!(f, "{cause:#}"),
         }
@@ -428,6 +449,10 @@ fn list(obstacles: &[Obstacle]) -> String {
     listed.join(", ")
 }
 
+fn joined(names: &[String]) -> String {
+    names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")
+}
+
 fn shown(text: &str) -> String {
     crate::model::text::escape(text)
 }
@@ -435,7 +460,7 @@ fn shown(text: &str) -> String {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io { source, .. } => Some(source),
+            Self::Io { source, .. } | Self::TreeIo { source, .. } => Some(source),
             _ => None,
         }
     }

@@ -230,6 +230,8 @@ impl Stage {
     /// # Errors
     /// The system refuses, or something stands in it that this program never put there.
     pub fn discard(self, work: &WorkTree) -> Result<()> {
+        // What is open cannot go everywhere.
+        self.unsynced().files.clear();
         stage_removal::remove(work, &self.dir, &self.path)
     }
 }

@@ -1,6 +1,7 @@
 //! Removing a stage, and what a killed run left of one.
 
 use std::io::{self, Read};
+use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::rel_path::RelPath;
@@ -12,6 +13,11 @@ use crate::worktree::tree_handle::WorkTree;
 const OWNER_WX: u32 = 0o300;
 /// The same, and to list it.
 const OWNER_RWX: u32 = 0o700;
+/// What the names of removed files begin with that a file system keeps until they are closed.
+const HIDDEN: [&[u8]; 2] = [b".fuse_hidden", b".nfs"];
+/// How often the directory that holds them is tried again, and after which time.
+const TRIES: usize = 40;
+const PAUSE: Duration = Duration::from_millis(5);
 /// With fewer names than this, a second thread costs more than it gives.
 const SHARED_FROM_NAMES: usize = 128;
 
@@ -91,9 +97,23 @@ pub(super) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
         let removed = parent.and_then(|parent| parent.rmdir(below.name()));
         removed.map_err(|error| work.io("remove", &path.join_all(below), error))?;
     }
-    in_writable_root(work, || work.root().rmdir(path.name())).map_err(|error| work.io("remove", path, error))?;
+    let mut removed = in_writable_root(work, || work.root().rmdir(path.name()));
+    for _ in 0..TRIES {
+        if removed.is_ok() || !holds_only_hidden(dir) {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        removed = in_writable_root(work, || work.root().rmdir(path.name()));
+    }
+    removed.map_err(|error| work.io("remove", path, error))?;
     flush_root(work);
     Ok(())
+}
+
+/// On FUSE and NFS a file that was open a moment ago goes by another name until the system knows that it is closed.
+fn holds_only_hidden(dir: &Dir) -> bool {
+    let is_hidden = |item: &Item| HIDDEN.iter().any(|prefix| item.name.starts_with(prefix));
+    dir.list().is_ok_and(|items| items.iter().all(is_hidden))
 }
 
 /// The journal that names the stage goes next, perhaps on another disk: after a loss of power nobody would know whose a

@@ -116,7 +116,7 @@ impl WorkTree {
 
     /// The failure of an action at a path.
     pub fn io(&self, action: &'static str, path: &RelPath, source: std::io::Error) -> Error {
-        Error::Io { action, path: self.shown(path), source }
+        Error::TreeIo { action, path: self.shown(path), source }
     }
 }
 

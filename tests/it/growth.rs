@@ -1,6 +1,6 @@
 //! Work that grows with the number of names in one directory, and not with its square.
 //!
-//! It is counted in time that the processor spent on the program itself, and compared with the first create of the same
+//! It is counted in time that a processor spent on it, and compared with the first create of the same
 //! tree: that holds on a slow disk and on a busy machine.
 
 use std::time::Duration;
@@ -23,13 +23,14 @@ fn full(names: usize) -> Sandbox {
     sandbox
 }
 
-/// The time that the program took of a processor for itself; the shell tells that of its children.
+/// The time that a processor spent on the program; the shell tells that of its children, for them and for the system.
 fn spent(sandbox: &Sandbox, args: &[&str]) -> Duration {
     let run = sandbox.run_under(&["/bin/sh", "-c", r#""$@" && times >&2"#, "sh"], args).success();
-    let line = run.stderr.lines().last().unwrap_or_default();
-    let user = line.split_whitespace().next().and_then(|user| user.strip_suffix('s')?.split_once('m'));
-    let (minutes, seconds) = user.unwrap_or_else(|| panic!("the shell tells no times\n{run}"));
-    Duration::from_secs(60 * minutes.parse::<u64>().unwrap()) + Duration::from_secs_f64(seconds.parse().unwrap())
+    let times = run.stderr.lines().last().unwrap_or_default().split_whitespace().map(|time| {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(Duration::from_secs_f64(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?))
+    });
+    times.sum::<Option<Duration>>().unwrap_or_else(|| panic!("the shell tells no times\n{run}"))
 }
 
 #[test]
