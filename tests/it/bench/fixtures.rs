@@ -4,12 +4,17 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use walkdir::WalkDir;
 
+#[cfg(not(target_vendor = "apple"))]
 pub fn fifo(path: &Path) {
-    let made = Command::new("mkfifo").arg(path).status().expect("mkfifo can be started");
+    rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::from_raw_mode(0o644)).expect("a FIFO can be made");
+}
+
+#[cfg(target_vendor = "apple")]
+pub fn fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo can be started");
     assert!(made.success(), "cannot make the FIFO {}", path.display());
 }
 

@@ -1,5 +1,9 @@
 //! The bench on which every test of the built program stands: a sandbox, exact pictures of directories, and outside tools.
 
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
 pub mod cases;
 pub mod damaged;
 pub mod fixtures;
@@ -23,7 +27,15 @@ pub use run::Run;
 pub use sandbox::Sandbox;
 pub use tree::Tree;
 
-/// Says why a test has nothing to do on this machine.
+/// Says why a test has nothing to do on this machine; `tests/skipped.rs` says it again when all are done.
 pub fn skipped(why: &str) {
+    static LIST: OnceLock<Option<Mutex<File>>> = OnceLock::new();
     println!("skipped: {why}");
+    let list = LIST.get_or_init(|| File::create(concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped")).ok().map(Mutex::new));
+    if let Some(list) = list {
+        let this = std::thread::current();
+        let line = format!("{}: {why}\n", this.name().unwrap_or("a test"));
+        // Without the list the line above is all that there is.
+        let _ = list.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
+    }
 }

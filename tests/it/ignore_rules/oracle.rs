@@ -25,7 +25,7 @@ impl Oracle {
 
     pub fn with_init_args(args: &[&str]) -> Option<Self> {
         if Command::new("git").arg("--version").output().is_err() {
-            println!("skipped: needs git");
+            crate::bench::skipped("needs git");
             return None;
         }
         let oracle = Self { dir: tempfile::tempdir().unwrap() };

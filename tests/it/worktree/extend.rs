@@ -74,7 +74,7 @@ fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     fs::write(outside.path().join("f"), "x").unwrap();
     std::os::unix::fs::symlink(outside.path(), temp.path().join("l--out")).unwrap();
     fs::create_dir(temp.path().join("d--out")).unwrap();
-    assert!(std::process::Command::new("mkfifo").arg(temp.path().join("p--out")).status().unwrap().success());
+    crate::bench::fixtures::fifo(&temp.path().join("p--out"));
     let (work, mut listing) = listed(temp.path());
     let before = shape(&listing);
     add_paths(&work, &mut listing, &["l--out/f", "p--out", "d--out/none"].map(path)).unwrap();

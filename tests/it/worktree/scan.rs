@@ -74,7 +74,7 @@ fn every_kind_is_told_and_none_is_opened_that_would_wait() {
     symlink("loop", root.join("loop")).unwrap();
     symlink("nowhere", root.join("dangling")).unwrap();
     symlink("b", root.join("to-dir")).unwrap();
-    assert!(std::process::Command::new("mkfifo").arg(root.join("fifo")).status().unwrap().success());
+    crate::bench::fixtures::fifo(&root.join("fifo"));
     let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
     assert_eq!(
         shape(&list(root, None)),
