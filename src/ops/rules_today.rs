@@ -13,6 +13,9 @@ use crate::store::Store;
 use crate::worktree::git_index;
 use crate::worktree::rules::{RuleSources, Rules, Tracked, TrackedLater};
 
+/// Edition of the compiled-in rules: it goes up with each change of them, so that no verdict of an older one is believed.
+const COMPILED_IN: u32 = 2;
+
 /// The rules in force, with what is to be recorded of them.
 pub struct RulesToday {
     pub rules: Rules,
@@ -42,7 +45,7 @@ pub fn rules_today(
     };
     let own_files = OwnFiles::of(context, store).paths().to_vec();
     let NamesToday { tracked, warning, index, names } = names_today(context, known);
-    let rules = sum_of(&(env!("CARGO_PKG_VERSION"), &store_list, rules_key(&record), &own_files));
+    let rules = sum_of(&(COMPILED_IN, &store_list, rules_key(&record), &own_files));
     let stamp = RulesStamp { rules, index, names };
     let sources = RuleSources {
         store_list,

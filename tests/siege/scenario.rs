@@ -98,7 +98,12 @@ pub const SCENARIOS: [Scenario; 20] = [
 ];
 
 const fn run_of_phases(name: &'static str, prepare: fn(&Field), args: &'static [&'static str]) -> Scenario {
-    Scenario { apart: &["memory"], facet: Some(companions::run_of_phases), ..Scenario::new(name, prepare, args) }
+    Scenario {
+        apart: &["memory"],
+        facet: Some(companions::run_of_phases),
+        in_full: false,
+        ..Scenario::new(name, prepare, args)
+    }
 }
 
 const fn with_database(name: &'static str, prepare: fn(&Field), args: &'static [&'static str]) -> Scenario {
