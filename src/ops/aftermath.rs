@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::entry::Kind;
 use crate::model::listing::{ListedDir, ListedFile, Listing, SYMLINK_BITS, Stat, TYPE_BITS, is_racy};
-use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
-use crate::ops::confirmation::Confirmed;
+use crate::ops::confirmation::{Confirmed, Written};
 use crate::worktree::rules::may_be_secret;
 
 /// Carries a plan over to the listing that it was made from. `left` names directories that could not go after all.
@@ -26,7 +25,7 @@ pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirm
     for path in plan.make_dirs.keys() {
         make_dir(&mut listing, path);
     }
-    for (dir, files) in by_dir(written.iter().map(|(path, stat, id)| (path, (path.name(), *stat, *id)))) {
+    for (dir, files) in by_dir(written.iter().map(|file| (&file.path, file))) {
         if let Some(at) = change(&mut listing, &dir) {
             put_files(&mut listing.dirs[at], &files);
         }
@@ -104,15 +103,16 @@ fn came_or_went(listing: &mut Listing) {
     (listing.dirs[0].kept, listing.dirs[0].untouched) = (None, false);
 }
 
-fn put_files(dir: &mut ListedDir, written: &[(&[u8], Stat, ObjectId)]) {
+fn put_files(dir: &mut ListedDir, written: &[&Written]) {
     let files = dir.files.make_listed();
-    for &(name, stat, id) in written {
+    for Written { path, stat, id, is_key } in written {
+        let (name, stat) = (path.name(), *stat);
         // By its content this one may be left out: the next scan is to look at it.
         if name == IGNORE_FILE || may_be_secret(&dir.name, name) {
             continue;
         }
         let kind = if stat.mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
-        files.push(ListedFile { name: name.into(), kind, stat, id: Some(id), unsteady: false });
+        files.push(ListedFile { name: name.into(), kind, stat, id: Some(*id), unsteady: *is_key });
     }
     // A stable sort leaves the one that was there before the one that was written.
     files.sort_by(|a, b| a.name.cmp(&b.name));

@@ -1,5 +1,6 @@
 //! What follows the changes of a restore: they are made durable, and every written file is read back.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::ops::carry_out::Errand;
 use crate::ops::crew;
 use crate::store::hash::TrailerHasher;
 use crate::worktree::apply::Applied;
+use crate::worktree::rules::Peek;
 use crate::worktree::sys::{self, Access};
 use crate::worktree::verify;
 
@@ -28,9 +30,19 @@ const LOOKS: usize = 24;
 #[derive(Debug, Default)]
 pub struct Confirmed {
     /// Each was read, and is what was to be written.
-    pub written: Vec<(RelPath, Stat, ObjectId)>,
+    pub written: Vec<Written>,
     /// The clock of the file system before the first of them was looked at, see [`crate::model::listing::Listing`].
     pub looked_ns: i64,
+}
+
+/// One file that was read back.
+#[derive(Debug)]
+pub struct Written {
+    pub path: RelPath,
+    pub stat: Stat,
+    pub id: ObjectId,
+    /// A rule may leave it out by what it holds.
+    pub is_key: bool,
 }
 
 /// Makes all changes durable, and reads every written file back meanwhile. A difference leaves the restore pending:
@@ -64,24 +76,22 @@ fn read_back(
     Ok(Confirmed { written: found.into_iter().flatten().collect(), looked_ns })
 }
 
-fn read_dir_back(
-    errand: &Errand<'_>,
-    dir: &RelPath,
-    files: &[(Name, Entry)],
-) -> Result<Vec<(RelPath, Stat, ObjectId)>> {
+fn read_dir_back(errand: &Errand<'_>, dir: &RelPath, files: &[(Name, Entry)]) -> Result<Vec<Written>> {
     let work = errand.worktree;
     let opened = work.root().open_below(dir, Access::Search).map_err(|error| work.io("open", dir, error))?;
     let mut written = Vec::with_capacity(files.len());
     for (name, entry) in files {
         let path = dir.join(name);
-        let Some(stat) = verify::check(work, &opened, &path, entry, &hash_of)? else {
+        let is_key = Cell::new(false);
+        let look = |beginning: &[u8]| is_key.set(Peek::ANY_FILE.is_secret(beginning));
+        let Some(stat) = verify::check(work, &opened, &path, entry, &|file, len| hash(file, len, &look))? else {
             return Err(Error::unexpected(format!(
                 "{path} is not what was written; 'checkpoint restore --resume' finishes the restore, \
                  'checkpoint undo' takes it back"
             )));
         };
         errand.context.progress.add(1, stat.size_bytes);
-        written.push((path, stat, entry.id));
+        written.push(Written { path, stat, id: entry.id, is_key: is_key.get() });
     }
     Ok(written)
 }
@@ -102,6 +112,11 @@ fn next_tick_ns() -> i64 {
 /// The blob id of what a reader yields. Whether the bytes are an attack was found out when they were read from the
 /// store: here the plain SHA-1 is enough to see that they arrived.
 pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
+    hash(reader, len, &|_| {})
+}
+
+/// The same; `look` is shown the beginning of a content that is not empty.
+fn hash(reader: &mut dyn Read, len: u64, look: &dyn Fn(&[u8])) -> Result<ObjectId> {
     let mut hasher = TrailerHasher::default();
     hasher.update(format!("blob {len}\0").as_bytes());
     let room = usize::try_from(len).unwrap_or(BUFFER_BYTES).clamp(1, BUFFER_BYTES);
@@ -111,6 +126,9 @@ pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok(ObjectId::from_bytes(hasher.finish())),
             Ok(read) => {
+                if left == len {
+                    look(&buffer[..read]);
+                }
                 hasher.update(&buffer[..read]);
                 left = left.saturating_sub(read as u64);
                 if left == 0 && len > 0 {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::manifest;
 use crate::model::message;
@@ -79,8 +79,10 @@ pub fn run(
     let found = candidates(layout, reader, inventory, manifest)?;
     let adopted = inventory.checkpoints.iter().filter(|c| c.adopted).chain(&found);
     let places: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
-    if !places.is_empty() {
-        adopted_places::write(layout, &places)?;
+    match adopted_places::remember(layout, &places) {
+        // Where nothing new is adopted it can wait for room, and what gives room back cannot wait for it.
+        Err(Error::Io { source, .. }) if found.is_empty() && durable::is_full(&source) => {}
+        remembered => remembered?,
     }
     for checkpoint in &found {
         refs::write(layout, Family::Checkpoints, checkpoint.id, checkpoint.id)?;

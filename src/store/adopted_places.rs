@@ -13,12 +13,16 @@ pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {
     plain_file::read_text(&layout.adopted()).ok().and_then(|text| parse(&text)).unwrap_or_default()
 }
 
-/// Replaces the file unless it says just that.
+/// Writes the file if it does not tell one of the places.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()> {
-    if *places == read(layout) {
+pub fn remember(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()> {
+    if places.is_empty() {
+        return Ok(());
+    }
+    let known = read(layout);
+    if places.iter().all(|(id, place)| known.get(id) == Some(place)) {
         return Ok(());
     }
     let lines: String = places.iter().map(|(id, place)| format!("{id} {place}\n")).collect();

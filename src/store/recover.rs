@@ -137,13 +137,10 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
             refs::write(layout, Family::Meta, checkpoint.id, meta)?;
         }
     }
-    for id in metas.keys().filter(|id| inventory.get(**id).is_none()) {
-        // A damaged checkpoint keeps its meta: it may become readable again.
-        if !inventory.damaged.iter().any(|damaged| damaged.id == (*id).into()) {
-            refs::remove(layout, &[(Family::Meta, *id)])?;
-        }
-    }
-    Ok(())
+    // A damaged checkpoint keeps its meta: it may become readable again.
+    let known = inventory.ids();
+    let lost: Vec<_> = metas.into_keys().filter(|id| !known.contains(id)).map(|id| (Family::Meta, id)).collect();
+    refs::remove(layout, &lost)
 }
 
 /// A torn ref of a workflow names again what the commits tell. One of which none tells is left as it is.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::bench::recipe::Made;
-use crate::bench::{Recipe, Run, Sandbox, Tree};
+use crate::bench::{Recipe, Run, Sandbox, Tree, strace};
 
 /// A sandbox without a `.git` of its own: the recipe would record that as a nested repository.
 fn sandbox() -> Sandbox {
@@ -361,4 +361,28 @@ fn a_commit_by_hand_and_creates_in_one_second_keep_their_order() {
     sandbox.restore("latest").success();
     assert_eq!(sandbox.read("a"), "4");
     assert_eq!(sandbox.listed().last().expect("it is there")["sequence"], 1);
+}
+
+#[test]
+fn a_full_disk_keeps_no_command_from_a_store_whose_adopted_commits_have_no_noted_place() {
+    let sandbox = sandbox();
+    let Some(recipe) = Recipe::find(&sandbox) else { return };
+    if !strace::available() {
+        return;
+    }
+    recipe.init("main");
+    let made = commits(&recipe, &sandbox, 1..=3);
+    sandbox.create("ours");
+    let noted = sandbox.store().join("checkpoint/adopted");
+    let text = std::fs::read_to_string(&noted).expect("the places were noted");
+    std::fs::write(&noted, "torn").unwrap();
+    let renames = "rename,renameat,renameat2";
+    let run =
+        strace::failing_at_path(&sandbox, &noted, renames, "ENOSPC", "1+", &["delete", &made[0].0.id[..8], "--yes"]);
+    assert!(strace::has_struck(&sandbox), "{run}");
+    run.success();
+    assert_eq!(std::fs::read_to_string(&noted).unwrap(), "torn");
+    sandbox.create("room again");
+    let again = std::fs::read_to_string(&noted).unwrap();
+    assert!(again.lines().count() == 3 && text.contains(again.lines().next().unwrap()), "{again}");
 }

@@ -148,7 +148,7 @@ fn a_busy_store_is_7_after_the_given_time() {
 fn a_bad_value_in_the_configuration_is_1_and_an_unknown_key_a_warning() {
     let (sandbox, _) = with_one();
     sandbox.user_config("keep = \"many\"\n");
-    sandbox.run(&["list"]).code(1).stderr_has("config.toml").stderr_has("keep");
+    sandbox.run(&["create"]).code(1).stderr_has("config.toml").stderr_has("keep");
     sandbox.user_config("keeep = 3\n");
     sandbox.run(&["list"]).success().stderr_has("keeep").stderr_has("keep");
 }

@@ -129,6 +129,9 @@ fn no_command_starts_a_child() {
         "prune --orphaned --yes",
         "delete --all --yes",
     ] {
+        if line == "restore one --yes" {
+            sandbox.write("dir/held", "an edit");
+        }
         let args: Vec<&str> = line.split(' ').collect();
         let (run, calls) = strace::reaching_out(&sandbox, &args);
         run.success();

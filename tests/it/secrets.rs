@@ -240,3 +240,19 @@ fn a_restore_neither_deletes_nor_overwrites_a_secret() {
     assert_eq!((sandbox.read(".env"), sandbox.read("new/.env")), ("K=v".into(), "K=v".into()));
     assert!(!sandbox.exists("new/file"));
 }
+
+#[test]
+fn a_key_that_a_restore_brought_back_is_left_out_by_the_next_create_and_stays() {
+    let sandbox = Sandbox::new();
+    let one = sandbox.write("notes.txt", "plain\n").write("b", "b").create("one");
+    sandbox.write("notes.txt", "-----BEGIN PRIVATE KEY-----\nMIIabc\n");
+    let two = sandbox.create("two");
+    sandbox.restore(&one).success();
+    sandbox.undo().success();
+    let key = sandbox.read("notes.txt");
+    sandbox.write("c", "c");
+    let data = sandbox.create_data(&["--reason", "three"]);
+    assert_eq!(data["counts"]["files"], 2, "{data}");
+    sandbox.restore(&two).success();
+    assert_eq!(sandbox.read("notes.txt"), key);
+}

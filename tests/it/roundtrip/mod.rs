@@ -47,7 +47,7 @@ impl Story {
 
     /// Runs a restore, undo or redo towards `target`, compares, and gives what its safety checkpoint must hold.
     ///
-    /// `None` if it was refused, with reason and without any change.
+    /// `None` if it was refused, with reason and without any change, or had nothing to do, which is no step.
     fn go(&mut self, args: &[&str], target: &State) -> Option<State> {
         let before = self.now();
         let safety = before.saved_for(target);
@@ -65,7 +65,9 @@ impl Story {
                     verdict.must_refuse,
                     self.told.join("\n")
                 );
-                Some(safety)
+                let is_step = !run.stdout.starts_with("Already at ");
+                assert!(is_step || before.tree.diff(&after.tree).is_empty(), "{run}");
+                is_step.then_some(safety)
             }
             4 => {
                 let lines = before.tree.diff(&after.tree);
