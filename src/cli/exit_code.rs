@@ -105,7 +105,7 @@ pub fn unanswered(code: u8, failed: u8) -> u8 {
 /// Done in part if a database failed, or something stands there still that should not.
 pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
     let failed = outcome.databases.iter().any(|report| matches!(report.fate, Fate::Failed(_)));
-    let stays = !outcome.dry_run && !outcome.plan.not_removed.is_empty();
+    let stays = !outcome.dry_run && !outcome.plan.unreadable.is_empty();
     if failed || stays { PARTIAL } else { DONE }
 }
 

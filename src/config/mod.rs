@@ -241,10 +241,15 @@ impl Loaded {
             }
         }
         if let Origin::ProjectFile(_) = origin {
+            // It may have raised the number to keep: a slip in it must not drop what it kept.
+            if problems.iter().any(|bad| bad.key.is_none_or(|key| key == "keep")) {
+                self.settings.keep = usize::MAX;
+            }
             // It can only leave out more and keep more, and no way back may depend on it.
             self.settings.remarks.extend(problems.into_iter().map(|bad| match bad.key {
-                None | Some("exclude") => bad.remark("passed over, so what it would exclude is captured"),
-                Some(_) => bad.remark("passed over"),
+                None => bad.remark("passed over, so what it would exclude is captured, and nothing is evicted"),
+                Some("exclude") => bad.remark("passed over, so what it would exclude is captured"),
+                Some(_) => bad.remark("passed over, and nothing is evicted"),
             }));
         } else {
             self.problems.append(&mut problems);
@@ -322,7 +327,8 @@ mod tests {
             ("keep = 'x'", false),
         ] {
             let settings = loaded("exclude = ['a']", bad).unwrap();
-            assert_eq!((settings.keep, settings.excludes), (50, vec!["a".to_owned()]), "{bad}");
+            let keep = if bad.starts_with("keep") { usize::MAX } else { 50 };
+            assert_eq!((settings.keep, settings.excludes), (keep, vec!["a".to_owned()]), "{bad}");
             let [remark] = &settings.remarks[..] else { panic!("{bad}: {:?}", settings.remarks) };
             assert!(remark.text.contains("passed over"), "{bad}: {remark:?}");
             assert_eq!(remark.text.contains("what it would exclude is captured"), loses_excludes, "{bad}: {remark:?}");

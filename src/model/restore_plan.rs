@@ -36,8 +36,8 @@ pub struct RestorePlan {
     pub remove_dirs: BTreeSet<RelPath>,
     /// What the target lacks and what stays by rule: paths that are not captured, and the directories that hold them.
     pub left_alone: BTreeSet<RelPath>,
-    /// What the target lacks and what stays because it cannot be read, and why.
-    pub not_removed: BTreeMap<RelPath, WhyNot>,
+    /// What stays as it is because it cannot be read, and why: the target lacks it, or could not read it either.
+    pub unreadable: BTreeMap<RelPath, WhyNot>,
     /// Why this plan must not be carried out.
     pub conflicts: Vec<Obstacle>,
     /// Files that are right already.
@@ -259,7 +259,7 @@ impl Planner<'_> {
                     self.plan.left_alone.insert(path.clone());
                 }
             } else {
-                self.plan.not_removed.insert(path.clone(), standing.why.clone());
+                self.plan.unreadable.insert(path.clone(), standing.why.clone());
             }
         }
     }
@@ -398,14 +398,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_and_should_not_be_there_is_named_as_not_removed() {
+    fn what_cannot_be_read_and_should_not_be_there_is_named_as_unreadable() {
         let unreadable = || WhyNot::Unreadable("EACCES".into());
         let present = with(holding(&["a"]), &[("d", unreadable(), true), ("m", WhyNot::Mount, true)]);
         let found = plan(&present, &holding(&["a"]), true);
-        assert_eq!((keys(&found.not_removed), found.left_alone), (vec!["d".into()], ["m"].map(path).into()));
-        assert!(plan(&present, &holding(&["a"]), false).not_removed.is_empty(), "the target would not hold it either");
+        assert_eq!((keys(&found.unreadable), found.left_alone), (vec!["d".into()], ["m"].map(path).into()));
+        assert!(plan(&present, &holding(&["a"]), false).unreadable.is_empty(), "the target would not hold it either");
         let overlay = Reach { overlay: true, ..Reach::default() };
         let laid_over = RestorePlan::between(&present, &holding(&["a"]), &overlay, &|_, _| true);
-        assert!(laid_over.not_removed.is_empty() && laid_over.left_alone.is_empty());
+        assert!(laid_over.unreadable.is_empty() && laid_over.left_alone.is_empty());
     }
 }

@@ -27,7 +27,7 @@ pub struct Prospect {
     pub wanted: Snapshot,
     pub plan: RestorePlan,
     /// See [`crate::ops::restore_terms::RestoreOutcome::since`].
-    pub since: Vec<RelPath>,
+    pub since: Option<Vec<RelPath>>,
 }
 
 /// Captures the present state, with every path that the target or its successor knows, and plans.
@@ -136,6 +136,7 @@ fn plan(request: &Request<'_>, captured: Captured, focus: &Focus, held: Snapshot
     let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
     let mut plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
     target.check_all_was_known()?;
+    plan.unreadable.extend(target.unreadable_then_too(&captured.meta, &request.reach));
     plan.unchanged += skipped(&captured.listing, &snapshot, focus, &request.reach);
     let since = made_since(request, &plan, &snapshot, focus);
     Ok(Prospect { captured, snapshot, wanted, plan, since })
@@ -143,9 +144,12 @@ fn plan(request: &Request<'_>, captured: Captured, focus: &Focus, held: Snapshot
 
 /// What an undo or a redo would take along that the step which it takes back did not leave so. If the state that this
 /// step led to is gone, nothing can be told apart.
-fn made_since(request: &Request<'_>, plan: &RestorePlan, present: &Snapshot, focus: &Focus) -> Vec<RelPath> {
+fn made_since(request: &Request<'_>, plan: &RestorePlan, present: &Snapshot, focus: &Focus) -> Option<Vec<RelPath>> {
     if request.pending.is_some() || !matches!(request.verb, Verb::Undo | Verb::Redo) {
-        return Vec::new();
+        return Some(Vec::new());
+    }
+    if !request.target.has_successor() {
+        return None;
     }
     let left = request.target.successor(focus);
     let overwritten = plan.write.iter().filter(|(_, write)| write.before.is_some()).map(|(path, _)| path);
@@ -154,7 +158,7 @@ fn made_since(request: &Request<'_>, plan: &RestorePlan, present: &Snapshot, foc
         let of = |entry: &Entry| (entry.id, entry.git_mode());
         present.files.get(*path).map(of) != left.files.get(*path).map(of)
     };
-    concerned.into_iter().filter(is_new).cloned().collect()
+    Some(concerned.into_iter().filter(is_new).cloned().collect())
 }
 
 /// Files that were not looked at because they are as the target has them.

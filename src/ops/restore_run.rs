@@ -40,7 +40,7 @@ pub fn run(
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     // Nobody is asked with --yes, so nobody needs to be shown what is found again under the lock.
-    let (mut shown, mut since) = (RestorePlan::default(), Vec::new());
+    let (mut shown, mut since) = (RestorePlan::default(), None);
     if common.dry_run || !common.yes {
         let first = look(context, store, request, Sink::HashOnly)?;
         (shown, since) = (checked(first.plan)?, first.since);
@@ -54,7 +54,7 @@ pub fn run(
     loop {
         if !common.yes {
             let (verb, target) = (request.verb, &request.target.checkpoint);
-            consent(&Proposal { verb, target, plan: &shown, since: &since, databases: &databases, again })?;
+            consent(&Proposal { verb, target, plan: &shown, since: since.as_deref(), databases: &databases, again })?;
         }
         let mut session = session::begin(context, store)?;
         check_still_there(&session, request)?;
@@ -273,7 +273,7 @@ fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: Sta
 fn outcome(
     request: &Request<'_>,
     plan: RestorePlan,
-    since: Vec<RelPath>,
+    since: Option<Vec<RelPath>>,
     warnings: Vec<Warning>,
     dry_run: bool,
 ) -> RestoreOutcome {

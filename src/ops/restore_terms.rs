@@ -28,7 +28,7 @@ pub struct Proposal<'p> {
     pub target: &'p Checkpoint,
     pub plan: &'p RestorePlan,
     /// See [`RestoreOutcome::since`].
-    pub since: &'p [RelPath],
+    pub since: Option<&'p [RelPath]>,
     pub databases: &'p [DatabaseReport],
     /// This was asked before, and files changed since.
     pub again: bool,
@@ -45,8 +45,8 @@ pub struct RestoreOutcome {
     pub safety: Option<ObjectId>,
     pub plan: RestorePlan,
     /// For an undo or a redo: files that it overwrites or deletes and that were made or changed since the step that it
-    /// takes back. The safety checkpoint holds them.
-    pub since: Vec<RelPath>,
+    /// takes back. The safety checkpoint holds them. `None` where the state that this step led to is gone.
+    pub since: Option<Vec<RelPath>>,
     /// Where an undo or a redo had nothing to do: what the step beyond leads to.
     pub beyond: Option<Checkpoint>,
     pub databases: Vec<DatabaseReport>,

@@ -65,7 +65,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         target: checkpoint,
         safety: None,
         plan,
-        since: Vec::new(),
+        since: Some(Vec::new()),
         beyond: None,
         databases: written,
         paths: reach.paths,

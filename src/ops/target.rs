@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::database::{Database, Databases, Held};
 use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
-use crate::model::entry::Entry;
+use crate::model::entry::{Entry, WhyNot};
 use crate::model::interrupt::Interrupt;
 use crate::model::listing::Listing;
 use crate::model::meta::{Meta, RuleRecord};
@@ -93,6 +93,20 @@ impl<'s> Target<'s> {
         let mut state = read.unwrap_or_default();
         self.spared.drop_from(&mut state);
         state
+    }
+
+    /// Whether the state that followed this one is known.
+    pub fn has_successor(&self) -> bool {
+        self.successor.is_some()
+    }
+
+    /// What could not be read when this state was recorded, and cannot be read today: whether it is what it was is unknown.
+    pub fn unreadable_then_too(&self, today: &Meta, reach: &Reach) -> Vec<(RelPath, WhyNot)> {
+        let both = today.uncaptured.iter().filter(|(path, standing)| {
+            let then = &self.state.meta.uncaptured;
+            !reach.overlay && reach.covers(path) && !standing.why.stays_by_rule() && then.contains_key(*path)
+        });
+        both.map(|(path, standing)| (path.clone(), standing.why.clone())).collect()
     }
 
     pub fn root_perm(&self) -> u32 {

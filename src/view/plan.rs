@@ -47,7 +47,7 @@ pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
     }
     text.push_str(&listing(plan, SHOWN, paint));
     text.push_str(&databases::listing(databases, paint));
-    text.push_str(&made_since(since, "the safety checkpoint will hold", SHOWN));
+    text.push_str(&made_since(*since, "the safety checkpoint will hold", SHOWN));
     let what = match verb {
         Verb::Restore | Verb::Resume => "Restore to",
         Verb::Undo => "Undo: back to",
@@ -70,12 +70,16 @@ pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
     section(&mut text, "mode", plan.chmod.keys().chain(plan.chmod_dirs.keys()), limit, |line| paint.yellow(line));
     section(&mut text, "mkdir", plan.make_dirs.keys(), limit, |line| paint.green(line));
     section(&mut text, "rmdir", plan.remove_dirs.iter(), limit, |line| paint.red(line));
-    section(&mut text, "keep", plan.left_alone.iter().chain(plan.not_removed.keys()), limit, |line| paint.faint(line));
+    section(&mut text, "keep", plan.left_alone.iter().chain(plan.unreadable.keys()), limit, |line| paint.faint(line));
     text
 }
 
-/// What an undo or a redo takes along that was made after the step that it takes back, and where it is kept.
-pub fn made_since(since: &[RelPath], kept: &str, limit: usize) -> String {
+/// What an undo or a redo takes along that was made after the step that it takes back, and where it is kept; `None` where
+/// that cannot be told.
+pub fn made_since(since: Option<&[RelPath]>, kept: &str, limit: usize) -> String {
+    let Some(since) = since else {
+        return format!("what changed since that step cannot be told, because what it restored is gone ({kept} all)\n");
+    };
     if since.is_empty() {
         return String::new();
     }
@@ -85,13 +89,13 @@ pub fn made_since(since: &[RelPath], kept: &str, limit: usize) -> String {
     format!("changed since that step ({kept} them): {}{more}\n", named.join(", "))
 }
 
-/// One line for each path that stays although the target lacks it, because it cannot be read.
-pub fn not_removed(plan: &RestorePlan, paint: Paint) -> String {
+/// One line for each path that stays as it is because it cannot be read.
+pub fn unreadable(plan: &RestorePlan, paint: Paint) -> String {
     let line = |(path, why): (&RelPath, &WhyNot)| {
         let prefix = paint.red("checkpoint:");
-        format!("{prefix} {path} was not removed: {}; all else is restored (remove it by hand)\n", why.in_words())
+        format!("{prefix} {path} was left as it is: {}; all else is restored\n", why.in_words())
     };
-    plan.not_removed.iter().map(line).collect()
+    plan.unreadable.iter().map(line).collect()
 }
 
 fn section<'p>(

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_put_there_is_not_replaced_and_not_removed() {
+    fn what_somebody_else_put_there_is_not_replaced_and_unreadable() {
         let temp = tempfile::tempdir().unwrap();
         std::fs::create_dir(temp.path().join("x")).unwrap();
         write(&temp, "", 0o755).unwrap_err();

@@ -222,3 +222,17 @@ fn a_relative_home_is_told_from_none() {
     let sandbox = Sandbox::new();
     sandbox.env("HOME", "here").run(&["create"]).code(1).stderr_has("HOME is not set to an absolute path");
 }
+
+#[test]
+fn a_slip_in_the_file_of_the_project_drops_nothing_that_it_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".checkpoint.toml", "keep = 60\n");
+    for number in 0..55 {
+        sandbox.write("f", number.to_string()).create(&format!("w{number}"));
+    }
+    for slip in ["keep = 60,\n", "keep = 60\nexclude = [\n", "keep = 'many'\n"] {
+        sandbox.write(".checkpoint.toml", slip).create(slip.trim());
+        sandbox.run(&["prune"]).success().stderr_has("nothing is evicted");
+    }
+    assert_eq!(sandbox.listed().len(), 58);
+}

@@ -116,6 +116,8 @@ fn no_command_starts_a_child() {
         "phase start",
         "phase progress half",
         "task add t",
+        "task start t",
+        "task done t",
         "phase done",
         "workflow status",
         "workflow show",

@@ -275,9 +275,9 @@ struct Restore {
     counts: RestoreCounts,
     databases: Vec<Database>,
     left_alone: Vec<PathOnly>,
-    not_removed: Vec<PathOnly>,
+    unreadable: Vec<PathOnly>,
     nothing_to_do: bool,
-    since: Vec<PathOnly>,
+    since: Option<Vec<PathOnly>>,
     dry_run: bool,
     paths: Vec<PathOnly>,
     resumed: bool,
@@ -804,7 +804,7 @@ fn restore_undo_and_redo_have_exactly_these_fields() {
     assert!(one.nothing_to_do && one.safety.is_none());
     sandbox.write("a", "an edit").write("since", "x");
     let undone: Restore = pinned("undo", &sandbox.run(&["undo", "--yes", "--json"]).success());
-    assert_eq!(names(&undone.since), ["a", "since"]);
+    assert_eq!(names(&undone.since.expect("it can be told")), ["a", "since"]);
     let one: Restore = pinned("restore", &sandbox.run(&["restore", &id, "a", "--yes", "--json"]).success());
     assert_eq!(names(&one.paths), ["a"]);
     let shown: Show = pinned("show", &sandbox.run(&["show", &sandbox.listed_ids()[0], "--json"]).success());

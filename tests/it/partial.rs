@@ -59,11 +59,11 @@ fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5(
     sandbox.chmod("closed-file", 0).chmod("closed-dir", 0);
     sandbox.run_under(wrapper, &["restore", &id, "--dry-run"]).success().stdout_has("keep   closed-dir");
     let run = sandbox.run_under(wrapper, &["restore", &id, "--yes", "--json"]).code(5);
-    let not_removed = &run.data()["not_removed"];
-    assert_eq!(not_removed[0]["path"], "closed-dir");
-    assert_eq!((&not_removed[1]["path"], &not_removed[1]["why"]), (&"closed-file".into(), &"unreadable".into()));
+    let unreadable = &run.data()["unreadable"];
+    assert_eq!(unreadable[0]["path"], "closed-dir");
+    assert_eq!((&unreadable[1]["path"], &unreadable[1]["why"]), (&"closed-file".into(), &"unreadable".into()));
     let again = sandbox.run_under(wrapper, &["restore", &id, "--yes"]).code(5);
-    again.stderr_has("closed-dir was not removed: cannot be read");
+    again.stderr_has("closed-dir was left as it is: cannot be read");
     sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
     let contents = ["open", "closed-file", "closed-dir/inside"].map(|name| sandbox.read(name));
     assert_eq!(contents, ["1", "2", "3"]);
@@ -185,5 +185,18 @@ fn what_the_target_would_leave_out_too_is_not_named() {
     let id = sandbox.write("a", "1").write(".gitignore", "*.o\n").create("with rules");
     sandbox.write("a", "2").write("x.o", "o").write(".env", "S=1");
     let data = sandbox.restore_data(&[&id]);
-    assert_eq!((&data["left_alone"], &data["not_removed"]), (&serde_json::json!([]), &serde_json::json!([])));
+    assert_eq!((&data["left_alone"], &data["unreadable"]), (&serde_json::json!([]), &serde_json::json!([])));
+}
+
+#[test]
+fn what_could_not_be_read_then_and_cannot_be_now_is_named_with_exit_5() {
+    let Some((sandbox, wrapper)) = with_closed_things() else { return };
+    sandbox.run_under(wrapper, &["create", "-r", "part"]).code(5);
+    sandbox.write("open", "edited");
+    let data = sandbox.run_under(wrapper, &["restore", "part", "--yes", "--json"]).code(5).data();
+    let named: Vec<&str> =
+        data["unreadable"].as_array().unwrap().iter().filter_map(|one| one["path"].as_str()).collect();
+    assert_eq!(named, ["closed-dir", "closed-file"]);
+    let again = sandbox.run_under(wrapper, &["restore", "part", "--yes"]).code(5);
+    again.stdout_has("Already at ").stderr_has("closed-file was left as it is: cannot be read");
 }

@@ -150,3 +150,15 @@ fn the_question_of_an_undo_names_what_was_made_since() {
     run.code(4).stdout_has("changed since that step (the safety checkpoint will hold them): a, new");
     assert_eq!(sandbox.read("new"), "made since");
 }
+
+#[test]
+fn an_undo_of_a_restore_whose_target_is_gone_claims_no_changes() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    step(&sandbox, "two");
+    sandbox.restore(&one).success();
+    sandbox.run(&["delete", &one, "--yes"]).success();
+    let run = sandbox.run(&["undo", "--yes"]).success();
+    run.stderr_has("what changed since that step cannot be told, because what it restored is gone (safety checkpoint ");
+    assert_eq!(sandbox.read("a"), "two");
+}

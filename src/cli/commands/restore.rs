@@ -122,7 +122,7 @@ fn say_restored(rim: &Rim<'_>, command: &str, outcome: &RestoreOutcome, values: 
 fn say_failures(rim: &Rim<'_>, outcome: &RestoreOutcome) {
     let way_on = "all else is restored; 'checkpoint undo' takes it back";
     let mut failures = databases::failures(&outcome.databases, way_on, rim.printer.err_paint());
-    failures.push_str(&plan::not_removed(&outcome.plan, rim.printer.err_paint()));
+    failures.push_str(&plan::unreadable(&outcome.plan, rim.printer.err_paint()));
     if !failures.is_empty() {
         rim.printer.failure(&failures);
     }

@@ -213,7 +213,7 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
         let databases = databases::listing(&outcome.databases, paint);
         let counts = databases::counts(&outcome.plan, &outcome.databases);
-        let since = plan::made_since(&outcome.since, "a safety checkpoint would hold", usize::MAX);
+        let since = plan::made_since(outcome.since.as_deref(), "a safety checkpoint would hold", usize::MAX);
         let result = format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
         return Said { result, talk: databases::left(&outcome.databases) };
     }
@@ -239,7 +239,11 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
     }
     let mut talk = format!("{}\n", capitalised(&databases::counts(&outcome.plan, &outcome.databases)));
     talk.push_str(&databases::left(&outcome.databases));
-    talk.push_str(&plan::made_since(&outcome.since, &format!("safety checkpoint {safety} holds"), SINCE_SHOWN));
+    talk.push_str(&plan::made_since(
+        outcome.since.as_deref(),
+        &format!("safety checkpoint {safety} holds"),
+        SINCE_SHOWN,
+    ));
     talk.push_str(&stays(outcome));
     talk.push_str(&evicted(&outcome.evicted));
     Said { result, talk }
