@@ -96,6 +96,18 @@ pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     if look(work, &dir, from)?.is_none() {
         return Ok(false);
     }
+    move_any(work, from, to)
+}
+
+/// The same for whatever stands there: a link is not followed.
+///
+/// # Errors
+/// As [`replace`].
+pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
+    let Some(dir) = open_parent(work, from)? else { return Ok(false) };
+    if work.stat(from)?.is_none() {
+        return Ok(false);
+    }
     let target = make_parent(work, to)?;
     let moved = dir.rename_no_replace(from.name(), &target, to.name());
     moved.and_then(|()| target.sync()).and_then(|()| dir.sync()).map_err(|error| work.io("move to", to, error))?;

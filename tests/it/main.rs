@@ -119,6 +119,7 @@ mod workflow_examples;
 mod workflow_files;
 mod workflow_json;
 mod workflow_kills;
+mod workflow_odd_files;
 mod workflow_packs;
 mod workflow_protocols;
 mod workflow_race;

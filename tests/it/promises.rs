@@ -11,7 +11,7 @@ const FAULTS: usize = 119;
 const FAILURES: [usize; 23] =
     [1, 2, 3, 8, 10, 12, 14, 25, 26, 37, 40, 45, 49, 60, 71, 74, 80, 81, 95, 96, 99, 100, 106];
 /// What can happen to a workflow: `W1` to this number.
-const OF_WORKFLOWS: usize = 14;
+const OF_WORKFLOWS: usize = 18;
 /// What a restore can do to people by habit: `R1` to this number.
 const OF_RESTORES: usize = 7;
 const OUT_OF_SCOPE: &str = "out of scope:";

@@ -18,7 +18,7 @@ use crate::ops::context::Context;
 use crate::ops::restore_terms::CommonOptions;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::endings::{self, CleanupOptions, EndOutcome};
-use crate::ops::workflow::exchange::{self, ExportOptions, ImportOptions};
+use crate::ops::workflow::exchange::{self, ExportOptions, Exported, ImportOptions};
 use crate::ops::workflow::init::{self, InitOptions};
 use crate::ops::workflow::mini_commit::{CommitInProject, mini_commit};
 use crate::ops::workflow::report;
@@ -104,7 +104,7 @@ fn show(context: &Context, rim: &Rim<'_>, args: &ShowArgs) -> Result<u8> {
     let shown = report::show(context, args.run.workflow.as_deref(), args.limit)?;
     let words = || {
         if args.raw {
-            Said { result: shown.run.workflow.to_json(), talk: String::new() }
+            Said { result: shown.run.workflow.to_json(), talk: human::troubles(&shown.troubles) }
         } else {
             human::listing::show(&shown)
         }
@@ -267,12 +267,17 @@ fn export(context: &Context, rim: &Rim<'_>, args: &ExportArgs) -> Result<u8> {
         project: args.project.clone(),
         form: args.format.clone(),
     };
-    say_document(rim, "workflow.export", &exchange::export(context, &options)?);
+    let exported = exchange::export(context, &options)?;
+    say_document(rim, "workflow.export", &exported);
+    rim.printer.talk(&human::troubles(&exported.troubles));
+    rim.warn(&exported.warnings);
     Ok(exit_code::DONE)
 }
 
 fn skeleton(context: &Context, rim: &Rim<'_>, args: &SkeletonArgs) -> u8 {
-    say_document(rim, "workflow.skeleton", &exchange::skeleton(context, args.branch.as_deref()));
+    let text = exchange::skeleton(context, args.branch.as_deref());
+    let document = Exported { text, troubles: Vec::new(), warnings: Vec::new() };
+    say_document(rim, "workflow.skeleton", &document);
     exit_code::DONE
 }
 
@@ -282,10 +287,10 @@ fn shims(context: &Context, rim: &Rim<'_>, args: &ShimsArgs) -> Result<u8> {
     Ok(if outcome.left.is_empty() { exit_code::DONE } else { exit_code::REFUSED })
 }
 
-fn say_document(rim: &Rim<'_>, command: &str, text: &str) {
+fn say_document(rim: &Rim<'_>, command: &str, document: &Exported) {
     if rim.printer.json {
-        rim.printer.result(&json::document(command, text));
+        rim.printer.result(&json::document(command, document));
     } else {
-        rim.printer.data(text);
+        rim.printer.data(&document.text);
     }
 }

@@ -39,6 +39,12 @@ pub fn advice(workflow: &Workflow, sights: &Sights) -> Advice {
         return Advice::new("approve", words, Some(phase));
     }
     let known = workflow.profiles.contains(&Profile::Phases).then(|| by_agents(workflow, phase, sights)).flatten();
+    if phase.status == PhaseStatus::Pending
+        && known.as_ref().is_some_and(|advice| advice.action != "spawn" && advice.action != "continue")
+    {
+        let words = format!("start {}; what it writes is there already, from before it was begun", phase.name);
+        return Advice::new("start", words, Some(phase));
+    }
     known.unwrap_or_else(|| plainly(phase))
 }
 

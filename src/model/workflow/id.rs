@@ -5,6 +5,9 @@ use crate::model::time::utc_compact;
 /// Longest id, in bytes.
 const LONGEST: usize = 120;
 
+/// The word for what has none.
+const EMPTY: &str = "work";
+
 pub fn make(kind: &str, project: &str, now_ms: i64) -> String {
     format!("{}_{}_{}", word(kind), snake(project), utc_compact(now_ms))
 }
@@ -69,7 +72,12 @@ pub fn word(text: &str) -> String {
         }
     }
     let made: String = made.trim_matches(['_', '-']).chars().take(40).collect();
-    if made.is_empty() { "work".to_owned() } else { made }
+    if made.is_empty() { EMPTY.to_owned() } else { made }
+}
+
+/// Whether it is the [`word`] of a text in which no letter was left.
+pub fn is_empty_word(id: &str) -> bool {
+    id == EMPTY
 }
 
 #[cfg(test)]

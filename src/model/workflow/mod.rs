@@ -25,6 +25,7 @@ pub mod validate;
 
 use phase::Phase;
 use profile::Profile;
+use profile::phases::PHASE_FILE;
 use status::RunStatus;
 use task::Task;
 
@@ -149,6 +150,13 @@ impl Workflow {
             return Err(format!("it has schema {schema}; this program knows {SCHEMA}"));
         }
         serde_json::from_value(value).map_err(|why| why.to_string())
+    }
+
+    /// The id that its file says: one that is no name for a ref, or was taken, is not ours.
+    pub fn named(&self) -> &str {
+        let said =
+            self.documents.get(PHASE_FILE).and_then(|document| document.get("workflow_id")).and_then(Value::as_str);
+        said.unwrap_or(&self.id)
     }
 
     pub fn phase(&self, id: &str) -> Option<&Phase> {

@@ -6,6 +6,7 @@ use crate::model::workflow::phase::Phase;
 use crate::model::workflow::sight::{Found, Sights};
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};
 use crate::model::workflow::task::Task;
+use crate::model::workflow::validate::task_output;
 
 /// One thing to mend.
 #[derive(Clone, Debug)]
@@ -102,6 +103,15 @@ pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> 
 pub fn flaws(phase: &Phase, sights: &Sights) -> Vec<(String, String)> {
     let of = |path: &String| Some((path.clone(), sights.get(path)?.flaw()?));
     phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
+}
+
+/// The same of its tasks that are complete.
+pub fn task_flaws(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Vec<String> {
+    let of = |task: &Task| {
+        let found = task_output(task, sights)?;
+        Some(format!("{} ({})", found.what, found.place))
+    };
+    workflow.tasks_of(phase).filter_map(of).collect()
 }
 
 #[cfg(test)]

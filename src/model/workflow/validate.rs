@@ -76,8 +76,8 @@ fn open_tasks(workflow: &Workflow, phase: &Phase) -> Vec<Finding> {
     if phase.status == PhaseStatus::Complete { open.map(told).collect() } else { Vec::new() }
 }
 
-/// A task that is complete left its output behind.
-fn task_output(task: &Task, sights: &Sights) -> Option<Finding> {
+/// What is wrong where a task that is complete left no output behind.
+pub fn task_output(task: &Task, sights: &Sights) -> Option<Finding> {
     let path = task.output.as_ref().filter(|_| task.status == TaskStatus::Complete)?;
     let (code, what) = match sights.get(path)? {
         found if found.bears_out_completion() => return None,

@@ -65,11 +65,14 @@ impl Trouble {
         };
         problem.detail = Some(Box::new(self.detail()));
         problem.options = match (&self.kind, &self.workflow) {
-            (Kind::Malformed { .. }, Some(_)) => {
-                vec![
+            (Kind::Malformed { findings, .. }, Some(_)) => {
+                let is_usable = findings.iter().all(|finding| finding.code == "other_run");
+                let file = is_usable.then(|| choice("file", "take it as of this run"));
+                let others = [
                     choice("state", "archive the file, and write it anew from the recorded state"),
                     choice("none", "archive the file and its run, and start fresh"),
-                ]
+                ];
+                file.into_iter().chain(others).collect()
             }
             (Kind::Malformed { .. }, None) => vec![choice("none", "archive the file, and start fresh")],
             (Kind::Gone, _) => vec![

@@ -295,8 +295,11 @@ fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, dry_
 /// # Errors
 /// It cannot be moved.
 pub fn put_aside(context: &Context, path: &str, of: Option<&str>) -> Result<String> {
+    let work = WorkTree::open(context.root.path())?;
+    // What is no file goes where no cleanup of runs looks for files.
+    let of = of.filter(|_| state_file::read(&work, &rel(path)).is_ok());
     let to = aside(context, path, of);
-    state_file::move_to(&WorkTree::open(context.root.path())?, &rel(path), &rel(&to))?;
+    state_file::move_any(&work, &rel(path), &rel(&to))?;
     Ok(to)
 }
 

@@ -14,6 +14,7 @@ use crate::model::workflow::{plan, profile::Document};
 use crate::ops::context::Context;
 use crate::ops::open::open_usable;
 use crate::ops::session;
+use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict;
 use crate::ops::workflow::documents;
 use crate::ops::workflow::endings;
@@ -21,7 +22,8 @@ use crate::ops::workflow::init::{self, InitOptions};
 use crate::ops::workflow::report::{self, Status};
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
-use crate::ops::workflow::sync;
+use crate::ops::workflow::sync::{self, Settled, Trouble};
+use crate::store::Store;
 
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
@@ -193,13 +195,25 @@ pub struct ExportOptions {
     pub form: Option<String>,
 }
 
+#[derive(Debug)]
+pub struct Exported {
+    pub text: String,
+    /// What is not in it.
+    pub troubles: Vec<Trouble>,
+    pub warnings: Vec<Warning>,
+}
+
 /// The text of a run in a format: that of its own profile where none is named.
 ///
 /// # Errors
 /// There is no such run or format.
-pub fn export(context: &Context, options: &ExportOptions) -> Result<String> {
-    let store = report::known(context)?.store;
-    let mut runs = if options.workflow.is_some() { Runs::all(&store)? } else { Runs::live(&store)? };
+pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
+    let Settled { store, troubles, warnings } = report::known(context)?;
+    Ok(Exported { text: text_of(context, &store, options)?, troubles, warnings })
+}
+
+fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<String> {
+    let mut runs = if options.workflow.is_some() { Runs::all(store)? } else { Runs::live(store)? };
     let fits = |run: &Run| {
         options.kind.as_ref().is_none_or(|kind| run.workflow.kind == *kind)
             && options.project.as_ref().is_none_or(|project| id::snake(&run.workflow.project) == id::snake(project))

@@ -76,7 +76,7 @@ pub fn settle(context: &Context, options: &StepOptions, path: &str, take: Take) 
     let mut outcome = SettleOutcome::default();
     match take {
         _ if trouble.is_gone() => settle_gone(context, &mut session, trouble, run.as_ref(), take)?,
-        Take::File => sync::take_file(context, &mut session, path, &actor)?,
+        Take::File => sync::take_file(context, &mut session, path, run.as_ref(), &actor)?,
         Take::State => {
             outcome.kept_as = Some(endings::put_aside(context, path, None)?);
             if let Some(run) = &run {

@@ -2,27 +2,52 @@
 
 use serde_json::Value;
 
-use crate::model::workflow::profile::{Profile, phases};
+use crate::model::workflow::profile::{Finding, Profile, phases};
 use crate::ops::workflow::documents::OnDisk;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::store::projected::Projected;
 
 /// The run whose file this is: as was noted when we wrote it, else the one that keeps it among its documents. A list of
-/// tasks that another program wrote is of the run whose phase lies beside it.
+/// tasks is of the open run whose phase lies beside it.
 pub fn of<'r>(runs: &'r Runs, entry: Option<&Projected>, file: &OnDisk) -> Option<&'r Run> {
-    let known = entry.and_then(|entry| runs.runs.iter().find(|run| run.workflow.id == entry.workflow));
+    let is_beside = |run: &&Run| {
+        let workflow = &run.workflow;
+        is_list(file) && workflow.status.is_open() && workflow.profiles.contains(&Profile::Phases)
+    };
+    let known = |run: &&Run| entry.is_some_and(|entry| run.workflow.id == entry.workflow);
     let keeps = |run: &&Run| run.workflow.documents.contains_key(&file.path);
-    let is_beside = |run: &&Run| file.path == phases::EXECUTION_FILE && is_list_of(run, file);
-    known.or_else(|| runs.runs.iter().find(keeps)).or_else(|| runs.runs.iter().find(is_beside))
+    let mut runs =
+        [&is_beside as &dyn Fn(&&Run) -> bool, &known, &keeps].into_iter().map(|is| runs.runs.iter().find(is));
+    runs.find_map(|run| run)
 }
 
-/// One that names no run is of whichever is there.
-fn is_list_of(run: &Run, file: &OnDisk) -> bool {
+fn is_list(file: &OnDisk) -> bool {
+    file.path == phases::EXECUTION_FILE
+}
+
+/// Whether it is a list of tasks that was noted for an earlier run than the one beside which it lies.
+pub fn is_from_another(run: &Run, entry: &Projected, file: &OnDisk) -> bool {
+    is_list(file) && entry.workflow != run.workflow.id
+}
+
+/// Whether it is still as we wrote it for that one: then it tells nothing of this run.
+pub fn is_left_over(run: &Run, entry: Option<&Projected>, file: &OnDisk) -> bool {
+    let is_as_written = |entry: &Projected| entry.sum.is_some() && entry.sum == file.sum();
+    entry.is_some_and(|entry| is_from_another(run, entry, file) && is_as_written(entry))
+}
+
+/// What is wrong with a list of tasks that names another run than the phase beside it, and did so when it was taken in
+/// last.
+pub fn other_run(run: &Run, file: &OnDisk, value: &Value) -> Option<Finding> {
     let workflow = &run.workflow;
-    let named = file.read.as_ref().ok().and_then(|value| value.get("workflow_id")).and_then(Value::as_str);
-    let kept = workflow.documents.get(phases::PHASE_FILE).and_then(|phase| phase.get("workflow_id"));
-    let is_same = |named| named == workflow.id || kept.and_then(Value::as_str) == Some(named);
-    workflow.status.is_open() && workflow.profiles.contains(&Profile::Phases) && named.is_none_or(is_same)
+    let named = value.get("workflow_id").and_then(Value::as_str)?;
+    let known = [phases::PHASE_FILE, phases::EXECUTION_FILE].map(|path| workflow.documents.get(path));
+    let mut known = known.into_iter().flatten().filter_map(|document| document.get("workflow_id"));
+    if !is_list(file) || !workflow.status.is_open() || named == workflow.id || known.any(|known| known == named) {
+        return None;
+    }
+    let what = format!("it is of the run '{named}', not of '{}'", workflow.named());
+    Some(Finding::new("other_run", "workflow_id", what))
 }
 
 /// Whether a file now tells of another run than the one whose file it was.

@@ -181,6 +181,7 @@ fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Resu
     Ok(Finish {
         present: phase.map(|phase| recover::present(phase, &sights)).unwrap_or_default(),
         flaws: phase.map(|phase| recover::flaws(phase, &sights)).unwrap_or_default(),
+        task_flaws: phase.map(|phase| recover::task_flaws(workflow, phase, &sights)).unwrap_or_default(),
         commit_sha: options.commit.clone().or_else(|| moved.map(|head| head.chars().take(SHORT_SHA).collect())),
         files: options.files.clone(),
         decisions: options.decisions.clone(),

@@ -71,7 +71,7 @@ impl Runs {
         self.runs.sort_by_key(|run| std::cmp::Reverse(rank(run)));
     }
 
-    /// The run that is meant: by its id or the beginning of it, its project, its type, its description; without a name the newest that is
+    /// The run that is meant: by its id or the beginning of it, the id that its file says, its project, its type, its description; without a name the newest that is
     /// open, or where none is the newest of all.
     ///
     /// # Errors
@@ -84,9 +84,17 @@ impl Runs {
                 (None, None) => Err(none().into()),
             };
         };
+        // One that was put aside may have had the id that the file of an open one has.
+        let is_open = |run: &Run| run.is_live() && run.workflow.status.is_open();
         let is_exact = |run: &&Run| run.id() == name;
-        let found = self.runs.iter().find(is_exact).or_else(|| self.runs.iter().find(|run| is_meant(run, name)));
-        if let Some(run) = found {
+        let is_named = |run: &&Run| run.workflow.named() == name;
+        let ways: [&dyn Fn(&&Run) -> bool; 4] = [
+            &|run| is_exact(run) && is_open(run),
+            &|run| is_named(run) && is_open(run),
+            &|run| is_exact(run),
+            &|run| is_named(run) || is_meant(run, name),
+        ];
+        if let Some(run) = ways.into_iter().find_map(|is| self.runs.iter().find(is)) {
             return Ok(run);
         }
         Err(match self.lost.iter().find(|lost| lost.id.starts_with(name)) {

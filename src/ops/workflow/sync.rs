@@ -82,7 +82,7 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>
     for (file, verdict) in judge_all(session.locked.store(), documents::on_disk(context)?)? {
         // The file before may have been of the same run, or have begun it.
         let verdict = match verdict {
-            Verdict::Nothing | Verdict::Trouble(_) => verdict,
+            Verdict::Nothing => verdict,
             _ => judge(session.locked.store(), &file)?,
         };
         left.extend(act(context, session, &file, verdict)?);
@@ -231,14 +231,18 @@ pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
     Ok(std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or_default())
 }
 
-/// Takes in a file whatever the state says, because somebody decided for it.
+/// Takes in a file as its run's, whatever the state says, because somebody decided for it.
 ///
 /// # Errors
-/// The file makes no sense, or its run cannot be read.
-pub fn take_file(context: &Context, session: &mut Session<'_>, path: &str, actor: &str) -> Result<()> {
+/// The file makes no sense, or there is no such run.
+pub fn take_file(
+    context: &Context,
+    session: &mut Session<'_>,
+    path: &str,
+    run: Option<&Run>,
+    actor: &str,
+) -> Result<()> {
     let file = documents::on_disk(context)?.into_iter().find(|file| file.path == path);
-    let runs = Runs::live(session.locked.store())?.runs;
-    let run = runs.into_iter().find(|run| run.workflow.documents.contains_key(path));
     let (Some(file), Some(run)) = (file, run) else { return Err(runs::none().into()) };
     let value = match &file.read {
         Ok(value) => value.clone(),
@@ -255,5 +259,5 @@ pub fn take_file(context: &Context, session: &mut Session<'_>, path: &str, actor
     }
     end_if_settled(&mut next, context.now_ms);
     let event = Event { note: Some(path.to_owned()), ..Event::new("external edit", actor) };
-    record(context, session, Some(&run), next, event, Some(&file))
+    record(context, session, Some(run), next, event, Some(&file))
 }

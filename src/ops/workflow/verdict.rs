@@ -92,6 +92,10 @@ pub fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
 fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     let entry = notes.iter().find(|note| note.path == file.path);
     let run = owner::of(runs, entry, file);
+    if run.is_some_and(|run| owner::is_left_over(run, entry, file)) {
+        return Verdict::Nothing;
+    }
+    let entry = entry.filter(|entry| run.is_none_or(|run| !owner::is_from_another(run, entry, file)));
     let trouble = |kind| {
         let workflow = run.map(|run| run.workflow.id.clone());
         Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
@@ -117,6 +121,8 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
         if is_noted { Verdict::Nothing } else { Verdict::Stale(run.workflow.clone()) }
     } else if written == on_disk {
         Verdict::Stale(run.workflow.clone())
+    } else if let Some(finding) = owner::other_run(run, file, &value) {
+        trouble(Kind::Malformed { findings: vec![finding], raw: file.bytes.clone() })
     } else if owner::is_of_another(run, file, &value) {
         Verdict::New(value, Some(run.clone()))
     } else if written.is_none() || written == told {

@@ -180,7 +180,7 @@ pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8, given: Given<'
         "left_alone": paths(&outcome.left_alone),
         "unreadable": plan.unreadable.iter().map(|(path, why)| with_path(json!({"why": why.word()}), path)).collect::<Value>(),
         "nothing_to_do": outcome.is_nothing_to_do(),
-        "since": outcome.since.as_ref().map(|since| paths(since)),
+        "since": outcome.since.as_ref().map(paths),
         "dry_run": outcome.dry_run,
         "paths": paths(&outcome.paths),
         "resumed": outcome.resumed,

@@ -16,6 +16,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict::{Trouble, told};
 use crate::ops::workflow::drift::FileDrift;
 use crate::ops::workflow::endings::EndOutcome;
+use crate::ops::workflow::exchange::Exported;
 use crate::ops::workflow::mend::SettleOutcome;
 use crate::ops::workflow::mini_commit::MiniOutcome;
 use crate::ops::workflow::report::{Compared, Listed, Shown, Status};
@@ -164,10 +165,14 @@ pub fn mini_commit(outcome: &MiniOutcome) -> String {
     envelope("workflow.mini_commit", 0, &data, warnings)
 }
 
-/// A document that was asked for, beside which nothing is to be said.
-pub fn document(command: &str, text: &str) -> String {
-    let value: Value = serde_json::from_str(text).unwrap_or_default();
-    envelope(command, 0, &json!({"document": value}), &[])
+/// A document that was asked for.
+pub fn document(command: &str, exported: &Exported) -> String {
+    let value: Value = serde_json::from_str(&exported.text).unwrap_or_default();
+    let mut data = json!({"document": value});
+    if !exported.troubles.is_empty() {
+        data["troubles"] = exported.troubles.iter().map(trouble).collect();
+    }
+    envelope(command, 0, &data, &exported.warnings)
 }
 
 pub fn shims(outcome: &ShimsOutcome) -> String {
@@ -177,7 +182,9 @@ pub fn shims(outcome: &ShimsOutcome) -> String {
 pub fn tasks(status: &Status, only: Option<&str>) -> String {
     let tasks =
         status.run.workflow.tasks.iter().filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)));
-    let data = json!({"id": status.run.workflow.id, "tasks": tasks.map(task).collect::<Vec<_>>()});
+    let troubles: Vec<Value> = status.troubles.iter().map(trouble).collect();
+    let id = &status.run.workflow.id;
+    let data = json!({"id": id, "tasks": tasks.map(task).collect::<Vec<_>>(), "troubles": troubles});
     envelope("task.list", 0, &data, &status.warnings)
 }
 

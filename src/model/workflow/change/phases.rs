@@ -35,6 +35,8 @@ pub struct Finish {
     pub present: Vec<(String, Option<String>)>,
     /// What is wrong with those that are not, after their paths.
     pub flaws: Vec<(String, String)>,
+    /// What is wrong with outputs of its tasks that are complete.
+    pub task_flaws: Vec<String>,
     /// In spite of outputs that are missing, and of tasks that are open.
     pub force: bool,
 }
@@ -144,9 +146,9 @@ fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Pr
         let flaw = finish.flaws.iter().find(|(flawed, _)| flawed == path);
         format!("{path} {}", flaw.map_or("is missing", |(_, what)| what))
     };
-    let lacking: Vec<String> = lacking.map(|output| told(&output.path)).collect();
+    let lacking: Vec<String> = lacking.map(|output| told(&output.path)).chain(finish.task_flaws.clone()).collect();
     if !lacking.is_empty() {
-        let what = format!("phase {id} is not done: {}", lacking.join(", "));
+        let what = format!("phase {id} is not done: {}", first_of(&lacking));
         return Err(Problem::refused("outputs_missing", what).hint("write it, or give --force"));
     }
     let open = workflow.tasks_of(phase).filter(|task| task.status != TaskStatus::Complete);

@@ -22,7 +22,7 @@ const PHASE_ORDER: &[&str] =
 /// All that is wrong with it.
 pub fn from_document(value: &Value) -> Result<Vec<Phase>, Vec<Finding>> {
     let mut reader = Reader::default();
-    let Some(fields) = reader.document(value) else { return reader.finish(None) };
+    let Some(fields) = reader.versioned(value) else { return reader.finish(None) };
     let list = reader.list(&fields, "phases");
     let phases: Vec<Option<Phase>> = list.iter().map(|(place, value)| phase(&mut reader, place, value)).collect();
     let phases: Option<Vec<Phase>> = phases.into_iter().collect();

@@ -62,16 +62,21 @@ impl Reader {
         }
     }
 
-    /// A whole document, whose version must be known.
+    /// A whole document.
     pub fn document<'v>(&mut self, value: &'v Value) -> Option<Fields<'v>> {
         let Some(map) = value.as_object() else {
             self.note("wrong_type", "", format!("the document is {}, not an object", kind(value)));
             return None;
         };
-        let fields = Fields { map, place: String::new() };
+        Some(Fields { map, place: String::new() })
+    }
+
+    /// A whole document of a format that has versions: this one must be known.
+    pub fn versioned<'v>(&mut self, value: &'v Value) -> Option<Fields<'v>> {
+        let fields = self.document(value)?;
         for key in VERSION_KEYS {
             if fields.get(key).and_then(major_version).is_some_and(|found| found > NEWEST_VERSION) {
-                let found = &map[key];
+                let found = &fields.map[key];
                 self.note("version_mismatch", key, format!("it has version {found}; this program knows 1"));
             }
         }
@@ -209,7 +214,7 @@ mod tests {
     fn all_that_is_wrong_is_said_with_its_place() {
         let value = json!({"a": 1, "b": {"t": "noon"}, "l": ["x", 2], "version": "2.1", "n": -1, "w": " "});
         let mut reader = Reader::default();
-        let fields = reader.document(&value).unwrap();
+        let fields = reader.versioned(&value).unwrap();
         let inner = reader.object(&value["b"], "b").unwrap();
         reader.text(&fields, "a");
         reader.time(&inner, "t");
@@ -245,7 +250,7 @@ mod tests {
     fn versions_that_are_known_are_no_findings() {
         for version in [json!(1), json!("1.9"), json!("v1"), json!(null), json!("draft"), json!(0.5)] {
             let mut reader = Reader::default();
-            reader.document(&json!({"version": version, "schema_version": version}));
+            reader.versioned(&json!({"version": version, "schema_version": version}));
             assert!(reader.finish(Some(())).is_ok(), "{version}");
         }
     }

@@ -7,7 +7,7 @@ use crate::model::workflow::task::Task;
 use crate::ops::workflow::report::{Compared, Listed, Shown, Status};
 use crate::view::columns::aligned;
 use crate::view::human::Said;
-use crate::view::human::workflow::summary;
+use crate::view::human::workflow::{summary, troubles};
 
 pub fn list(listed: &Listed) -> Said {
     if listed.runs.is_empty() && listed.lost.is_empty() {
@@ -28,7 +28,7 @@ pub fn list(listed: &Listed) -> Said {
     }
     let mut talk: String =
         listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape(&lost.why))).collect();
-    talk.extend(listed.troubles.iter().map(|trouble| format!("{}\n", escape(&trouble.in_words()))));
+    talk.push_str(&troubles(&listed.troubles));
     Said { result: aligned(&rows, &[]), talk }
 }
 
@@ -45,8 +45,8 @@ pub fn show(shown: &Shown) -> Said {
             escape(&logged.event.actor)
         ));
     }
-    let talk = shown.broken.as_ref().map(|why| format!("the log is damaged before that: {}\n", escape(why)));
-    Said { result, talk: talk.unwrap_or_default() }
+    let broken = shown.broken.as_ref().map(|why| format!("the log is damaged before that: {}\n", escape(why)));
+    Said { result, talk: broken.unwrap_or_default() + &troubles(&shown.troubles) }
 }
 
 pub fn diff(compared: &Compared) -> Said {
@@ -62,8 +62,9 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Said {
         .iter()
         .filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)))
         .collect();
+    let talk = troubles(&status.troubles);
     if tasks.is_empty() {
-        return Said { result: String::new(), talk: "no tasks\n".to_owned() };
+        return Said { result: String::new(), talk: format!("{talk}no tasks\n") };
     }
     let mut rows = vec![["task", "status", "tries", "phase", "agent", "output"].map(str::to_owned).to_vec()];
     let text = |field: &Option<String>| field.as_ref().map_or("-".to_owned(), |text| escape(text));
@@ -71,7 +72,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Said {
         let (id, word) = (escape(&task.id), task.status.word().to_owned());
         vec![id, word, task.attempts.to_string(), text(&task.phase), text(&task.agent), text(&task.output)]
     }));
-    Said { result: aligned(&rows, &[]), talk: String::new() }
+    Said { result: aligned(&rows, &[]), talk }
 }
 
 pub fn findings(findings: &[Finding]) -> String {

@@ -6,6 +6,7 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::advice::approve_command;
 use crate::model::workflow::profile::Profile;
 use crate::model::workflow::status::PhaseStatus;
+use crate::ops::workflow::conflict::Trouble;
 use crate::ops::workflow::endings::EndOutcome;
 use crate::ops::workflow::mend::SettleOutcome;
 use crate::ops::workflow::mini_commit::MiniOutcome;
@@ -56,10 +57,15 @@ pub fn status(status: &Status, now_ms: i64) -> Said {
 
 /// What is wrong, what would be mended, what was left as it is.
 pub fn remarks(status: &Status) -> String {
-    let mut talk: String = status.troubles.iter().map(|trouble| format!("{}\n", escape(&trouble.in_words()))).collect();
+    let mut talk = troubles(&status.troubles);
     talk.push_str(&findings(status));
     talk.extend(status.mends.iter().map(|mend| format!("to recover: {}\n", escape(&mend.what))));
     talk
+}
+
+/// Files that were left as they are.
+pub fn troubles(troubles: &[Trouble]) -> String {
+    troubles.iter().map(|trouble| format!("{}\n", escape(&trouble.in_words()))).collect()
 }
 
 fn findings(status: &Status) -> String {

@@ -66,7 +66,7 @@ fn resume(status: &Status, now_ms: i64) -> String {
         Some(Profile::Registry) => format!("{}{gap}{beside}\n{}", registry(workflow, now_ms), letters(workflow)),
         Some(Profile::Phases) => {
             let started = rfc3339_seconds(workflow.created_ms);
-            let head = format!("Detected interrupted workflow: {} (started {started})\n", workflow.id);
+            let head = format!("Detected interrupted workflow: {} (started {started})\n", escape(workflow.named()));
             let is_stale = is_stale(workflow, now_ms);
             let offer = if is_stale { "This state is old: answer n to archive it and start fresh.\n" } else { "" };
             format!("{head}{beside}{offer}{}", letters(workflow))

@@ -83,7 +83,6 @@ fn what_a_pipeline_may_not_lose_is_a_finding() {
         with(|value| value["remaining_phases"][0]["dependencies"] = json!(["final-commit"])),
         one("cycle", "remaining_phases")
     );
-    assert_eq!(with(|value| value["version"] = json!(2)), one("version_mismatch", "version"));
     assert_eq!(with(|value| *value = json!([])), one("wrong_type", ""));
     assert_eq!(
         with(|value| {

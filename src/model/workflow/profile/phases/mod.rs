@@ -39,8 +39,8 @@ pub fn end_write(workflow: &mut Workflow) {
 pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let project = super::project_of(reading.root);
-    let is_legal = id::is_legal(&read.id);
-    let id = if is_legal { read.id.clone() } else { id::make("develop", project, read.started_ms) };
+    let named = [read.id.clone(), id::word(&read.id)].into_iter().find(|id| id::is_legal(id) && !id::is_empty_word(id));
+    let id = named.unwrap_or_else(|| id::make("develop", project, read.started_ms));
     let mut workflow = Workflow::new(id, "develop".to_owned(), project.to_owned(), read.started_ms);
     if read.names().all(|name| DOTAGENT.contains(&name)) {
         workflow.phases = plan::preset("dotagent").unwrap_or_default();

@@ -30,7 +30,7 @@ pub struct Read {
 /// All that is wrong with it.
 pub fn document(value: &Value) -> Result<Read, Vec<Finding>> {
     let mut reader = Reader::default();
-    let Some(fields) = reader.document(value) else { return reader.finish(None) };
+    let Some(fields) = reader.versioned(value) else { return reader.finish(None) };
     let read = fields_of(&mut reader, &fields);
     reader.finish(read)
 }
