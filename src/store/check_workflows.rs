@@ -29,8 +29,8 @@ pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut Report) 
                     let why = faults.first().map(in_words).or_else(no_state);
                     report.files.extend(why.as_deref().map(found));
                 }
-                Value::Torn if lost.contains(&id) => report.files.push(found("its ref names no commit")),
-                Value::Torn => report.derived.push(found("its ref is torn, and its commits tell what it was")),
+                Value::Torn if lost.contains(&id) => report.files.push(found("its ref names no commit, or is gone")),
+                Value::Torn => report.derived.push(found("its ref is torn or gone, and its commits tell what it was")),
             }
         }
     }

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::model::object_id::ObjectId;
 use crate::model::workflow::id::is_legal;
+use crate::model::workflow::profile::Profile;
 use crate::store::directories;
 use crate::store::durable::{self, TemporaryFile};
 use crate::store::layout::Layout;
+use crate::store::projected::{self, Projected};
 use crate::store::refs::{self, Value};
 
 /// Where a workflow stands.
@@ -41,11 +43,28 @@ impl Shelf {
     }
 }
 
-/// All on one shelf, by id. Files of other names are no refs of ours.
+/// All on one shelf, by id. Files of other names are no refs of ours. A workflow for which a file of the project was written,
+/// and which stands on neither shelf, has lost its ref: that counts as torn.
 ///
 /// # Errors
 /// They cannot be listed or read.
 pub fn read(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
+    let mut found = stored(layout, shelf)?;
+    if shelf == Shelf::Live {
+        let is_lost = |note: &Projected| note.sum.is_some() && Profile::of_path(&note.path).is_some();
+        let noted = projected::read(layout).unwrap_or_default().into_iter().filter(is_lost).map(|note| note.workflow);
+        let mut lost: BTreeSet<String> = noted.filter(|id| !found.contains_key(id)).collect();
+        if !lost.is_empty() {
+            let archived = stored(layout, Shelf::Archived)?;
+            // One that is put aside twice gets a longer name.
+            lost.retain(|id| !archived.keys().any(|name| name.starts_with(id.as_str())));
+            found.extend(lost.into_iter().map(|id| (id, Value::Torn)));
+        }
+    }
+    Ok(found)
+}
+
+fn stored(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
     let mut found = BTreeMap::new();
     for (name, value) in refs::packed(layout, shelf.folder())? {
         let id = Shelf::of_name(&name).filter(|(on, _)| *on == shelf);

@@ -296,7 +296,7 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
     // What has not its form is a file like any other.
     sandbox.write(PIPELINE, "{}").create("plain");
     sandbox.write(PIPELINE, "[]").restore("plain").success();
-    assert_eq!(sandbox.read(PIPELINE), "{}");
+    assert_eq!(sandbox.read(".claude/pipeline-state.json"), "{}");
 }
 
 #[test]
@@ -319,4 +319,30 @@ fn the_files_that_a_phase_made_are_noted() {
     }
     let run = sandbox.run(&["phase", "done", "--json"]).success();
     assert_eq!((run.warning_codes(), noted().as_array().map(Vec::len)), (vec!["bookkeeping".into()], Some(3)));
+}
+
+#[test]
+fn a_run_whose_ref_is_gone_is_found_by_its_commits_and_its_file_is_not_written_over() {
+    for with_objects in [true, false] {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1").create("before");
+        let init = ["workflow", "init", "--id", "p", "--profile", "pipeline", "--phase", "a", "--phase", "b"];
+        sandbox.run(&init).success();
+        sandbox.run(&["phase", "start"]).success();
+        sandbox.run(&["phase", "done"]).success();
+        let kept = sandbox.read(".claude/pipeline-state.json");
+        if with_objects {
+            std::fs::remove_file(sandbox.store().join("refs/workflows/p")).expect("it was written");
+            sandbox.run(&["verify"]).success().stdout_has("its ref is torn or gone");
+        } else {
+            std::fs::remove_dir_all(sandbox.store().join("refs")).expect("it is there");
+            std::fs::remove_dir_all(sandbox.store().join("objects")).expect("it is there");
+            sandbox.create("after the loss");
+        }
+        let status = sandbox.run(&["workflow", "status", "--json"]).success().data();
+        assert_eq!(status["completed"].as_array().map(Vec::len), Some(1), "{status}");
+        sandbox.run(&["workflow", "init", "--profile", "pipeline", "--phase", "z", "--id", "z"]).code(4);
+        assert_eq!(sandbox.read(".claude/pipeline-state.json"), kept);
+        sandbox.run(&["verify"]).success();
+    }
 }

@@ -115,6 +115,7 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
     let name = run.id().to_owned();
     if purge {
         outcome.removed_folders = leftovers::remove_archives(context, &run.workflow.id)?;
+        forget_notes(&session, &run.workflow.id)?;
         session.locked.delete_workflow(&name, !run.is_live())?;
         outcome.purged.push(name);
     } else {
@@ -122,6 +123,13 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
     }
     outcome.warnings = std::mem::take(&mut session.warnings);
     Ok(outcome)
+}
+
+/// Nothing is written for a run any more that is dropped: a note of what was would tell of one that lost its ref.
+fn forget_notes(session: &Session<'_>, id: &str) -> Result<()> {
+    let notes = session.locked.store().projected().into_iter();
+    let forgotten = notes.map(|note| if note.workflow == id { Projected { sum: None, ..note } } else { note });
+    session.locked.write_projected(&forgotten.collect::<Vec<_>>())
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -34,7 +34,7 @@ pub fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdi
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    let (runs, notes) = (Runs::live(store)?, store.projected());
+    let (runs, notes) = (Runs::live(store)?, noted(store)?);
     Ok(files
         .into_iter()
         .map(|file| {
@@ -86,7 +86,13 @@ pub fn removed(context: &Context, store: &Store) -> Result<Vec<Removed>> {
 /// # Errors
 /// As [`judge_all`].
 pub fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
-    Ok(verdict(&Runs::live(store)?, &store.projected(), file))
+    Ok(verdict(&Runs::live(store)?, &noted(store)?, file))
+}
+
+/// What was last written for each file, but for runs of which nothing is left: their files are all that tells of them.
+fn noted(store: &Store) -> Result<Vec<Projected>> {
+    let lost = store.torn_workflows()?;
+    Ok(store.projected().into_iter().filter(|note| !lost.contains(&note.workflow)).collect())
 }
 
 fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
