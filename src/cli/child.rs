@@ -17,6 +17,22 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 /// A terminal sends its signal to the child too; it gets this long to end before the signal is passed on.
 const GRACE: Duration = Duration::from_millis(500);
 
+/// Where git looks for a repository in spite of the directory in which it is started, and what it takes for its settings.
+const GIT_PLACES: [&str; 12] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
 /// How children are started in this run. Whoever starts one holds a shield, so that a signal reaches it and not only us.
 #[derive(Clone, Copy, Debug)]
 pub struct Children<'i> {
@@ -52,15 +68,28 @@ impl Children<'_> {
     /// # Errors
     /// Git cannot be started, or refuses.
     pub fn commit_all(&self, message: &str, dir: &Path) -> Result<()> {
-        for arguments in [&["add", "-A"][..], &["commit", "-m", message]] {
-            let mut command = Command::new("git");
-            command.arg("-C").arg(dir).args(arguments);
-            let ended = self.run(&mut command, Path::new("git"))?;
-            if !ended.is_success() {
-                return Err(Error::unexpected(format!("git {} failed in {}", arguments[0], dir.display())));
-            }
+        self.git(&["add", "-A"], dir)?;
+        // The phases may have committed all of it themselves.
+        if self.git(&["diff", "--cached", "--quiet", "--no-ext-diff"], dir).is_ok() {
+            return Ok(());
         }
-        Ok(())
+        self.git(&["commit", "-m", message], dir)
+    }
+
+    fn git(&self, arguments: &[&str], dir: &Path) -> Result<()> {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(dir).args(arguments);
+        for name in GIT_PLACES {
+            command.env_remove(name);
+        }
+        if self.run(&mut command, Path::new("git"))?.is_success() {
+            return Ok(());
+        }
+        let (git, dir) = (arguments[0], dir.display());
+        Err(Error::unexpected(format!(
+            "git {git} failed in {dir}, as it says itself; the checkpoint of these phases stands, and what changed may be \
+             staged in the project; mend that, then 'checkpoint workflow mini-commit --project-git' again"
+        )))
     }
 
     /// Our own stdout is for results alone, so the child writes to our stderr.

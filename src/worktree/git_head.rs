@@ -31,6 +31,19 @@ pub fn read(root: &Path) -> Option<GitHead> {
     Some(GitHead { branch: Some(branch), commit })
 }
 
+/// What is under way in the repository at this root and ends with a commit of its own. `Err`: there is none at this root.
+pub fn under_way(root: &Path) -> Result<Option<&'static str>, String> {
+    let git_dir = git_dir(root)?.ok_or("there is none of its own here")?;
+    let begun = [
+        ("MERGE_HEAD", "a merge"),
+        ("CHERRY_PICK_HEAD", "a cherry-pick"),
+        ("REVERT_HEAD", "a revert"),
+        ("rebase-merge", "a rebase"),
+        ("rebase-apply", "a rebase"),
+    ];
+    Ok(begun.into_iter().find(|(name, _)| git_dir.join(name).exists()).map(|(_, what)| what))
+}
+
 /// The refs of a worktree lie with those of its repository.
 fn commit_of(git_dir: &Path, name: &str) -> Option<String> {
     let common = text(&git_dir.join("commondir")).map(|text| git_dir.join(text.trim_end()));

@@ -227,3 +227,13 @@ fn what_others_keep_in_a_file_of_a_run_keeps_its_value_and_its_digits() {
     assert!(sandbox.read(EXECUTION).contains("\"usd\": 0.10"), "{}", sandbox.read(EXECUTION));
     sandbox.run(&["workflow", "show", "--raw"]).success().stdout_has("18446744073709551617");
 }
+
+#[test]
+fn a_list_of_nothing_but_damaged_files_names_them() {
+    let sandbox = Sandbox::new();
+    let path = ".claude/checkpoints/implement_a_20261122_120000.json";
+    sandbox.write(path, "{b");
+    for args in [&["workflow", "list"][..], &["workflow", "list", "--all"]] {
+        sandbox.run(args).success().stderr_has(&format!("State file is malformed: {path}"));
+    }
+}

@@ -79,6 +79,8 @@ fn who_expects_another_revision_changes_nothing() {
     let sandbox = story();
     let seen = sandbox.run(&["workflow", "show", "--json"]).success().data()["revision"].clone();
     sandbox.run(&["phase", "progress", "half"]).success();
+    // One that came back empty from a script protects from nothing.
+    sandbox.run(&["phase", "done", "--expect", ""]).code(2);
     let run = sandbox.run(&["phase", "done", "--expect", seen.as_str().unwrap(), "--json"]).code(4);
     assert_eq!((&*run.error_code(), &run.json()["error"]["state"]["current"]), ("moved_on", &"one".into()));
 }

@@ -143,6 +143,28 @@ fn a_whole_document_is_saved_as_it_is() {
 }
 
 #[test]
+fn two_runs_of_one_type_and_project_are_both_saved() {
+    let sandbox = story();
+    sandbox.at("2025-10-03T19:00:00Z");
+    let document = |id: &str, phase: u64| {
+        json!({
+            "checkpoint_id": id, "workflow_type": "implement", "workflow_description": id,
+            "created_at": "2025-10-03T18:45:30Z", "updated_at": "2025-10-03T18:52:15Z", "status": "in_progress",
+            "current_phase": phase, "total_phases": 5, "completed_phases": (1..phase).collect::<Vec<_>>(),
+            "workflow_state": {"project_name": "auth"}, "last_error": null,
+        })
+    };
+    let (one, two) = ("implement_auth_20251003_120000", "implement_auth_20251003_130000");
+    for (id, phase) in [(one, 2), (two, 2), (one, 3)] {
+        shim(&sandbox, "save-checkpoint.sh", &["implement", &document(id, phase).to_string()]).success();
+    }
+    for (id, phase) in [(one, 3), (two, 2)] {
+        let exported = sandbox.run(&["workflow", "export", id]).success();
+        assert_eq!(self::document(&exported)["current_phase"], phase, "{id}");
+    }
+}
+
+#[test]
 fn old_ones_are_cleaned_up() {
     let sandbox = story();
     shim(&sandbox, "save-checkpoint.sh", &["orchestrate", r#"{"project_name": "a"}"#]).success();

@@ -131,8 +131,72 @@ fn the_commit_in_the_project_is_due_although_the_pipeline_made_its_checkpoint() 
 fn a_commit_that_the_project_refuses_stays_due_and_the_checkpoint_stands() {
     let Some((sandbox, git)) = committed() else { return };
     sandbox.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n").chmod(".git/hooks/pre-commit", 0o755);
-    sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).code(1).stderr_has("git commit failed");
+    sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).code(1).stderr_has("git commit failed in ");
+    let told = sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).code(1);
+    told.stderr_has("the checkpoint of these phases stands, and what changed may be staged")
+        .stderr_has("--project-git' again");
     sandbox.remove(".git/hooks/pre-commit");
     sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).success().stdout_has("phases 1-3 complete");
     assert_eq!(git.output(&["rev-list", "--count", "HEAD"]), "1");
+}
+
+const COMMIT: [&str; 5] = ["workflow", "mini-commit", "--project-git", "--yes", "--json"];
+
+#[test]
+fn the_environment_sends_the_commit_into_no_other_repository() {
+    let Some((sandbox, git)) = committed() else { return };
+    sandbox.mkdir("../victim");
+    let Some(victim) = Git::find(&sandbox.path("../victim")) else { return };
+    victim.run(&["init", "-q"]).success();
+    let other = sandbox.path("../victim/.git");
+    sandbox.env("GIT_DIR", &other).env("GIT_INDEX_FILE", other.join("index")).env("GIT_WORK_TREE", sandbox.path(".."));
+    let made = sandbox.run(&COMMIT).success().data();
+    assert_eq!(made["commit"], git.output(&["rev-parse", "HEAD"]));
+    victim.run(&["log"]).code(128);
+}
+
+#[test]
+fn a_repository_above_is_not_the_projects() {
+    let Some((sandbox, _)) = committed() else { return };
+    std::fs::rename(sandbox.path(".git"), sandbox.path("../.git")).unwrap();
+    let run = sandbox.run(&COMMIT).code(4);
+    assert_eq!(run.error_code(), "no_commit");
+    let Some(above) = Git::find(&sandbox.path("..")) else { return };
+    above.run(&["log"]).code(128);
+    assert_eq!(above.output(&["ls-files"]), "", "nothing was staged");
+    sandbox.run(&["workflow", "mini-commit"]).success();
+}
+
+#[test]
+fn a_merge_that_is_under_way_is_not_ended_by_a_mini_commit() {
+    let Some((sandbox, git)) = committed() else { return };
+    git.run(&["add", "-A"]).success();
+    git.run(&["commit", "-q", "-m", "base"]).success();
+    for (branch, text) in [("x", "a"), ("y", "b")] {
+        git.run(&["checkout", "-q", "-b", branch, "main"]).success();
+        sandbox.write("m", text);
+        git.run(&["add", "m"]).success();
+        git.run(&["commit", "-q", "-m", branch]).success();
+    }
+    git.run(&["merge", "x"]).code(1);
+    let before = git.output(&["rev-parse", "HEAD"]);
+    assert_eq!(sandbox.run(&COMMIT).code(4).error_code(), "no_commit");
+    sandbox
+        .run(&COMMIT[..4])
+        .code(4)
+        .stderr_has("a merge is under way in the project's repository; nothing was changed");
+    assert_eq!((git.output(&["rev-parse", "HEAD"]), git.output(&["ls-files", "-u"]).lines().count()), (before, 2));
+    git.run(&["merge", "--abort"]).success();
+    sandbox.run(&COMMIT).success();
+}
+
+#[test]
+fn what_the_phases_committed_themselves_is_noted_as_their_commit() {
+    let Some((sandbox, git)) = committed() else { return };
+    git.run(&["add", "-A"]).success();
+    git.run(&["commit", "-q", "-m", "own"]).success();
+    let made = sandbox.run(&COMMIT).success().data();
+    assert_eq!(made["commit"], git.output(&["rev-parse", "HEAD"]));
+    assert_eq!(git.output(&["log", "--format=%s"]), "own");
+    assert_eq!(sandbox.run(&COMMIT).success().data()["due"], false);
 }

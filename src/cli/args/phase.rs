@@ -13,7 +13,7 @@ pub struct StepArgs {
     #[arg(short = 'w', long, value_name = "WORKFLOW")]
     pub workflow: Option<String>,
     /// Refuse if the run is at another revision than this
-    #[arg(long, value_name = "REVISION")]
+    #[arg(long, value_name = "REVISION", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub expect: Option<String>,
     /// Who does it [default: as create has it]
     #[arg(long, value_name = "NAME")]

@@ -86,7 +86,10 @@ fn record(
     sync::sync(context, &mut session)?;
     let who = actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
     let event = Event { note: Some(profile.word().to_owned()), ..Event::new("import", &who) };
-    let known = Runs::live(&store)?.runs.into_iter().find(|run| is_same(run, &next, options));
+    // A document of the registry that was not made here names its run itself.
+    let is_named = profile == Profile::Registry && bare.is_none();
+    let is_known = |run: &Run| run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options));
+    let known = Runs::live(&store)?.runs.into_iter().find(is_known);
     if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
         let mut state = run.workflow.clone();
         let path = state.documents.keys().find(|path| Profile::of_path(path) == Some(profile)).cloned().unwrap_or(path);
@@ -119,10 +122,10 @@ fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> V
 }
 
 /// With a type the run need not be named: it is the newest of that type, and of the project if one is named.
-fn is_same(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
+fn is_of_type(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
     let named = options.project.as_deref().or_else(|| next.state.get("project_name")?.as_str());
     let is_of_project = named.is_none_or(|project| id::snake(&run.workflow.project) == id::snake(project));
-    run.workflow.id == next.id || options.kind.as_ref().is_some_and(|kind| run.workflow.kind == *kind && is_of_project)
+    options.kind.as_ref().is_some_and(|kind| run.workflow.kind == *kind) && is_of_project
 }
 
 /// Where its file would lie.

@@ -7,6 +7,7 @@ use crate::model::object_id::ObjectId;
 use crate::model::workflow::MiniCommit;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::mini_commit::{mini_commit_due, mini_commit_message, project_commit_due};
+use crate::model::workflow::problem::Problem;
 use crate::ops::context::Context;
 use crate::ops::create::Standing;
 use crate::ops::session::Session;
@@ -42,6 +43,9 @@ pub fn mini_commit(
 ) -> Result<MiniOutcome> {
     let of_run = StepOptions { workflow: Some(run.workflow.id.clone()), expect: None, ..options.clone() };
     let who = actor(context, &of_run);
+    if commit.is_some() && project_commit_due(&run.workflow).is_some() {
+        check_project(context)?;
+    }
     let made = with_run(context, &of_run, |session, run| in_shadow(context, session, run, &who))?;
     let mut outcome = made.unwrap_or_default();
     let due = project_commit_due(&run.workflow);
@@ -55,6 +59,22 @@ pub fn mini_commit(
         (outcome.message, outcome.step) = (Some(message), Some(step));
     }
     Ok(outcome)
+}
+
+/// Git looks for a repository above, too, and ends with a commit what is under way: neither was asked for.
+fn check_project(context: &Context) -> Result<()> {
+    let refused = |what: String, hint: &str| Err(Problem::refused("no_commit", what).hint(hint).into());
+    match git_head::under_way(context.root.path()) {
+        Ok(None) => Ok(()),
+        Ok(Some(what)) => refused(
+            format!("{what} is under way in the project's repository; nothing was changed"),
+            "finish it with git first",
+        ),
+        Err(why) => refused(
+            format!("no repository of the project to commit in: {why}; nothing was changed"),
+            "'checkpoint workflow mini-commit' makes the checkpoint alone",
+        ),
+    }
 }
 
 /// The checkpoint that is due, under the lock that is held; `None` if none is.

@@ -11,7 +11,8 @@ use crate::view::human::workflow::{summary, troubles};
 
 pub fn list(listed: &Listed) -> Said {
     if listed.runs.is_empty() && listed.lost.is_empty() {
-        return Said { result: String::new(), talk: "no workflow is known here\n".to_owned() };
+        let talk = format!("{}no workflow is known here\n", troubles(&listed.troubles));
+        return Said { result: String::new(), talk };
     }
     let mut rows = vec![["workflow", "status", "done", "updated (UTC)", "description"].map(str::to_owned).to_vec()];
     for run in &listed.runs {
