@@ -289,7 +289,9 @@ impl Error {
             Self::CheckInterrupted { hint, .. } => return hint.clone(),
             Self::ConsentNeeded { can_look: true, .. } => "look at it with --dry-run, then give --yes".into(),
             Self::ConsentNeeded { can_look: false, .. } => "give --yes if that is meant".into(),
-            Self::Conflict { .. } => "move these away, or restore other PATHs".into(),
+            Self::Conflict { .. } => {
+                "move these away; 'checkpoint restore' can be given PATHs without them".into()
+            },
             Self::DotGitPath { .. } => "a repository's own data is never captured and never changed".into(),
             Self::WorkflowFile { .. } => "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it".into(),
             Self::RestorePending { .. } => {

@@ -1,10 +1,11 @@
 //! Arguments that stand for lists: `@FILE` has one item a line, `-` reads them from standard input.
 
 use std::ffi::OsString;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::model::text::escape_path;
 
 /// The items that were typed, with those of each file in its place. Lines end in a newline, or in NUL where there is one.
 ///
@@ -28,7 +29,13 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
 /// It cannot be read.
 pub fn content(file: &Path) -> Result<Vec<u8>> {
     if file != Path::new("-") {
-        return std::fs::read(file).map_err(Error::io("read", file));
+        return std::fs::read(file).map_err(|cause| match cause.kind() {
+            ErrorKind::NotFound => Error::NothingFound {
+                what: format!("there is no file {}", escape_path(file)),
+                hint: "nothing was changed; such a name counts from where the command is given, not from -C".to_owned(),
+            },
+            _ => Error::io("read", file)(cause),
+        });
     }
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().read_to_end(&mut bytes);

@@ -88,9 +88,9 @@ impl WhyNot {
         }
     }
 
-    /// Whether there is something of the user's that a checkpoint could have held.
-    pub fn has_content(&self) -> bool {
-        !matches!(self, Self::Fifo | Self::Socket | Self::Device | Self::Database | Self::DotGit)
+    /// Whether something of the user's is there that this checkpoint does not bring back.
+    pub fn is_lost(&self) -> bool {
+        !matches!(self, Self::Database | Self::DotGit)
     }
 
     /// Whether a restore leaves such a path alone by rule, as opposed to one that it could not look at.

@@ -8,6 +8,9 @@ const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
+/// The last millisecond of the year 9999: what is later has no form in RFC 3339.
+pub const LAST_MS: i64 = 253_402_300_799_999;
+
 /// Whether the zone of the machine is not to be asked for: `chrono` looks it up by itself, and reads whatever `TZ` names.
 static IS_ZONE_IGNORED: AtomicBool = AtomicBool::new(false);
 

@@ -1,12 +1,14 @@
 //! What a `create` is asked for beside its reason, as typed: scope, mechanism, expiry.
 
+use std::path::PathBuf;
+
 use crate::error::{Error, Result};
 use crate::model::database::Database;
 use crate::model::path_pattern::has_marks;
 use crate::model::scope::{Scope, ScopePart};
 use crate::model::state_document::StateDocument;
 use crate::model::terms::{Expiry, Mechanism, Terms};
-use crate::model::text::escape_bytes;
+use crate::model::text::{escape_bytes, escape_path};
 use crate::model::time;
 use crate::ops::context::Context;
 use crate::ops::database_names;
@@ -23,8 +25,8 @@ pub struct TermsOptions {
     pub databases: Vec<Vec<u8>>,
     /// A span from now, a time, or `never`.
     pub expires: Option<String>,
-    /// A JSON object.
-    pub state_file: Option<Vec<u8>>,
+    /// A file and what it holds: a JSON object.
+    pub state_file: Option<(PathBuf, Vec<u8>)>,
     /// `KEY=JSON`, put over what the file has.
     pub state: Vec<String>,
 }
@@ -41,8 +43,7 @@ pub struct Asked {
 /// Wrong usage: something that cannot be read, or that does not go together.
 pub fn parse(context: &Context, options: &TermsOptions) -> Result<Asked> {
     let scope = options.scope.as_ref().map(|typed| parse_scope(&context.root, typed)).transpose()?;
-    let state = StateDocument::of(options.state_file.as_deref(), &options.state);
-    let state = state.map_err(|what| Error::Usage { what })?;
+    let state = parse_state(options)?;
     let expiry = options.expires.as_deref().map(|typed| parse_expiry(typed, context.now_ms)).transpose()?;
     let mechanism = options.mechanism;
     if let Some(mechanism @ (Mechanism::GitStash | Mechanism::FileBackup)) = mechanism
@@ -62,6 +63,15 @@ pub fn parse(context: &Context, options: &TermsOptions) -> Result<Asked> {
     // Beside values and databases, files are recorded only if they are asked for.
     let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
     Ok(Asked { terms: Terms { scope, mechanism, expiry }, databases, state })
+}
+
+fn parse_state(options: &TermsOptions) -> Result<Option<StateDocument>> {
+    let usage = |what| Error::Usage { what };
+    let whole = options.state_file.as_ref().map(|(_, bytes)| bytes.as_slice());
+    if let Some((file, bytes)) = &options.state_file {
+        StateDocument::of(Some(bytes), &[]).map_err(|what| usage(format!("{}: {what}", escape_path(file))))?;
+    }
+    StateDocument::of(whole, &options.state).map_err(usage)
 }
 
 /// # Errors
@@ -101,6 +111,9 @@ fn parse_expiry(typed: &str, now_ms: i64) -> Result<Expiry> {
     };
     if end_ms <= now_ms {
         return Err(wrong("has passed already"));
+    }
+    if end_ms > time::LAST_MS {
+        return Err(wrong("is after the year 9999"));
     }
     Ok(Expiry::At(end_ms))
 }

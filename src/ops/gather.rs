@@ -120,7 +120,7 @@ fn check_something_is_held(part: &Listing) -> Result<()> {
     }
     let paths = part.paths();
     let lost = part.dirs.iter().zip(&paths).flat_map(|(dir, path)| {
-        let lost = dir.uncaptured.iter().filter(|item| item.why.has_content());
+        let lost = dir.uncaptured.iter().filter(|item| item.why.is_lost());
         lost.map(move |item| format!("{} ({})", path.join(&item.name), item.why.in_words()))
     });
     let lost: Vec<String> = lost.collect();

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use crate::model::alias;
 use crate::model::rel_path::RelPath;
-use crate::model::shell_word::{shell_line, shell_word};
+use crate::model::shell_word::shell_line;
 use crate::model::terms::{Expiry, Mechanism};
+use crate::model::text::escape_path;
 use crate::model::time::{rfc3339_seconds, utc_date};
 use crate::ops::contract::Contract;
 use crate::view::json::parts;
@@ -206,8 +207,8 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
 /// What was done, where it lies, how to check it, and the four questions that every checkpoint has to answer.
 fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let id = alias::of(&contract.checkpoint);
-    let mut anchors = vec![call.anchor.to_owned(), format!("file:{}", shown(&contract.ref_file))];
-    anchors.extend(contract.copies.iter().map(|dir| format!("file:{}", shown(&dir.join("manifest.json")))));
+    let mut anchors = vec![call.anchor.to_owned(), format!("file:{}", escape_path(&contract.ref_file))];
+    anchors.extend(contract.copies.iter().map(|dir| format!("file:{}", escape_path(&dir.join("manifest.json")))));
     let verdict = match &contract.content {
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),
@@ -230,10 +231,6 @@ fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
         .push(format!("check:reason_given:{}, {reason}", if contract.has_reason { "yes" } else { "no, the default" }));
     anchors.push(format!("check:type_fits:yes, {}", contract.mechanism.word()));
     anchors
-}
-
-fn shown(path: &Path) -> String {
-    shell_word(path.as_os_str().as_encoded_bytes())
 }
 
 fn scope_complete(contract: &Contract) -> String {

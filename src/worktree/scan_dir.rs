@@ -48,15 +48,21 @@ pub fn may_be_ignore_file(item: &sys::Item) -> bool {
     *item.name == *IGNORE_FILE && matches!(item.kind, ItemKind::File | ItemKind::Unknown)
 }
 
-/// Whether these are the names in a store of checkpoints, of whichever base, or in what is left of one.
+/// Whether these are the names in a store of checkpoints, of whichever base, or in what is left of one: what is ours
+/// beside what is git's, one of the two whole.
 pub fn is_store(items: &[sys::Item]) -> bool {
-    let has = |name: &[u8]| items.iter().any(|item| *item.name == *name);
-    let of_git = || [&b"HEAD"[..], b"objects", b"refs"].iter().all(|name| has(name));
-    match (has(b"checkpoint-manifest.md"), has(b"checkpoint")) {
-        (true, true) => true,
-        (false, false) => false,
-        _ => of_git(),
+    let has = |name: &[u8], kind| items.iter().any(|item| *item.name == *name && is_kind(item.kind, kind));
+    let ours = [has(b"checkpoint-manifest.md", ItemKind::File), has(b"checkpoint", ItemKind::Dir)];
+    if ours == [false; 2] {
+        return false;
     }
+    let of_git = [has(b"HEAD", ItemKind::File), has(b"objects", ItemKind::Dir), has(b"refs", ItemKind::Dir)];
+    of_git == [true; 3] || (ours == [true; 2] && of_git != [false; 3])
+}
+
+/// What a listing does not tell may be of any kind.
+fn is_kind(told: ItemKind, kind: ItemKind) -> bool {
+    told == kind || told == ItemKind::Unknown
 }
 
 impl<'a> DirScan<'a> {

@@ -1,5 +1,6 @@
 //! Contracts: what was recorded is proven by fields that are computed, and the printed commands work.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -107,6 +108,11 @@ fn the_restore_command_works_from_any_directory() {
 fn a_root_with_hostile_characters_is_quoted() {
     let sandbox = Sandbox::rooted_at("it's a $(root)");
     sandbox.write("a b", "1");
+    let copied = ["create", "--contract", "--scope", "a b", "--type", "file_backup", "--copies"];
+    let anchors = contract(&sandbox, &copied)["evidence_anchors"].clone();
+    let files = anchors.as_array().unwrap().iter().filter_map(|anchor| anchor.as_str()?.strip_prefix("file:"));
+    let files: Vec<&str> = files.collect();
+    assert!(files.len() == 2 && files.iter().all(|file| Path::new(file).is_file()), "{files:?}");
     let document = contract(&sandbox, &["create", "--contract", "--scope", "a b", "-r", "it's; $(x)"]);
     sandbox.write("a b", "2");
     run_printed(&sandbox, document["checkpoint"]["restore_command"].as_str().unwrap()).success();
@@ -377,7 +383,9 @@ fn a_create_that_is_refused_answers_with_a_contract_too() {
     refused(&["--type", "git_stash", "--scope", "untracked"], 2, "not in its index");
     refused(&["--type", "no-such-type"], 2, "no-such-type");
     refused(&["--reason", " "], 2, "the reason is empty");
-    refused(&["--scope", "@no-such-list"], 1, "no-such-list");
+    refused(&["--scope", "@no-such-list"], 3, "no-such-list");
+    refused(&["--state-file", "no-such-state"], 3, "no-such-state");
+    refused(&["--state-file", "list"], 2, "list: the state is no JSON");
     refused(&["-C", "/", "--scope", "x"], 4, "refusing /");
     sandbox.run(&["hold", "wave"]).success();
     refused(&[], 4, "checkpoint release wave");
@@ -389,7 +397,14 @@ fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
     let sandbox = Sandbox::new();
     let Some(wrapper) = partial::wrapper(&sandbox) else { return };
     sandbox.write("closed", "1").write("dir/inside", "2").write("open", "3").write("ignored/x.log", "l");
-    sandbox.write("secret/.env", "K=1").write(".gitignore", "*.log\n").fifo("pipe").chmod("closed", 0).chmod("dir", 0);
+    sandbox
+        .write("secret/.env", "K=1")
+        .write(".gitignore", "*.log\n")
+        .fifo("pipe")
+        .mkdir("pipes")
+        .fifo("pipes/one")
+        .chmod("closed", 0)
+        .chmod("dir", 0);
     let create = |scope: &[&str]| {
         let args: Vec<&str> = scope.iter().flat_map(|part| ["--scope", part]).collect();
         sandbox.run_under(wrapper, &[&["create", "--contract", "--format", "json", "-r", "r"], &args[..]].concat())
@@ -400,6 +415,8 @@ fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
         (vec!["closed", "dir"], "closed (cannot be read)"),
         (vec!["secret"], "secret/.env (a secret)"),
         (vec!["ignored"], "ignored/x.log (left out by a rule)"),
+        (vec!["pipe"], "pipe (a FIFO)"),
+        (vec!["pipes"], "pipes/one (a FIFO)"),
     ] {
         let run = create(&scope).code(4).stderr_has("nothing was recorded").stderr_has(named);
         let document: Value = serde_json::from_str(&run.stdout).expect("a document");
@@ -413,7 +430,7 @@ fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
     assert!(document["checkpoint_created"] == true && actions.len() == 2, "{document}");
     assert!(!actions.concat().contains("roceed") && !actions.concat().contains("edit:"), "{actions:?}");
     run_printed(&sandbox, actions[0].strip_prefix("inspect: ").expect("a command")).success().stdout_has("closed");
-    drop(create(&["pipe"]).success());
+    drop(create(&["pipe", "open"]).success());
     sandbox.chmod("dir", 0o755);
 }
 

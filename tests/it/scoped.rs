@@ -150,7 +150,7 @@ fn a_list_of_paths_comes_from_a_file_or_standard_input() {
     let output = command.output().unwrap();
     let id = String::from_utf8(output.stdout).unwrap();
     assert_eq!(held(&sandbox, id.trim()), ["README", "src/api/auth.py", "src/api/user.py"]);
-    sandbox.run(&["create", "--scope", "@/nowhere"]).code(1).stderr_has("/nowhere");
+    sandbox.run(&["create", "--scope", "@/nowhere"]).code(3).stderr_has("/nowhere");
 }
 
 #[test]
@@ -213,9 +213,12 @@ fn what_has_expired_goes_at_a_prune_and_never_is_as_good_as_a_pin() {
         sandbox.run(&["create", "--scope", "a", "--keep", "1"]).success();
     }
     sandbox.run(&["cat", "for good:a"]).success().stdout_is("1");
-    for wrong in ["soon", "2020-01-01", "0s", ""] {
+    for wrong in ["soon", "2020-01-01", "0s", "", "3000000d", "99999999999d"] {
         sandbox.run(&["create", "--expires", wrong]).code(2);
     }
+    let late = sandbox.create_data(&["--scope", "a", "--expires", "9999-12-31T23:59:59Z"]);
+    assert_eq!(late["expires"], "9999-12-31T23:59:59.000Z");
+    sandbox.run(&["create", "--expires", "9999-12-31T23:59:59-01:00"]).code(2).stderr_has("after the year 9999");
 }
 
 #[test]

@@ -66,14 +66,25 @@ fn what_looks_like_a_store_is_named_and_what_does_not_is_captured() {
     sandbox
         .write("looks/checkpoint/mine", "1")
         .write("model/checkpoint/weights", "1")
-        .write("notes/checkpoint-manifest.md", "1");
+        .write("notes/checkpoint-manifest.md", "1")
+        .write("docs/checkpoint-manifest.md", "1")
+        .write("docs/checkpoint/notes", "1")
+        .write("file/checkpoint-manifest.md", "1")
+        .write("file/checkpoint", "1")
+        .write("file/HEAD", "1")
+        .write("left/checkpoint-manifest.md", "1")
+        .write("left/checkpoint/description", "1")
+        .write("left/objects/x", "1");
     sandbox.create("all");
     let text = left_out(&sandbox);
     assert!(text.contains("left out") && text.contains("looks"), "{text}");
-    for path in ["bare.git/HEAD", "model/checkpoint/weights", "notes/checkpoint-manifest.md"] {
+    let captured = ["bare.git/HEAD", "model/checkpoint/weights", "notes/checkpoint-manifest.md"];
+    for path in captured.into_iter().chain(["docs/checkpoint/notes", "file/checkpoint", "file/HEAD"]) {
         sandbox.run(&["cat", &format!("all:{path}")]).success().stdout_is("1");
     }
-    sandbox.run(&["cat", "all:looks/HEAD"]).code(3);
+    for path in ["looks/HEAD", "left/objects/x"] {
+        sandbox.run(&["cat", &format!("all:{path}")]).code(3);
+    }
 }
 
 #[test]

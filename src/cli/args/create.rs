@@ -90,15 +90,15 @@ impl From<Type> for Mechanism {
 }
 
 impl CreateArgs {
-    /// `scope` is what the options name, with all that stands in their files; `state_file` what the file of values holds.
-    pub fn into_options(self, scope: Option<Vec<Vec<u8>>>, state_file: Option<Vec<u8>>) -> CreateOptions {
+    /// `scope` is what the options name, with all that stands in their files; `state` what the file of values holds.
+    pub fn into_options(self, scope: Option<Vec<Vec<u8>>>, state: Option<Vec<u8>>) -> CreateOptions {
         let args = self;
         let terms = TermsOptions {
             scope,
             databases: args.db.into_iter().map(OsString::into_encoded_bytes).collect(),
             mechanism: args.mechanism.map(Mechanism::from),
             expires: args.expires,
-            state_file,
+            state_file: args.state_file.zip(state),
             state: args.state,
         };
         CreateOptions {

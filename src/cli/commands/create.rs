@@ -21,9 +21,9 @@ const TIDY_TIME: Duration = Duration::from_millis(200);
 /// `made` tells whether a checkpoint was recorded, whatever came after.
 pub fn create(context: &Context, rim: &Rim<'_>, args: CreateArgs, made: &mut bool) -> Result<u8> {
     let scope = (!args.scope.is_empty()).then(|| lists::expand(&args.scope)).transpose()?;
-    let state_file = args.state_file.as_deref().map(lists::content).transpose()?;
+    let state = args.state_file.as_deref().map(lists::content).transpose()?;
     let (wants, has_reason) = (args.contract, args.reason.is_some());
-    let options = args.into_options(scope, state_file);
+    let options = args.into_options(scope, state);
     let mut code = Ok(exit_code::DONE);
     let told_at = Cell::new(None);
     let mut tell = |outcome: &CreateOutcome| {
