@@ -290,7 +290,7 @@ impl Error {
             Self::ConsentNeeded { can_look: true, .. } => "look at it with --dry-run, then give --yes".into(),
             Self::ConsentNeeded { can_look: false, .. } => "give --yes if that is meant".into(),
             Self::Conflict { .. } => {
-                "move these away; 'checkpoint restore' can be given PATHs without them".into()
+                "move these away; a restore can be given PATHs without them".into()
             },
             Self::DotGitPath { .. } => "a repository's own data is never captured and never changed".into(),
             Self::WorkflowFile { .. } => "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it".into(),

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::model::shell_word::{shell_line, shell_word};
 use crate::ops::context::Context;
 use crate::view::contract::{Call, Document, Form, nothing_made};
+use crate::view::place::placed;
 
 /// The words of this call, to be named in a contract.
 pub struct Words {
@@ -33,7 +34,7 @@ impl Words {
 
 /// The contract of a `create` that made nothing.
 pub fn refused(words: &[OsString], error: &Error) -> Document {
-    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let hint = error.hint().map(|hint| format!(" ({})", placed(&hint))).unwrap_or_default();
     nothing_made(&format!("{error}{hint}"), &anchor(words))
 }
 

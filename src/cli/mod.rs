@@ -50,6 +50,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(refusal) => return ExitCode::from(refuse(&args, &refusal)),
     };
+    args::place(&cli.global);
     let environment = environment::read();
     let printer = Printer::new(&cli.global, environment.no_color);
     let Cli { global, command } = cli;

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use crate::cli::args::{Color, GlobalArgs};
 use crate::cli::progress;
 use crate::view::format::Paint;
+use crate::view::place::placed;
 use crate::view::terminal::{Escaper, harmless};
 
 /// What may be said, and in which colours; decided once.
@@ -81,13 +82,13 @@ impl Printer {
     /// Talk beside the result; none with `--quiet` or `--json`.
     pub fn talk(&self, text: &str) {
         if !self.quiet && !self.json {
-            to_stderr(text, self.err_paint);
+            to_stderr(&placed(text), self.err_paint);
         }
     }
 
     /// What must be seen whatever was asked for.
     pub fn failure(&self, text: &str) {
-        to_stderr(text, self.err_paint);
+        to_stderr(&placed(text), self.err_paint);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::ops::create::{CreateOutcome, Skipped};
 use crate::ops::restore_terms::Proposal;
 use crate::ops::warning::Warning;
 use crate::view::human::{self, Said};
+use crate::view::place::placed;
 
 /// What commands need of the front-end.
 pub struct Rim<'g> {
@@ -83,6 +84,6 @@ impl Rim<'_> {
 
     pub fn tell_no_store(&self, context: &Context) {
         let hint = context.no_store().hint().unwrap_or_default();
-        self.printer.talk(&human::no_store(context.root.path(), &hint));
+        self.printer.talk(&human::no_store(context.root.path(), &placed(&hint)));
     }
 }

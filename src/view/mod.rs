@@ -9,6 +9,7 @@ pub mod human;
 pub mod json;
 pub mod origin;
 pub mod patch;
+pub mod place;
 pub mod plan;
 pub mod restore_contract;
 pub mod schema;

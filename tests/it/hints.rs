@@ -307,3 +307,35 @@ fn every_answer_that_is_named_can_be_given() {
     let odd = odd.iter().find(|option| option["key"] == "pick:d'e f").expect("the odd phase can be picked");
     shell(&sandbox, odd["command"].as_str().unwrap_or_default()).success();
 }
+
+/// What is advised, of a command that acts elsewhere, run in a directory that has nothing to do with it.
+#[test]
+fn what_is_advised_elsewhere_works_where_it_is_printed() {
+    let sandbox = Sandbox::rooted_at("it's here");
+    let (dir, base) = (sandbox.root().display().to_string(), sandbox.top().join("a base").display().to_string());
+    let place = ["-C", &dir, "--base", &base];
+    let aside = sandbox.top().join("aside");
+    sandbox.write("a", "1").mkdir(&aside);
+    let run = |words: &[&str]| sandbox.run_in(&aside, &[&place, words].concat());
+    let id = run(&["create", "-r", "one"]).success().stdout;
+    run(&["pin", id.trim_end()]).success();
+    let follow = |line: &str| {
+        let script = format!("cd '{}' && checkpoint() {{ \"$0\" \"$@\"; }} && {line}", aside.display());
+        sandbox.run_under(&["sh", "-c", &script], &[])
+    };
+    let hint_of = |run: &Run| run.json()["error"]["hint"].as_str().expect("a hint").to_owned();
+    run(&["hold", "wave 1"]).success();
+    let held = run(&["create", "--json"]).code(4);
+    run(&["create"]).code(4).stderr_has(&format!("({})", hint_of(&held)));
+    follow(&hint_of(&held)).success();
+    run(&["create", "-r", "two"]).success();
+    let pinned = run(&["delete", id.trim_end(), "--yes", "--json"]).code(4);
+    let advice = hint_of(&pinned);
+    follow(advice.strip_prefix('\'').and_then(|rest| rest.rsplit_once("' lets")).expect("a command").0).success();
+    run(&["delete", id.trim_end(), "--yes"]).success();
+    let missing = run(&["show", "nope", "--json"]).code(3);
+    assert!(hint_of(&missing).starts_with("'checkpoint -C '"), "{missing}");
+    run(&["show", "nope"]).code(3).stderr_has(&hint_of(&missing));
+    let unguarded = run(&["guard", "--max-age", "0s", "--scope", "nothing/x", "--json"]).code(4);
+    assert_eq!(hint_of(&unguarded).matches("-C").count(), 1, "{unguarded}");
+}

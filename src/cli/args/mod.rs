@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::config::OwnFile;
+use crate::model::shell_word::shell_word;
+use crate::view::place;
 
 pub mod bisect;
 pub mod cat;
@@ -193,6 +195,17 @@ pub fn command_name(word: &str) -> Option<String> {
 
 /// Set by completion scripts alone, with the name of the shell: the words after `--` are to be completed.
 pub const COMPLETE_VARIABLE: &str = "CHECKPOINT_COMPLETE";
+
+/// Has each command that is advised act where this call does.
+pub fn place(global: &GlobalArgs) {
+    let given = [("-C", &global.dir), ("--base", &global.base)].into_iter();
+    let given = given.filter_map(|(name, dir)| Some((name, dir.as_ref()?)));
+    let options: String =
+        given.map(|(name, dir)| format!("{name} {} ", shell_word(dir.as_os_str().as_encoded_bytes()))).collect();
+    if !options.is_empty() {
+        place::tell(options, command().get_subcommands().map(|found| found.get_name().to_owned()).collect());
+    }
+}
 
 /// The whole command line as clap sees it.
 pub fn command() -> clap::Command {

@@ -7,6 +7,7 @@ use crate::ops::find::{Change, Event, FindOutcome, FoundPath};
 use crate::ops::find_text::{FindTextOutcome, TextMatch};
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;
+use crate::view::place::placed;
 
 /// Lines of one file that are shown.
 const LINES_SHOWN: usize = 10;
@@ -36,7 +37,8 @@ fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
         text.push_str(&line(event, width, paint, time));
     }
     if !found.in_directory {
-        text.push_str(&format!("  checkpoint restore {last} {}\n", shell_word(found.path.as_bytes())));
+        let command = format!("checkpoint restore {last} {}", shell_word(found.path.as_bytes()));
+        text.push_str(&format!("  {}\n", placed(&command)));
     }
     text
 }

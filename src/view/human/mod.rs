@@ -37,6 +37,7 @@ use crate::ops::status::StatusOutcome;
 use crate::ops::warning::Warning;
 use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};
+use crate::view::place::placed;
 use crate::view::{databases, plan, table};
 
 /// Paths made since a step that are named in full before the rest is counted.
@@ -354,7 +355,7 @@ fn indented(text: &str) -> String {
 
 /// A failure in one line: what, which path or id, what to do next.
 pub fn error(error: &Error, paint: Paint) -> String {
-    let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let hint = error.hint().map(|hint| format!(" ({})", placed(&hint))).unwrap_or_default();
     format!("{} {}{hint}\n", paint.red("checkpoint:"), escape_line(&error.to_string()))
 }
 

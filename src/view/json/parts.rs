@@ -16,6 +16,7 @@ use crate::ops::record::Evicted;
 use crate::ops::warning::Warning;
 use crate::view::contract::Document;
 use crate::view::json::workflow;
+use crate::view::place::placed;
 
 /// One document: what every command answers with, whether it worked or not.
 pub fn envelope(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> String {
@@ -59,9 +60,9 @@ pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&Documen
 }
 
 fn told(error: &Error, exit: u8) -> Value {
-    let mut told = json!({"code": error.code(), "exit": exit, "message": error.to_string()});
+    let mut told = json!({"code": error.code(), "exit": exit, "message": placed(&error.to_string())});
     if let Some(hint) = error.hint() {
-        told["hint"] = hint.into();
+        told["hint"] = placed(&hint).into();
     }
     match error {
         Error::AmbiguousCheckpoint { candidates, .. } => {
@@ -82,7 +83,7 @@ fn told(error: &Error, exit: u8) -> Value {
 }
 
 fn warning(warning: &Warning) -> Value {
-    let told = json!({"code": warning.code(), "message": warning.to_string()});
+    let told = json!({"code": warning.code(), "message": placed(&warning.to_string())});
     warning.path().map_or(told.clone(), |path| with_path(told, path))
 }
 

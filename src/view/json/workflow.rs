@@ -27,6 +27,7 @@ use crate::ops::workflow::shims::ShimsOutcome;
 use crate::ops::workflow::step::StepOutcome;
 use crate::view::human::workflow::questions;
 use crate::view::json::parts::{envelope, paths};
+use crate::view::place::placed;
 
 pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
     let mut data = run(&outcome.run);
@@ -202,7 +203,7 @@ pub fn add_problem(told: &mut Value, problem: &Problem) {
 }
 
 fn choice(choice: &Choice) -> Value {
-    json!({"key": choice.key, "label": choice.label, "command": choice.command})
+    json!({"key": choice.key, "label": choice.label, "command": placed(&choice.command)})
 }
 
 fn brief(run: &Run) -> Value {

@@ -1,0 +1,64 @@
+//! Where this call was told to act, put into each command that is advised, so that it works where it is printed.
+
+use std::sync::OnceLock;
+
+struct Place {
+    /// Options as words of a shell, each with a blank behind it.
+    options: String,
+    /// The commands of this program that take them.
+    commands: Vec<String>,
+}
+
+static PLACE: OnceLock<Place> = OnceLock::new();
+
+/// From here on `options` belong to each advised command.
+pub fn tell(options: String, commands: Vec<String>) {
+    let _ = PLACE.set(Place { options, commands });
+}
+
+/// Advice with its commands, which stand at its begin or in quotes, sent to that place; one with a place of its own is
+/// left as it is.
+pub fn placed(advice: &str) -> String {
+    PLACE.get().map_or_else(|| advice.to_owned(), |place| put(advice, place))
+}
+
+fn put(advice: &str, place: &Place) -> String {
+    const PROGRAM: &str = "checkpoint ";
+    let (mut placed, mut rest) = (String::new(), advice);
+    while let Some(at) = rest.find(PROGRAM) {
+        let (before, after) = rest.split_at(at + PROGRAM.len());
+        placed.push_str(before);
+        rest = after;
+        let lead = &placed[..placed.len() - PROGRAM.len()];
+        let word = after.split(|sign: char| !sign.is_ascii_lowercase()).next().unwrap_or_default();
+        if (lead.is_empty() || lead.ends_with('\'')) && place.commands.iter().any(|command| command == word) {
+            placed.push_str(&place.options);
+        }
+    }
+    placed + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_get_the_options_once_and_other_words_stay() {
+        let place = Place { options: "-C ../p ".into(), commands: vec!["undo".into(), "release".into()] };
+        for (advice, placed) in [
+            ("checkpoint release wave", "checkpoint -C ../p release wave"),
+            (
+                "'checkpoint undo' or 'checkpoint release x'",
+                "'checkpoint -C ../p undo' or 'checkpoint -C ../p release x'",
+            ),
+            ("checkpoint -C /q undo", "checkpoint -C /q undo"),
+            (
+                "checkpoint fade is there; process 7 (checkpoint undo)",
+                "checkpoint fade is there; process 7 (checkpoint undo)",
+            ),
+            ("'checkpoint --help'", "'checkpoint --help'"),
+        ] {
+            assert_eq!((put(advice, &place), put(placed, &place)), (placed.to_owned(), placed.to_owned()));
+        }
+    }
+}
