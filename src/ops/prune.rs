@@ -1,6 +1,7 @@
 //! `prune`: drops what the policy drops, gives back the room of what no checkpoint needs, keeps packs few.
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::DamagedCheckpoint;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
 use crate::model::progress::Phase;
@@ -170,9 +171,11 @@ fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome
     })
 }
 
-/// While one checkpoint cannot be read, nobody knows which objects it needs.
+/// While one checkpoint cannot be read, the objects that it needs are not known. A row of which the commit is nowhere needs
+/// none, unless nothing else is left.
 pub(super) fn refuse_damage(session: &Session<'_>) -> Result<()> {
-    match session.locked.inventory().damaged.first() {
+    let in_the_way = |damaged: &&DamagedCheckpoint| damaged.id.commit().is_some() || session.locked.has_lost_all();
+    match session.locked.inventory().damaged.iter().find(in_the_way) {
         Some(damaged) => Err(Error::Damaged {
             what: format!("checkpoint {}", damaged.id.short()),
             why: format!("{}; nothing is pruned while that is so", damaged.why),

@@ -84,11 +84,12 @@ impl<'s> LockedStore<'s> {
         &self.inventory
     }
 
-    /// Whether checkpoints are known and not one of them is anywhere in the store any more.
+    /// Whether checkpoints are known and not one of them is anywhere in the store any more. What may not be read is not lost.
     pub fn has_lost_all(&self) -> bool {
         let Inventory { checkpoints, damaged, .. } = &self.inventory;
         let is_nowhere = |lost: &DamagedCheckpoint| lost.id.commit().is_none_or(|id| !self.store.objects().holds(&id));
-        checkpoints.is_empty() && !damaged.is_empty() && damaged.iter().all(is_nowhere)
+        let is_all_gone = checkpoints.is_empty() && !damaged.is_empty() && damaged.iter().all(is_nowhere);
+        is_all_gone && self.store.objects().take_unread().is_none()
     }
 
     /// What taking the lock had to mend.

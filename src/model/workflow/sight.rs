@@ -31,11 +31,13 @@ impl Found {
         matches!(self, Self::There { .. })
     }
 
-    /// Whether it can be used, and does not say itself that the work goes on.
+    /// Whether it can be used, and does not say itself that the work goes on or failed. A word that is no status is the
+    /// document's own.
     pub fn is_finished(&self) -> bool {
-        let is_open = |status| matches!(status, TaskStatus::Pending | TaskStatus::Running | TaskStatus::Blocked);
         match self {
-            Self::There { status: Some(word), .. } => !TaskStatus::from_word(word).is_some_and(is_open),
+            Self::There { status: Some(word), .. } => {
+                TaskStatus::from_word(word).is_none_or(|status| status == TaskStatus::Complete)
+            }
             other => other.is_usable(),
         }
     }
