@@ -9,7 +9,7 @@ use crate::model::object_id::ObjectId;
 pub use crate::model::obstacle::Obstacle;
 use crate::model::selector::{Candidate, SelectorProblem};
 use crate::model::shell_word::shell_word;
-use crate::model::text::escape_path;
+use crate::model::text::{escape_line, escape_path};
 use crate::model::workflow::problem::Problem;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -365,7 +365,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage { what } | Self::NothingFound { what, .. } | Self::Unguarded { what, .. } => f.write_str(what),
-            Self::Workflow(problem) => f.write_str(&shown(&problem.what)),
+            Self::Workflow(problem) => f.write_str(&escape_line(&problem.what)),
             Self::NoSuchCheckpoint { query, .. } => write!(f, "no checkpoint '{}'", shown(query)),
             Self::EvictedMeanwhile { id } => write!(f, "checkpoint {} was evicted meanwhile", id.short()),
             Self::AmbiguousCheckpoint { query, candidates } => {

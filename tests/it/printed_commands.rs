@@ -220,3 +220,25 @@ fn a_state_file_that_is_malformed_is_named_in_commands_too() {
 fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
+
+#[test]
+fn the_command_that_approves_a_phase_runs_as_printed_whatever_the_phase_is_called() {
+    let sandbox = Sandbox::new();
+    let plan = r#"{"phases":[{"id":"a'; touch PWN #","requires_approval":true},{"id":"b"}]}"#;
+    sandbox.write("plan.json", plan).run(&["workflow", "init", "-q", "--id", "p", "--plan", "plan.json"]).success();
+    sandbox.run(&["phase", "start", "-q"]).success();
+    let done = sandbox.run(&["phase", "done"]).success();
+    let next = sandbox.run(&["workflow", "next"]).success();
+    let commands = [done.stdout + &done.stderr, next.stdout].map(|text| {
+        let from = text.find("checkpoint phase approve ").unwrap_or_else(|| panic!("it is not named: {text}"));
+        text[from..].lines().next().expect("a line").to_owned()
+    });
+    for command in commands {
+        assert!(command.contains(r"'a'\''; touch PWN #'"), "{command}");
+        let script = format!("checkpoint() {{ \"$0\" \"$@\"; }}; {}", command.split(" -w ").next().expect("a command"));
+        // The second time it is approved already.
+        let run = sandbox.run_under(&["/bin/sh", "-c", &script], &[]);
+        assert!(matches!(run.code, 0 | 4) && run.stderr.contains("approve") == (run.code == 4), "{run}");
+        assert!(!sandbox.exists("PWN"), "{command}");
+    }
+}

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::shell_word::shell_word;
-use crate::model::text::escape;
+use crate::model::text::{escape, escape_line};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::problem::{Choice, Problem};
 use crate::model::workflow::profile::Finding;
@@ -117,6 +117,6 @@ pub fn told(finding: &Finding) -> Value {
 }
 
 pub fn in_words(finding: &Finding) -> String {
-    let what = escape(&finding.what);
+    let what = escape_line(&finding.what);
     if finding.place.is_empty() { what } else { format!("{}: {what}", escape(&finding.place)) }
 }

@@ -1,6 +1,6 @@
 //! Lists: of runs, of what happened in one, of differences, of tasks.
 
-use crate::model::text::escape;
+use crate::model::text::{escape, escape_line};
 use crate::model::time::utc_seconds;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::task::Task;
@@ -28,7 +28,7 @@ pub fn list(listed: &Listed) -> Said {
         ]);
     }
     let mut talk: String =
-        listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape(&lost.why))).collect();
+        listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape_line(&lost.why))).collect();
     talk.push_str(&troubles(&listed.troubles));
     Said { result: aligned(&rows, &[]), talk }
 }
@@ -82,7 +82,7 @@ pub fn findings(findings: &[Finding]) -> String {
 
 pub fn finding(finding: &Finding) -> String {
     if finding.place.is_empty() {
-        return escape(&finding.what);
+        return escape_line(&finding.what);
     }
-    format!("{}: {}", escape(&finding.place), escape(&finding.what))
+    format!("{}: {}", escape(&finding.place), escape_line(&finding.what))
 }

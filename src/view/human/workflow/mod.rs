@@ -1,6 +1,6 @@
 //! Runs of phases in words: the layouts and the questions that each profile's readers know.
 
-use crate::model::text::escape;
+use crate::model::text::{escape, escape_line};
 use crate::model::time::{age, rfc3339_seconds};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::advice::approve_command;
@@ -36,7 +36,7 @@ pub fn step(outcome: &StepOutcome) -> Said {
     let checkpoint = outcome.event.checkpoints.first().map(|id| format!("checkpoint {}\n", id.get(..8).unwrap_or(id)));
     let ended = outcome.event.phase.as_ref().and_then(|id| workflow.phase(id));
     let waiting = ended.filter(|phase| phase.status == PhaseStatus::AwaitingApproval).map(|phase| {
-        format!("{} waits for its approval: {}\n", escape(&phase.id), escape(&approve_command(workflow, phase)))
+        format!("{} waits for its approval: {}\n", escape(&phase.id), escape_line(&approve_command(workflow, phase)))
     });
     Said { result, talk: checkpoint.into_iter().chain(waiting).collect() }
 }
@@ -45,7 +45,7 @@ pub fn status(status: &Status, now_ms: i64) -> Said {
     let workflow = &status.run.workflow;
     let mut result = summary::summary(workflow);
     if workflow.status.is_open() {
-        result.push_str(&format!("\nNext: {}\n", escape(&status.advice.words)));
+        result.push_str(&format!("\nNext: {}\n", escape_line(&status.advice.words)));
     }
     let mut talk = String::new();
     if let Some(drift) = &status.drift {
@@ -59,13 +59,13 @@ pub fn status(status: &Status, now_ms: i64) -> Said {
 pub fn remarks(status: &Status) -> String {
     let mut talk = troubles(&status.troubles);
     talk.push_str(&findings(status));
-    talk.extend(status.mends.iter().map(|mend| format!("to recover: {}\n", escape(&mend.what))));
+    talk.extend(status.mends.iter().map(|mend| format!("to recover: {}\n", escape_line(&mend.what))));
     talk
 }
 
 /// Files that were left as they are.
 pub fn troubles(troubles: &[Trouble]) -> String {
-    troubles.iter().map(|trouble| format!("{}\n", escape(&trouble.in_words()))).collect()
+    troubles.iter().map(|trouble| format!("{}\n", escape_line(&trouble.in_words()))).collect()
 }
 
 fn findings(status: &Status) -> String {
@@ -86,7 +86,7 @@ pub fn next(status: &Status, parallel: bool) -> Said {
         return Said { result, talk: String::new() };
     }
     let phase = status.advice.phase.as_ref().map(|id| format!("{}: ", escape(id))).unwrap_or_default();
-    Said { result: format!("{phase}{}\n", escape(&status.advice.words)), talk: remarks(status) }
+    Said { result: format!("{phase}{}\n", escape_line(&status.advice.words)), talk: remarks(status) }
 }
 
 /// `was_shown`: a question has told what is wrong with it, and what changed in the files.
@@ -117,7 +117,7 @@ pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Said {
     let result = match outcome.done {
         Done::Deleted | Done::Abandoned => String::new(),
         Done::Viewed => questions::details(workflow),
-        _ => format!("Next: {}\n", escape(&outcome.advice.words)),
+        _ => format!("Next: {}\n", escape_line(&outcome.advice.words)),
     };
     Said { result, talk }
 }
