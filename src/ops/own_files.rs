@@ -36,7 +36,9 @@ impl OwnFiles {
         // A root that cannot be opened fails where it is captured.
         let there = documents::on_disk(context).unwrap_or_default();
         let there = there.iter().filter(|file| file.is_in_form()).map(|file| file.path.as_str());
-        Self::from_paths(known.iter().map(|file| file.path.as_str()).chain(there))
+        let aside = documents::put_aside(context).unwrap_or_default();
+        let aside = aside.iter().map(String::as_str);
+        Self::from_paths(known.iter().map(|file| file.path.as_str()).chain(there).chain(aside))
     }
 
     fn from_paths<'p>(files: impl Iterator<Item = &'p str>) -> Self {

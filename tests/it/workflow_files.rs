@@ -346,3 +346,39 @@ fn a_run_whose_ref_is_gone_is_found_by_its_commits_and_its_file_is_not_written_o
         sandbox.run(&["verify"]).success();
     }
 }
+
+#[test]
+fn what_other_programs_put_aside_is_left_alone_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("pre");
+    let registry = json!({"checkpoint_id": "x", "workflow_type": "t", "current_phase": 1});
+    let phases = json!({"phase_status": "in_progress", "current_phase": "1"});
+    let aside = [
+        (".claude/checkpoints/failed/implement_auth_20261122_120000.json", registry),
+        ("memory/state/.archive/x_20261122_100000/phase.json", phases),
+        ("memory/state/.archive/x_20261122_100000/execution.json", json!({"tasks": []})),
+    ];
+    for (path, value) in &aside {
+        sandbox.write(path, value.to_string());
+    }
+    sandbox.write("a", "2").restore("pre").success();
+    for (path, value) in &aside {
+        assert_eq!(sandbox.json_of(path), *value, "{path}");
+    }
+    // What has not their form is a file like any other.
+    for (path, _) in &aside {
+        sandbox.write(path, "{}");
+    }
+    sandbox.restore("pre").success();
+    assert!(aside.iter().all(|(path, _)| !sandbox.exists(path)));
+}
+
+#[test]
+fn of_a_run_that_failed_for_good_nothing_is_next() {
+    let sandbox = Sandbox::new();
+    init(&sandbox, &["--id", "p", "--phase", "a", "--phase", "b"]);
+    sandbox.step(&["phase", "start"]);
+    sandbox.step(&["phase", "fail", "--final", "--error", "x"]);
+    sandbox.run(&["workflow", "next"]).success().stdout_is("workflow failed\n");
+    assert_eq!(sandbox.step(&["workflow", "next"])["next"]["action"], "complete");
+}

@@ -26,12 +26,11 @@ impl Advice {
 
 /// The next step, judged by the state and by what is on disk.
 pub fn advice(workflow: &Workflow, sights: &Sights) -> Advice {
+    if workflow.is_all_settled() || !workflow.status.is_open() {
+        return Advice::new("complete", format!("workflow {}", workflow.word()), None);
+    }
     let Some(phase) = workflow.next() else {
-        return if workflow.is_all_settled() || !workflow.status.is_open() {
-            Advice::new("complete", format!("workflow {}", workflow.word()), None)
-        } else {
-            Advice::new("plan", "no phase can begin: look at the plan", None)
-        };
+        return Advice::new("plan", "no phase can begin: look at the plan", None);
     };
     if phase.status == PhaseStatus::AwaitingApproval {
         let (id, command) = (&phase.id, approve_command(workflow, phase));

@@ -70,6 +70,33 @@ pub fn on_disk(context: &Context) -> Result<Vec<OnDisk>> {
     Ok(paths.into_iter().filter_map(|path| read(&work, path)).collect())
 }
 
+/// The files that other programs put aside in their form, in the folders where ours go as well.
+///
+/// # Errors
+/// The root cannot be opened.
+pub fn put_aside(context: &Context) -> Result<Vec<String>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let below = |folder: &str| {
+        let names = state_file::list(&work, &rel(folder)).unwrap_or_default();
+        names.into_iter().map(|name| format!("{folder}/{name}")).collect::<Vec<_>>()
+    };
+    let mut paths = below(registry::FAILED);
+    for archive in [phases::ARCHIVE, pipeline::ARCHIVE] {
+        let folders = state_file::folders(&work, &rel(archive)).unwrap_or_default();
+        paths.extend(folders.iter().flat_map(|folder| below(&format!("{archive}/{folder}"))));
+    }
+    paths.retain(|path| {
+        let bytes = state_file::read(&work, &rel(path)).ok().flatten();
+        let value = bytes.and_then(|bytes| parse(&bytes).ok());
+        let is_list = path.ends_with("/execution.json");
+        value.is_some_and(|value| Profile::of_document(&value).is_some() || (is_list && value.get("tasks").is_some()))
+    });
+    Ok(paths)
+}
+
 fn read(work: &WorkTree, path: String) -> Option<OnDisk> {
     let profile = Profile::of_path(&path)?;
     let (bytes, read) = match state_file::read(work, &rel(&path)) {
