@@ -1,5 +1,6 @@
 //! Taking over objects from a damaged store: wholly good packs as they are, of all others whatever is whole.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -41,7 +42,11 @@ pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn 
         } else {
             if unreadable == Unreadable::Stops {
                 for path in [&pack.index_path, &pack.pack_path] {
-                    std::fs::read(path).map_err(Error::io("read", path))?;
+                    match std::fs::read(path) {
+                        // What is gone for good will not be there the next time either.
+                        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {}
+                        read => drop(read.map_err(Error::io("read", path))?),
+                    }
                 }
             }
             damaged.push(pack);

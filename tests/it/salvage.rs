@@ -372,3 +372,20 @@ fn what_was_dropped_after_a_salvage_is_not_fetched_from_the_kept_copy() {
     let _ = sandbox.run(&["verify", "--repair"]);
     assert!(!sandbox.listed_ids().contains(&dropped), "it came back");
 }
+
+#[test]
+fn a_pack_without_its_index_keeps_no_create_from_a_store_that_cannot_be_used() {
+    for lost in ["checkpoint/stat-cache", "refs/heads/main"] {
+        let sandbox = Sandbox::new();
+        let first = sandbox.write("f", "1").create("one");
+        sandbox.write("f", "2").create("two");
+        let store = sandbox.store();
+        fixtures::remove(&store.join(lost));
+        std::fs::create_dir(store.join(lost)).unwrap();
+        let pack = crate::bench::damaged::packs_of(&store).remove(0);
+        std::fs::remove_file(pack.with_extension("idx")).unwrap();
+        sandbox.run(&["create", "-r", "three"]).success();
+        sandbox.restore(&first).success();
+        assert_eq!((sandbox.read("f"), sandbox.listed().len()), ("1".to_owned(), 4), "{lost}");
+    }
+}
