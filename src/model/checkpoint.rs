@@ -113,7 +113,7 @@ impl CheckpointId {
         self.digits()[..ObjectId::SHORT_DIGITS].to_owned()
     }
 
-    /// Whether digits that somebody typed may mean this one.
+    /// Whether digits typed by a user may mean this one.
     pub fn answers_to(&self, typed: &str) -> bool {
         let (typed, digits) = (typed.to_ascii_lowercase(), self.digits());
         typed.len() >= MIN_PREFIX && (digits.starts_with(&typed) || typed.starts_with(&digits))

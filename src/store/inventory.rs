@@ -20,7 +20,7 @@ use crate::store::objects::{ObjectError, Objects};
 use crate::store::plain_file;
 use crate::store::refs::{self, Family};
 
-/// After so many that are missing, what the store was last seen to hold has to do.
+/// Missing ids after which the list of what the store was last seen to hold is relied on.
 const LOOKED_FOR_ANEW: usize = 64;
 
 /// Everything that the refs name, and what rows of the manifest name beside that.

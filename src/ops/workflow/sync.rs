@@ -231,7 +231,7 @@ pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
     Ok(std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or_default())
 }
 
-/// Takes in a file as its run's, whatever the state says, because somebody decided for it.
+/// Takes in a file as its run's by the user's decision, whatever the state says.
 ///
 /// # Errors
 /// The file makes no sense, or there is no such run.

@@ -37,7 +37,7 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
     }
 }
 
-/// The same where nobody can be asked: all that a person would be shown, and the question itself.
+/// The same without a terminal: all that a person would be shown, and the question itself.
 pub fn unasked(question: &Question<'_>, now_ms: i64) -> String {
     let shown = match question {
         Question::Unsound(status) => format!("{}\n{CORRUPTED}", resume(status, now_ms)),
