@@ -68,6 +68,7 @@ fn the_registry_names_the_project_in_its_id_and_its_state() {
     for name in ["my_proj_x", "My Proj-X.é"] {
         let loaded = sandbox.step(&["workflow", "export", "--type", "implement", "--project", name]);
         assert_eq!(loaded["document"]["workflow_state"]["n"], 1);
+        assert_eq!(sandbox.step(&["workflow", "status", name])["id"], made["id"]);
     }
 }
 

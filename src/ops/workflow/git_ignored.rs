@@ -32,5 +32,5 @@ pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
         Profile::Registry => (registry::path(workflow), format!("{}/", registry::FOLDER)),
     };
     let files = workflow.profiles.iter().map(file).filter(|(path, _)| is_taken_up(path));
-    files.map(|(_, pattern)| RunWarning::NotIgnored { pattern }.into()).collect()
+    files.map(|(_, pattern)| RunWarning::NotIgnored { pattern, ignore_file: root.join(".gitignore") }.into()).collect()
 }

@@ -1,7 +1,9 @@
 //! What did not stop the work on a run: each with its word for programs and its sentence for people.
 
 use std::fmt;
+use std::path::PathBuf;
 
+use crate::model::shell_word::shell_word;
 use crate::model::text::escape;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,7 @@ pub enum RunWarning {
     /// Git would take up a file of a run.
     NotIgnored {
         pattern: String,
+        ignore_file: PathBuf,
     },
     /// A transition is recorded without the checkpoint that goes with it.
     SnapshotLeftOut {
@@ -58,8 +61,9 @@ impl fmt::Display for RunWarning {
                 write!(f, "workflow {id} was put aside: {}; 'checkpoint workflow show {id}' shows it", escape(why))
             }
             Self::FailedFileRemoved { path } => write!(f, "{} was removed: its run failed long ago", escape(path)),
-            Self::NotIgnored { pattern } => {
-                write!(f, "git would take up {pattern}; to keep it out: printf '\\n{pattern}\\n' >> .gitignore")
+            Self::NotIgnored { pattern, ignore_file } => {
+                let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
+                write!(f, "git would take up {pattern}; to keep it out: printf '\\n{pattern}\\n' >> {file}")
             }
             Self::SnapshotLeftOut { reason, why } => write!(f, "no checkpoint {}: {why}", escape(reason)),
         }

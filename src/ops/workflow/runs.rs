@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
-use crate::model::workflow::Workflow;
 use crate::model::workflow::problem::Problem;
+use crate::model::workflow::{Workflow, id};
 use crate::store::Store;
 
 /// One run as it stands.
@@ -121,8 +121,10 @@ fn rank(run: &Run) -> (bool, bool, i64, String) {
 
 fn is_meant(run: &Run, name: &str) -> bool {
     let workflow = &run.workflow;
+    // Files of the registry have it in small letters.
+    let is_project = [workflow.project.as_str(), &id::snake(&workflow.project)].contains(&name);
     let is_described = !name.is_empty() && workflow.description.trim().to_lowercase() == name.trim().to_lowercase();
-    run.id().starts_with(name) || workflow.project == name || workflow.kind == name || is_described
+    run.id().starts_with(name) || is_project || workflow.kind == name || is_described
 }
 
 fn damaged(lost: &LostRun) -> Error {

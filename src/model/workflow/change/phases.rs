@@ -50,9 +50,12 @@ pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), 
     phase.status = PhaseStatus::InProgress;
     phase.attempts += 1;
     (phase.started_ms, phase.completed_ms) = (Some(now_ms), None);
-    phase.last_error = None;
+    let error = phase.last_error.take().map(Value::from);
     phase.before = start.before.clone().or(phase.before.take());
     phase.head.clone_from(&start.head);
+    if error.is_some() && workflow.last_error == error {
+        workflow.last_error = None;
+    }
     Ok(())
 }
 

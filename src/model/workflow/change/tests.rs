@@ -57,6 +57,7 @@ fn a_phase_that_failed_is_started_again_and_counts() {
     let failed = all(line(), &[start("one"), fail]).unwrap();
     assert_eq!((failed.word(), &failed.last_error), ("in_progress", &Some("no network".into())));
     let again = all(failed, &[start("one"), finish("one")]).unwrap();
+    assert_eq!((again.is_all_settled(), &again.last_error), (false, &None));
     assert_eq!((again.phases[0].attempts, again.phases[0].status), (2, PhaseStatus::Complete));
 }
 
