@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::worktree::git_index::{git_dir, read_regular};
+use crate::worktree::git_index::{git_dir, has_conflicts, read_regular};
 
 /// `packed-refs` of a large repository.
 const LONGEST_BYTES: u64 = 64 << 20;
@@ -40,8 +40,11 @@ pub fn under_way(root: &Path) -> Result<Option<&'static str>, String> {
         ("REVERT_HEAD", "a revert"),
         ("rebase-merge", "a rebase"),
         ("rebase-apply", "a rebase"),
+        ("sequencer", "a row of cherry-picks or reverts"),
     ];
-    Ok(begun.into_iter().find(|(name, _)| git_dir.join(name).exists()).map(|(_, what)| what))
+    let begun = begun.into_iter().find(|(name, _)| git_dir.join(name).exists()).map(|(_, what)| what);
+    // A `stash pop` leaves conflicts and no file that tells of them.
+    Ok(begun.or_else(|| has_conflicts(&git_dir).then_some("the settling of conflicts")))
 }
 
 /// The refs of a worktree lie with those of its repository.

@@ -59,6 +59,12 @@ pub fn stamp(root: &Path) -> Option<Stat> {
     (!is_racy(&index, started_ns)).then_some(index)
 }
 
+/// Whether the index names a path more than once: each side of a conflict does.
+pub(super) fn has_conflicts(git_dir: &Path) -> bool {
+    let index = read_index(&git_dir.join("index")).ok().flatten().unwrap_or_default();
+    index.paths.windows(2).any(|pair| pair[0] == pair[1])
+}
+
 fn read_index(path: &Path) -> Result<Option<IndexNames>, String> {
     let Some(bytes) = read_regular(path, MAX_INDEX_BYTES)? else { return Ok(None) };
     git_index::parse(&bytes).map(Some).map_err(|why| failure(path, &why))

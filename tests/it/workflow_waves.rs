@@ -200,3 +200,37 @@ fn what_the_phases_committed_themselves_is_noted_as_their_commit() {
     assert_eq!(git.output(&["log", "--format=%s"]), "own");
     assert_eq!(sandbox.run(&COMMIT).success().data()["due"], false);
 }
+
+#[test]
+fn neither_conflicts_nor_what_git_has_begun_are_committed() {
+    let Some((sandbox, git)) = committed() else { return };
+    let commit = |text: &str| {
+        sandbox.write("m", text);
+        git.run(&["add", "-A"]).success();
+        git.run(&["commit", "-q", "-m", text]).success();
+    };
+    commit("base");
+    git.run(&["checkout", "-q", "-b", "side"]).success();
+    commit("a");
+    git.run(&["checkout", "-q", "main"]).success();
+    commit("b");
+    sandbox.write("m", "c");
+    git.run(&["stash", "-q"]).success();
+    commit("d");
+    let tip = git.output(&["rev-parse", "main"]);
+    for (begin, what, end) in [
+        (&["stash", "pop"][..], "the settling of conflicts", ["reset", "--hard"]),
+        (&["rebase", "side"], "a rebase", ["rebase", "--abort"]),
+        (&["cherry-pick", "side"], "a cherry-pick", ["cherry-pick", "--abort"]),
+        (&["revert", "HEAD~1"], "a revert", ["revert", "--abort"]),
+    ] {
+        git.run(begin).code(1);
+        let unmerged = git.output(&["ls-files", "-u"]);
+        sandbox.run(&COMMIT[..4]).code(4).stderr_has(&format!("{what} is under way")).stderr_has("nothing was changed");
+        assert_eq!(git.output(&["ls-files", "-u"]), unmerged, "{what}");
+        assert_ne!(unmerged, "", "{what}");
+        git.run(&end).success();
+        assert_eq!(git.output(&["rev-parse", "HEAD"]), tip, "{what}");
+    }
+    sandbox.run(&COMMIT).success();
+}
