@@ -381,4 +381,9 @@ fn of_a_run_that_failed_for_good_nothing_is_next() {
     sandbox.step(&["phase", "fail", "--final", "--error", "x"]);
     sandbox.run(&["workflow", "next"]).success().stdout_is("workflow failed\n");
     assert_eq!(sandbox.step(&["workflow", "next"])["next"]["action"], "complete");
+    sandbox.run(&["workflow", "resume", "p"]).code(3).stderr_has("'checkpoint workflow export p --format plan' prints");
+    let plan = sandbox.run(&["workflow", "export", "p", "--format", "plan"]).success().stdout;
+    sandbox.write("../plan.json", plan).step(&["workflow", "init", "--plan", "../plan.json", "--id", "again"]);
+    let again = sandbox.step(&["phase", "start", "-w", "again"]);
+    assert_eq!((&again["current"], &again["remaining"]), (&json!("a"), &json!(["b"])));
 }

@@ -95,7 +95,12 @@ pub fn resume(context: &Context, options: &ResumeOptions, ask: &mut Ask<'_>) -> 
     let workflow = &status.run.workflow;
     if !workflow.status.is_open() {
         let what = format!("nothing to resume: workflow {} is {}", workflow.id, workflow.word());
-        return Err(Problem::no_such("nothing_to_resume", what).hint("'checkpoint workflow init' begins one").into());
+        let id = status.run.id();
+        let hint = format!(
+            "'checkpoint workflow init' begins one, and 'checkpoint workflow init --plan -' one that goes on with what \
+             'checkpoint workflow export {id} --format plan' prints"
+        );
+        return Err(Problem::no_such("nothing_to_resume", what).hint(hint).into());
     }
     let chosen = match &options.choose {
         Some(word) => choices::understand(workflow, word).ok_or_else(|| no_answer(&status, word))?,
