@@ -134,8 +134,8 @@ pub enum Error {
     /// No checkpoint stands from which a change could be taken back.
     Unguarded {
         what: String,
-        /// The command that makes one, or asks for one in another way.
-        command: String,
+        /// The command that makes one, or asks for one in another way, if there is one.
+        command: Option<String>,
     },
     /// A database could not be taken into a new checkpoint; nothing was recorded.
     DatabaseNotTaken {
@@ -289,9 +289,7 @@ impl Error {
             Self::CheckInterrupted { hint, .. } => return hint.clone(),
             Self::ConsentNeeded { can_look: true, .. } => "look at it with --dry-run, then give --yes".into(),
             Self::ConsentNeeded { can_look: false, .. } => "give --yes if that is meant".into(),
-            Self::Conflict { .. } => {
-                "move these away; a restore can be given PATHs without them".into()
-            },
+            Self::Conflict { .. } => "move these away; a restore can be given PATHs without them".into(),
             Self::DotGitPath { .. } => "a repository's own data is never captured and never changed".into(),
             Self::WorkflowFile { .. } => "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it".into(),
             Self::RestorePending { .. } => {
@@ -302,7 +300,7 @@ impl Error {
             Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
             Self::Held { hold, .. } => format!("checkpoint release {}", shell_word(hold.name.as_bytes())),
             Self::SeveralHolds { .. } => "name the one that is to end".into(),
-            Self::Unguarded { command, .. } => command.clone(),
+            Self::Unguarded { command, .. } => return command.clone(),
             Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
             Self::DatabaseNotTaken { .. } => "nothing was recorded; mend that, or leave this --db out".into(),
             Self::DatabaseNotHeld { .. } => {

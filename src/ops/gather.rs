@@ -82,6 +82,35 @@ pub fn gather(
     Ok(Gathering::Done(Gathered { captured, beside: Beside { rules, state, ..Beside::default() } }))
 }
 
+/// What a `create` with a scope would meet, as far as names tell.
+pub struct Look {
+    /// Why it would be refused.
+    pub refusal: Option<Error>,
+    pub secrets: Vec<RelPath>,
+    /// What rules leave out.
+    pub left_out: Vec<RelPath>,
+}
+
+/// Scans for a scope and reads no file.
+///
+/// # Errors
+/// The directory cannot be scanned.
+pub fn look(context: &Context, scope: &Scope, include_sensitive: &[String]) -> Result<Look> {
+    let (worktree, store) = (WorkTree::open(context.root.path())?, context.find_store()?);
+    let named: Vec<RelPath> = scope.parts().iter().filter_map(ScopePart::as_path).cloned().collect();
+    let options = CaptureOptions { include_sensitive, named: &named, ..CaptureOptions::default() };
+    let Begun::Scanned(mut capturing) = capture::begin(context, store.as_ref(), &worktree, &options)? else {
+        return Err(Error::unexpected("a limit was met that was not set".to_owned()));
+    };
+    capturing.narrow(scope);
+    let found = capturing.listing();
+    let paths = found.paths();
+    let refused = check_each_part(scope, found).and_then(|()| check_something_is_held(found));
+    let secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_))).collect();
+    let left_out = uncaptured(found, &paths, |why| matches!(why, WhyNot::LeftOut(_))).collect();
+    Ok(Look { refusal: refused.err(), secrets, left_out })
+}
+
 /// What a checkpoint without files holds of the directory.
 fn no_files(worktree: &WorkTree, sink: &mut Sink<'_, '_>) -> Result<Captured> {
     let stat = worktree.root().stat().map_err(|cause| worktree.io("look at", &RelPath::root(), cause))?;
@@ -100,7 +129,8 @@ fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
     });
     let Some(missed) = missed else { return Ok(()) };
     let shown = missed.shown();
-    Err(match secrets(found, &paths).find(|secret| missed.covers(secret)) {
+    let mut secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_)));
+    Err(match secrets.find(|secret| missed.covers(secret)) {
         Some(secret) => Error::NothingFound {
             what: format!("scope '{shown}' matches nothing but secrets, such as {secret}"),
             hint: "--include-sensitive captures them".to_owned(),
@@ -151,10 +181,13 @@ fn present<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item =
     })
 }
 
-fn secrets<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item = RelPath> + 'l {
-    found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
-        let secret = dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::Secret(_)));
-        secret.map(move |item| path.join(&item.name))
+fn uncaptured<'l>(
+    found: &'l Listing,
+    paths: &'l [RelPath],
+    is_so: fn(&WhyNot) -> bool,
+) -> impl Iterator<Item = RelPath> + 'l {
+    found.dirs.iter().zip(paths).flat_map(move |(dir, path)| {
+        dir.uncaptured.iter().filter(move |item| is_so(&item.why)).map(move |item| path.join(&item.name))
     })
 }
 

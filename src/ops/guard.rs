@@ -1,4 +1,5 @@
-//! `guard`: whether a checkpoint stands from which the coming change can be taken back. Nothing is written or scanned.
+//! `guard`: whether a checkpoint stands from which the coming change can be taken back. Nothing is written, and
+//! the directory is scanned only to advise what works where there is none.
 
 use crate::config;
 use crate::error::{Error, Result};
@@ -9,7 +10,8 @@ use crate::model::shell_word::shell_word;
 use crate::model::time::{self, age};
 use crate::ops::context::Context;
 use crate::ops::create_terms;
-use crate::ops::guard_cover::{covers, lacks, unmatched};
+use crate::ops::gather;
+use crate::ops::guard_cover::{covers, lacks, link_above, unmatched};
 use crate::ops::list::reader_warnings;
 use crate::ops::verify::check_calmly;
 use crate::ops::warning::Warning;
@@ -17,6 +19,8 @@ use crate::store::Store;
 use crate::worktree::tree_handle::WorkTree;
 
 const MINUTE_MS: i64 = 60 * 1000;
+/// Ignored files that a pattern matches are named one by one up to here.
+const NAMED_FILES: usize = 10;
 const USUAL_AGE_MS: i64 = 30 * MINUTE_MS;
 /// How far two clocks may be apart.
 const CLOCK_SLACK_MS: i64 = MINUTE_MS;
@@ -120,9 +124,63 @@ fn shown(scope: Option<&Scope>) -> String {
     scope.parts().iter().map(|part| format!("'{}'", part.shown())).collect::<Vec<_>>().join(", ")
 }
 
+/// The advised command works as it stands; where none would, the reason is told instead.
 fn unguarded(context: &Context, wanted: &Wanted, what: String) -> Error {
-    let scope = wanted.scope.as_ref().map(|scope| capturable(context, scope.parts()));
-    Error::Unguarded { what, command: command(context, "create", scope.as_ref()) }
+    let Some(parts) = wanted.scope.as_ref().map(Scope::parts) else {
+        return Error::Unguarded { what, command: Some(command(context, "create", None)) };
+    };
+    if let Some(link) = behind_link(context, parts) {
+        let what = format!("{what}; name what the symlink {link} leads to");
+        return Error::Unguarded { what, command: None };
+    }
+    let scope = capturable(context, parts);
+    let create = command(context, "create", Some(&scope));
+    let found = match gather::look(context, &scope, &[]) {
+        Ok(found) => found,
+        Err(why) => return why,
+    };
+    let Some(refusal) = &found.refusal else { return Error::Unguarded { what, command: Some(create) } };
+    let secret: Vec<String> = scope.parts().iter().filter_map(|part| secret_pattern(part, &found.secrets)).collect();
+    let lets_through = |secret: &[String]| gather::look(context, &scope, secret).is_ok_and(|it| it.refusal.is_none());
+    if !secret.is_empty() && lets_through(&secret) {
+        let allowed = secret.iter().map(|pattern| format!(" --include-sensitive={}", shell_word(pattern.as_bytes())));
+        return Error::Unguarded { what, command: Some(create + &allowed.collect::<String>()) };
+    }
+    let what = format!("{what}; {refusal}");
+    Error::Unguarded { what, command: by_names(context, parts, &found.left_out).map(|(command, _)| command) }
+}
+
+/// The glob that lets through what a part of a scope names, if that is a secret.
+fn secret_pattern(part: &ScopePart, secrets: &[RelPath]) -> Option<String> {
+    let Some(path) = part.as_path() else {
+        let typed = secrets.iter().any(|secret| part.covers(secret)).then(|| part.typed())?;
+        return String::from_utf8(typed.to_vec()).ok();
+    };
+    let path = secrets.contains(path).then(|| path.as_utf8())??;
+    let escape = |sign: char| if "*?[]\\".contains(sign) { format!("\\{sign}") } else { sign.to_string() };
+    Some(format!("/{}", path.chars().map(escape).collect::<String>()))
+}
+
+/// The question with the ignored files that patterns match in place of the patterns, and the first of these files: what
+/// is named is captured in spite of the rules.
+fn by_names(context: &Context, parts: &[ScopePart], left_out: &[RelPath]) -> Option<(String, RelPath)> {
+    let (mut named, mut first) = (Vec::new(), None);
+    for part in parts {
+        let matched = || left_out.iter().filter(|path| part.as_path().is_none() && part.covers(path));
+        first = first.or_else(|| matched().next().cloned());
+        match matched().count() {
+            0 => named.push(part.clone()),
+            1..=NAMED_FILES => named.extend(matched().cloned().map(ScopePart::path)),
+            _ => return None,
+        }
+    }
+    Some((command(context, "guard", Some(&Scope::new(named))), first?))
+}
+
+/// The link above a path of a scope, which no checkpoint can hold under that name then.
+fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
+    let work = WorkTree::open(context.root.path()).ok()?;
+    parts.iter().filter_map(ScopePart::as_path).find_map(|path| link_above(&work, path).ok()?)
 }
 
 /// No checkpoint covers what is wanted; a path at which nothing stands is in none of them then.
@@ -132,8 +190,8 @@ fn of_none(context: &Context, wanted: &Wanted, what: String) -> Error {
     let work = WorkTree::open(context.root.path()).ok();
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
     match work.and_then(|work| parts.iter().find(|part| is_absent(&work, part))) {
-        Some(absent) => of_nothing(context, wanted, absent, "a checkpoint"),
-        None => unguarded(context, wanted, what),
+        Some(absent) if behind_link(context, parts).is_none() => of_nothing(context, wanted, absent, "a checkpoint"),
+        _ => unguarded(context, wanted, what),
     }
 }
 
@@ -141,12 +199,20 @@ fn of_none(context: &Context, wanted: &Wanted, what: String) -> Error {
 /// taken back with its directory.
 fn of_nothing(context: &Context, wanted: &Wanted, part: &ScopePart, held_by: &str) -> Error {
     let matches = if part.as_path().is_some() { "is neither in the directory nor in" } else { "matches nothing in" };
-    let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default().iter();
+    let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
+    let found =
+        if part.as_path().is_none() { gather::look(context, &Scope::new(parts.to_vec()), &[]).ok() } else { None };
+    if let Some((command, path)) = found.and_then(|found| by_names(context, parts, &found.left_out)) {
+        let what =
+            format!("'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {path}", part.shown());
+        return Error::Unguarded { what, command: Some(command) };
+    }
+    let parts = parts.iter();
     let instead = |one: &ScopePart| if one == part { ScopePart::path(part.top()) } else { one.clone() };
     let above = capturable(context, &parts.map(instead).collect::<Vec<_>>());
     Error::Unguarded {
         what: format!("'{}' {matches} {held_by}; what is yet to be made is guarded by its directory", part.shown()),
-        command: command(context, "guard", Some(&above)),
+        command: Some(command(context, "guard", Some(&above))),
     }
 }
 

@@ -97,7 +97,10 @@ pub fn unmatched<'s>(
 }
 
 /// What lies behind a symlink is somewhere else, where no checkpoint looks.
-fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
+///
+/// # Errors
+/// The system does not tell what stands on disk.
+pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
     for above in path.ancestors() {
         if work.stat(&above)?.is_some_and(|found| kind_of(&found) == ItemKind::Symlink) {
             return Ok(Some(above));

@@ -71,7 +71,8 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> Document {
     let checkpoint = &contract.checkpoint;
     let id = alias::of(checkpoint);
     let hash = contract.content.as_ref().ok().map(|sum| sum.hash.clone());
-    let mut scope = json!({"files": texts(&contract.files), "state_keys": contract.state_keys});
+    let files: Vec<String> = contract.files.iter().map(as_it_is).collect();
+    let mut scope = json!({"files": files, "state_keys": contract.state_keys});
     if !contract.databases.is_empty() {
         scope["databases"] = contract.databases.iter().map(ToString::to_string).collect();
     }
@@ -123,6 +124,11 @@ fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
 /// The command that prints the values.
 pub fn values_back(call: &Call<'_>, id: &str) -> String {
     call.line(&["cat", &format!("{id}:@state")])
+}
+
+/// A path as all JSON has it.
+fn as_it_is(path: &RelPath) -> String {
+    path.as_utf8().map_or_else(|| path.to_string(), ToOwned::to_owned)
 }
 
 fn texts(paths: &[RelPath]) -> Vec<String> {

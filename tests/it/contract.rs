@@ -469,3 +469,14 @@ fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
     let count: i64 = database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
     assert_eq!(count, 1);
 }
+
+#[test]
+fn the_files_of_the_scope_are_named_as_they_are() {
+    let sandbox = Sandbox::new();
+    let names = ["a\\b", "f\nl", "t\tab"];
+    for name in names {
+        sandbox.write(name, "1");
+    }
+    let document = contract(&sandbox, &["create", "--contract", "--scope", "."]);
+    assert_eq!(document["checkpoint"]["scope"]["files"], json!(names));
+}

@@ -18,7 +18,7 @@ fn refused(sandbox: &Sandbox, args: &[&str]) -> (String, String) {
     let run = sandbox.run(&[&["guard", "--json"], args].concat()).code(4);
     assert_eq!(run.error_code(), "unguarded", "{run}");
     let error = run.json()["error"].clone();
-    let text = |key: &str| error[key].as_str().expect("text").to_owned();
+    let text = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
     (text("message"), text("hint"))
 }
 
@@ -152,11 +152,9 @@ fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
         sandbox.run(&["delete", "--all", "--yes"]).success();
     }
     let id = sandbox.create("whole");
-    for glob in ["src/*.pyy", "*.log"] {
-        let (message, hint) = refused(&sandbox, &["--scope", glob]);
-        assert!(message.contains(&format!("'{glob}' matches nothing in checkpoint {id}")), "{message}");
-        assert_eq!(follow(&sandbox, &hint).success().stdout.trim_end(), id);
-    }
+    let (message, hint) = refused(&sandbox, &["--scope", "src/*.pyy"]);
+    assert!(message.contains(&format!("'src/*.pyy' matches nothing in checkpoint {id}")), "{message}");
+    assert_eq!(follow(&sandbox, &hint).success().stdout.trim_end(), id);
     sandbox.remove("src/a.py");
     assert_eq!(passed(&sandbox, &["--scope", "src/a.py", "--scope", "*.py"]), id, "a file that is gone is held");
 }
@@ -258,4 +256,69 @@ fn scopes_may_stand_in_a_list_and_an_empty_one_is_wrong_usage() {
     assert_eq!(passed(&sandbox, &["--scope", "@list"]), id);
     sandbox.run(&["guard", "--scope", "@none"]).code(2);
     sandbox.run(&["guard", "--scope", "-"]).code(2);
+}
+
+/// Follows what is advised, and the advice after it; whether it ends with a checkpoint that guards, or with a reason.
+#[track_caller]
+fn lead(sandbox: &Sandbox, args: &[&str]) -> bool {
+    let mut error = sandbox.run(&[&["guard", "--json"], args].concat()).code(4).json()["error"].clone();
+    for _ in 0..4 {
+        let Some(hint) = error["hint"].as_str().map(str::to_owned) else { return false };
+        let create = hint.contains(" create ");
+        let run = follow(sandbox, &format!("{hint} --json"));
+        assert!(run.code == 0 || !create, "{hint}\n{run}");
+        if run.code == 0 && !create {
+            return true;
+        }
+        let asked = if create { hint.split(" create ").nth(1).expect("options").to_owned() } else { String::new() };
+        let again = asked.split(" --include-sensitive").next().expect("a scope");
+        let root = sandbox.root().display();
+        let run = if create { follow(sandbox, &format!("checkpoint -C '{root}' guard --json {again}")) } else { run };
+        if run.code == 0 {
+            return true;
+        }
+        error = run.code(4).json()["error"].clone();
+    }
+    panic!("round for ever: {error}");
+}
+
+#[test]
+fn what_is_advised_works_or_there_is_a_reason() {
+    for whole in [false, true] {
+        let sandbox = Sandbox::new();
+        sandbox.write("f", "1").write(".env", "K=1").write("[x].env", "K=1").write("x.log", "l").fifo("pipe");
+        sandbox.write(".gitignore", "*.log\n").write(".checkpoints/x", "1").mkdir("empty");
+        sandbox.write("src/a", "1").symlink("link", "src").write("deep/.env", "K=1");
+        for (scope, ends_well) in [
+            (vec![".env"], true),
+            (vec!["[x].env", "f"], true),
+            (vec!["*.env"], true),
+            (vec!["*.log"], true),
+            (vec!["f", "*.log", "deep/.env"], true),
+            (vec![".checkpoints"], false),
+            (vec![".checkpoints/*"], false),
+            (vec!["link/a"], false),
+            (vec!["deep"], whole),
+            (vec!["pipe"], whole),
+            (vec!["empty/*"], whole),
+        ] {
+            if whole {
+                sandbox.create("whole");
+            }
+            let args: Vec<&str> = scope.iter().flat_map(|part| ["--scope", part]).collect();
+            let is_led = sandbox.run(&[&["guard"], &args[..]].concat()).code == 0 || lead(&sandbox, &args);
+            assert_eq!(is_led, ends_well, "{scope:?}, whole: {whole}");
+            let _ = sandbox.run(&["delete", "--all", "--yes"]);
+        }
+    }
+}
+
+#[test]
+fn a_pattern_that_matches_an_ignored_file_is_not_yet_to_be_made() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a.py", "a").write("src/b.js", "b").write("src/.gitignore", "a.py\n");
+    sandbox.run(&["create", "--scope", "src"]).success();
+    let (message, hint) = refused(&sandbox, &["--scope", "src/*.py"]);
+    assert!(message.contains("what a rule leaves out, such as src/a.py"), "{message}");
+    assert!(hint.ends_with(" guard --scope src/a.py"), "{hint}");
 }

@@ -11,7 +11,8 @@ use crate::bench::{Run, Sandbox};
 use crate::source;
 
 /// Sentences that name options apart from a command line, and the commands that say them.
-const SENTENCES: [(&str, &[&str]); 36] = [
+const SENTENCES: [(&str, &[&str]); 37] = [
+    (" --include-sensitive={}", &["create"]),
     ("look at it with --dry-run", &DRY_RUN),
     ("give --yes if that is meant", &["create", "workflow mini-commit", "workflow delete"]),
     ("leave this --db out", &["create"]),
