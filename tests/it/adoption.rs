@@ -383,5 +383,5 @@ fn a_full_disk_keeps_no_command_from_a_store_whose_adopted_commits_have_no_noted
     run.success();
     sandbox.create("room again");
     let again = std::fs::read_to_string(&noted).unwrap();
-    assert!(text.contains(&made[2].id) && again.contains(&made[2].id), "{again}");
+    assert!(text.contains(&made[2].0.id) && again.contains(&made[2].0.id), "{again}");
 }
