@@ -12,6 +12,7 @@ use crate::ops::workflow::documents;
 use crate::store::Store;
 use crate::store::locked::LockedStore;
 use crate::store::projected::Projected;
+use crate::worktree::tree_handle::WorkTree;
 
 /// Directories that belong to such files, each with the beginning of the paths that bring it in.
 const DIRECTORIES: [(&str, &str); 4] = [
@@ -34,9 +35,10 @@ impl OwnFiles {
         let known = |store: &Store| store.projected_or_why_not().unwrap_or_else(|_| projected_anew(store));
         let known = store.map(known).unwrap_or_default();
         // A root that cannot be opened fails where it is captured.
-        let there = documents::on_disk(context).unwrap_or_default();
+        let work = WorkTree::open(context.root.path()).ok();
+        let there = work.as_ref().map(documents::in_place).unwrap_or_default();
         let there = there.iter().filter(|file| file.is_in_form()).map(|file| file.path.as_str());
-        let aside = documents::put_aside(context).unwrap_or_default();
+        let aside = work.as_ref().map(documents::put_aside).unwrap_or_default();
         let aside = aside.iter().map(String::as_str);
         Self::from_paths(known.iter().map(|file| file.path.as_str()).chain(there).chain(aside))
     }

@@ -62,39 +62,36 @@ pub fn on_disk(context: &Context) -> Result<Vec<OnDisk>> {
     if !context.root.exists() {
         return Ok(Vec::new());
     }
-    let work = WorkTree::open(context.root.path())?;
+    Ok(in_place(&WorkTree::open(context.root.path())?))
+}
+
+/// The same in a root that is open.
+pub fn in_place(work: &WorkTree) -> Vec<OnDisk> {
     let mut paths: Vec<String> =
         [phases::PHASE_FILE, phases::EXECUTION_FILE, pipeline::FILE].map(str::to_owned).to_vec();
-    let names = state_file::list(&work, &rel(registry::FOLDER)).unwrap_or_default();
+    let names = state_file::list(work, &rel(registry::FOLDER)).unwrap_or_default();
     paths.extend(names.iter().map(|name| format!("{}/{name}", registry::FOLDER)));
-    Ok(paths.into_iter().filter_map(|path| read(&work, path)).collect())
+    paths.into_iter().filter_map(|path| read(work, path)).collect()
 }
 
 /// The files that other programs put aside in their form, in the folders where ours go as well.
-///
-/// # Errors
-/// The root cannot be opened.
-pub fn put_aside(context: &Context) -> Result<Vec<String>> {
-    if !context.root.exists() {
-        return Ok(Vec::new());
-    }
-    let work = WorkTree::open(context.root.path())?;
+pub fn put_aside(work: &WorkTree) -> Vec<String> {
     let below = |folder: &str| {
-        let names = state_file::list(&work, &rel(folder)).unwrap_or_default();
+        let names = state_file::list(work, &rel(folder)).unwrap_or_default();
         names.into_iter().map(|name| format!("{folder}/{name}")).collect::<Vec<_>>()
     };
     let mut paths = below(registry::FAILED);
     for archive in [phases::ARCHIVE, pipeline::ARCHIVE] {
-        let folders = state_file::folders(&work, &rel(archive)).unwrap_or_default();
+        let folders = state_file::folders(work, &rel(archive)).unwrap_or_default();
         paths.extend(folders.iter().flat_map(|folder| below(&format!("{archive}/{folder}"))));
     }
     paths.retain(|path| {
-        let bytes = state_file::read(&work, &rel(path)).ok().flatten();
+        let bytes = state_file::read(work, &rel(path)).ok().flatten();
         let value = bytes.and_then(|bytes| parse(&bytes).ok());
         let is_list = path.ends_with("/execution.json");
         value.is_some_and(|value| Profile::of_document(&value).is_some() || (is_list && value.get("tasks").is_some()))
     });
-    Ok(paths)
+    paths
 }
 
 fn read(work: &WorkTree, path: String) -> Option<OnDisk> {
