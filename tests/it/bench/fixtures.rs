@@ -26,7 +26,8 @@ pub fn socket(path: &Path) {
     let near = link.path().join("d");
     std::os::unix::fs::symlink(path.parent().expect("a socket lies in a directory"), &near)
         .expect("a link can be made");
-    let bound = near.join("s");
+    // No fixture uses this name, so nothing stands in its way.
+    let bound = near.join(".socket-being-bound");
     drop(UnixListener::bind(&bound).expect("a socket can be bound"));
     fs::rename(&bound, path).expect("a socket can be renamed");
 }
