@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::model::object_id::ObjectId;
+use crate::store::delta_write::LONGEST_CHAIN;
 use crate::store::id_set::IdMap;
 use crate::store::pack_delta::{self, Base};
 use crate::store::pack_index::IndexEntry;
@@ -51,7 +52,8 @@ pub fn plan(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) ->
     }
 }
 
-/// The lines without what is in no pack, cut where one version is known to be of no use for the next.
+/// The lines without what is in no pack, cut where one version is known to be of no use for the next, and where a chain
+/// of deltas is as long as it may be.
 fn runs(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) -> Vec<Vec<Version>> {
     if lines.is_empty() {
         return Vec::new();
@@ -67,12 +69,14 @@ fn runs(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) -> Vec
     let mut runs: Vec<Vec<Version>> = Vec::new();
     for line in lines {
         let mut run: Vec<Version> = Vec::new();
+        let mut depth = 0;
         for version in line.iter().filter_map(|id| wanted.get_mut(id)?.take()) {
-            let is_cut =
-                |newer: &Version| version.base.is_none() && unlike.contains(&(newer.entry.id, version.entry.id));
-            if run.last().is_some_and(is_cut) {
+            let is_useless = |newer: &Version| unlike.contains(&(newer.entry.id, version.entry.id));
+            if version.base.is_none() && (depth == LONGEST_CHAIN || run.last().is_some_and(is_useless)) {
                 runs.push(std::mem::take(&mut run));
             }
+            let is_its_delta = |newer: &Version| version.base == Some(newer.entry.id);
+            depth = if run.last().is_some_and(is_its_delta) { depth + 1 } else { 0 };
             run.push(version);
         }
         runs.push(run);

@@ -14,7 +14,7 @@ use crate::store::survey::Survey;
 use crate::store::unlike::Pair;
 
 /// Whoever reads the last version of a chain makes all before it; git too stops here.
-const LONGEST_CHAIN: usize = 50;
+pub const LONGEST_CHAIN: usize = 50;
 
 pub struct RunWriter<'a> {
     pub objects: &'a Objects,

@@ -1,5 +1,6 @@
 //! Carrying out a repack plan: copy what lives, check the copy, and only then remove the old.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -56,7 +57,8 @@ pub fn repack(
     objects: &Objects,
     stop: &dyn Fn() -> bool,
 ) -> Result<RepackOutcome> {
-    let mut work = Work { objects_dir, survey, plan, live, objects, stop, moved: ObjectIds::default() };
+    let mut work =
+        Work { objects_dir, survey, plan, live, objects, stop, moved: ObjectIds::default(), published: HashSet::new() };
     let mut outcome = RepackOutcome::default();
     (outcome.packs_before, outcome.bytes_before) = measure(objects_dir)?;
     if work.check_sources()? {
@@ -78,9 +80,11 @@ struct Work<'a> {
     stop: &'a dyn Fn() -> bool,
     /// What lies in a new pack already and is in no need of a copy.
     moved: ObjectIds,
+    /// The names of the new packs. One may come out byte for byte as an old one that is about to go: the two are one file.
+    published: HashSet<String>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
     fn run(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
         if !self.plan.keeps_all_packs() {
             sweep::remove_caches(self.objects_dir)?;
@@ -136,13 +140,13 @@ impl Work<'_> {
     }
 
     /// Writes a pack of objects that no pack claims; whether there were any.
-    fn take_in(&self, ids: &[ObjectId]) -> Result<bool> {
+    fn take_in(&mut self, ids: &[ObjectId]) -> Result<bool> {
         let mut writer = self.writer()?;
         ids.iter().try_for_each(|id| self.add_by_reading(&mut writer, id))?;
-        Ok(self.publish(writer)?.is_some())
+        self.publish(writer)
     }
 
-    fn merge(&self, group: &[String], outcome: &mut RepackOutcome) -> Result<()> {
+    fn merge(&mut self, group: &[String], outcome: &mut RepackOutcome) -> Result<()> {
         let mut writer = self.writer()?;
         for found in group.iter().filter_map(|name| self.survey.get(name)) {
             for IndexEntry { id, .. } in found.claimed.iter().filter(|entry| !self.moved.contains(&entry.id)) {
@@ -153,9 +157,8 @@ impl Work<'_> {
                 self.copy(&mut writer, found, id)?;
             }
         }
-        let published = self.publish(writer)?;
-        // A merge can make a pack that is there already, byte for byte.
-        group.iter().filter(|name| published.as_ref() != Some(*name)).try_for_each(|name| self.remove(name))
+        self.publish(writer)?;
+        group.iter().try_for_each(|name| self.remove(name))
     }
 
     /// A delta stays one if its base is copied too.
@@ -198,19 +201,20 @@ impl Work<'_> {
         writer.rewrite(*id, kind, &content).map_err(Error::from)
     }
 
-    fn writer(&self) -> Result<PackWriter<'_>> {
+    fn writer(&self) -> Result<PackWriter<'a>> {
         PackWriter::begin(self.objects_dir, self.objects)
     }
 
-    /// The name of the new pack, after each object in it was read back.
-    fn publish(&self, writer: PackWriter<'_>) -> Result<Option<String>> {
-        let Some(stamp) = writer.finish()? else { return Ok(None) };
+    /// Publishes a pack and reads back each object in it; whether there was anything to publish.
+    fn publish(&mut self, writer: PackWriter<'_>) -> Result<bool> {
+        let Some(stamp) = writer.finish()? else { return Ok(false) };
         let pack = Pack::stat(&self.pack_dir(), &stamp.name);
         let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(read_back);
         if let Err(why) = checked {
             return Err(Error::Damaged { what: format!("the new pack {}", stamp.name), why });
         }
-        Ok(Some(stamp.name))
+        self.published.insert(stamp.name);
+        Ok(true)
     }
 
     /// Whether to go on. Nothing has been changed yet, so this is the time to find what cannot be read.
@@ -262,7 +266,11 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Removes an old pack, unless one of the new ones is the same file.
     fn remove(&self, name: &str) -> Result<()> {
+        if self.published.contains(name) {
+            return Ok(());
+        }
         sweep::remove_pack(&self.pack_dir(), name)
     }
 

@@ -113,6 +113,43 @@ fn new_versions_join_the_deltas_that_are_there() {
 }
 
 #[test]
+fn more_versions_than_one_chain_holds_survive_prune_after_prune() {
+    let mut versions = Versions::new(0);
+    versions.sandbox.user_config("keep = 100\n");
+    // Half a chain more than one, of a file just large enough and quickly compressed.
+    versions.content = [text(7, 150_000), vec![b'\n'; 950_000]].concat();
+    (0..75).for_each(|_| versions.edit());
+    versions.sandbox.run(&["prune"]).success();
+    let packs = versions.packs();
+    versions.check();
+    versions.sandbox.run(&["prune"]).success();
+    assert_eq!(versions.packs(), packs);
+    for _ in 0..2 {
+        versions.edit();
+        (0..3).for_each(|_| drop(versions.sandbox.run(&["prune"]).success()));
+        versions.check();
+    }
+}
+
+#[test]
+fn a_prune_that_has_forgotten_what_the_last_one_tried_loses_no_version() {
+    let mut versions = Versions::new(0);
+    for seed in 0..4 {
+        versions.content = text(100 + seed, 2_000_000);
+        versions.record();
+    }
+    let mut packs = Vec::new();
+    for _ in 0..3 {
+        versions.sandbox.run(&["prune"]).success();
+        versions.check();
+        packs.push(versions.packs().into_iter().max_by_key(|(_, len)| *len));
+        fixtures::remove(&versions.sandbox.store().join("checkpoint/unlike"));
+    }
+    // Each writes the same pack as the one before.
+    assert!(packs[0] == packs[1] && packs[1] == packs[2], "{packs:?}");
+}
+
+#[test]
 fn the_version_on_which_others_stand_can_go() {
     let mut versions = Versions::new(5);
     versions.sandbox.run(&["prune"]).success();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::source;
 
 /// Faults are `B1` to this number, without a gap.
-const FAULTS: usize = 119;
+const FAULTS: usize = 120;
 /// Failures keep the numbers that they have in a longer list, so these are the ones that must be there.
 const FAILURES: [usize; 23] =
     [1, 2, 3, 8, 10, 12, 14, 25, 26, 37, 40, 45, 49, 60, 71, 74, 80, 81, 95, 96, 99, 100, 106];

@@ -41,6 +41,21 @@ fn small_packs_become_one_and_everything_in_them_is_still_there() {
 }
 
 #[test]
+fn each_of_many_states_survives_prune_after_prune() {
+    let (sandbox, _) = run_of(120);
+    for _ in 0..3 {
+        sandbox.run(&["prune"]).success();
+        assert_eq!(log_of(&sandbox), 122);
+        sandbox.run(&["verify", "--full"]).success();
+    }
+    sandbox.run(&["phase", "progress", "once more"]).success();
+    sandbox.run(&["prune"]).success();
+    sandbox.run(&["prune"]).success().stdout_is("Nothing to prune.\n");
+    assert_eq!(log_of(&sandbox), 123);
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
 fn what_the_last_scan_saw_is_still_believed() {
     let (sandbox, _) = run_of(6);
     let store = Store::open(sandbox.store()).unwrap().expect("a store");

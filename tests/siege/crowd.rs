@@ -74,8 +74,6 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<P
         8 | 9 => vec!["restore", &some, "--yes"],
         10 => vec!["prune"],
         11 => vec!["status"],
-        // A state of a run is lost when transitions, prunes and kills meet: known, and to be had with this variable set.
-        12..=15 if std::env::var_os("CHECKPOINT_CROWD_WORKFLOWS").is_none() => vec!["list"],
         12 => vec!["workflow", "note", "--decision", &word],
         13 => vec!["task", "add", &word, "--phase", "one"],
         14 => vec!["phase", ["start", "done"][choice.below(2)], "one", "--force"],
