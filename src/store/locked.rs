@@ -61,6 +61,7 @@ impl<'s> LockedStore<'s> {
             refuse_newer(layout)?;
             store.objects().refresh()?;
         }
+        store.objects().refresh_if_used()?;
         let mut reader = CommitReader::with_kept(store.objects(), kept_commits::read(layout, store.objects()));
         let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;

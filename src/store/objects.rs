@@ -117,6 +117,15 @@ impl Objects {
         self.snapshot().packs.iter().filter(|pack| !pack.has_read_index()).count()
     }
 
+    /// Looks at the directories again if a pack was looked into: what it holds counts as there, even if it is gone by now.
+    ///
+    /// # Errors
+    /// As [`Self::refresh`].
+    pub fn refresh_if_used(&self) -> Result<()> {
+        let is_used = self.snapshot().packs.iter().any(|pack| pack.has_read_index());
+        if is_used { self.refresh() } else { Ok(()) }
+    }
+
     /// Whether there is an object of that id, whole or not; looks again if it is not found at once.
     pub fn contains(&self, id: &ObjectId) -> bool {
         self.holds(id) || (self.refresh().is_ok() && self.holds(id)) || (self.look_again() && self.holds(id))

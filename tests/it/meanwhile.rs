@@ -6,6 +6,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use checkpoint::store::Store;
+use checkpoint::store::hash::{ObjectKind, hash_object};
+
 use crate::bench::damaged::kept_copies;
 use crate::bench::{Run, Sandbox, fixtures, strace};
 
@@ -136,4 +139,20 @@ fn creators_a_pruner_and_readers_do_not_get_in_each_others_way() {
     sandbox.run(&["verify", "--full"]).success();
     sandbox.run(&["prune", "--keep", "3"]).success();
     assert_eq!(sandbox.listed().len(), 3);
+}
+
+#[test]
+fn what_went_before_the_lock_was_taken_is_written_again() {
+    let sandbox = Sandbox::new();
+    let doomed = sandbox.write("a", "content of one checkpoint alone").create("one");
+    sandbox.write("a", "2").create("two");
+    let store = Store::open(sandbox.store()).expect("it opens").expect("a store");
+    let blob = hash_object(ObjectKind::Blob, b"content of one checkpoint alone").expect("no collision");
+    store.objects().read(&blob).expect("it is there");
+    sandbox.run(&["delete", &doomed, "--yes"]).success();
+    sandbox.run(&["prune"]).success();
+    let locked = store.lock(Duration::from_secs(5), "a test").expect("the lock");
+    let mut pack = locked.begin_pack().expect("a pack");
+    pack.add(ObjectKind::Blob, b"content of one checkpoint alone").expect("it can be written");
+    assert_eq!(pack.first().new_object_count(), 1, "it relies on a pack that is gone");
 }
