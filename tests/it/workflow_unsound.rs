@@ -244,3 +244,23 @@ fn three_hundred_phases_are_advised_on_in_a_few_lines() {
     let run = sandbox.run(&["phase", "start", "nope"]).code(3).stderr_has("and 290 more");
     assert!(run.stderr.len() < 2_000, "{run}");
 }
+
+#[test]
+fn a_phase_that_is_named_before_its_turn_is_found_whatever_word_stands_beside_it() {
+    for (current, status) in [("REFLECTION", "pending"), ("IMPLEMENTATION", "complete"), ("VERIFICATION", "todo")] {
+        let mut document = phases(current, &[]);
+        document["phase_status"] = status.into();
+        let sandbox = with(&document);
+        let run = sandbox.run(&["workflow", "validate", "--json"]).code(6);
+        assert_eq!(codes(&run.data()["errors"]), ["out_of_order"], "{current} {status}");
+        assert_eq!(run.data()["errors"][0]["place"], format!("phases.{current}"), "{run}");
+    }
+    for (current, status) in [("REQUIREMENTS", "pending"), ("ARCHITECTURE", "complete"), ("ARCHITECTURE", "pending")] {
+        let done = [("REQUIREMENTS", "memory/reports/demand.json")];
+        let mut document = phases(current, if current == "REQUIREMENTS" { &[] } else { &done });
+        document["phase_status"] = status.into();
+        let sandbox = with(&document);
+        sandbox.write("memory/reports/demand.json", "{}");
+        sandbox.run(&["workflow", "validate"]).success();
+    }
+}

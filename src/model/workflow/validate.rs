@@ -7,7 +7,7 @@ use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::plan;
 use crate::model::workflow::profile::Finding;
-use crate::model::workflow::profile::phases::PHASE_FILE;
+use crate::model::workflow::profile::phases::{PHASE_FILE, named_unbegun};
 use crate::model::workflow::sight::{Found, Sights};
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};
 use crate::model::workflow::task::Task;
@@ -35,6 +35,7 @@ pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Report {
         report.errors.extend(times(workflow, phase, now_ms));
         report.remarks.extend(open_tasks(workflow, phase));
     }
+    report.errors.extend(named_unbegun(workflow).and_then(|(phase, word)| before_its_turn(workflow, phase, word)));
     report.errors.extend(workflow.tasks.iter().filter_map(|task| task_output(task, sights)));
     report.errors.extend(interrupted_write(workflow));
     if workflow.created_ms > now_ms + SKEW_MS {
@@ -131,11 +132,13 @@ fn order(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
         return Some(Finding::new("done_and_under_way", format!("phases.{}", phase.id), what));
     }
     let begun = phase.status.is_under_way() || phase.status == PhaseStatus::Complete;
+    if begun { before_its_turn(workflow, phase, phase.status.word()) } else { None }
+}
+
+fn before_its_turn(workflow: &Workflow, phase: &Phase, word: &str) -> Option<Finding> {
     let unmet = workflow.unmet(phase);
-    (begun && !unmet.is_empty()).then(|| {
-        let what = format!("phase {} is {} before {}", phase.id, phase.status.word(), unmet.join(", "));
-        Finding::new("out_of_order", format!("phases.{}", phase.id), what)
-    })
+    let what = || format!("phase {} is {word} before {}", phase.id, unmet.join(", "));
+    (!unmet.is_empty()).then(|| Finding::new("out_of_order", format!("phases.{}", phase.id), what()))
 }
 
 fn times(workflow: &Workflow, phase: &Phase, now_ms: i64) -> Vec<Finding> {

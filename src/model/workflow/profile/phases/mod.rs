@@ -6,6 +6,7 @@ use super::{Document, Finding, Reading};
 use crate::model::wildmatch::Glob;
 use crate::model::workflow::phase::{Output, Phase};
 use crate::model::workflow::plan::{self, DOTAGENT};
+use crate::model::workflow::status::PhaseStatus;
 use crate::model::workflow::{Workflow, id};
 
 mod execution;
@@ -52,6 +53,13 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
 /// All that is wrong with it; then the run is of no use any more.
 pub fn take(workflow: &mut Workflow, path: &str, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
     if path == EXECUTION_FILE { execution::take(workflow, value) } else { take::take(workflow, value) }
+}
+
+/// The phase that the file names though nothing says that it was begun, and the word that stands beside it.
+pub fn named_unbegun(workflow: &Workflow) -> Option<(&Phase, &'static str)> {
+    let read = read::document(workflow.documents.get(PHASE_FILE)?).ok()?;
+    let phase = workflow.phase(&read.current).filter(|phase| phase.status == PhaseStatus::Pending)?;
+    Some((phase, read.status.word()))
 }
 
 /// The output of a phase that a path is, by its name or by its pattern.
