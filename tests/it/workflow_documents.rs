@@ -162,3 +162,13 @@ fn a_byte_order_mark_is_no_damage() {
     sandbox.write("../state.json", marked(state.to_string()));
     sandbox.step(&["workflow", "import", "../state.json"]);
 }
+
+#[test]
+fn a_plan_of_which_all_is_done_begins_no_run_that_could_never_end() {
+    let sandbox = Sandbox::new();
+    sandbox.write("../plan.json", json!({"phases": [{"id": "a", "status": "complete"}]}).to_string());
+    assert_eq!(init(&sandbox, &["--plan", "../plan.json", "--profile", "phases"])["status"], "complete");
+    assert_eq!(sandbox.json_of(PHASES)["phase_status"], "complete");
+    sandbox.run(&["workflow", "next"]).success().stdout_has("workflow complete");
+    init(&sandbox, &["--phase", "b", "--profile", "phases"]);
+}

@@ -70,6 +70,8 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
         make_room(context, &mut session, *profile, &workflow)?;
     }
     let actor = step::actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
+    // A plan can say of each of its phases that it is complete.
+    sync::end_if_settled(&mut workflow, context.now_ms);
     let event = Event { note: Some(workflow.kind.clone()), ..Event::new("init", &actor) };
     let mut outcome = step::record(context, &mut session, None, workflow, event)?;
     outcome.warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));

@@ -214,7 +214,7 @@ fn record(
     Ok(())
 }
 
-/// A run whose last phase was finished in a file has ended.
+/// A run that a file or a plan says to be complete in all its phases has ended.
 pub fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
     if workflow.status.is_open() && workflow.is_all_settled() {
         workflow.status = RunStatus::Complete;
