@@ -78,6 +78,7 @@ fn s_keeps_the_old_run_and_begins_its_plan_anew() {
     assert!(active.len() == 1 && active[0].starts_with("orchestrate_auth_system_") && active[0] != ID, "{active:?}");
     let new = json_in(&sandbox, &format!("{FOLDER}/{}.json", active[0]));
     assert_eq!((&new["completed_phases"], &new["total_phases"]), (&json!([]), &json!(5)));
+    assert_eq!(new["workflow_state"], json!({"project_name": "auth_system"}), "what the old run found out is its own");
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn give_up_file(context: &Context, session: &mut Session<'_>, run: &Run, profile
     Ok(())
 }
 
-/// The plan of a run as it was at its beginning, under a new id.
+/// The plan of a run as it was at its beginning, under a new id and with nothing of what the old one found out.
 pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
     let mut next = old.clone();
     next.id = sync::free_id(session.locked.store(), &id::make(&old.kind, &old.project, context.now_ms))?;
@@ -210,6 +210,7 @@ pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<
     next.documents.retain(|path, _| path == plan::PLAN);
     next.context.key_decisions.clear();
     next.context.file_paths.clear();
+    next.state.clear();
     for phase in &mut next.phases {
         phase.reset();
         (phase.attempts, phase.before) = (0, None);
