@@ -264,3 +264,26 @@ fn a_phase_that_is_named_before_its_turn_is_found_whatever_word_stands_beside_it
         sandbox.run(&["workflow", "validate"]).success();
     }
 }
+
+#[test]
+fn a_last_change_before_the_beginning_is_told_of_the_field_that_says_it() {
+    let mut document = phases("REQUIREMENTS", &[]);
+    document["last_updated"] = "2020-01-01T00:00:00Z".into();
+    let registered = json!({
+        "checkpoint_id": "t_p_20260324_100000", "workflow_type": "t", "workflow_description": "d",
+        "created_at": "2026-03-24T10:00:00Z", "updated_at": "2020-01-01T00:00:00Z", "status": "in_progress",
+        "current_phase": 1, "total_phases": 2, "completed_phases": [], "workflow_state": {}, "last_error": null,
+    });
+    let path = ".claude/checkpoints/t_p_20260324_100000.json";
+    for (path, document, key, answer) in
+        [(PHASES, document, "last_updated", "y"), (path, registered, "updated_at", "r")]
+    {
+        let sandbox = Sandbox::new();
+        sandbox.write(path, document.to_string()).at(AT);
+        let run = sandbox.run(&["workflow", "validate", "--json"]).code(6);
+        let errors = run.data()["errors"].clone();
+        assert_eq!((codes(&errors), &errors[0]["place"]), (vec!["time_unlikely"], &json!(key)), "{run}");
+        sandbox.run(&["workflow", "resume", "--choose", answer, "--anyway"]).success();
+        sandbox.run(&["workflow", "validate"]).success();
+    }
+}

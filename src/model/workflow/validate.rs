@@ -38,12 +38,20 @@ pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Report {
     report.errors.extend(named_unbegun(workflow).and_then(|(phase, word)| before_its_turn(workflow, phase, word)));
     report.errors.extend(workflow.tasks.iter().filter_map(|task| task_output(task, sights)));
     report.errors.extend(interrupted_write(workflow));
+    report.errors.extend(last_change(workflow));
     if workflow.created_ms > now_ms + SKEW_MS {
         report.errors.push(future("created_at", workflow.created_ms));
     } else if workflow.status.is_open() {
         report.remarks.extend(staleness(workflow, now_ms));
     }
     report
+}
+
+/// Its files can say of the last change what cannot be.
+fn last_change(workflow: &Workflow) -> Option<Finding> {
+    let key = if workflow.documents.contains_key(PHASE_FILE) { "last_updated" } else { "updated_at" };
+    let is_before = workflow.updated_ms + SKEW_MS < workflow.created_ms;
+    is_before.then(|| before_the_run(key, workflow.updated_ms))
 }
 
 fn staleness(workflow: &Workflow, now_ms: i64) -> Vec<Finding> {
@@ -147,10 +155,7 @@ fn times(workflow: &Workflow, phase: &Phase, now_ms: i64) -> Vec<Finding> {
     for (key, time) in [("started_at", phase.started_ms), ("completed_at", phase.completed_ms)] {
         match time {
             Some(time) if time > now_ms + SKEW_MS => found.push(future(&place(key), time)),
-            Some(time) if time + SKEW_MS < workflow.created_ms => {
-                let what = format!("{} is before the run began", rfc3339_seconds(time));
-                found.push(Finding::new("time_unlikely", place(key), what));
-            }
+            Some(time) if time + SKEW_MS < workflow.created_ms => found.push(before_the_run(&place(key), time)),
             _ => {}
         }
     }
@@ -160,6 +165,10 @@ fn times(workflow: &Workflow, phase: &Phase, now_ms: i64) -> Vec<Finding> {
         found.push(Finding::new("time_unlikely", place("completed_at"), "it is before it was started"));
     }
     found
+}
+
+fn before_the_run(place: &str, time_ms: i64) -> Finding {
+    Finding::new("time_unlikely", place, format!("{} is before the run began", rfc3339_seconds(time_ms)))
 }
 
 fn future(place: &str, time_ms: i64) -> Finding {

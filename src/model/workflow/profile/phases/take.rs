@@ -50,7 +50,8 @@ fn has_moved(ours: &Read, said: &Read) -> bool {
 fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
     let said = Standing::of_document(read, &workflow.phases);
     let was_current = ours.map(|ours| ours.current.as_str());
-    let at_ms = read.updated_ms;
+    // Nothing of a run happened before it began, whatever is said of its last change.
+    let at_ms = read.updated_ms.max(read.started_ms);
     // Of two that run side by side the document can name either: the other goes on.
     let is_beside = |(id, _): &(String, Status)| workflow.phase(id).is_some_and(|phase| phase.status.is_under_way());
     let has_left = |id: &str| was_current == Some(id) && !said.under_way.as_ref().is_some_and(is_beside);

@@ -27,7 +27,7 @@ pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Res
     }
     for entry in &read.entries {
         let was = known.iter().find(|(id, ..)| *id == entry.id).map(|(_, place, entry)| (*place, *entry));
-        take_entry(workflow, entry, was, read.updated_ms);
+        take_entry(workflow, entry, was, read.updated_ms.max(read.created_ms));
     }
     take_order(workflow, &read);
     take_context(workflow, &read.context, reading.root);

@@ -66,24 +66,26 @@ fn take_standing(workflow: &mut Workflow, read: &Read, is_same: bool) {
     // Of two that run side by side the document can name either: the other goes on.
     let named = said.under_way.and_then(|number| workflow.phases.get(number - 1));
     let left = known.under_way.filter(|_| !named.is_some_and(|phase| phase.status.is_under_way()));
+    // Nothing of a run happened before it began, whatever is said of its last change.
+    let at_ms = read.updated_ms.max(read.created_ms);
     let failed = read.word == Word::Ended(RunStatus::Failed);
     for (phase, number) in workflow.phases.iter_mut().zip(1..) {
         let is_left_out = phase.status == PhaseStatus::Skipped && !known.completed.contains(&number);
         let is_settled = phase.status.is_settled() && !is_left_out;
         if said.completed.contains(&number) {
             if !is_settled {
-                move_to(phase, PhaseStatus::Complete, read.updated_ms);
+                move_to(phase, PhaseStatus::Complete, at_ms);
             }
         } else if said.under_way == Some(number) {
             // Between two phases we name the next one ourselves: that it stands there says nothing.
             let is_ours = is_same && phase.status == PhaseStatus::Pending && known.completed == said.completed;
             if failed {
-                move_to(phase, PhaseStatus::Failed, read.updated_ms);
+                move_to(phase, PhaseStatus::Failed, at_ms);
             } else if !phase.status.is_under_way() && !is_ours {
-                move_to(phase, PhaseStatus::InProgress, read.updated_ms);
+                move_to(phase, PhaseStatus::InProgress, at_ms);
             }
         } else if is_settled || left == Some(number) {
-            move_to(phase, PhaseStatus::Pending, read.updated_ms);
+            move_to(phase, PhaseStatus::Pending, at_ms);
         }
     }
 }
