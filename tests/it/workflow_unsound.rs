@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::bench::Sandbox;
-use crate::bench::play::{PHASES, PIPELINE, Play as _};
+use crate::bench::play::{EXECUTION, PHASES, PIPELINE, Play as _};
 
 const AT: &str = "2026-03-24T12:00:00Z";
 
@@ -286,4 +286,84 @@ fn a_last_change_before_the_beginning_is_told_of_the_field_that_says_it() {
         sandbox.run(&["workflow", "resume", "--choose", answer, "--anyway"]).success();
         sandbox.run(&["workflow", "validate"]).success();
     }
+}
+
+const DONE: [(&str, &str); 2] =
+    [("REQUIREMENTS", "memory/reports/demand.json"), ("ARCHITECTURE", "memory/reports/final_design.json")];
+
+fn with_done(current: &str) -> Sandbox {
+    let sandbox = with(&phases(current, &DONE));
+    for (_, output) in DONE {
+        sandbox.write(output, "{}");
+    }
+    sandbox
+}
+
+#[test]
+fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
+    let sandbox = with_done("IMPLEMENTATON");
+    let errors = sandbox.run(&["workflow", "validate", "--json"]).code(6).data()["errors"].clone();
+    assert_eq!((codes(&errors), &errors[0]["place"]), (vec!["unknown_phase"], &json!("phases.IMPLEMENTATON")));
+    let what = errors[0]["what"].as_str().unwrap();
+    let named =
+        "'IMPLEMENTATON', and that is none of REQUIREMENTS, ARCHITECTURE, IMPLEMENTATION, VERIFICATION, REFLECTION;";
+    assert!(what.contains(named), "{what}");
+    assert_eq!(sandbox.run(&["workflow", "resume", "--choose", "y", "--json"]).code(4).error_code(), "unsound");
+    // What is done in its name is not what the five still ask for.
+    let stands = sandbox.step(&["phase", "done"]);
+    assert_eq!((&stands["status"], &stands["remaining"][0]), (&json!("in_progress"), &json!("IMPLEMENTATION")));
+    sandbox.run(&["workflow", "validate"]).code(6).stderr_has("IMPLEMENTATON");
+}
+
+#[test]
+fn a_name_that_is_mended_or_skipped_leaves_nothing_behind() {
+    let sandbox = with_done("IMPLEMENTATON");
+    sandbox.run(&["workflow", "validate"]).code(6);
+    sandbox.edit(PHASES, |file| file["current_phase"] = "IMPLEMENTATION".into());
+    sandbox.run(&["workflow", "validate"]).success();
+    let stands = sandbox.stands();
+    assert_eq!((&stands["current"], stands["phases"].as_array().unwrap().len()), (&json!("IMPLEMENTATION"), 5));
+    let sandbox = with_done("IMPLEMENTATON");
+    sandbox.run(&["phase", "skip", "IMPLEMENTATON"]).success();
+    sandbox.run(&["workflow", "validate"]).success();
+    assert_eq!(sandbox.json_of(PHASES)["current_phase"], "IMPLEMENTATION");
+    let sandbox = with_done("IMPLEMENTATON");
+    sandbox.run(&["workflow", "resume", "--choose", "n"]).success();
+    sandbox.run(&["workflow", "validate"]).success();
+    assert_eq!(sandbox.stands()["phases"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn a_phase_is_known_in_small_letters_and_stays_written_in_them() {
+    let sandbox = with(&phases("implementation", &[("Requirements", DONE[0].1), ("architecture", DONE[1].1)]));
+    for (_, output) in DONE {
+        sandbox.write(output, "{}");
+    }
+    let written = sandbox.read(PHASES);
+    sandbox.run(&["workflow", "validate"]).success();
+    assert_eq!(sandbox.read(PHASES), written);
+    let stands = sandbox.stands();
+    assert_eq!((&stands["current"], stands["phases"].as_array().unwrap().len()), (&json!("IMPLEMENTATION"), 5));
+    sandbox.write(EXECUTION, json!({"tasks": []}).to_string());
+    sandbox.step(&["phase", "done"]);
+    let file = sandbox.json_of(PHASES);
+    let done = file["completed_phases"].as_array().unwrap().iter();
+    let names: Vec<&str> = done.map(|entry| entry["phase"].as_str().unwrap()).collect();
+    assert_eq!(
+        (names, &file["current_phase"]),
+        (vec!["Requirements", "architecture", "IMPLEMENTATION"], &json!("VERIFICATION"))
+    );
+}
+
+#[test]
+fn the_phases_of_a_plan_of_ones_own_are_known_in_the_file_of_the_five() {
+    let sandbox = Sandbox::new();
+    let plan = ["--phase", "build", "--phase", "Ship::build", "--profile", "phases"];
+    sandbox.at(AT).step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
+    sandbox.step(&["phase", "start"]);
+    sandbox.run(&["workflow", "validate"]).success();
+    sandbox.edit(PHASES, |file| file["current_phase"] = "bild".into());
+    sandbox.run(&["workflow", "validate"]).code(6).stderr_has("'bild', and that is none of build, Ship;");
+    sandbox.edit(PHASES, |file| file["current_phase"] = "BUILD".into());
+    sandbox.run(&["workflow", "validate"]).success();
 }

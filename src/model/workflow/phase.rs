@@ -10,6 +10,9 @@ pub struct Phase {
     pub id: String,
     pub name: String,
     pub status: PhaseStatus,
+    /// A file named it, and neither the plan nor the format of that file knows it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unplanned: bool,
     /// Ids of the phases that must be settled before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
@@ -103,6 +106,7 @@ impl Phase {
             id: id.to_owned(),
             name: name.to_owned(),
             status: PhaseStatus::Pending,
+            is_unplanned: false,
             dependencies: Vec::new(),
             class: None,
             writes: Vec::new(),

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
+use crate::model::shell_word::shell_word;
 use crate::model::time::{age, rfc3339_seconds};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::plan;
 use crate::model::workflow::profile::Finding;
-use crate::model::workflow::profile::phases::{PHASE_FILE, named_unbegun};
+use crate::model::workflow::profile::phases::{PHASE_FILE, known_names, named_unbegun};
 use crate::model::workflow::sight::{Found, Sights};
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};
 use crate::model::workflow::task::Task;
@@ -31,6 +32,7 @@ pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Report {
     let mut report = Report { errors: plan::check(&workflow.phases), remarks: Vec::new() };
     for phase in &workflow.phases {
         outputs(phase, sights, &mut report);
+        report.errors.extend(unknown(workflow, phase));
         report.errors.extend(order(workflow, phase));
         report.errors.extend(times(workflow, phase, now_ms));
         report.remarks.extend(open_tasks(workflow, phase));
@@ -132,6 +134,26 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut Report) {
             _ => {}
         }
     }
+}
+
+/// More names than these are not listed.
+const NAMED: usize = 10;
+
+/// A slip in a name would end the run before its time; one that was skipped keeps nothing up any more.
+fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
+    let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
+    let known = known_names(workflow);
+    let more = if known.len() > NAMED { ", …" } else { "" };
+    let skip = || {
+        let word = |text: &str| shell_word(text.as_bytes());
+        format!(", or skip it ('checkpoint phase skip {} -w {}')", word(&phase.id), word(&workflow.id))
+    };
+    let what = || {
+        let known = known[..known.len().min(NAMED)].join(", ");
+        let skip = if phase.status.is_settled() { String::new() } else { skip() };
+        format!("{PHASE_FILE} names '{}', and that is none of {known}{more}; mend it there{skip}", phase.id)
+    };
+    is_in_use.then(|| Finding::new("unknown_phase", format!("phases.{}", phase.id), what()))
 }
 
 fn order(workflow: &Workflow, phase: &Phase) -> Option<Finding> {

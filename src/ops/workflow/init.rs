@@ -211,6 +211,7 @@ pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<
     next.context.key_decisions.clear();
     next.context.file_paths.clear();
     next.state.clear();
+    next.forget_unplanned(|_| false);
     for phase in &mut next.phases {
         phase.reset();
         (phase.attempts, phase.before) = (0, None);

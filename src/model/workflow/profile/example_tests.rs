@@ -200,6 +200,22 @@ fn phases_of_other_names_come_back() {
 }
 
 #[test]
+fn phases_in_small_letters_are_the_known_ones_and_come_back_as_they_were_written() {
+    for status in ["pending", "in_progress", "complete", "failed"] {
+        let mut value = phases("architecture", status);
+        value["completed_phases"][0]["phase"] = "Requirements".into();
+        value["user_checkpoints"][0]["phase"] = "requirements".into();
+        let mut workflow = begun(Profile::Phases, PHASES, &value);
+        let ids: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
+        assert_eq!((ids.as_slice(), workflow.phases[0].status), (&DOTAGENT[..], PhaseStatus::Complete), "{status}");
+        assert!(workflow.phases[0].approved_ms.is_some() && !workflow.phases[1].is_unplanned);
+        let before = workflow.clone();
+        take(&mut workflow, Profile::Phases, PHASES, &value, READING).unwrap();
+        assert_eq!(workflow, before, "{status}");
+    }
+}
+
+#[test]
 fn tasks_come_back_in_either_shape() {
     let path = "memory/state/execution.json";
     let task = json!({"z": 1, "id": "task-001", "status": "Completed", "started_at": null, "attempts": 2, "x": {}});

@@ -36,14 +36,15 @@ pub fn end_write(workflow: &mut Workflow) {
     }
 }
 
-/// A run with the five phases where the document names no others, else without phases; [`take`] does the rest.
+/// A run with the five phases where the document names one of them, else without phases; [`take`] does the rest.
 pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let project = super::project_of(reading.root);
     let named = [read.id.clone(), id::word(&read.id)].into_iter().find(|id| id::is_legal(id) && !id::is_empty_word(id));
     let id = named.unwrap_or_else(|| id::make("develop", project, read.started_ms));
     let mut workflow = Workflow::new(id, "develop".to_owned(), project.to_owned(), read.started_ms);
-    if read.names().all(|name| DOTAGENT.contains(&name)) {
+    let is_known = |name: &str| DOTAGENT.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if read.names().any(is_known) {
         workflow.phases = plan::preset("dotagent").unwrap_or_default();
     }
     Ok(workflow)
@@ -57,9 +58,16 @@ pub fn take(workflow: &mut Workflow, path: &str, value: &Value, _reading: Readin
 
 /// The phase that the file names though nothing says that it was begun, and the word that stands beside it.
 pub fn named_unbegun(workflow: &Workflow) -> Option<(&Phase, &'static str)> {
-    let read = read::document(workflow.documents.get(PHASE_FILE)?).ok()?;
+    let read = read::document(workflow.documents.get(PHASE_FILE)?).ok()?.spelled_as_in(&workflow.phases);
     let phase = workflow.phase(&read.current).filter(|phase| phase.status == PhaseStatus::Pending)?;
     Some((phase, read.status.word()))
+}
+
+/// The phases of the plan that a file of this format can name.
+pub fn known_names(workflow: &Workflow) -> Vec<&str> {
+    let planned: Vec<&str> =
+        workflow.phases.iter().filter(|phase| !phase.is_unplanned).map(|phase| phase.id.as_str()).collect();
+    if planned.is_empty() { DOTAGENT.to_vec() } else { planned }
 }
 
 /// The output of a phase that a path is, by its name or by its pattern.

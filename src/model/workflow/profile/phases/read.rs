@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::model::workflow::phase::Phase;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::profile::reader::{Fields, Reader};
 
@@ -55,7 +56,25 @@ impl Status {
     }
 }
 
+/// A name as the plan spells it: capital and small letters are the same, unless it is a name as it stands.
+pub fn spelled<'n>(phases: &'n [Phase], name: &'n str) -> &'n str {
+    if phases.iter().any(|phase| phase.id == name) {
+        return name;
+    }
+    phases.iter().find(|phase| phase.id.eq_ignore_ascii_case(name)).map_or(name, |phase| &phase.id)
+}
+
 impl Read {
+    #[must_use]
+    pub fn spelled_as_in(mut self, phases: &[Phase]) -> Self {
+        let completed = self.completed.iter_mut().map(|entry| &mut entry.phase);
+        let approved = self.approved.iter_mut().flatten().map(|(phase, _)| phase);
+        for name in completed.chain(approved).chain([&mut self.current]) {
+            *name = spelled(phases, name).to_owned();
+        }
+        self
+    }
+
     /// Every phase that the document names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let completed = self.completed.iter().map(|entry| entry.phase.as_str());

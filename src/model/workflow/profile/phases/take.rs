@@ -14,19 +14,21 @@ use crate::model::workflow::status::{PhaseStatus, RunStatus};
 /// # Errors
 /// All that is wrong with it; then the run is of no use any more.
 pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
-    let read = read::document(value)?;
+    let read = read::document(value)?.spelled_as_in(&workflow.phases);
     let ours = write::value(workflow);
     if workflow.documents.contains_key(PHASE_FILE) && ours["workflow_id"] != read.id.as_str() {
         let what = format!("it is of the run '{}', not of {}", read.id, ours["workflow_id"]);
         return Err(vec![Finding::new("other_run", "workflow_id", what)]);
     }
+    // A name that was mended leaves nothing behind.
+    workflow.forget_unplanned(|id| read.names().any(|name| name == id));
     for name in read.names() {
         if workflow.phase(name).is_none() {
-            workflow.phases.push(Phase::new(name, name));
+            workflow.phases.push(Phase { is_unplanned: true, ..Phase::new(name, name) });
         }
     }
     // What we would write ourselves says nothing new.
-    let said_by_us = read::document(&ours).ok();
+    let said_by_us = read::document(&ours).ok().map(|ours| ours.spelled_as_in(&workflow.phases));
     if said_by_us.as_ref().is_none_or(|ours| has_moved(ours, &read)) {
         take_standing(workflow, &read, said_by_us.as_ref());
     }

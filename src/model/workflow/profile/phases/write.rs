@@ -26,14 +26,14 @@ const APPROVED_ORDER: &[&str] = &["phase", "approved_at"];
 
 pub fn value(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(PHASE_FILE);
-    let said = base.and_then(|base| read::document(base).ok());
+    let said = base.and_then(|base| read::document(base).ok()).map(|said| said.spelled_as_in(&workflow.phases));
     let (current, status) = current(workflow, said.as_ref());
     let mut document = Overlay::on(base, ORDER);
     // A document whose id could not be that of a run keeps the one that it has.
     document.put("workflow_id", workflow.id.as_str().into(), |_| true);
     document.set_time("started_at", workflow.created_ms);
     document.set_time("last_updated", workflow.updated_ms);
-    document.set("current_phase", &*current);
+    document.put("current_phase", current.as_str().into(), |stands| names(workflow, stands) == Some(&current));
     let is_same = |stands: &Value| stands.as_str().and_then(Status::read) == Some(status);
     document.put("phase_status", status.word().into(), is_same);
     // The last phase can be said to be complete without standing in the list.
@@ -77,7 +77,7 @@ fn current(workflow: &Workflow, said: Option<&Read>) -> (String, Status) {
 /// In the order of the document, then as they were completed. One that is done again has been completed before, too.
 fn completed(workflow: &Workflow, base: Option<&Value>, is_said: impl Fn(&Phase) -> bool) -> Vec<Value> {
     let known = entries(base, "completed_phases");
-    let listed = ids(&known);
+    let listed = ids(workflow, &known);
     let is_listed = |phase: &&Phase| {
         let is_again = phase.status.is_under_way() && phase.completed_ms.is_some();
         (phase.is_done_in(&listed) || is_again) && !is_said(phase)
@@ -86,8 +86,8 @@ fn completed(workflow: &Workflow, base: Option<&Value>, is_said: impl Fn(&Phase)
     phases.sort_by_key(|phase| phase.completed_ms);
     in_order_of(&mut phases, &listed, |phase| &phase.id);
     let written = |phase: &&Phase| {
-        let mut entry = Overlay::on(entry_of(&known, &phase.id), COMPLETED_ORDER);
-        entry.set("phase", &*phase.id);
+        let mut entry = Overlay::on(entry_of(workflow, &known, &phase.id), COMPLETED_ORDER);
+        entry.put("phase", phase.id.as_str().into(), |stands| names(workflow, stands) == Some(&phase.id));
         match phase.completed_ms {
             Some(time_ms) => entry.set_time("completed_at", time_ms),
             None if entry.has("completed_at") => {}
@@ -116,10 +116,10 @@ fn approved(workflow: &Workflow, base: Option<&Value>) -> Vec<Value> {
     };
     let mut phases: Vec<(&Phase, i64)> = workflow.phases.iter().filter_map(approved).collect();
     phases.sort_by_key(|(_, approved_ms)| *approved_ms);
-    in_order_of(&mut phases, &ids(&known), |(phase, _)| &phase.id);
+    in_order_of(&mut phases, &ids(workflow, &known), |(phase, _)| &phase.id);
     let written = |(phase, approved_ms): &(&Phase, i64)| {
-        let mut entry = Overlay::on(entry_of(&known, &phase.id), APPROVED_ORDER);
-        entry.set("phase", &*phase.id);
+        let mut entry = Overlay::on(entry_of(workflow, &known, &phase.id), APPROVED_ORDER);
+        entry.put("phase", phase.id.as_str().into(), |stands| names(workflow, stands) == Some(&phase.id));
         entry.set_time("approved_at", *approved_ms);
         entry.finish()
     };
@@ -130,10 +130,15 @@ fn entries<'v>(base: Option<&'v Value>, key: &str) -> Vec<&'v Value> {
     base.and_then(|base| base.get(key)).and_then(Value::as_array).into_iter().flatten().collect()
 }
 
-fn ids<'v>(entries: &[&'v Value]) -> Vec<&'v str> {
-    entries.iter().filter_map(|entry| entry.get("phase").and_then(Value::as_str)).collect()
+/// The phase that a value names, in whatever spelling.
+fn names<'v>(workflow: &'v Workflow, value: &'v Value) -> Option<&'v str> {
+    value.as_str().map(|name| read::spelled(&workflow.phases, name))
 }
 
-fn entry_of<'v>(entries: &[&'v Value], id: &str) -> Option<&'v Value> {
-    entries.iter().find(|entry| entry.get("phase").and_then(Value::as_str) == Some(id)).copied()
+fn ids<'v>(workflow: &'v Workflow, entries: &[&'v Value]) -> Vec<&'v str> {
+    entries.iter().filter_map(|entry| names(workflow, entry.get("phase")?)).collect()
+}
+
+fn entry_of<'v>(workflow: &'v Workflow, entries: &[&'v Value], id: &str) -> Option<&'v Value> {
+    entries.iter().find(|entry| entry.get("phase").and_then(|name| names(workflow, name)) == Some(id)).copied()
 }
