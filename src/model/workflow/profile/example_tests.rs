@@ -212,6 +212,11 @@ fn phases_in_small_letters_are_the_known_ones_and_come_back_as_they_were_written
         let before = workflow.clone();
         take(&mut workflow, Profile::Phases, PHASES, &value, READING).unwrap();
         assert_eq!(workflow, before, "{status}");
+        let again = value["completed_phases"][0].clone();
+        value["completed_phases"].as_array_mut().unwrap().push(again);
+        value["completed_phases"][1]["phase"] = "REQUIREMENTS".into();
+        let findings = begin(Profile::Phases, PHASES, &value, READING).unwrap_err();
+        assert_eq!(codes(&findings), [("duplicate_id", "completed_phases[1].phase")]);
     }
 }
 

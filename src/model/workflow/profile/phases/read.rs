@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::model::workflow::phase::Phase;
+use crate::model::workflow::plan::DOTAGENT;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::profile::reader::{Fields, Reader};
 
@@ -127,7 +128,8 @@ fn completed(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Completed> {
         let (phase, at_ms) = (reader.name(&entry, "phase"), reader.time(&entry, "completed_at"));
         let output = reader.text_if(&entry, "output").map(str::to_owned);
         let (Some(phase), Some(at_ms)) = (phase, at_ms) else { continue };
-        if !seen.insert(phase) {
+        let known = DOTAGENT.into_iter().find(|known| known.eq_ignore_ascii_case(phase));
+        if !seen.insert(known.unwrap_or(phase)) {
             reader.note("duplicate_id", entry.place("phase"), format!("the phase '{phase}' stands twice"));
         }
         completed.push(Completed { phase: phase.to_owned(), at_ms, output });
