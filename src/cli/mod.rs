@@ -9,7 +9,7 @@ use crate::config::{self, Environment, OwnFile};
 use crate::error::{Error, Result};
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
-use crate::ops::context::Context;
+use crate::ops::context::{Context, Unsaid};
 use crate::view::contract::{Document, Form};
 use crate::view::format::Paint;
 use crate::view::{human, json};
@@ -74,6 +74,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             signals::install(&context.interrupt);
             let _showing = if command.may_take_long() { progress::show(&context, printer) } else { None };
             let code = dispatch(command, &context, &rim);
+            rim.tell_unsaid(&context);
             rim.warn_of_settings(&context);
             code
         }),
@@ -131,6 +132,7 @@ fn context(global: &GlobalArgs, environment: Environment, command: &str, own: Ow
         progress: Progress::default(),
         run_database_command: child::database_command,
         holder: environment::holder(command),
+        unsaid: Unsaid::default(),
     })
 }
 

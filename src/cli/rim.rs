@@ -42,6 +42,13 @@ impl Rim<'_> {
         }
     }
 
+    /// What has to be told although the command failed, or has no place for it in its answer.
+    pub fn tell_unsaid(&self, context: &Context) {
+        for warning in context.unsaid.take() {
+            self.printer.failure(&human::warning(&warning, self.printer.err_paint()));
+        }
+    }
+
     /// What is wrong with the settings concerns every command, also one that found nothing to warn of.
     pub fn warn_of_settings(&self, context: &Context) {
         if !self.printer.json && !self.told_settings.get() {
@@ -59,8 +66,12 @@ impl Rim<'_> {
     /// What even `--quiet` must not hide: that nothing was made, or not everything captured.
     pub fn insist(&self, outcome: &CreateOutcome) {
         let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
-        let partial =
-            |warning: &&Warning| matches!(warning, Warning::NotCaptured { .. } | Warning::CopiesNotMade { .. });
+        let partial = |warning: &&Warning| {
+            matches!(
+                warning,
+                Warning::NotCaptured { .. } | Warning::CopiesNotMade { .. } | Warning::StoreReinitialized { .. }
+            )
+        };
         let paint = self.printer.err_paint();
         if self.printer.quiet {
             for warning in outcome.warnings.iter().filter(|warning| skipped || partial(warning)) {

@@ -8,7 +8,7 @@ pub use crate::config::{LookedFor, Origin};
 use crate::error::Error;
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
-use crate::ops::context::Context;
+use crate::ops::context::{Context, Unsaid};
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
 
@@ -117,6 +117,7 @@ fn place(options: &ConfigOptions, settings: Settings) -> Result<PathBuf, Error> 
         progress: Progress::default(),
         run_database_command: |_, _| Err(Error::unexpected("no command is run here".to_owned())),
         holder: String::new(),
+        unsaid: Unsaid::default(),
     };
     context.store_dir()
 }

@@ -1,6 +1,7 @@
 //! What every operation needs to act at all: the root, its place among the stores, settings and the clock.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::config::{Environment, Settings};
@@ -8,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
 use crate::ops::database_command::RunDatabaseCommand;
+use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::{Description, Identity};
 use crate::store::layout::{Layout, dir_hash, store_dir};
@@ -28,6 +30,21 @@ pub struct Context {
     pub run_database_command: RunDatabaseCommand,
     /// What others are told about us while we hold the lock.
     pub holder: String,
+    pub unsaid: Unsaid,
+}
+
+/// Warnings that have to be given however the command ends, until somebody takes them to give them.
+#[derive(Debug, Default)]
+pub struct Unsaid(Mutex<Vec<Warning>>);
+
+impl Unsaid {
+    pub fn add(&self, warning: Warning) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+    }
+
+    pub fn take(&self) -> Vec<Warning> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// More threads than this gain nothing on the disks and file systems that were measured.

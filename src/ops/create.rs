@@ -165,21 +165,17 @@ fn make(
     tell: &mut dyn FnMut(&CreateOutcome),
     out_of_time: &dyn Fn() -> bool,
 ) -> Result<Vec<Warning>> {
-    let (store, mut salvaged) = open_usable(context, options.force)?;
+    let store = open_usable(context, options.force)?;
     let fresh;
     let mut session = session::begin(context, &store)?;
     if session.locked.has_lost_all() {
-        salvaged = Some(salvage(context, store.dir(), Unreadable::Stops)?);
+        context.unsaid.add(Warning::reinitialized(salvage(context, store.dir(), Unreadable::Stops)?));
         drop(session);
-        fresh = open_usable(context, options.force)?.0;
+        fresh = open_usable(context, options.force)?;
         session = session::begin(context, &fresh)?;
     }
-    session.warnings.extend(salvaged.map(|salvaged| Warning::StoreReinitialized {
-        whole: salvaged.whole,
-        known: salvaged.whole + salvaged.lost.len(),
-        kept_as: salvaged.kept_as,
-    }));
     let mut outcome = make_locked(context, &mut session, options, wanted)?;
+    outcome.warnings.splice(0..0, context.unsaid.take());
     if let Some(render) = options.copies {
         copies::add(context, session.locked.store(), render, &mut outcome);
     }

@@ -3,20 +3,22 @@
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::repair::salvage_unusable;
+use crate::ops::warning::Warning;
 use crate::store::Store;
 use crate::store::description::Description;
-use crate::store::salvage::{Salvaged, Unreadable};
+use crate::store::salvage::Unreadable;
 
 /// A store that nobody can work with is replaced by what can be read of it: a checkpoint now is worth more than a repair
 /// that somebody has to ask for.
-pub fn open_usable(context: &Context, force: bool) -> Result<(Store, Option<Salvaged>)> {
+pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     match open_store(context, force) {
         Err(Error::StoreUnusable { .. }) => {
             let _shield = context.interrupt.shield();
             let salvaged = salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?;
-            Ok((open_store(context, force)?, salvaged))
+            salvaged.into_iter().for_each(|salvaged| context.unsaid.add(Warning::reinitialized(salvaged)));
+            open_store(context, force)
         }
-        opened => Ok((opened?, None)),
+        opened => opened,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::model::entry::WhyNot;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::ops::workflow::run_warning::RunWarning;
+use crate::store::salvage::Salvaged;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
@@ -158,6 +159,11 @@ pub enum Warning {
 }
 
 impl Warning {
+    pub fn reinitialized(salvaged: Salvaged) -> Self {
+        let Salvaged { whole, lost, kept_as, .. } = salvaged;
+        Self::StoreReinitialized { whole, known: whole + lost.len(), kept_as }
+    }
+
     pub fn code(&self) -> &'static str {
         match self {
             Self::Dedup { .. } => "dedup",

@@ -15,6 +15,7 @@ use crate::store::mark;
 use crate::store::plain_file;
 use crate::store::refs::{self, Family, Value};
 use crate::store::workflow_refs::Shelf;
+use crate::store::workflow_roll;
 use crate::store::{Store, kept_commits, skeleton, stat_cache};
 
 /// Compares what is derived with what it is derived from, and names what cannot be read.
@@ -74,6 +75,9 @@ fn check_own(store: &Store, report: &mut Report) -> Result<()> {
     }
     if let Err(why) = store.holds() {
         report.derived.push(finding(layout, &layout.holds(), why));
+    }
+    if layout.workflow_roll().exists() && workflow_roll::read(layout).is_none() {
+        report.derived.push(finding(layout, &layout.workflow_roll(), "it does not add up".into()));
     }
     if let Err(why) = store.projected_or_why_not() {
         report.derived.push(finding(layout, &layout.projected(), why));

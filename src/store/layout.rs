@@ -182,6 +182,10 @@ impl Layout {
         self.own().join("projected")
     }
 
+    pub fn workflow_roll(&self) -> PathBuf {
+        self.own().join("workflows")
+    }
+
     pub fn unlike(&self) -> PathBuf {
         self.own().join("unlike")
     }
@@ -220,6 +224,7 @@ impl Layout {
             self.size_gate(),
             self.holds(),
             self.projected(),
+            self.workflow_roll(),
             self.adopted(),
             self.unlike(),
             self.tidied(),

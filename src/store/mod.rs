@@ -98,6 +98,7 @@ pub mod usage;
 pub mod versions;
 pub mod weight;
 pub mod workflow_refs;
+pub mod workflow_roll;
 pub mod workflow_salvage;
 pub mod workflow_writes;
 pub mod workflows;

@@ -17,6 +17,7 @@ use crate::store::scratch;
 use crate::store::sweep;
 use crate::store::trees;
 use crate::store::workflow_refs::{self, Shelf};
+use crate::store::workflow_roll;
 use crate::store::workflows;
 
 /// What had to be mended, for one warning each.
@@ -146,6 +147,8 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
 /// A torn ref of a workflow names again what the commits tell. One of which none tells is left as it is.
 fn mend_workflows(store: &Store) -> Result<Vec<String>> {
     let layout = store.layout();
+    // Where it cannot be written the next writer tries again.
+    let _ = workflow_roll::make_if_missing(layout);
     let mut restored = Vec::new();
     for shelf in Shelf::BOTH {
         let refs = workflow_refs::read(layout, shelf)?;

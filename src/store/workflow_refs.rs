@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::model::object_id::ObjectId;
 use crate::model::workflow::id::is_legal;
-use crate::model::workflow::profile::Profile;
 use crate::store::directories;
 use crate::store::durable::{self, TemporaryFile};
 use crate::store::layout::Layout;
-use crate::store::projected::{self, Projected};
 use crate::store::refs::{self, Value};
+use crate::store::workflow_roll;
 
 /// Where a workflow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,28 +42,26 @@ impl Shelf {
     }
 }
 
-/// All on one shelf, by id. Files of other names are no refs of ours. A workflow for which a file of the project was written,
-/// and which stands on neither shelf, has lost its ref: that counts as torn.
+/// All on one shelf, by id. Files of other names are no refs of ours. A workflow that the roll has there and of which there is
+/// no ref has lost it: that counts as torn.
 ///
 /// # Errors
 /// They cannot be listed or read.
 pub fn read(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
     let mut found = stored(layout, shelf)?;
-    if shelf == Shelf::Live {
-        let is_lost = |note: &Projected| note.sum.is_some() && Profile::of_path(&note.path).is_some();
-        let noted = projected::read(layout).unwrap_or_default().into_iter().filter(is_lost).map(|note| note.workflow);
-        let mut lost: BTreeSet<String> = noted.filter(|id| !found.contains_key(id)).collect();
-        if !lost.is_empty() {
-            let archived = stored(layout, Shelf::Archived)?;
-            // One that is put aside twice gets a longer name.
-            lost.retain(|id| !archived.keys().any(|name| name.starts_with(id.as_str())));
-            found.extend(lost.into_iter().map(|id| (id, Value::Torn)));
+    for ((on, id), _) in workflow_roll::read(layout).unwrap_or_default() {
+        if on == shelf {
+            found.entry(id).or_insert(Value::Torn);
         }
     }
     Ok(found)
 }
 
-fn stored(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
+/// The refs that are there.
+///
+/// # Errors
+/// As [`read`].
+pub fn stored(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
     let mut found = BTreeMap::new();
     for (name, value) in refs::packed(layout, shelf.folder())? {
         let id = Shelf::of_name(&name).filter(|(on, _)| *on == shelf);
@@ -104,7 +101,7 @@ pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
 ///
 /// # Errors
 /// It could not be renamed, or not be made durable.
-pub fn publish(layout: &Layout, shelf: Shelf, id: &str, staged: TemporaryFile) -> Result<()> {
+pub fn publish(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId, staged: TemporaryFile) -> Result<()> {
     let folder = layout.dir().join(shelf.folder());
     if !folder.is_dir() {
         directories::create_private(&folder)?;
@@ -112,7 +109,10 @@ pub fn publish(layout: &Layout, shelf: Shelf, id: &str, staged: TemporaryFile) -
         above.try_for_each(durable::sync_directory)?;
     }
     durable::put_in_place(staged, &layout.own(), &path(layout, shelf, id))?;
-    durable::sync_directory(&folder)
+    durable::sync_directory(&folder)?;
+    // Without it the ref counts as ever; only its loss would not be noticed.
+    let _ = workflow_roll::enter(layout, shelf, id, tip);
+    Ok(())
 }
 
 /// Writes one, durably.
@@ -122,7 +122,7 @@ pub fn publish(layout: &Layout, shelf: Shelf, id: &str, staged: TemporaryFile) -
 pub fn write(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId) -> Result<()> {
     let staged = stage(layout, tip)?;
     staged.sync()?;
-    publish(layout, shelf, id, staged)
+    publish(layout, shelf, id, tip, staged)
 }
 
 /// Removes one, durably; whether there was one.
@@ -130,6 +130,7 @@ pub fn write(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId) -> Result<(
 /// # Errors
 /// It could not be removed.
 pub fn remove(layout: &Layout, shelf: Shelf, id: &str) -> Result<bool> {
+    workflow_roll::strike_out(layout, shelf, id)?;
     // Plain git may have packed it since the lock was taken.
     let was_packed = refs::remove_packed(layout, &BTreeSet::from([shelf.name_of(id)]))?;
     let gone = durable::remove_if_there(&path(layout, shelf, id))?;

@@ -60,7 +60,7 @@ impl LockedStore<'_> {
         let published = pack.finish(Some(&staged))?;
         // As with a checkpoint: a user's own `git gc` may take a pack that no ref names yet.
         let done = check_still_there(layout, &published)
-            .and_then(|()| workflow_refs::publish(layout, Shelf::Live, id, staged))
+            .and_then(|()| workflow_refs::publish(layout, Shelf::Live, id, commit, staged))
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
             // Nobody was told of this transition; the failure itself is what is to be said.

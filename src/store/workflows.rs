@@ -11,6 +11,7 @@ use crate::store::objects::Objects;
 use crate::store::refs::Value;
 use crate::store::tree_codec::{self, MODE_FILE, TreeEntry};
 use crate::store::workflow_refs::{self, Shelf};
+use crate::store::workflow_roll;
 use crate::store::{Store, trees};
 
 const STATE: &str = "state.json";
@@ -146,7 +147,16 @@ pub fn tips(store: &Store, shelf: Shelf) -> Result<Tips> {
         for other in Shelf::BOTH.into_iter().filter(|other| *other != shelf) {
             taken.extend(workflow_refs::read(store.layout(), other)?.into_iter().filter_map(named).map(|(_, id)| id));
         }
-        found.extend(newest_of(store.objects(), &torn, &taken));
+        for ((on, id), tip) in workflow_roll::read(store.layout()).unwrap_or_default() {
+            taken.extend(tip);
+            let is_told =
+                |tip: &ObjectId| on == shelf && torn.contains(&id) && transition(store.objects(), *tip).is_ok();
+            if let Some(tip) = tip.filter(is_told) {
+                found.insert(id, tip);
+            }
+        }
+        let unknown = torn.iter().filter(|id| !found.contains_key(*id)).cloned().collect();
+        found.extend(newest_of(store.objects(), &unknown, &taken));
     }
     let torn = torn.into_iter().filter(|id| !found.contains_key(id)).collect();
     Ok(Tips { found: found.into_iter().collect(), torn })

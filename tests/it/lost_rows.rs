@@ -77,6 +77,27 @@ fn programs_are_told_that_the_store_was_made_anew() {
 }
 
 #[test]
+fn whatever_becomes_of_the_command_it_says_that_the_store_was_made_anew() {
+    let refused: [(&[&str], u8); 4] = [
+        (&["create", "-r", "x", "--scope", "nothing"], 3),
+        (&["create", "-r", "x", "--scope", "nothing", "--json"], 3),
+        (&["create", "-q", "-r", "x"], 0),
+        (&["workflow", "init", "--phase", "a"], 0),
+    ];
+    for (args, code) in refused {
+        let sandbox = Sandbox::new();
+        sandbox.write("f", "1").create("precious");
+        lose(&sandbox, &["objects", "refs", "info", "checkpoint", "checkpoint-manifest.md", "config"]);
+        sandbox.run(args).code(code.into()).stderr_has(SENTENCE);
+        assert_eq!(kept_copies(&sandbox.store()).len(), 1, "{args:?}");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "1").create("precious");
+    lose(&sandbox, &["objects", "refs"]);
+    sandbox.run(&["create", "-r", "x", "--scope", "nothing"]).code(3).stderr_has(SENTENCE);
+}
+
+#[test]
 fn a_row_typed_by_hand_stays_until_the_user_drops_it() {
     let sandbox = Sandbox::new();
     let first = sandbox.write("f", "1").create("first");

@@ -124,6 +124,7 @@ mod workflow_packs;
 mod workflow_protocols;
 mod workflow_race;
 mod workflow_recovery;
+mod workflow_refs;
 mod workflow_rewind;
 mod workflow_shims;
 mod workflow_store;

@@ -163,6 +163,19 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
 }
 
 #[test]
+fn what_is_to_be_settled_cannot_be_tried_first() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["workflow", "init", "--profile", "pipeline", "--phase", "a"]).success();
+    std::fs::remove_file(sandbox.root().join(".claude/pipeline-state.json")).expect("the document");
+    let before = sandbox.run(&["workflow", "list", "--all"]).stdout;
+    for take in ["none", "state", "file"] {
+        let args = ["workflow", "recover", ".claude/pipeline-state.json", "--take", take, "--dry-run"];
+        sandbox.run(&args).code(2).stderr_has("--dry-run");
+    }
+    assert_eq!(sandbox.run(&["workflow", "list", "--all"]).stdout, before);
+}
+
+#[test]
 fn a_run_is_known_by_the_id_that_its_file_says() {
     for (id, ours) in [("Zoë’s run", "Zo_s_run"), ("a/b", "a_b"), ("wf 1", "wf_1")] {
         let sandbox = with(&document(id));

@@ -256,7 +256,7 @@ pub struct RecoverArgs {
     #[arg(value_name = "WORKFLOW|PATH")]
     pub what: Option<String>,
     /// What counts: file, state or none; what is replaced is put aside first
-    #[arg(long, value_name = "SIDE", value_parser = ["file", "state", "none"])]
+    #[arg(long, value_name = "SIDE", value_parser = ["file", "state", "none"], conflicts_with = "dry_run")]
     pub take: Option<String>,
     /// Tell what would be done
     #[arg(short = 'n', long)]

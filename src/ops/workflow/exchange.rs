@@ -81,7 +81,7 @@ fn record(
     let reading = Reading { now_ms: context.now_ms, root: &root };
     let path = path_of(profile, value);
     let mut next = profile::begin(profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
-    let (store, _) = open_usable(context, false)?;
+    let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
     sync::sync(context, &mut session)?;
     let who = actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });

@@ -49,7 +49,7 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
-    let (store, _) = open_usable(context, false)?;
+    let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
     end_removed(context, &mut session, &workflow, &troubles)?;

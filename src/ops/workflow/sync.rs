@@ -40,7 +40,7 @@ pub fn require_store(context: &Context) -> Result<Store> {
     if documents::on_disk(context)?.is_empty() {
         return Err(if context.root.exists() { runs::none().into() } else { context.no_store() });
     }
-    open_usable(context, false).map(|(store, _)| store)
+    open_usable(context, false)
 }
 
 /// A store in which everything stands that was edited by hand, as far as it could be taken in.
@@ -57,7 +57,7 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
     let store = match context.find_store()? {
         Some(store) => store,
         None if files.is_empty() => return Ok(None),
-        None => open_usable(context, false)?.0,
+        None => open_usable(context, false)?,
     };
     let verdicts = judge_all(&store, files)?;
     let removed = removed(context, &store)?;

@@ -1,0 +1,79 @@
+//! Runs whose refs are lost: they are missed, and come back from their commits; what was removed does not.
+
+use std::fs;
+
+use crate::bench::Sandbox;
+
+/// A store with a run under way, two that were put aside, and a checkpoint.
+fn with_runs() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "1").create("one");
+    for id in ["old", "older"] {
+        sandbox.run(&["workflow", "init", "--id", id, "--phase", "a"]).success();
+        sandbox.run(&["workflow", "note", "--decision", id, "-w", id]).success();
+        sandbox.run(&["workflow", "abandon", id]).success();
+    }
+    sandbox.run(&["workflow", "init", "--id", "w", "--phase", "a", "--phase", "b"]).success();
+    sandbox.run(&["phase", "start"]).success();
+    sandbox.run(&["phase", "progress", "half"]).success();
+    sandbox
+}
+
+/// The runs, and what happened in the one under way.
+fn told(sandbox: &Sandbox) -> (String, String) {
+    let listed = sandbox.run(&["workflow", "list", "--all"]).success().stdout;
+    (listed, sandbox.run(&["workflow", "show", "--json"]).success().data()["log"].to_string())
+}
+
+#[test]
+fn a_run_whose_ref_is_lost_is_missed_and_comes_back() {
+    for lost in ["refs/workflows", "refs/workflows/w", "refs/archive", "refs"] {
+        let sandbox = with_runs();
+        let before = told(&sandbox);
+        let gone = sandbox.store().join(lost);
+        if gone.is_dir() { fs::remove_dir_all(&gone) } else { fs::remove_file(&gone) }.expect("it can be removed");
+        sandbox.run(&["verify"]).success().stdout_has("its ref is torn or gone");
+        let made = sandbox.write("f", lost).run(&["create", "--json"]).success();
+        assert!(made.warning_codes().contains(&"workflow_restored".to_owned()), "{lost}: {made}");
+        sandbox.run(&["prune"]).success();
+        assert_eq!(told(&sandbox), before, "{lost}");
+        sandbox.run(&["verify", "--full"]).success();
+    }
+}
+
+#[test]
+fn nothing_is_pruned_that_a_lost_ref_named() {
+    let sandbox = with_runs();
+    let before = told(&sandbox);
+    fs::remove_dir_all(sandbox.store().join("refs/workflows")).expect("refs");
+    sandbox.run(&["prune"]).success();
+    assert_eq!(told(&sandbox), before);
+}
+
+#[test]
+fn a_run_that_was_removed_does_not_come_back() {
+    let sandbox = with_runs();
+    sandbox.run(&["workflow", "abandon", "w"]).success();
+    sandbox.write("f", "2").create("two");
+    sandbox.run(&["workflow", "status"]).code(3);
+    sandbox.run(&["verify", "--full"]).success();
+    let path = sandbox.store().join("checkpoint/workflows");
+    let roll = fs::read_to_string(&path).expect("the roll");
+    assert!(!roll.contains("refs/workflows/"), "{roll}");
+    assert_eq!(roll.matches("refs/archive/workflows/").count(), 3, "{roll}");
+}
+
+#[test]
+fn a_roll_that_is_missing_or_damaged_is_made_from_the_refs() {
+    let sandbox = with_runs();
+    let path = sandbox.store().join("checkpoint/workflows");
+    let roll = fs::read_to_string(&path).expect("the roll");
+    fs::remove_file(&path).expect("it is there");
+    sandbox.write("f", "2").create("two");
+    assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
+    fs::write(&path, roll.replace("refs", "shelf")).expect("it can be damaged");
+    sandbox.run(&["verify"]).success().stdout_has("checkpoint/workflows: it does not add up");
+    sandbox.run(&["workflow", "list", "--all"]).success().stdout_has("older");
+    sandbox.write("f", "3").create("three");
+    assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
+}
