@@ -16,6 +16,9 @@ use crate::store::layout::Layout;
 use crate::store::objects::Objects;
 use crate::store::plain_file;
 
+/// Of one part of the path of a file, on every file system that is about.
+const LONGEST_NAME_BYTES: usize = 255;
+
 /// Families of refs whose last component is the id of a checkpoint's commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
@@ -170,9 +173,17 @@ pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
 
 /// Writes a ref that is none of ours, by its full name, which is below `refs/` and has only plain components.
 pub fn write_named(layout: &Layout, name: &str, value: ObjectId) -> Result<()> {
-    let path = layout.dir().join(name);
+    let path = match layout.dir().join(name) {
+        folder if layout.directories().contains(&folder) => out_of_the_way(layout),
+        path => path,
+    };
     directories::create_private(path.parent().unwrap_or(layout.dir()))?;
     durable::replace_through(&layout.own(), &path, format!("{value}\n").as_bytes())
+}
+
+/// A place for a ref that stands where a folder of ours belongs.
+pub(super) fn out_of_the_way(layout: &Layout) -> PathBuf {
+    layout.refs().join(format!("in-the-way-{}", durable::random_hex()))
 }
 
 /// Leaves `main` unborn, as in a store without a checkpoint.
@@ -315,7 +326,8 @@ fn root_of(path: &Path) -> Result<Option<ObjectId>> {
 pub(super) fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
     match std::fs::read_dir(folder) {
         Ok(entries) => entries.collect::<std::io::Result<_>>().map_err(Error::io("read", folder)),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        // A file where a folder should be has no refs below it.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
         Err(e) => Err(Error::io("read", folder)(e)),
     }
 }
@@ -357,11 +369,16 @@ fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str,
     for line in String::from_utf8_lossy(&bytes).lines() {
         let Some((id, name)) = line.split_once(' ') else { continue };
         let Some(rest) = name.strip_prefix(beginning) else { continue };
-        if name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        if name.starts_with("refs/") && name.split('/').all(can_be_a_file) {
             see(name, rest, id);
         }
     }
     Ok(())
+}
+
+/// Git takes no control characters in the name of a ref either.
+fn can_be_a_file(part: &str) -> bool {
+    !matches!(part, "" | "." | "..") && part.len() <= LONGEST_NAME_BYTES && !part.chars().any(char::is_control)
 }
 
 /// Whether a checkpoint has its ref.

@@ -1,7 +1,7 @@
 //! The refs of workflows. Their names are chosen by people, so a torn file does not tell what it should hold.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::model::object_id::ObjectId;
@@ -104,6 +104,7 @@ pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
 pub fn publish(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId, staged: TemporaryFile) -> Result<()> {
     let folder = layout.dir().join(shelf.folder());
     if !folder.is_dir() {
+        clear_place(layout, &folder)?;
         directories::create_private(&folder)?;
         let mut above = folder.ancestors().skip(1).take_while(|above| above.starts_with(layout.refs()));
         above.try_for_each(durable::sync_directory)?;
@@ -112,6 +113,21 @@ pub fn publish(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId, staged: T
     durable::sync_directory(&folder)?;
     // Without it the ref counts as ever; only its loss would not be noticed.
     let _ = workflow_roll::enter(layout, shelf, id, tip);
+    Ok(())
+}
+
+/// A file in the place of a folder goes out of the way: one that is a ref to plain git stays one, under another name.
+fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
+    let up_to_refs = folder.ancestors().take_while(|place| *place != layout.refs());
+    for place in up_to_refs.filter(|place| !place.is_dir()) {
+        match refs::read_file(place)? {
+            Some(Value::Id(_)) => durable::rename(place, &refs::out_of_the_way(layout))?,
+            Some(Value::Torn) => {
+                durable::rename(place, &layout.own().join(format!("in-the-way-{}", durable::random_hex())))?;
+            }
+            None => {}
+        }
+    }
     Ok(())
 }
 

@@ -430,11 +430,17 @@ fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
 #[test]
 fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
     let specimen = Specimen::new();
+    let has_loose = !damaged::loose_of(&specimen.store).is_empty();
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some((loss, left)) = LOSSES.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    // What is left without its packs are loose objects, which git makes.
+                    if *left == Left::Some && !has_loose {
+                        crate::bench::skipped("needs git");
+                        continue;
+                    }
                     let tried = catch_unwind(AssertUnwindSafe(|| {
                         let damaged = readers_after(*loss, *left, &specimen);
                         create_after(*loss, *left, &specimen, &damaged);

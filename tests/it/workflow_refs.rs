@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::bench::Sandbox;
+use crate::bench::{Sandbox, fixtures};
 
 /// A store with a run under way, two that were put aside, and a checkpoint.
 fn with_runs() -> Sandbox {
@@ -61,6 +61,40 @@ fn a_run_that_was_removed_does_not_come_back() {
     let roll = fs::read_to_string(&path).expect("the roll");
     assert!(!roll.contains("refs/workflows/"), "{roll}");
     assert_eq!(roll.matches("refs/archive/workflows/").count(), 3, "{roll}");
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_folder_of_refs_stops_nothing() {
+    for place in ["pins", "meta", "workflows", "archive", "archive/workflows"] {
+        for content in ["main", "", "neither"] {
+            let sandbox = with_runs();
+            let before = told(&sandbox);
+            let refs = sandbox.store().join("refs");
+            let main = fs::read_to_string(refs.join("heads/main")).expect("main");
+            fixtures::remove(&refs.join(place));
+            fs::write(refs.join(place), if content == "main" { &main } else { content }).expect("a file");
+            let context = format!("refs/{place} holds {content:?}");
+            sandbox.write("f", "2").create("two");
+            assert_eq!(told(&sandbox), before, "{context}");
+            sandbox.run(&["workflow", "note", "--decision", "later"]).success();
+            sandbox.run(&["verify", "--full"]).success();
+            sandbox.run(&["prune"]).success();
+            assert!(sandbox.listed_ids().len() >= 2, "{context}");
+        }
+    }
+}
+
+#[test]
+fn a_packed_ref_whose_name_can_be_no_file_is_passed_over() {
+    for name in ["refs/h\0eads/x".to_owned(), format!("refs/heads/{}", "x".repeat(300))] {
+        let sandbox = with_runs();
+        let before = told(&sandbox);
+        let main = fs::read_to_string(sandbox.store().join("refs/heads/main")).expect("main");
+        fs::write(sandbox.store().join("packed-refs"), format!("{} {name}\n", main.trim())).expect("a file");
+        sandbox.write("f", "2").create("two");
+        sandbox.run(&["verify"]).success();
+        assert_eq!(told(&sandbox), before);
+    }
 }
 
 #[test]

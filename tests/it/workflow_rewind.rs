@@ -170,8 +170,8 @@ fn a_dry_run_and_a_missing_consent_change_nothing() {
     let (sandbox, ..) = story();
     ruin(&sandbox);
     let before = (sandbox.tree(), state(&sandbox), sandbox.listed_ids());
-    for what in ["--both", "--files", "--state"] {
-        rewind(&sandbox, &["two", what, "--dry-run"]).success();
+    for (what, said) in [("--both", "Workflow"), ("--files", "The files"), ("--state", "Workflow")] {
+        rewind(&sandbox, &["two", what, "--dry-run"]).success().stdout_has(said).stdout_has("would go back");
         rewind(&sandbox, &["two", what, "--dry-run", "--json"]).success();
         rewind(&sandbox, &["two", what]).code(4);
         assert_eq!((sandbox.tree(), state(&sandbox), sandbox.listed_ids()), before, "{what}");

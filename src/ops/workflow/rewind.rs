@@ -34,6 +34,8 @@ pub struct RewindOutcome {
     pub to: String,
     pub files: Option<RestoreOutcome>,
     pub state: Option<StepOutcome>,
+    /// The state goes back, or would.
+    pub takes_state: bool,
     pub dry_run: bool,
     pub warnings: Vec<Warning>,
 }
@@ -63,6 +65,7 @@ pub fn rewind(
         to: options.to.clone(),
         files: None,
         state: None,
+        takes_state: options.state,
         dry_run: options.common.dry_run,
         warnings,
     };

@@ -136,8 +136,8 @@ pub fn rewind(outcome: &RewindOutcome) -> Said {
         let undo = if files.safety.is_some() { "; 'checkpoint undo' takes that back" } else { "" };
         result.push_str(&format!("The files {would} back to before {} ({counts}){undo}.\n", escape(&outcome.to)));
     }
-    if outcome.state.is_some() {
-        result.push_str(&format!("Workflow {} went back to before {}.\n", workflow.id, escape(&outcome.to)));
+    if outcome.takes_state {
+        result.push_str(&format!("Workflow {} {would} back to before {}.\n", workflow.id, escape(&outcome.to)));
     }
     Said { result, talk: String::new() }
 }
