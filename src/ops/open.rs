@@ -14,8 +14,9 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     match open_store(context, force) {
         Err(Error::StoreUnusable { .. }) => {
             let _shield = context.interrupt.shield();
-            let salvaged = salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?;
-            salvaged.into_iter().for_each(|salvaged| context.unsaid.add(Warning::reinitialized(salvaged)));
+            if let Some(salvaged) = salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)? {
+                context.unsaid.add(Warning::reinitialized(salvaged));
+            }
             open_store(context, force)
         }
         opened => opened,

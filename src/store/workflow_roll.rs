@@ -87,7 +87,7 @@ fn tip_of(shelf: Shelf, value: Value) -> Option<ObjectId> {
 
 fn render(roll: &Roll) -> String {
     let line = |((shelf, id), tip): (&(Shelf, String), &Option<ObjectId>)| {
-        let tip = tip.map_or_else(|| MOVES.to_owned(), |tip| tip.to_hex());
+        let tip = tip.map_or_else(|| MOVES.to_owned(), ObjectId::to_hex);
         format!("{tip} {}\n", shelf.name_of(id))
     };
     summed::with_sum(&roll.iter().map(line).collect::<String>())
