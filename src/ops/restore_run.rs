@@ -287,6 +287,7 @@ fn outcome(
         beyond: None,
         databases: database_return::planned(request),
         paths: request.reach.paths.clone(),
+        overlay: request.reach.overlay,
         dry_run,
         resumed: request.verb == Verb::Resume,
         evicted: Vec::new(),

@@ -51,6 +51,8 @@ pub struct RestoreOutcome {
     pub beyond: Option<Checkpoint>,
     pub databases: Vec<DatabaseReport>,
     pub paths: Vec<RelPath>,
+    /// Files of the checkpoint were laid over what is there, and nothing was deleted.
+    pub overlay: bool,
     pub dry_run: bool,
     pub resumed: bool,
     /// What stays by rule although the target lacks it, and directories in which something uncaptured appeared meanwhile.

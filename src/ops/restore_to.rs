@@ -69,6 +69,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         beyond: None,
         databases: written,
         paths: reach.paths,
+        overlay: false,
         dry_run: options.dry_run,
         resumed: false,
         left_alone: Vec::new(),

@@ -161,6 +161,6 @@ fn check_manifest(store: &Store, inventory: &Inventory, report: &mut Report) {
     }
     for id in &inventory.without_ref {
         let path = refs::path(store.layout(), refs::Family::Checkpoints, *id);
-        derived(&path, "it is missing, and the manifest has its row");
+        derived(&path, "it is missing, and its commit is there");
     }
 }

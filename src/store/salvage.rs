@@ -188,6 +188,9 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         from.stat_cache_patch(),
         from.commits(),
         from.size_gate(),
+        // What can be kept of the workflows enters itself; files of the others are taken in anew.
+        from.workflow_roll(),
+        from.projected(),
         from.tidied(),
         from.salvage_mark(),
     ];

@@ -11,12 +11,23 @@ fn story() -> (Sandbox, String) {
 }
 
 #[test]
+fn what_was_asked_for_in_part_is_not_the_whole() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.write("f", "1").write("g", "1").create("one");
+    sandbox.write("new", "2");
+    for args in [vec!["restore", &id, "--overlay", "--yes"], vec!["restore", &id, "f", "--yes"]] {
+        let said = format!("What was asked for of {id} (one) stands there already; nothing to do.\n");
+        sandbox.run(&args).success().stdout_is(&said);
+    }
+}
+
+#[test]
 fn a_restore_to_what_is_there_records_nothing_and_says_so() {
     let (sandbox, id) = story();
     let said = format!("Already at {id} (wave-1); nothing to do.\n");
     sandbox.restore(&id).success().stdout_is(&said);
     sandbox.run(&["restore", &id]).success().stdout_is(&said);
-    sandbox.run(&["restore", &id, "a", "--yes"]).success().stdout_is(&said);
+    sandbox.run(&["restore", &id, "a", "--yes"]).success().stdout_has("stands there already; nothing to do");
     let data = sandbox.restore_data(&[&id]);
     assert_eq!((data["nothing_to_do"].as_bool(), data["safety"].is_null()), (Some(true), true));
     assert_eq!(sandbox.listed().len(), 1, "no safety checkpoint");

@@ -131,6 +131,19 @@ fn an_output_is_found_by_its_absolute_path_and_one_elsewhere_is_left_to_its_owne
 }
 
 #[test]
+fn an_output_is_found_behind_dots_and_one_elsewhere_is_not_called_gone() {
+    let outputs = [("memory/state/../reports/demand.json", ""), ("../demand.json", "output_outside")];
+    for (output, code) in outputs {
+        let sandbox = in_phase("ARCHITECTURE", &json!([]));
+        let document = sandbox.read(PHASES).replace("memory/reports/demand.json", output);
+        sandbox.write(PHASES, document);
+        let data = sandbox.run(&["workflow", "validate", "--json"]).success().data();
+        let is_told = |finding: &Value| finding["code"] == code;
+        assert_eq!(data["remarks"].as_array().unwrap().iter().any(is_told), !code.is_empty(), "{data}");
+    }
+}
+
+#[test]
 fn a_phase_with_open_tasks_is_not_done() {
     let sandbox = Sandbox::new();
     sandbox.step(&["workflow", "init", "--id", "w", "--phase", "a", "--phase", "b"]);

@@ -123,7 +123,11 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut Report) {
         let wrong =
             |code, why: &str| Finding::new(code, output.path.clone(), format!("phase {} left it, and {why}", phase.id));
         match sights.get(&output.path) {
-            Some(Found::Missing) | None if was_there => report.errors.push(wrong("output_missing", "it is gone")),
+            Some(Found::Missing) if was_there => report.errors.push(wrong("output_missing", "it is gone")),
+            None if was_there => {
+                let why = "it lies outside of the directory, where it is not looked at";
+                report.remarks.push(wrong("output_outside", why));
+            }
             Some(Found::Empty) if was_there => report.errors.push(wrong("output_missing", "it is empty")),
             Some(Found::Broken(why)) => {
                 report.errors.push(wrong("output_broken", &format!("it is no JSON any more: {why}")));

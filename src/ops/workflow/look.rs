@@ -1,6 +1,6 @@
 //! What is on disk of the files that a run speaks of.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use crate::error::Result;
 use crate::model::rel_path::RelPath;
@@ -30,8 +30,7 @@ pub fn look(context: &Context, workflow: &Workflow) -> Result<Sights> {
 fn find(work: &WorkTree, root: &Path, path: &str) -> Option<Found> {
     let (folder, is_folder) = path.strip_suffix('/').map_or((path, false), |folder| (folder, true));
     let inside = Path::new(folder).strip_prefix(root).unwrap_or(Path::new(folder));
-    let inside = inside.strip_prefix(".").unwrap_or(inside);
-    let parsed = RelPath::new(inside.as_os_str().as_encoded_bytes()).ok().filter(|path| !path.is_root())?;
+    let parsed = RelPath::new(plain(inside)?.as_os_str().as_encoded_bytes()).ok().filter(|path| !path.is_root())?;
     Some(if is_folder {
         of_folder(work, &parsed)
     } else if parsed.name().contains(&b'*') {
@@ -39,6 +38,20 @@ fn find(work: &WorkTree, root: &Path, path: &str) -> Option<Found> {
     } else {
         of_file(work, &parsed)
     })
+}
+
+/// The same path without `.` and `..`; `None` if it leads out of where it begins.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if plain.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(plain)
 }
 
 fn of_file(work: &WorkTree, path: &RelPath) -> Found {

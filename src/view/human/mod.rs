@@ -219,7 +219,11 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
         return Said { result, talk: databases::left(&outcome.databases) };
     }
     if outcome.is_nothing_to_do() {
-        let result = format!("Already at {short} ({reason}); nothing to do.\n");
+        let result = if outcome.paths.is_empty() && !outcome.overlay {
+            format!("Already at {short} ({reason}); nothing to do.\n")
+        } else {
+            format!("What was asked for of {short} ({reason}) stands there already; nothing to do.\n")
+        };
         let mut talk = stays(outcome);
         if let Some(beyond) = &outcome.beyond {
             talk.push_str(&format!("the step before that: 'checkpoint restore {}'\n", beyond.id.short()));
