@@ -1,6 +1,10 @@
 //! Names that hold secrets, compiled in so that no file in a project can switch them off, and the headers that make a
 //! secret of any file. A door to memchr.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 /// What the name of a path makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sensitive {
@@ -167,9 +171,17 @@ impl Peek {
     }
 }
 
-/// Whether one of the lines is a header and nothing else. Each file that is read goes through here, so most lines are
-/// told by their first byte.
+/// What each header has in it.
+static WORDS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| [Finder::new(b"PRIVATE KEY"), Finder::new(b"AGE-SECRET-KEY-1")]);
+
+/// Whether one of the lines is a header and nothing else. Each file that is read goes through here, so most are told by a
+/// word that they lack, and most lines of the others by their first byte. UTF-16 has NULs between.
 fn has_header_line(mut text: &[u8]) -> bool {
+    let may_be_wide = || memchr::memchr(0, text).is_some();
+    if !WORDS.iter().any(|word| word.find(text).is_some()) && !may_be_wide() {
+        return false;
+    }
     loop {
         let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
         let first = text[..end].iter().find(|byte| byte.is_ascii_graphic());
