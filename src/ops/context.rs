@@ -33,7 +33,7 @@ pub struct Context {
     pub unsaid: Unsaid,
 }
 
-/// Warnings that have to be given however the command ends, until somebody takes them to give them.
+/// Warnings to be given however the command ends; taken where they are given.
 #[derive(Debug, Default)]
 pub struct Unsaid(Mutex<Vec<Warning>>);
 
