@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::shape;
 use crate::source::{self, SourceFile};
 
 /// Each module of the top level, and what it may import from the others.
@@ -183,4 +184,25 @@ fn the_clock_and_the_environment_are_read_in_cli_only() {
     };
     breaches.retain(|line| !at_the_rim(line));
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
+}
+
+/// What the source has too much of. No figure may grow, and a lower one becomes the new limit.
+#[test]
+fn what_there_is_too_much_of_only_falls() {
+    let files = source::files();
+    let imports = shape::imports(&files);
+    let found = [
+        ("files in a circle of imports", shape::in_circles(&imports), 68),
+        ("names with several meanings", shape::homonyms(&files), 58),
+        ("short files that one other needs", shape::crumbs(&files, &imports), 15),
+        ("folders with too many entries", shape::full_folders(&files), 8),
+        ("tables of the commands", shape::tables_of_commands(&files), 4),
+        ("results with a bare string as error", shape::untyped_results(&files), 116),
+    ];
+    let wrong: Vec<String> = found
+        .iter()
+        .filter(|(_, found, limit)| found.len() != *limit)
+        .map(|(what, found, limit)| format!("{what}: {}, the limit is {limit}\n  {}", found.len(), found.join("\n  ")))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

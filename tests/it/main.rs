@@ -99,6 +99,7 @@ mod safety;
 mod salvage;
 mod scoped;
 mod secrets;
+mod shape;
 mod shortage;
 mod show;
 mod size_gate;
