@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::base::shell_word::shell_word;
+use crate::base::text::escape_line;
+use crate::base::text::escape_path;
 use crate::model::hold::Hold;
 use crate::model::object_id::ObjectId;
 pub use crate::model::obstacle::Obstacle;
 use crate::model::selector::{Candidate, SelectorProblem};
-use crate::model::shell_word::shell_word;
-use crate::model::text::{escape_line, escape_path};
 use crate::model::workflow::problem::Problem;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -454,7 +455,7 @@ fn joined(names: &[String]) -> String {
 }
 
 fn shown(text: &str) -> String {
-    crate::model::text::escape(text)
+    crate::base::text::escape(text)
 }
 
 impl std::error::Error for Error {

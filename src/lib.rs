@@ -2,8 +2,9 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make and break their own files"))]
 
-pub mod error;
+pub mod base;
 
+pub mod error;
 pub mod model;
 
 pub mod config;

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::base::interrupt::Interrupt;
 use crate::cli::progress;
 use crate::error::{Error, Result};
 use crate::model::ended::Ended;
-use crate::model::interrupt::Interrupt;
 use crate::ops::database_command::FedCommand;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);

@@ -10,13 +10,13 @@ use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
+use crate::base::text::escape;
+use crate::base::time::age;
 use crate::cli::args::{self, COMPLETE_VARIABLE};
 use crate::cli::environment;
 use crate::config::OwnFile;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
-use crate::model::text::escape;
-use crate::model::time::age;
 use crate::ops::list::{self, ListOptions};
 
 /// The name under which shells know the program.

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::base::shell_word::shell_line;
+use crate::base::shell_word::shell_word;
 use crate::cli::args::contract::{ContractArgs, Format};
 use crate::cli::environment;
 use crate::cli::rim::Rim;
 use crate::error::Error;
-use crate::model::shell_word::{shell_line, shell_word};
 use crate::ops::context::Context;
 use crate::view::contract::{Call, Document, Form, nothing_made};
 use crate::view::place::placed;

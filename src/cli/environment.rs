@@ -5,11 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::base::time;
 use crate::cli::args::COMPLETE_VARIABLE;
 use crate::config::variables::{VARIABLES, Variable};
 use crate::config::{self, Environment};
 use crate::error::{Error, Result};
-use crate::model::time;
 
 /// A file that says when a zone sets its clocks takes a few thousand bytes.
 const MOST_ZONE_BYTES: u64 = 1 << 20;

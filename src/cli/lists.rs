@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
+use crate::base::text::escape_path;
 use crate::error::{Error, Result};
-use crate::model::text::escape_path;
 
 /// The items that were typed, with those of each file in its place. Lines end in a newline, or in NUL where there is one.
 ///

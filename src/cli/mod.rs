@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use crate::base::interrupt::Interrupt;
+use crate::base::progress::Progress;
 use crate::config::{self, Environment, OwnFile};
 use crate::error::{Error, Result};
-use crate::model::interrupt::Interrupt;
-use crate::model::progress::Progress;
 use crate::ops::context::{Context, Unsaid};
 use crate::view::contract::{Document, Form};
 use crate::view::format::Paint;

@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Child;
 
+use crate::base::interrupt::Interrupt;
+use crate::base::interrupt::Shield;
 use crate::cli::child;
 use crate::cli::printer::Printer;
 use crate::cli::progress::{self, Hidden};
 use crate::error::{Error, Result};
-use crate::model::interrupt::{Interrupt, Shield};
 use crate::ops::context::Context;
 
 /// Without `less` there is no pager, and nothing is said about it.

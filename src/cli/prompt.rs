@@ -5,9 +5,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use crate::base::interrupt::Interrupt;
 use crate::cli::{printer, progress};
 use crate::error::{Error, Result};
-use crate::model::interrupt::Interrupt;
 use crate::ops::restore_terms::Proposal;
 use crate::view::databases;
 use crate::view::format::Paint;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::interrupt::Interrupt;
+use crate::base::interrupt::Interrupt;
 
 /// Installs handlers for what people and systems send to end a program.
 pub fn install(interrupt: &Interrupt) {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::base::time::parse_span;
 use crate::config::{Problem, Remark};
-use crate::model::time::parse_span;
 
 /// No configuration is as large as this.
 const LARGEST_BYTES: u64 = 1 << 20;
@@ -69,7 +69,7 @@ fn about_unknown(key: &str, known: &[&str], user_keys: &[&str]) -> String {
         return format!("'{key}' may only stand in the user's own configuration; passed over");
     }
     let nearest = known.iter().min_by_key(|known| distance(key, known)).copied().unwrap_or_default();
-    format!("unknown key '{}'; did you mean '{nearest}'?", crate::model::text::escape(key))
+    format!("unknown key '{}'; did you mean '{nearest}'?", crate::base::text::escape(key))
 }
 
 fn first_line(e: &toml::de::Error) -> String {

@@ -1,7 +1,7 @@
 //! The second name of every checkpoint, `chk_YYYYMMDD_HHMMSS_` and six digits of its id, as agents' contracts write it.
 
+use crate::base::time::utc_compact;
 use crate::model::checkpoint::Checkpoint;
-use crate::model::time::utc_compact;
 
 const PREFIX: &str = "chk_";
 const DIGITS: usize = 6;

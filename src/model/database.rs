@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::base::text::escape;
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::Reach;
-use crate::model::text::{escape, percent_decode, percent_encode};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Database {

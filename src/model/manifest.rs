@@ -1,9 +1,9 @@
 //! The markdown table of checkpoints: rendered for people, read back for one thing only, the ids in its rows.
 
+use crate::base::text::escape;
+use crate::base::time::utc_seconds;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
-use crate::model::text::escape;
-use crate::model::time::utc_seconds;
 
 const HEADER: &str = "| Hash | Timestamp | Reason | Source |\n\
                       |----------|---------------------|----------------------|--------------|\n";

@@ -1,12 +1,14 @@
 //! The commit message of a checkpoint: `<reason> | <time> | <source>`, then trailers. Record to text and back.
 
+use crate::base::text::escape;
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
+use crate::base::time::utc_seconds;
 use crate::model::checkpoint::{CheckpointKind, Coverage, Operation, Record, Verb};
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::scope::Scope;
 use crate::model::terms::{Expiry, Mechanism, Terms};
-use crate::model::text::{escape, percent_decode, percent_encode};
-use crate::model::time::utc_seconds;
 
 /// The number behind the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
 pub const FORMAT: u32 = 1;

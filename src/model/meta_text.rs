@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
 use crate::model::entry::WhyNot;
 use crate::model::meta::{Meta, UsualModes};
 use crate::model::rel_path::{RelPath, is_dot_git};
 use crate::model::snapshot::Standing;
-use crate::model::text::{percent_decode, percent_encode};
 
 const FIRST_LINE: &str = "checkpoint-meta 1";
 

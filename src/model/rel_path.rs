@@ -112,7 +112,7 @@ impl fmt::Display for RelPath {
         if self.is_root() {
             return f.write_str(".");
         }
-        f.write_str(&crate::model::text::escape_bytes(&self.0))
+        f.write_str(&crate::base::text::escape_bytes(&self.0))
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a scoped checkpoint is limited to: paths, each with all below it, and patterns.
 
+use crate::base::text::escape_bytes;
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
 use crate::model::path_pattern::{PathPattern, has_marks};
 use crate::model::rel_path::RelPath;
-use crate::model::text::{escape_bytes, percent_decode, percent_encode};
 
 /// Everything in it, and nothing else, is captured and restored. One without any part covers no file at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

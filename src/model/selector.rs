@@ -1,9 +1,9 @@
 //! What a user types to name a checkpoint, and which one that is.
 
+use crate::base::time;
 use crate::model::alias;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
-use crate::model::time;
 
 /// Fewest digits of an id that name a checkpoint.
 pub const MIN_PREFIX: usize = 4;

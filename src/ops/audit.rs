@@ -1,9 +1,9 @@
 //! The audit trail: what each `create` was called with and how it ended, in logs beside the files.
 
+use crate::base::shell_word::shell_line;
+use crate::base::time::rfc3339_seconds;
 use crate::error::{Error, Result};
 use crate::model::rel_path::RelPath;
-use crate::model::shell_word::shell_line;
-use crate::model::time::rfc3339_seconds;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::worktree::append::append;

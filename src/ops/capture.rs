@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use crate::base::progress::Phase;
 use crate::error::Result;
 use crate::model::apart::set_apart;
 use crate::model::default_rules::IGNORE_FILE;
@@ -10,7 +11,6 @@ use crate::model::listing::Listing;
 use crate::model::meta::{Meta, RuleRecord};
 use crate::model::narrow::narrow;
 use crate::model::object_id::ObjectId;
-use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::model::rules_stamp::RulesStamp;
 use crate::model::scope::Scope;

@@ -1,9 +1,9 @@
 //! Carrying a plan out: stage, journal, apply, verify, close. Whatever fails, it is taken back or stays pending.
 
+use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::listing::{Listing, Stat};
 use crate::model::object_id::ObjectId;
-use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::snapshot::Snapshot;

@@ -3,11 +3,11 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
+use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
-use crate::model::text::escape_bytes;
 use crate::ops::cat_database;
 use crate::ops::context::Context;
 use crate::ops::list::reader_warnings;

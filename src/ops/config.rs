@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::base::interrupt::Interrupt;
+use crate::base::progress::Progress;
 use crate::config::variables::Variable;
 use crate::config::{self, Environment, Problem, Settings};
 pub use crate::config::{LookedFor, Origin};
 use crate::error::Error;
-use crate::model::interrupt::Interrupt;
-use crate::model::progress::Progress;
 use crate::ops::context::{Context, Unsaid};
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;

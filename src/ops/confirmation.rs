@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::Duration;
 
+use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::entry::Entry;
 use crate::model::listing::{Name, Stat};
 use crate::model::object_id::ObjectId;
-use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::ops::carry_out::Errand;
 use crate::ops::crew;

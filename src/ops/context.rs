@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::base::interrupt::Interrupt;
+use crate::base::progress::Progress;
 use crate::config::{Environment, Settings};
 use crate::error::{Error, Result};
-use crate::model::interrupt::Interrupt;
-use crate::model::progress::Progress;
 use crate::ops::database_command::RunDatabaseCommand;
 use crate::ops::warning::Warning;
 use crate::store::Store;

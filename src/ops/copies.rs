@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::base::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::model::alias;
 use crate::model::checkpoint::Checkpoint;
@@ -11,7 +12,6 @@ use crate::model::entry::Entry;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::Reach;
-use crate::model::shell_word::shell_word;
 use crate::model::terms::Mechanism;
 use crate::ops::context::Context;
 use crate::ops::create::{CreateOutcome, Skipped};

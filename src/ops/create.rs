@@ -1,11 +1,11 @@
 //! `create`: captures the working directory and records it.
 
+use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::baseline;
 use crate::model::checkpoint::{Checkpoint, Record};
 use crate::model::database::Database;
 use crate::model::meta::Meta;
-use crate::model::progress::Phase;
 use crate::ops::capture::Captured;
 use crate::ops::context::Context;
 use crate::ops::copies::{self, Copies};

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
+use crate::base::text::escape_bytes;
+use crate::base::text::escape_path;
+use crate::base::time;
 use crate::error::{Error, Result};
 use crate::model::database::Database;
 use crate::model::path_pattern::has_marks;
 use crate::model::scope::{Scope, ScopePart};
 use crate::model::state_document::StateDocument;
 use crate::model::terms::{Expiry, Mechanism, Terms};
-use crate::model::text::{escape_bytes, escape_path};
-use crate::model::time;
 use crate::ops::context::Context;
 use crate::ops::database_names;
 use crate::ops::restore_paths;

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use crate::base::interrupt::Interrupt;
+use crate::base::text::escape_bytes;
 use crate::config::databases::DatabaseCommands;
 use crate::error::{Error, Result};
 use crate::model::ended::Ended;
-use crate::model::interrupt::Interrupt;
-use crate::model::text::escape_bytes;
 use crate::ops::context::Context;
 use crate::store::durable;
 use crate::store::scratch::Scratch;

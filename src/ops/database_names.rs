@@ -2,10 +2,10 @@
 
 use std::io::Read as _;
 
+use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::database::Database;
 use crate::model::rel_path::RelPath;
-use crate::model::text::escape_bytes;
 use crate::ops::context::Context;
 use crate::ops::restore_paths;
 use crate::worktree::sqlite;

@@ -1,7 +1,7 @@
 //! What a patch holds of one path: its versions, its hunks, or its bytes in git's binary form.
 
+use crate::base::base85;
 use crate::error::{Error, Result};
-use crate::model::base85;
 use crate::model::difference::Change;
 use crate::model::rel_path::RelPath;
 use crate::ops::diff_side::{Seen, Version};

@@ -1,9 +1,9 @@
 //! `find PATTERN`: which checkpoints hold or changed a path, newest first.
 
+use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::rel_path::RelPath;
-use crate::model::text::escape_bytes;
 use crate::ops::context::Context;
 use crate::ops::history::{History, Step};
 use crate::ops::list::reader_warnings;

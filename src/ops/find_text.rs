@@ -5,12 +5,12 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::object_id::ObjectId;
 use crate::model::path_pattern::PathPattern;
 use crate::model::rel_path::RelPath;
-use crate::model::text::escape_bytes;
 use crate::ops::context::Context;
 use crate::ops::find::unread;
 use crate::ops::history::{History, Version};

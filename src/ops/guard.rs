@@ -1,13 +1,14 @@
 //! `guard`: whether a checkpoint stands from which the coming change can be taken back. Nothing is written, and
 //! the directory is scanned only to advise what works where there is none.
 
+use crate::base::shell_word::shell_word;
+use crate::base::time::age;
+use crate::base::time::{self};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::rel_path::RelPath;
 use crate::model::scope::{Scope, ScopePart};
-use crate::model::shell_word::shell_word;
-use crate::model::time::{self, age};
 use crate::ops::context::Context;
 use crate::ops::create_terms;
 use crate::ops::gather;

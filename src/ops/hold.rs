@@ -1,8 +1,8 @@
 //! `hold` and `release`: between them no checkpoint is made but safety checkpoints.
 
+use crate::base::time;
 use crate::error::{Error, Result};
 use crate::model::hold::{Hold, LONGEST_MS, USUAL_MS, check_name};
-use crate::model::time;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;

@@ -1,10 +1,10 @@
 //! `prune`: drops what the policy drops, gives back the room of what no checkpoint needs, keeps packs few.
 
+use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::DamagedCheckpoint;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
-use crate::model::progress::Phase;
 use crate::model::retention::{self, EvictionPlan};
 use crate::ops::context::Context;
 use crate::ops::delete_store::clear_leftovers;

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::entry::WhyNot;
 use crate::model::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured, may_be_half_written};
-use crate::model::progress::Phase;
 use crate::model::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::heedful::{HeedfulSink, heed};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::rel_path::{RelPath, is_dot_git};
-use crate::model::text::escape_bytes;
 use crate::ops::target::Target;
 use crate::worktree::root::Root;
 

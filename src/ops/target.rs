@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
+use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Checkpoint;
 use crate::model::database::{Database, Databases, Held};
 use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
 use crate::model::entry::{Entry, WhyNot};
-use crate::model::interrupt::Interrupt;
 use crate::model::listing::Listing;
 use crate::model::meta::{Meta, RuleRecord};
 use crate::model::object_id::ObjectId;

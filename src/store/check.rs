@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::base::progress::Progress;
 use crate::model::checkpoint::{CheckpointId, DamagedCheckpoint};
 use crate::model::object_id::ObjectId;
-use crate::model::progress::Progress;
 use crate::model::rel_path::RelPath;
 
 /// How a check goes about its work.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use crate::base::progress::Phase;
 use crate::error::Result;
-use crate::model::progress::Phase;
 use crate::store::ObjectIds;
 use crate::store::check::{CheckOptions, FileFinding, Report};
 use crate::store::layout::Layout;

@@ -1,9 +1,9 @@
 //! The tree of the databases of a checkpoint: one blob each, under a name that tells which.
 
+use crate::base::text::escape_bytes;
 use crate::error::Result;
 use crate::model::database::{Databases, Held, entry_name, from_entry};
 use crate::model::object_id::ObjectId;
-use crate::model::text::escape_bytes;
 use crate::store::hash::ObjectKind;
 use crate::store::objects::Objects;
 use crate::store::pack_set::PackSet;

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
 use crate::error::{Error, Result};
-use crate::model::text::{percent_decode, percent_encode};
 use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::plain_file;

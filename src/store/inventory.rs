@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::base::text::escape;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, CheckpointId, DamagedCheckpoint};
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
-use crate::model::text::escape;
 use crate::model::transition;
 use crate::store::ObjectIds;
 use crate::store::adopt;

@@ -4,13 +4,14 @@ use std::io::ErrorKind;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::Verb;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::Reach;
 use crate::model::scope::Scope;
-use crate::model::text::{percent_decode, percent_encode};
 use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::plain_file;

@@ -121,7 +121,7 @@ fn read_holder(file: &mut File) -> String {
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(512).read_to_string(&mut text));
     match read {
         Ok(_) if !text.trim().is_empty() => {
-            crate::model::text::escape(text.lines().next().unwrap_or_default().trim_end())
+            crate::base::text::escape(text.lines().next().unwrap_or_default().trim_end())
         }
         _ => "another process".to_owned(),
     }

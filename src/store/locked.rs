@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{CheckpointId, DamagedCheckpoint};
 use crate::model::hold::Hold;
 use crate::model::listing::Listing;
 use crate::model::message;
 use crate::model::object_id::ObjectId;
-use crate::model::time::compact_utc;
 use crate::store::adopt;
 use crate::store::commit_reader::CommitReader;
 use crate::store::delta_plan;

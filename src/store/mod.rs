@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::{Checkpoint, CheckpointId};
 use crate::model::database::Databases;
 use crate::model::hold::Hold;
 use crate::model::meta::Meta;
 use crate::model::object_id::ObjectId;
-use crate::model::progress::Phase;
 use crate::model::snapshot::Snapshot;
 
 pub mod adopt;

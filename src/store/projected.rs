@@ -3,9 +3,10 @@
 
 use std::io::ErrorKind;
 
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
 use crate::error::Result;
 use crate::model::rel_path::RelPath;
-use crate::model::text::{percent_decode, percent_encode};
 use crate::model::workflow::id::is_legal;
 use crate::store::layout::Layout;
 use crate::store::{Store, durable, plain_file, summed};

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::base::progress::Progress;
 use crate::error::Result;
 use crate::model::checkpoint::CheckpointId;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
-use crate::model::progress::Progress;
 use crate::store::check::{CheckOptions, DamagedState, Report};
 use crate::store::check_states::StateChecker;
 use crate::store::commit_reader::read_checkpoint;

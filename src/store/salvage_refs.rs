@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::base::progress::Progress;
 use crate::error::Result;
 use crate::model::checkpoint::DamagedCheckpoint;
 use crate::model::manifest;
 use crate::model::object_id::ObjectId;
-use crate::model::progress::Progress;
 use crate::store::check::CheckOptions;
 use crate::store::check_states::StateChecker;
 use crate::store::commit_reader::read_checkpoint;

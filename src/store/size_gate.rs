@@ -1,6 +1,6 @@
 //! Which sessions are over the size gate and which began under it: remembered, so that nobody counts twice.
 
-use crate::model::text::percent_encode;
+use crate::base::text::percent_encode;
 use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::plain_file;

@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
-use crate::model::time::compact_utc;
 use crate::store::durable;
 use crate::store::layout::Layout;
 use crate::store::lock;

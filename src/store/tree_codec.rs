@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::io::Write as _;
 
+use crate::base::text::escape_bytes;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::is_dot_git;
-use crate::model::text::escape_bytes;
 
 pub const MODE_FILE: u32 = 0o100_644;
 pub const MODE_EXECUTABLE: u32 = 0o100_755;

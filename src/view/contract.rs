@@ -4,12 +4,13 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::base::shell_word::shell_line;
+use crate::base::text::escape_path;
+use crate::base::time::rfc3339_seconds;
+use crate::base::time::utc_date;
 use crate::model::alias;
 use crate::model::rel_path::RelPath;
-use crate::model::shell_word::shell_line;
 use crate::model::terms::{Expiry, Mechanism};
-use crate::model::text::escape_path;
-use crate::model::time::{rfc3339_seconds, utc_date};
 use crate::ops::contract::Contract;
 use crate::view::json::parts;
 use crate::view::yaml;

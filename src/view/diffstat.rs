@@ -1,6 +1,6 @@
 //! `diff --stat`: one line a path with a graph, in the measures of git for 80 columns.
 
-use crate::model::quoting::quoted;
+use crate::base::quoting::quoted;
 use crate::ops::file_diff::FileDiff;
 use crate::view::format::Paint;
 

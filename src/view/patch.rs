@@ -1,8 +1,8 @@
 //! A patch as git prints it, headers and all: raw for programs, painted and harmless for a terminal.
 
+use crate::base::quoting::quoted;
+use crate::base::text::escape_content;
 use crate::model::object_id::ObjectId;
-use crate::model::quoting::quoted;
-use crate::model::text::escape_content;
 use crate::ops::diff_side::Seen;
 use crate::ops::file_diff::{Body, FileDiff, Piece};
 use crate::view::format::Paint;

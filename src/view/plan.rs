@@ -1,10 +1,10 @@
 //! What a restore would do, or did, in words.
 
+use crate::base::text::escape;
 use crate::model::checkpoint::Verb;
 use crate::model::entry::WhyNot;
 use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::RestorePlan;
-use crate::model::text::escape;
 use crate::ops::restore_terms::Proposal;
 use crate::view::databases;
 use crate::view::format::{Paint, count};

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::base::time::rfc3339_seconds;
 use crate::model::alias;
 use crate::model::object_id::ObjectId;
-use crate::model::time::rfc3339_seconds;
 use crate::ops::restore_contract::RestoreContract;
 use crate::ops::restore_terms::RestoreOutcome;
 use crate::view::contract::{Call, Document, values_back};

@@ -1,8 +1,9 @@
 //! The list of checkpoints as an aligned table for a terminal.
 
+use crate::base::text::escape;
+use crate::base::time::age;
+use crate::base::time::local_minutes;
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
-use crate::model::text::escape;
-use crate::model::time::{age, local_minutes};
 use crate::ops::warning_words::thousands;
 use crate::view::format::Paint;
 

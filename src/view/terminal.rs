@@ -1,6 +1,6 @@
 //! What is on its way to a terminal: nothing in it may act there.
 
-use crate::model::text::escape_content;
+use crate::base::text::escape_content;
 use crate::view::format::Paint;
 
 /// Words of ours, with whatever names brought into them: they keep their lines, and their colours if there are any.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::model::text::is_deceptive;
+use crate::base::text::is_deceptive;
 
 /// Words that a reader of older YAML could take for something else than a text.
 const NOT_TEXTS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Obstacle, Result};
-use crate::model::interrupt::Interrupt;
 use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
 use crate::worktree::apply_plan::ApplyPlan;

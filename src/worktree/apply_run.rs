@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
+use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Obstacle};
 use crate::model::entry::{RWX_BITS, SPECIAL_BITS};
-use crate::model::interrupt::Interrupt;
 use crate::model::listing::Stat;
 use crate::model::rel_path::RelPath;
 use crate::worktree::apply_plan::{ApplyPlan, Expect, Graft, Removal, Write};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
+use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Result};
 use crate::model::entry::{Entry, Kind, RWX_BITS, SPECIAL_BITS};
-use crate::model::interrupt::Interrupt;
 use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::worktree::sys::{self, Access, Dir};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
+use crate::base::interrupt::Interrupt;
+use crate::base::progress::Progress;
 use crate::error::{Error, Result};
-use crate::model::interrupt::Interrupt;
 use crate::model::kept_listing::KeptListing;
 use crate::model::listing::Listing;
-use crate::model::progress::Progress;
 use crate::model::rel_path::RelPath;
 use crate::worktree::assemble::{self, Segment};
 use crate::worktree::rules::Rules;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::model::interrupt::Interrupt;
+use crate::base::interrupt::Interrupt;
 
 /// Whether databases of SQLite can be held at all.
 pub const IS_BUILT_IN: bool = true;

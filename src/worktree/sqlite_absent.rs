@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::model::interrupt::Interrupt;
+use crate::base::interrupt::Interrupt;
 
 pub const IS_BUILT_IN: bool = false;
 

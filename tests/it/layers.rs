@@ -6,22 +6,23 @@ use crate::shape;
 use crate::source::{self, SourceFile};
 
 /// Each module of the top level, and what it may import from the others.
-const LAYERS: [(&str, &[&str]); 9] = [
-    ("model", &[]),
-    ("error", &["model"]),
-    ("config", &["model", "error"]),
-    ("store", &["model", "error"]),
-    ("worktree", &["model", "error"]),
-    ("ops", &["model", "error", "config", "store", "worktree"]),
-    ("view", &["model", "error", "ops"]),
-    ("cli", &["ops", "view", "config", "model", "error"]),
+const LAYERS: [(&str, &[&str]); 10] = [
+    ("base", &[]),
+    ("model", &["base"]),
+    ("error", &["base", "model"]),
+    ("config", &["base", "model", "error"]),
+    ("store", &["base", "model", "error"]),
+    ("worktree", &["base", "model", "error"]),
+    ("ops", &["base", "model", "error", "config", "store", "worktree"]),
+    ("view", &["base", "model", "error", "ops"]),
+    ("cli", &["base", "ops", "view", "config", "model", "error"]),
     ("main", &["cli"]),
 ];
 
 /// Each outside crate, and the beginnings of the paths of the files that may name it.
 const DOORS: [(&str, &[&str]); 24] = [
     ("anyhow", &["error", "store", "worktree"]),
-    ("chrono", &["model/time", "view/"]),
+    ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/args", "cli/completion", "cli/manual"]),
     ("clap_complete", &["cli/args/shell", "cli/completion"]),
     ("clap_mangen", &["cli/manual"]),

@@ -2,9 +2,9 @@
 
 use clap::ValueEnum;
 
+use crate::base::time;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::CheckpointKind;
-use crate::model::time;
 use crate::ops::list::ListOptions;
 
 /// List the checkpoints, newest first

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::base::shell_word::shell_word;
 use crate::config::OwnFile;
-use crate::model::shell_word::shell_word;
 use crate::view::place;
 
 pub mod bisect;

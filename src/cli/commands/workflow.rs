@@ -1,5 +1,6 @@
 //! `workflow`: every command of a run but its transitions.
 
+use crate::base::time;
 use crate::cli::args::workflow::{
     AbandonArgs, CleanupArgs, DeleteArgs, DiffArgs, ExportArgs, ImportArgs, InitArgs, InterruptArgs, ListArgs,
     MiniCommitArgs, NextArgs, NoteArgs, RewindArgs, RunArgs, SetArgs, ShimsArgs, ShowArgs, SkeletonArgs, StatusArgs,
@@ -11,7 +12,6 @@ use crate::cli::exit_code;
 use crate::cli::lists;
 use crate::cli::rim::Rim;
 use crate::error::{Error, Result};
-use crate::model::time;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::mini_commit::project_commit_due;
 use crate::ops::context::Context;

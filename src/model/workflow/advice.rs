@@ -1,6 +1,6 @@
 //! What is to be done next, in the words of the protocol that the run follows.
 
-use crate::model::shell_word::shell_word;
+use crate::base::shell_word::shell_word;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::profile::Profile;

@@ -1,6 +1,6 @@
 //! The answers that can be given when a run is to be gone on with: the letters and words of its profile.
 
-use crate::model::shell_word::shell_word;
+use crate::base::shell_word::shell_word;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::problem::Choice;

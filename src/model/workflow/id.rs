@@ -1,6 +1,6 @@
 //! The name of a run: `<type>_<project>_<YYYYMMDD_HHMMSS>`, fit for a ref and for a file.
 
-use crate::model::time::utc_compact;
+use crate::base::time::utc_compact;
 
 /// Longest id, in bytes.
 const LONGEST: usize = 120;

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::model::shell_word::shell_word;
-use crate::model::time::{age, rfc3339_seconds};
+use crate::base::shell_word::shell_word;
+use crate::base::time::age;
+use crate::base::time::rfc3339_seconds;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::plan;

@@ -323,7 +323,7 @@ pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
 }
 
 fn aside(context: &Context, path: &str, of: Option<&str>) -> String {
-    let time = crate::model::time::utc_compact(context.now_ms);
+    let time = crate::base::time::utc_compact(context.now_ms);
     let folder = if path.starts_with("memory/") { phases::ARCHIVE } else { pipeline::ARCHIVE };
     let name = path.rsplit('/').next().unwrap_or(path);
     format!("{folder}/{}_{time}/{name}", of.unwrap_or("corrupt"))

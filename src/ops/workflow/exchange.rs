@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::base::time::rfc3339_seconds;
 use crate::error::{Error, Result};
-use crate::model::time::rfc3339_seconds;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::event::Event;
 use crate::model::workflow::id;

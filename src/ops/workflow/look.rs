@@ -2,9 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::base::wildmatch::Glob;
 use crate::error::Result;
 use crate::model::rel_path::RelPath;
-use crate::model::wildmatch::Glob;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::sight::{self, Found, Sights};
 use crate::ops::context::Context;

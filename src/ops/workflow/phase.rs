@@ -1,8 +1,8 @@
 //! `phase start` and `phase done`: the transitions that are tied to checkpoints of the files.
 
+use crate::base::text::escape;
 use crate::error::{Error, Result};
 use crate::model::object_id::ObjectId;
-use crate::model::text::escape;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish, Start, phases};
 use crate::model::workflow::profile::Profile;

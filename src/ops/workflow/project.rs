@@ -106,7 +106,7 @@ fn name_of(path: &str) -> &str {
 /// Where the files of a run go that is put aside: a folder with its id and the time.
 pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
     let folder = if path == pipeline::FILE { pipeline::ARCHIVE } else { phases::ARCHIVE };
-    let time = crate::model::time::utc_compact(now_ms);
+    let time = crate::base::time::utc_compact(now_ms);
     format!("{folder}/{}_{time}/{}", workflow.id, name_of(path))
 }
 

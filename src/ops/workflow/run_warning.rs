@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::model::shell_word::shell_word;
-use crate::model::text::escape;
+use crate::base::shell_word::shell_word;
+use crate::base::text::escape;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunWarning {

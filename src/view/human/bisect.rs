@@ -1,7 +1,7 @@
 //! The steps of a bisect and what it found.
 
+use crate::base::text::escape;
 use crate::model::checkpoint::Checkpoint;
-use crate::model::text::escape;
 use crate::ops::bisect::{BisectOutcome, Tested};
 use crate::view::format::{Paint, count};
 use crate::view::human::Said;

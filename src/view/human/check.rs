@@ -1,7 +1,8 @@
 //! How the user's own check after a restore ended, and the way back.
 
+use crate::base::text::escape;
+use crate::base::text::escape_bytes;
 use crate::model::ended::Ended;
-use crate::model::text::{escape, escape_bytes};
 use crate::ops::restore_terms::{Check, RestoreOutcome};
 use crate::view::format::Paint;
 

@@ -1,6 +1,6 @@
 //! `config` as an aligned table.
 
-use crate::model::text::escape;
+use crate::base::text::escape;
 use crate::ops::config::{ConfigOutcome, Setting, Value};
 use crate::view::format::{Paint, size};
 use crate::view::human::Said;

@@ -1,7 +1,9 @@
 //! `delete` in words: the question before, and what went.
 
-use crate::model::text::{escape, escape_path};
-use crate::model::time::{age, local_minutes};
+use crate::base::text::escape;
+use crate::base::text::escape_path;
+use crate::base::time::age;
+use crate::base::time::local_minutes;
 use crate::ops::delete::{DeleteOutcome, Deletion, Doomed};
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;

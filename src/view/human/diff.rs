@@ -1,8 +1,8 @@
 //! What `diff` says besides the patch, and its lists of names.
 
+use crate::base::quoting::quoted;
 use crate::model::difference::Unsayable;
 use crate::model::entry::{RWX_BITS, WhyNot};
-use crate::model::quoting::quoted;
 use crate::model::rel_path::RelPath;
 use crate::ops::diff::DiffOutcome;
 use crate::ops::file_diff::FileDiff;

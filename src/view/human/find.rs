@@ -1,8 +1,10 @@
 //! The history of paths, and where a text is, for people.
 
-use crate::model::shell_word::shell_word;
-use crate::model::text::{escape, escape_bytes};
-use crate::model::time::{local_minutes, utc_seconds};
+use crate::base::shell_word::shell_word;
+use crate::base::text::escape;
+use crate::base::text::escape_bytes;
+use crate::base::time::local_minutes;
+use crate::base::time::utc_seconds;
 use crate::ops::find::{Change, Event, FindOutcome, FoundPath};
 use crate::ops::find_text::{FindTextOutcome, TextMatch};
 use crate::view::format::{Paint, count, size};

@@ -1,7 +1,7 @@
 //! `guard` in words.
 
-use crate::model::text::escape;
-use crate::model::time::age;
+use crate::base::text::escape;
+use crate::base::time::age;
 use crate::ops::guard::GuardOutcome;
 use crate::view::human::Said;
 

@@ -1,8 +1,8 @@
 //! `hold` and `release` in words.
 
+use crate::base::text::escape;
+use crate::base::time::utc_seconds;
 use crate::model::hold::Hold;
-use crate::model::text::escape;
-use crate::model::time::utc_seconds;
 use crate::ops::hold::{HoldOutcome, ReleaseOutcome};
 use crate::view::human::Said;
 

@@ -1,6 +1,6 @@
 //! `pin` and `unpin` in words.
 
-use crate::model::text::escape;
+use crate::base::text::escape;
 use crate::ops::pin::PinOutcome;
 use crate::view::human::Said;
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::model::progress::{Figures, Phase};
+use crate::base::progress::Figures;
+use crate::base::progress::Phase;
 use crate::ops::warning_words::thousands;
 use crate::view::format::size;
 

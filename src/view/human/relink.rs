@@ -1,6 +1,6 @@
 //! `relink` in words: the question before, and what moved where.
 
-use crate::model::text::escape_path;
+use crate::base::text::escape_path;
 use crate::ops::moved::Likeness;
 use crate::ops::relink::{RelinkOutcome, Relinking};
 use crate::view::format::count;

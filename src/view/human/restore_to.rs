@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::model::text::{escape, escape_bytes};
+use crate::base::text::escape;
+use crate::base::text::escape_bytes;
 use crate::ops::restore_terms::RestoreOutcome;
 use crate::view::format::Paint;
 use crate::view::human::Said;

@@ -1,8 +1,10 @@
 //! `list --all` and `prune --orphaned` in words.
 
+use crate::base::text::escape;
+use crate::base::text::escape_path;
+use crate::base::time::age;
+use crate::base::time::utc_seconds;
 use crate::model::manifest::cell;
-use crate::model::text::{escape, escape_path};
-use crate::model::time::{age, utc_seconds};
 use crate::ops::orphans::OrphansOutcome;
 use crate::ops::stores::{KnownStore, RootState};
 use crate::view::columns::aligned;

@@ -1,6 +1,7 @@
 //! `verify` in sentences: one line if all is well, otherwise a line for each thing that is not.
 
-use crate::model::text::{escape, escape_path};
+use crate::base::text::escape;
+use crate::base::text::escape_path;
 use crate::ops::repair::Mended;
 use crate::ops::verify::{DamagedState, Fault, FileFinding, Report, VerifyOutcome};
 use crate::ops::warning_words::thousands;

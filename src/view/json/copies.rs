@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::base::time::rfc3339;
 use crate::model::alias;
 use crate::model::entry::{Kind, RWX_BITS};
-use crate::model::time::rfc3339;
 use crate::ops::copies::{Copied, Manifest};
 use crate::view::json::parts::{add_terms, hex, text, with_path};
 

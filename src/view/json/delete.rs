@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::model::time::rfc3339;
+use crate::base::time::rfc3339;
 use crate::ops::delete::{DeleteOutcome, Doomed};
 use crate::view::json::parts::envelope;
 

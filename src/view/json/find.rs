@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::base::text::escape_bytes;
+use crate::base::time::rfc3339;
 use crate::model::checkpoint::Checkpoint;
-use crate::model::text::escape_bytes;
-use crate::model::time::rfc3339;
 use crate::ops::find::{Event, FindOutcome};
 use crate::ops::find_text::{FindTextOutcome, TextMatch};
 use crate::view::json::parts::{envelope, hex, with_path};

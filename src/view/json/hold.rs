@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::base::time::rfc3339;
 use crate::model::hold::Hold;
-use crate::model::time::rfc3339;
 use crate::ops::hold::{HoldOutcome, ReleaseOutcome};
 use crate::view::json::parts::envelope;
 

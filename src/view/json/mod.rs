@@ -20,6 +20,7 @@ pub mod workflow;
 
 use serde_json::{Value, json};
 
+use crate::base::time::rfc3339;
 use crate::error::Error;
 use crate::model::alias;
 use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
@@ -27,7 +28,6 @@ use crate::model::ended::Ended;
 use crate::model::entry::WhyNot;
 use crate::model::meta::Meta;
 use crate::model::restore_plan::RestorePlan;
-use crate::model::time::rfc3339;
 use crate::model::tree_change::TreeChange;
 use crate::ops::copies::Copies;
 use crate::ops::create::{CreateOutcome, Skipped};

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::base::text::is_deceptive;
+use crate::base::time::rfc3339;
 use crate::error::Error;
 use crate::model::alias;
 use crate::model::checkpoint::Checkpoint;
@@ -9,8 +11,6 @@ use crate::model::object_id::ObjectId;
 use crate::model::rel_path::RelPath;
 use crate::model::scope::ScopePart;
 use crate::model::terms::{Expiry, Terms};
-use crate::model::text::is_deceptive;
-use crate::model::time::rfc3339;
 use crate::ops::left_out::LeftOut;
 use crate::ops::record::Evicted;
 use crate::ops::warning::Warning;

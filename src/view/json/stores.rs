@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::base::time::rfc3339;
 use crate::model::rel_path::hex_of;
-use crate::model::time::rfc3339;
 use crate::ops::orphans::OrphansOutcome;
 use crate::ops::stores::{KnownStore, RootState};
 use crate::ops::warning::Warning;

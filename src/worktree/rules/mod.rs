@@ -8,8 +8,8 @@ mod tracked;
 
 use std::sync::Arc;
 
+use crate::base::text;
 use crate::model::rel_path::{RelPath, is_dot_git};
-use crate::model::text;
 use crate::worktree::state_file;
 
 use chain::Cover;

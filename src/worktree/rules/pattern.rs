@@ -1,6 +1,6 @@
 //! One line of an ignore file: what it says, and whether a path is what it means.
 
-use crate::model::wildmatch::Glob;
+use crate::base::wildmatch::Glob;
 
 /// A path that patterns are asked about.
 #[derive(Clone, Copy, Debug)]

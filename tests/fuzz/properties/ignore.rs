@@ -1,7 +1,7 @@
 //! Ignore files: the quick ways give the verdicts of the slow ones.
 
+use checkpoint::base::wildmatch::Glob;
 use checkpoint::model::rel_path::RelPath;
-use checkpoint::model::wildmatch::Glob;
 use checkpoint::worktree::rules::{RuleSources, Rules, Verdict};
 
 use super::draw::Draw;

@@ -1,10 +1,11 @@
 //! Meta blobs: what is written is read back, and no line is read as something else than it says.
 
+use checkpoint::base::text::percent_decode;
+use checkpoint::base::text::percent_encode;
 use checkpoint::model::entry::WhyNot;
 use checkpoint::model::meta::{Meta, RuleRecord, UsualModes};
 use checkpoint::model::meta_text::{parse, render};
 use checkpoint::model::snapshot::Standing;
-use checkpoint::model::text::{percent_decode, percent_encode};
 
 use super::draw::Draw;
 

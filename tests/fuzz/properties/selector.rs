@@ -1,8 +1,8 @@
 //! Selectors and times: whatever is found was meant in one of the ways that are told, and times are read as ranges.
 
+use checkpoint::base::time;
 use checkpoint::model::checkpoint::Checkpoint;
 use checkpoint::model::selector::{MIN_PREFIX, SelectorProblem, resolve};
-use checkpoint::model::time;
 
 use super::draw::Draw;
 

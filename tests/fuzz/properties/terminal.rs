@@ -1,8 +1,11 @@
 //! What goes to a terminal: nothing in it acts there or turns text around, and names can be told from each other.
 
-use checkpoint::model::quoting::quoted;
+use checkpoint::base::quoting::quoted;
+use checkpoint::base::text::escape_bytes;
+use checkpoint::base::text::escape_content;
+use checkpoint::base::text::percent_decode;
+use checkpoint::base::text::percent_encode;
 use checkpoint::model::rel_path::RelPath;
-use checkpoint::model::text::{escape_bytes, escape_content, percent_decode, percent_encode};
 use checkpoint::view::terminal::Escaper;
 
 use super::draw::Draw;

@@ -6,9 +6,9 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use checkpoint::base::interrupt::Interrupt;
 use checkpoint::error::Error;
 use checkpoint::model::entry::Kind;
-use checkpoint::model::interrupt::Interrupt;
 use checkpoint::model::listing::Stat;
 use checkpoint::model::rel_path::RelPath;
 use checkpoint::worktree::apply::{ApplyError, apply};

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use checkpoint::base::interrupt::Interrupt;
+use checkpoint::base::progress::Progress;
 use checkpoint::model::entry::WhyNot;
-use checkpoint::model::interrupt::Interrupt;
 use checkpoint::model::listing::Listing;
-use checkpoint::model::progress::Progress;
 use checkpoint::worktree::extend::add_paths;
 use checkpoint::worktree::rules::{RuleSources, Rules};
 use checkpoint::worktree::scan::{Scan, scan};

@@ -7,15 +7,15 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
+use checkpoint::base::interrupt::Interrupt;
+use checkpoint::base::progress::Progress;
 use checkpoint::error::Error;
 use checkpoint::model::entry::{Kind, WhyNot};
-use checkpoint::model::interrupt::Interrupt;
 use checkpoint::model::kept_block::KeptBlock;
 use checkpoint::model::kept_listing::KeptListing;
 use checkpoint::model::kept_write;
 use checkpoint::model::listing::Listing;
 use checkpoint::model::object_id::ObjectId;
-use checkpoint::model::progress::Progress;
 use checkpoint::model::rel_path::RelPath;
 use checkpoint::worktree::rules::{RuleSources, Rules};
 use checkpoint::worktree::scan::{STORES_RULE, Scan, ScanOptions, scan};

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Finding;
-use crate::model::time::parse_iso;
+use crate::base::time::parse_iso;
 
 /// The formats have no versions of their own so far; whatever calls itself newer is not understood.
 const NEWEST_VERSION: f64 = 1.0;

@@ -1,8 +1,8 @@
 //! Where a run stands, on one screen.
 
+use crate::base::text::escape;
+use crate::base::time::utc_seconds;
 use crate::model::rel_path::RelPath;
-use crate::model::text::escape;
-use crate::model::time::utc_seconds;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Document, Finding, Reading};
-use crate::model::wildmatch::Glob;
+use crate::base::wildmatch::Glob;
 use crate::model::workflow::phase::{Output, Phase};
 use crate::model::workflow::plan::{self, DOTAGENT};
 use crate::model::workflow::status::PhaseStatus;

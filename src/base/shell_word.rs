@@ -1,6 +1,6 @@
 //! Words of a command line that can be copied and run, by any shell that knows POSIX.
 
-use crate::model::text::escape;
+use crate::base::text::escape;
 
 /// Quoted as little as it needs. Where a byte cannot be shown, `printf` spells the word: not every shell knows `$'…'`.
 pub fn shell_word(bytes: &[u8]) -> String {

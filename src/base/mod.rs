@@ -1,0 +1,11 @@
+//! What knows nothing of checkpoints: text, time, patterns, progress.
+
+pub mod base85;
+pub mod char_set;
+pub mod interrupt;
+pub mod progress;
+pub mod quoting;
+pub mod shell_word;
+pub mod text;
+pub mod time;
+pub mod wildmatch;
