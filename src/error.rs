@@ -7,10 +7,11 @@ use std::time::Duration;
 use crate::base::shell_word::shell_word;
 use crate::base::text::escape_line;
 use crate::base::text::escape_path;
-use crate::model::hold::Hold;
-use crate::model::object_id::ObjectId;
-pub use crate::model::obstacle::Obstacle;
-use crate::model::selector::{Candidate, SelectorProblem};
+use crate::model::checkpoint::hold::Hold;
+use crate::model::checkpoint::selector::Candidate;
+use crate::model::checkpoint::selector::SelectorProblem;
+pub use crate::model::restore_plan::obstacle::Obstacle;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::problem::Problem;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;

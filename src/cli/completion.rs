@@ -14,10 +14,11 @@ use crate::base::text::escape;
 use crate::base::time::age;
 use crate::cli::args::{self, COMPLETE_VARIABLE};
 use crate::cli::environment;
-use crate::config::OwnFile;
+use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::Checkpoint;
-use crate::ops::list::{self, ListOptions};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::browse::list::ListOptions;
+use crate::ops::browse::list::{self};
 
 /// The name under which shells know the program.
 const NAME: &str = "checkpoint";

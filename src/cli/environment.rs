@@ -7,8 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::time;
 use crate::cli::args::COMPLETE_VARIABLE;
+use crate::config::settings;
+use crate::config::settings::Environment;
 use crate::config::variables::{VARIABLES, Variable};
-use crate::config::{self, Environment};
 use crate::error::{Error, Result};
 
 /// A file that says when a zone sets its clocks takes a few thousand bytes.
@@ -25,7 +26,7 @@ pub fn read() -> Environment {
     let home = path("HOME").or_else(|| path("USERPROFILE")).filter(|home| home.is_absolute());
     Environment {
         // Without a home of the caller's own, no other user's configuration is asked.
-        config_dir: home.as_ref().and_then(|_| config::platform_config_dir()),
+        config_dir: home.as_ref().and_then(|_| settings::platform_config_dir()),
         home,
         checkpoint_home: path("CHECKPOINT_HOME"),
         claude_config_dir: path("CLAUDE_CONFIG_DIR"),

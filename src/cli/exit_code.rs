@@ -2,12 +2,12 @@
 
 use crate::error::Error;
 use crate::model::workflow::problem::Grade;
-use crate::ops::copies::Copies;
-use crate::ops::create::{CreateOutcome, Skipped};
-use crate::ops::database_return::Fate;
-use crate::ops::diff::DiffOutcome;
-use crate::ops::orphans::OrphansOutcome;
-use crate::ops::restore_terms::RestoreOutcome;
+use crate::ops::browse::diff::compare::DiffOutcome;
+use crate::ops::create::command::{CreateOutcome, Skipped};
+use crate::ops::create::copies::Copies;
+use crate::ops::database::database_return::Fate;
+use crate::ops::maintain::orphans::OrphansOutcome;
+use crate::ops::restore::restore_terms::RestoreOutcome;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;

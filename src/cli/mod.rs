@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
-use crate::config::{self, Environment, OwnFile};
+use crate::config::settings;
+use crate::config::settings::{Environment, OwnFile};
 use crate::error::{Error, Result};
 use crate::ops::context::{Context, Unsaid};
 use crate::view::contract::{Document, Form};
@@ -120,9 +121,9 @@ fn context(global: &GlobalArgs, environment: Environment, command: &str, own: Ow
     let dir = environment::directory(global.dir.as_deref(), &environment)?;
     let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
     let root = crate::ops::context::resolve_root(&dir, logical)?;
-    let base = environment::absolute(&config::base(global.base.as_deref(), &environment)?)?;
+    let base = environment::absolute(&settings::base(global.base.as_deref(), &environment)?)?;
     Ok(Context {
-        settings: config::load(root.path(), &environment, own)?,
+        settings: settings::load(root.path(), &environment, own)?,
         root,
         base,
         environment,

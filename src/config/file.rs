@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::base::time::parse_span;
-use crate::config::{Problem, Remark};
+use crate::config::settings::{Problem, Remark};
 
 /// No configuration is as large as this.
 const LARGEST_BYTES: u64 = 1 << 20;

@@ -1,10 +1,14 @@
 //! What two states of a directory hold differently: files for a patch, and what no patch can say. Pure.
 
+pub mod tree_change;
+
 use std::collections::BTreeSet;
 
-use crate::model::entry::{Entry, Kind, WhyNot};
-use crate::model::rel_path::RelPath;
-use crate::model::snapshot::Snapshot;
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::Kind;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
 
 /// How a file differs, by the words of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,8 +195,8 @@ fn compare_uncaptured(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelP
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::object_id::ObjectId;
-    use crate::model::snapshot::Standing;
+    use crate::model::state::object_id::ObjectId;
+    use crate::model::state::snapshot::Standing;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()

@@ -1,6 +1,6 @@
 //! Reads git's index file, versions 2, 3 and 4, for names and blob ids and nothing else.
 
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 
 /// The names of one index file.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A pattern over paths: a literal path, a directory, or a glob with the meaning it has in an ignore file.
 
 use crate::base::wildmatch::Glob;
-use crate::model::rel_path::RelPath;
+use crate::model::state::rel_path::RelPath;
 
 /// Which paths are meant. Whatever it means, all that lies below is meant too.
 #[derive(Clone, Debug)]

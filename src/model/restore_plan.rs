@@ -1,12 +1,18 @@
 //! What a restore would do: a pure plan between the present state and the target.
 
+pub mod obstacle;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::entry::{Entry, RWX_BITS, SPECIAL_BITS, WhyNot};
-use crate::model::obstacle::Obstacle;
-use crate::model::rel_path::RelPath;
-use crate::model::scope::Scope;
-use crate::model::snapshot::{Snapshot, below};
+use crate::model::restore_plan::obstacle::Obstacle;
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::state::entry::SPECIAL_BITS;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::scope::Scope;
+use crate::model::state::snapshot::Snapshot;
+use crate::model::state::snapshot::below;
 
 /// How far a restore goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -279,9 +285,10 @@ impl Planner<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::entry::{Kind, WhyNot};
-    use crate::model::object_id::ObjectId;
-    use crate::model::snapshot::Standing;
+    use crate::model::state::entry::Kind;
+    use crate::model::state::entry::WhyNot;
+    use crate::model::state::object_id::ObjectId;
+    use crate::model::state::snapshot::Standing;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
-use crate::config::{Environment, Settings};
+use crate::config::settings::{Environment, Settings};
 use crate::error::{Error, Result};
-use crate::ops::database_command::RunDatabaseCommand;
+use crate::ops::database::database_command::RunDatabaseCommand;
 use crate::ops::warning::Warning;
-use crate::store::Store;
-use crate::store::description::{Description, Identity};
 use crate::store::layout::{Layout, dir_hash, store_dir};
+use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::description::Identity;
+use crate::store::repository::Store;
 use crate::worktree::root::{Root, identity};
 
 /// Given by the front-end; nothing in here has a default.

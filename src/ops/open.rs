@@ -2,11 +2,11 @@
 
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::ops::repair::salvage_unusable;
+use crate::ops::maintain::repair::salvage_unusable;
 use crate::ops::warning::Warning;
-use crate::store::Store;
-use crate::store::description::Description;
-use crate::store::salvage::Unreadable;
+use crate::store::damage::salvage::Unreadable;
+use crate::store::lifecycle::description::Description;
+use crate::store::repository::Store;
 
 /// A store that nobody can work with is replaced by what can be read of it: a checkpoint now is worth more than a repair
 /// that somebody has to ask for.

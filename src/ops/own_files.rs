@@ -2,16 +2,16 @@
 //! restore.
 
 use crate::error::{Error, Result};
-use crate::model::rel_path::RelPath;
-use crate::model::snapshot::Snapshot;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::plan::PLAN;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::documents;
-use crate::store::Store;
 use crate::store::locked::LockedStore;
-use crate::store::projected::Projected;
+use crate::store::repository::Store;
+use crate::store::runs::projected::Projected;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Directories that belong to such files, each with the beginning of the paths that bring it in.

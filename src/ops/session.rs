@@ -1,17 +1,19 @@
 //! Taking the lock for a change: healing is reported, and what a killed run left behind is cleared away.
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::Checkpoint;
-use crate::model::object_id::ObjectId;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::store::Store;
-use crate::store::description::Description;
-use crate::store::durable;
-use crate::store::inventory::Inventory;
-use crate::store::journal::{Journal, JournalState, Stage};
+use crate::store::files::durable;
+use crate::store::lifecycle::description::Description;
 use crate::store::locked::LockedStore;
-use crate::worktree::stage::Stage as StageDir;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::store::state::journal::Journal;
+use crate::store::state::journal::JournalState;
+use crate::store::state::journal::Stage;
+use crate::worktree::apply::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
 
 /// A restore that was interrupted after changes may have begun.

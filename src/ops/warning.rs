@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use crate::config::Remark;
+use crate::config::settings::Remark;
 use crate::error::Error;
-use crate::model::checkpoint::DamagedCheckpoint;
-use crate::model::entry::WhyNot;
-use crate::model::object_id::ObjectId;
-use crate::model::rel_path::RelPath;
+use crate::model::checkpoint::record::DamagedCheckpoint;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::workflow::run_warning::RunWarning;
-use crate::store::salvage::Salvaged;
+use crate::store::damage::salvage::Salvaged;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {

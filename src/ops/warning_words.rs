@@ -6,10 +6,10 @@ use std::path::Path;
 use crate::base::shell_word::shell_word;
 use crate::base::text::escape;
 use crate::base::text::escape_path;
-use crate::model::checkpoint::{CheckpointId, DamagedCheckpoint};
-use crate::model::entry::WhyNot;
-use crate::model::object_id::ObjectId;
-use crate::model::rel_path::RelPath;
+use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
+use crate::model::state::entry::WhyNot;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::warning::Warning;
 
 const COPY_INSIDE: &str = "the copy lies in the working directory: the next create captures it too";

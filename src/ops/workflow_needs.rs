@@ -1,10 +1,10 @@
 //! Checkpoints that open workflows name: no policy drops them while somebody may want to go back to them.
 
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::ops::session::Pending;
-use crate::store::Store;
+use crate::store::repository::Store;
 
 /// So many checkpoints of phases that are done count, the latest first.
 const LATEST: usize = 20;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::store::durable;
+use crate::store::files::durable;
 
 /// Held until dropped; the death of the process releases it too.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ fn wait_for(file: &mut File, path: &Path, started: Instant, wait: Duration) -> R
 fn is_still_at(file: &File, path: &Path) -> Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     let ours = file.metadata().map_err(Error::io("look at", path))?;
-    let there = crate::store::plain_file::lstat(path).map_err(Error::io("look at", path))?;
+    let there = crate::store::files::plain_file::lstat(path).map_err(Error::io("look at", path))?;
     Ok(there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
 }
 

@@ -5,40 +5,51 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::{CheckpointId, DamagedCheckpoint};
-use crate::model::hold::Hold;
-use crate::model::listing::Listing;
-use crate::model::message;
-use crate::model::object_id::ObjectId;
-use crate::store::adopt;
-use crate::store::commit_reader::CommitReader;
-use crate::store::delta_plan;
-use crate::store::description::{self, Description};
-use crate::store::directories;
-use crate::store::durable;
-use crate::store::guard;
-use crate::store::holds;
-use crate::store::inventory::Inventory;
-use crate::store::journal::{self, Journal, JournalState};
-use crate::store::kept_commits;
+use crate::model::checkpoint::hold::Hold;
+use crate::model::checkpoint::message;
+use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
+use crate::model::state::listing::Listing;
+use crate::model::state::object_id::ObjectId;
+use crate::store::damage::recover::Recovery;
+use crate::store::damage::recover::{self};
+use crate::store::damage::rescue;
+use crate::store::damage::swap;
+use crate::store::files::directories;
+use crate::store::files::durable;
+use crate::store::files::plain_file;
+use crate::store::files::scratch::Scratch;
+use crate::store::gc::delta_plan;
+use crate::store::gc::mark;
+use crate::store::gc::repack::RepackOutcome;
+use crate::store::gc::repack::{self};
+use crate::store::gc::repack_plan::RepackPlan;
+use crate::store::gc::repack_plan::{self};
+use crate::store::gc::survey::Survey;
+use crate::store::gc::survey::{self};
+use crate::store::gc::tidied;
+use crate::store::gc::unlike;
 use crate::store::layout::Layout;
+use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::description::{self};
+use crate::store::lifecycle::guard;
+use crate::store::lifecycle::skeleton;
 use crate::store::lock::{self, LockGuard};
-use crate::store::mark;
-use crate::store::pack_list::PackStamp;
-use crate::store::pack_set::PackSet;
-use crate::store::plain_file;
-use crate::store::recover::{self, Recovery};
-use crate::store::refs::{self, Family};
-use crate::store::repack::{self, RepackOutcome};
-use crate::store::repack_plan::{self, RepackPlan};
-use crate::store::rescue;
-use crate::store::scratch::Scratch;
-use crate::store::stat_cache::{self, Basis, StatCache};
-use crate::store::survey::{self, Survey};
-use crate::store::swap;
-use crate::store::tidied;
-use crate::store::unlike;
-use crate::store::{ObjectIds, Store, skeleton};
+use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::objects::pack::pack_set::PackSet;
+use crate::store::refs::adopt;
+use crate::store::refs::commit_reader::CommitReader;
+use crate::store::refs::inventory::Inventory;
+use crate::store::refs::kept_commits;
+use crate::store::refs::ref_files;
+use crate::store::refs::ref_files::Family;
+use crate::store::repository::{ObjectIds, Store};
+use crate::store::state::holds;
+use crate::store::state::journal::Journal;
+use crate::store::state::journal::JournalState;
+use crate::store::state::journal::{self};
+use crate::store::state::stat_cache::Basis;
+use crate::store::state::stat_cache::StatCache;
+use crate::store::state::stat_cache::{self};
 
 /// Proof that this process alone may change the store.
 pub struct LockedStore<'s> {
@@ -70,7 +81,7 @@ impl<'s> LockedStore<'s> {
         adopt::keep_detached_head(layout)?;
         skeleton::heal(layout)?;
         skeleton::write_exclusion_list(layout)?;
-        refs::unpack(layout, store.objects())?;
+        ref_files::unpack(layout, store.objects())?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
         // Without the file all goes on as before, only more slowly.
         let _ = reader.keep(layout);
@@ -116,9 +127,9 @@ impl<'s> LockedStore<'s> {
     /// adopts it.
     pub(super) fn keep_foreign_main(&self) -> Result<()> {
         let layout = self.store.layout();
-        let Some(main) = refs::read_main(layout)? else { return Ok(()) };
+        let Some(main) = ref_files::read_main(layout)? else { return Ok(()) };
         if !self.inventory.ids().contains(&main) && self.store.objects().contains(&main) {
-            refs::write(layout, Family::Foreign, main, main)?;
+            ref_files::write(layout, Family::Foreign, main, main)?;
         }
         Ok(())
     }
@@ -129,9 +140,9 @@ impl<'s> LockedStore<'s> {
         let newest = self.inventory.newest().map(|newest| newest.id);
         match newest {
             // A name that leads nowhere would be an error to git.
-            None => refs::remove_main(layout)?,
-            Some(newest) if refs::read_main(layout).is_ok_and(|main| main == Some(newest)) => {}
-            Some(newest) => refs::write_main(layout, newest)?,
+            None => ref_files::remove_main(layout)?,
+            Some(newest) if ref_files::read_main(layout).is_ok_and(|main| main == Some(newest)) => {}
+            Some(newest) => ref_files::write_main(layout, newest)?,
         }
         self.write_manifest()
     }
@@ -158,7 +169,7 @@ impl<'s> LockedStore<'s> {
         self.forget(ids)?;
         self.flush_manifest()?;
         self.remove_refs(ids)?;
-        refs::sync(self.store.layout())
+        ref_files::sync(self.store.layout())
     }
 
     /// The same for what a policy drops: after a power cut some may be there again, whole, since nothing of them goes
@@ -198,20 +209,20 @@ impl<'s> LockedStore<'s> {
         let layout = self.store.layout();
         let families = [Family::Checkpoints, Family::Pins, Family::Meta];
         let gone: Vec<_> = ids.iter().flat_map(|id| families.map(|family| (family, *id))).collect();
-        refs::remove(layout, &gone)
+        ref_files::remove(layout, &gone)
     }
 
     /// Pins a checkpoint or lets it go; the answer is whether that changed anything.
     pub fn set_pinned(&mut self, id: ObjectId, pinned: bool) -> Result<bool> {
         let layout = self.store.layout();
-        if refs::is_pinned(layout, id)? == pinned {
+        if ref_files::is_pinned(layout, id)? == pinned {
             return Ok(false);
         }
         if pinned {
-            refs::write(layout, Family::Pins, id, id)?;
+            ref_files::write(layout, Family::Pins, id, id)?;
         } else {
-            refs::remove(layout, &[(Family::Pins, id)])?;
-            refs::sync(layout)?;
+            ref_files::remove(layout, &[(Family::Pins, id)])?;
+            ref_files::sync(layout)?;
         }
         for checkpoint in self.inventory.checkpoints.iter_mut().filter(|c| c.id == id) {
             checkpoint.pinned = pinned;
@@ -267,8 +278,8 @@ impl<'s> LockedStore<'s> {
     pub fn drop_lost_pins(&self) -> Result<()> {
         let layout = self.store.layout();
         let lost = mark::lost_pins(self.store)?;
-        refs::remove(layout, &lost.iter().map(|id| (Family::Pins, *id)).collect::<Vec<_>>())?;
-        if lost.is_empty() { Ok(()) } else { refs::sync(layout) }
+        ref_files::remove(layout, &lost.iter().map(|id| (Family::Pins, *id)).collect::<Vec<_>>())?;
+        if lost.is_empty() { Ok(()) } else { ref_files::sync(layout) }
     }
 
     /// Removes plain git's own index if nobody touched it since `before_ms` (milliseconds since 1970): it is a cache,
@@ -299,7 +310,7 @@ impl<'s> LockedStore<'s> {
         let objects = self.store.objects();
         if !plan.keeps_all_packs() || plan.loose {
             self.flush_manifest()?;
-            refs::sync(self.store.layout())?;
+            ref_files::sync(self.store.layout())?;
         }
         let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
         if let Some(cache) = cache {

@@ -1,7 +1,7 @@
 //! `diff --stat`: one line a path with a graph, in the measures of git for 80 columns.
 
 use crate::base::quoting::quoted;
-use crate::ops::file_diff::FileDiff;
+use crate::ops::browse::diff::file_diff::FileDiff;
 use crate::view::format::Paint;
 
 const COLUMNS: usize = 80;
@@ -129,7 +129,7 @@ fn sizes(file: &FileDiff) -> (usize, usize) {
     if before.map(|seen| seen.id) == after.map(|seen| seen.id) {
         return (0, 0);
     }
-    let size = |side: Option<crate::ops::diff_side::Seen>| {
+    let size = |side: Option<crate::ops::browse::diff::diff_side::Seen>| {
         usize::try_from(side.map_or(0, |seen| seen.size_bytes)).unwrap_or(usize::MAX)
     };
     (size(before), size(after))

@@ -1,6 +1,6 @@
 //! Where a setting came from, in words and as a word.
 
-use crate::ops::config::Origin;
+use crate::ops::browse::config::Origin;
 
 pub fn words(origin: &Origin) -> String {
     let what = word(origin).replace('_', " ");

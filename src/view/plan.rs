@@ -1,11 +1,11 @@
 //! What a restore would do, or did, in words.
 
 use crate::base::text::escape;
-use crate::model::checkpoint::Verb;
-use crate::model::entry::WhyNot;
-use crate::model::rel_path::RelPath;
+use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::RestorePlan;
-use crate::ops::restore_terms::Proposal;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::restore::restore_terms::Proposal;
 use crate::view::databases;
 use crate::view::format::{Paint, count};
 

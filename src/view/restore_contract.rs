@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::base::time::rfc3339_seconds;
-use crate::model::alias;
-use crate::model::object_id::ObjectId;
-use crate::ops::restore_contract::RestoreContract;
-use crate::ops::restore_terms::RestoreOutcome;
+use crate::model::checkpoint::alias;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::contract::restore_contract::RestoreContract;
+use crate::ops::restore::restore_terms::RestoreOutcome;
 use crate::view::contract::{Call, Document, values_back};
 use crate::view::json::parts::with_path;
 

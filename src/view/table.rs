@@ -3,7 +3,7 @@
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::base::time::local_minutes;
-use crate::model::checkpoint::{Checkpoint, DamagedCheckpoint};
+use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
 use crate::ops::warning_words::thousands;
 use crate::view::format::Paint;
 

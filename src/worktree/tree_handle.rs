@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::listing::Stat;
-use crate::model::rel_path::RelPath;
+use crate::model::state::listing::Stat;
+use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::{self, Access, Dir};
 
 /// The root of a working directory, held open.

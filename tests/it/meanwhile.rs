@@ -6,8 +6,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use checkpoint::store::Store;
-use checkpoint::store::hash::{ObjectKind, hash_object};
+use checkpoint::store::objects::hash::object_hash::ObjectKind;
+use checkpoint::store::objects::hash::object_hash::hash_object;
+use checkpoint::store::repository::Store;
 
 use crate::bench::damaged::kept_copies;
 use crate::bench::{Run, Sandbox, fixtures, strace};

@@ -1,10 +1,11 @@
 //! The pure property of restore plans: applied to the present state, a plan gives the target.
 
-use checkpoint::model::entry::{Entry, Kind};
-use checkpoint::model::object_id::ObjectId;
-use checkpoint::model::rel_path::RelPath;
 use checkpoint::model::restore_plan::{Reach, RestorePlan};
-use checkpoint::model::snapshot::Snapshot;
+use checkpoint::model::state::entry::Entry;
+use checkpoint::model::state::entry::Kind;
+use checkpoint::model::state::object_id::ObjectId;
+use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::model::state::snapshot::Snapshot;
 use proptest::prelude::*;
 
 use crate::bench::cases::properties;

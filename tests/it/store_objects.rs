@@ -5,16 +5,27 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use checkpoint::model::object_id::ObjectId;
-use checkpoint::store::hash::ObjectKind;
-use checkpoint::store::objects::{ObjectError, Objects};
-use checkpoint::store::pack_writer::{PackError, PackWriter};
-use checkpoint::store::read_back::read_back;
-use checkpoint::store::repack::{RepackOutcome, repack};
-use checkpoint::store::repack_plan::{PackFacts, RepackPlan, plan, plan_cheap};
-use checkpoint::store::survey::survey;
-use checkpoint::store::tree_codec::{MODE_DIRECTORY, MODE_EXECUTABLE, MODE_FILE, MODE_SYMLINK, TreeEntry};
-use checkpoint::store::{ObjectIds, commit_codec, tree_codec};
+use checkpoint::model::state::object_id::ObjectId;
+use checkpoint::store::gc::repack::RepackOutcome;
+use checkpoint::store::gc::repack::repack;
+use checkpoint::store::gc::repack_plan::PackFacts;
+use checkpoint::store::gc::repack_plan::RepackPlan;
+use checkpoint::store::gc::repack_plan::plan;
+use checkpoint::store::gc::repack_plan::plan_cheap;
+use checkpoint::store::gc::survey::survey;
+use checkpoint::store::objects::hash::object_hash::ObjectKind;
+use checkpoint::store::objects::odb::{ObjectError, Objects};
+use checkpoint::store::objects::pack::pack_writer::PackError;
+use checkpoint::store::objects::pack::pack_writer::PackWriter;
+use checkpoint::store::objects::pack::read_back::read_back;
+use checkpoint::store::refs::commit_codec;
+use checkpoint::store::repository::ObjectIds;
+use checkpoint::store::trees::tree_codec;
+use checkpoint::store::trees::tree_codec::MODE_DIRECTORY;
+use checkpoint::store::trees::tree_codec::MODE_EXECUTABLE;
+use checkpoint::store::trees::tree_codec::MODE_FILE;
+use checkpoint::store::trees::tree_codec::MODE_SYMLINK;
+use checkpoint::store::trees::tree_codec::TreeEntry;
 
 struct Repo {
     place: tempfile::TempDir,

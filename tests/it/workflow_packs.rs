@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use checkpoint::store::Store;
+use checkpoint::store::repository::Store;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::packs_below;

@@ -6,14 +6,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use checkpoint::model::object_id::ObjectId;
+use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::workflow::Workflow;
 use checkpoint::model::workflow::phase::Phase;
 use checkpoint::model::workflow::status::{PhaseStatus, RunStatus};
-use checkpoint::store::Store;
 use checkpoint::store::locked::LockedStore;
-use checkpoint::store::projected::Projected;
-use checkpoint::store::workflow_writes::Recorded;
+use checkpoint::store::repository::Store;
+use checkpoint::store::runs::projected::Projected;
+use checkpoint::store::runs::workflow_writes::Recorded;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::noise;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::ops::bisect::BisectOptions;
+use crate::ops::browse::bisect::BisectOptions;
 
 /// Find the first checkpoint for which a command fails
 ///

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::ops::cat::CatOptions;
+use crate::ops::browse::cat::CatOptions;
 
 /// Print the bytes of one file of a checkpoint
 ///

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::cli::args::contract::ContractArgs;
-use crate::model::terms::Mechanism;
-use crate::ops::create::{CreateOptions, Standing};
-use crate::ops::create_terms::TermsOptions;
-use crate::ops::gate::GateOptions;
+use crate::model::checkpoint::terms::Mechanism;
+use crate::ops::create::command::{CreateOptions, Standing};
+use crate::ops::create::create_terms::TermsOptions;
+use crate::ops::create::gate::GateOptions;
 use crate::view::json::copies::manifest;
 
 /// Record the present state of the directory

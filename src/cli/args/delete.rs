@@ -1,7 +1,7 @@
 //! `checkpoint delete`.
 
-use crate::ops::delete::DeleteOptions;
-use crate::ops::delete_store::DeleteStoreOptions;
+use crate::ops::maintain::delete::DeleteOptions;
+use crate::ops::maintain::delete_store::DeleteStoreOptions;
 
 /// Delete checkpoints
 ///

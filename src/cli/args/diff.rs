@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use crate::ops::diff::DiffOptions;
-use crate::ops::file_diff::{Detail, Manner};
+use crate::ops::browse::diff::compare::DiffOptions;
+use crate::ops::browse::diff::file_diff::Detail;
+use crate::ops::browse::diff::file_diff::Manner;
 
 /// Show what differs between two checkpoints, or from the directory
 ///

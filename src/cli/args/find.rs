@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
-use crate::ops::find::FindOptions;
-use crate::ops::find_text::FindTextOptions;
+use crate::ops::browse::find::find_path::FindOptions;
+use crate::ops::browse::find::find_text::FindTextOptions;
 
 /// Find the checkpoints that hold or changed a path, or hold a text
 ///

@@ -1,6 +1,6 @@
 //! `checkpoint hold` and `checkpoint release`.
 
-use crate::ops::hold::HoldOptions;
+use crate::ops::contract::hold::HoldOptions;
 
 /// Let nobody make a checkpoint until it is released
 ///

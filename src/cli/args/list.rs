@@ -4,8 +4,8 @@ use clap::ValueEnum;
 
 use crate::base::time;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::CheckpointKind;
-use crate::ops::list::ListOptions;
+use crate::model::checkpoint::record::CheckpointKind;
+use crate::ops::browse::list::ListOptions;
 
 /// List the checkpoints, newest first
 ///

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::base::shell_word::shell_word;
-use crate::config::OwnFile;
+use crate::config::settings::OwnFile;
 use crate::view::place;
 
 pub mod bisect;

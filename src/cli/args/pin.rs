@@ -1,6 +1,6 @@
 //! `checkpoint pin` and `checkpoint unpin`.
 
-use crate::ops::pin::PinOptions;
+use crate::ops::maintain::pin::PinOptions;
 
 /// Keep a checkpoint until it is unpinned
 #[derive(Clone, Debug, clap::Args)]

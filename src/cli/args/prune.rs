@@ -1,7 +1,7 @@
 //! `checkpoint prune`.
 
-use crate::ops::orphans::OrphanOptions;
-use crate::ops::prune::PruneOptions;
+use crate::ops::maintain::orphans::OrphanOptions;
+use crate::ops::maintain::prune::PruneOptions;
 
 /// Drop what is over the number to keep, and give its room back
 #[derive(Clone, Copy, Debug, clap::Args)]

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::cli::args::contract::ContractArgs;
-use crate::ops::restore::RestoreOptions;
-use crate::ops::restore_terms::CommonOptions;
-use crate::ops::restore_to::RestoreToOptions;
+use crate::ops::restore::commands::RestoreOptions;
+use crate::ops::restore::restore_terms::CommonOptions;
+use crate::ops::restore::restore_to::RestoreToOptions;
 
 /// Make the directory what it was at a checkpoint
 ///

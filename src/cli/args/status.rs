@@ -1,6 +1,6 @@
 //! `checkpoint status`.
 
-use crate::ops::status::StatusOptions;
+use crate::ops::browse::status::StatusOptions;
 
 /// Say on one screen how things stand
 #[derive(Clone, Copy, Debug, clap::Args)]

@@ -1,6 +1,6 @@
 //! `checkpoint verify`.
 
-use crate::ops::verify::VerifyOptions;
+use crate::ops::maintain::verify::VerifyOptions;
 
 /// Check the store and every checkpoint in it
 #[derive(Clone, Debug, clap::Args)]

@@ -6,8 +6,9 @@ use crate::cli::exit_code;
 use crate::cli::printer;
 use crate::cli::rim::Rim;
 use crate::error::{Error, Result};
-use crate::ops::audit::{self, Ended};
 use crate::ops::context::Context;
+use crate::ops::contract::audit::Ended;
+use crate::ops::contract::audit::{self};
 use crate::ops::warning::Warning;
 
 pub fn audited(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> {

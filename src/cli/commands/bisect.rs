@@ -4,7 +4,7 @@ use crate::cli::args::bisect::BisectArgs;
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
-use crate::ops::bisect as bisect_op;
+use crate::ops::browse::bisect as bisect_op;
 use crate::ops::context::Context;
 use crate::view::human::bisect as human;
 use crate::view::json::bisect as json;

@@ -5,7 +5,7 @@ use crate::cli::exit_code;
 use crate::cli::printer::ContentSink;
 use crate::cli::rim::Rim;
 use crate::error::Result;
-use crate::ops::cat as cat_op;
+use crate::ops::browse::cat as cat_op;
 use crate::ops::context::Context;
 use crate::view::json;
 

@@ -6,9 +6,13 @@ use crate::cli::args::{Color, GlobalArgs};
 use crate::cli::environment;
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
-use crate::config::{self, Environment, Origin};
+use crate::config::settings;
+use crate::config::settings::{Environment, Origin};
 use crate::error::{Error, Result};
-use crate::ops::config::{self as config_op, ConfigOptions, Setting, Value};
+use crate::ops::browse::config::ConfigOptions;
+use crate::ops::browse::config::Setting;
+use crate::ops::browse::config::Value;
+use crate::ops::browse::config::{self as config_op};
 use crate::ops::context::resolve_root;
 use crate::view::{human, json};
 
@@ -17,7 +21,7 @@ pub fn config(environment: Environment, rim: &Rim<'_>) -> Result<u8> {
     let dir = environment::directory(global.dir.as_deref(), &environment)?;
     let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
     let root = resolve_root(&dir, logical)?;
-    let base = config::base_and_origin(global.base.as_deref(), &environment);
+    let base = settings::base_and_origin(global.base.as_deref(), &environment);
     let base = base.map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin))).transpose()?;
     let flags = flags(global, &environment);
     let outcome =

@@ -10,8 +10,8 @@ use crate::cli::lists;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::contract as contract_op;
-use crate::ops::create::{self as create_op, CreateOutcome};
+use crate::ops::contract::create_contract as contract_op;
+use crate::ops::create::command::{self as create_op, CreateOutcome};
 use crate::view::contract::{self as contract_view, Document, Form};
 use crate::view::{human, json};
 

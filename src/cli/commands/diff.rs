@@ -5,8 +5,8 @@ use crate::cli::exit_code;
 use crate::cli::pager::Output;
 use crate::cli::rim::Rim;
 use crate::error::Result;
+use crate::ops::browse::diff::compare as diff_op;
 use crate::ops::context::Context;
-use crate::ops::diff as diff_op;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diffstat, human, json};
 

@@ -4,9 +4,9 @@ use crate::cli::args::find::{FindArgs, Wanted};
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
+use crate::ops::browse::find::find_path as find_op;
+use crate::ops::browse::find::find_text as text_op;
 use crate::ops::context::Context;
-use crate::ops::find as find_op;
-use crate::ops::find_text as text_op;
 use crate::view::human::find as human;
 use crate::view::json::find as json;
 

@@ -6,7 +6,8 @@ use crate::cli::lists;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::guard::{self as guard_op, GuardOptions};
+use crate::ops::contract::guard::GuardOptions;
+use crate::ops::contract::guard::{self as guard_op};
 use crate::view::{human, json};
 
 pub fn guard(context: &Context, rim: &Rim<'_>, args: GuardArgs) -> Result<u8> {

@@ -5,7 +5,7 @@ use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::hold as hold_op;
+use crate::ops::contract::hold as hold_op;
 use crate::view::{human, json};
 
 pub fn hold(context: &Context, rim: &Rim<'_>, args: &HoldArgs) -> Result<u8> {

@@ -5,9 +5,9 @@ use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::orphans;
-use crate::ops::prune as prune_op;
-use crate::ops::stores::KnownStore;
+use crate::ops::maintain::orphans;
+use crate::ops::maintain::prune as prune_op;
+use crate::ops::maintain::stores::KnownStore;
 use crate::view::human::Said;
 use crate::view::{human, json};
 

@@ -4,8 +4,8 @@ use crate::cli::args::list::ShowArgs;
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
+use crate::ops::browse::list as list_op;
 use crate::ops::context::Context;
-use crate::ops::list as list_op;
 use crate::view::{human, json};
 
 pub fn show(context: &Context, rim: &Rim<'_>, args: &ShowArgs) -> Result<u8> {

@@ -4,8 +4,8 @@ use crate::cli::args::status::StatusArgs;
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
+use crate::ops::browse::status as status_op;
 use crate::ops::context::Context;
-use crate::ops::status as status_op;
 use crate::view::{human, json};
 
 pub fn status(context: &Context, rim: &Rim<'_>, args: StatusArgs) -> Result<u8> {

@@ -5,7 +5,7 @@ use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::verify as verify_op;
+use crate::ops::maintain::verify as verify_op;
 use crate::view::human::verify as human;
 use crate::view::json::verify as json;
 

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::model::rel_path::RelPath;
+use crate::model::state::rel_path::RelPath;
 use crate::model::workflow::profile::reader::parse;
 use crate::model::workflow::profile::{Profile, phases, pipeline, registry};
 use crate::ops::context::Context;
-use crate::store::digest;
-use crate::worktree::state_file;
+use crate::store::trees::digest;
+use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// One file that stands in the project.

@@ -1,15 +1,15 @@
 //! What changed in the files since a phase began.
 
 use crate::error::Result;
-use crate::model::object_id::ObjectId;
-use crate::model::rel_path::RelPath;
 use crate::model::restore_plan::{Reach, RestorePlan};
-use crate::model::snapshot::Snapshot;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
 use crate::model::workflow::Workflow;
-use crate::ops::capture::{CaptureOptions, CaptureOutcome, capture};
+use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, capture};
+use crate::ops::capture::sink::Sink;
 use crate::ops::context::Context;
-use crate::ops::sink::Sink;
-use crate::store::Store;
+use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Paths by what became of them.

@@ -15,8 +15,8 @@ use crate::ops::workflow::run_warning::RunWarning;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, choose};
 use crate::ops::workflow::sync::{self, Settled};
-use crate::store::projected::Projected;
-use crate::worktree::state_file;
+use crate::store::runs::projected::Projected;
+use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;

@@ -23,7 +23,7 @@ use crate::ops::workflow::report::{self, Status};
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
 use crate::ops::workflow::sync::{self, Settled, Trouble};
-use crate::store::Store;
+use crate::store::repository::Store;
 
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
@@ -242,7 +242,7 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
 
 /// The state of a pipeline of which nothing is planned yet, as the skills that use one begin.
 pub fn skeleton(context: &Context, branch: Option<&str>) -> String {
-    let head = || crate::worktree::git_head::read(context.root.path())?.branch;
+    let head = || crate::worktree::git::git_head::read(context.root.path())?.branch;
     let now = rfc3339_seconds(context.now_ms);
     documents::render(&json!({
         "completed_phases": [],

@@ -1,15 +1,17 @@
 //! Whether the project's git would take up the files of a run: they may hold what is not meant for others.
 
-use crate::model::rel_path::RelPath;
+use crate::model::state::rel_path::RelPath;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::profile::{Profile, phases, pipeline, registry};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::documents::rel;
 use crate::ops::workflow::run_warning::RunWarning;
-use crate::worktree::rules::{RuleSources, Rules, Verdict};
+use crate::worktree::files::state_file;
+use crate::worktree::git::git_head;
+use crate::worktree::git::git_index;
+use crate::worktree::rules::rule_set::{RuleSources, Rules, Verdict};
 use crate::worktree::tree_handle::WorkTree;
-use crate::worktree::{git_head, git_index, state_file};
 
 const IGNORE_FILE: &[u8] = b".gitignore";
 

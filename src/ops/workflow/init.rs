@@ -19,8 +19,8 @@ use crate::ops::workflow::git_ignored;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome};
 use crate::ops::workflow::sync;
-use crate::store::Store;
-use crate::worktree::git_head;
+use crate::store::repository::Store;
+use crate::worktree::git::git_head;
 
 const USUAL_KIND: &str = "workflow";
 

@@ -6,8 +6,8 @@ use crate::model::workflow::profile::{phases, pipeline, registry};
 use crate::ops::context::Context;
 use crate::ops::workflow::documents::rel;
 use crate::ops::workflow::runs::{Run, Runs};
-use crate::store::Store;
-use crate::worktree::state_file;
+use crate::store::repository::Store;
+use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Of `_YYYYMMDD_HHMMSS`, behind the id in the name of a folder.

@@ -4,12 +4,12 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::base::wildmatch::Glob;
 use crate::error::Result;
-use crate::model::rel_path::RelPath;
+use crate::model::state::rel_path::RelPath;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::sight::{self, Found, Sights};
 use crate::ops::context::Context;
-use crate::store::digest;
-use crate::worktree::state_file;
+use crate::store::trees::digest;
+use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Looks at every output of its phases and tasks. What cannot be read counts as cut off, with the reason; a path that

@@ -3,18 +3,18 @@
 use std::ops::RangeInclusive;
 
 use crate::error::Result;
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::MiniCommit;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::mini_commit::{mini_commit_due, mini_commit_message, project_commit_due};
 use crate::model::workflow::problem::Problem;
 use crate::ops::context::Context;
-use crate::ops::create::Standing;
+use crate::ops::create::command::Standing;
 use crate::ops::session::Session;
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::snapshot::snapshot;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, step, with_run};
-use crate::worktree::git_head;
+use crate::worktree::git::git_head;
 
 /// Commits everything in the project's own repository with this message.
 pub type CommitInProject<'c> = dyn Fn(&str) -> Result<()> + 'c;

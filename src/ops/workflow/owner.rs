@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::model::workflow::profile::{Finding, Profile, phases};
 use crate::ops::workflow::documents::OnDisk;
 use crate::ops::workflow::runs::{Run, Runs};
-use crate::store::projected::Projected;
+use crate::store::runs::projected::Projected;
 
 /// The run whose file this is: as was noted when we wrote it, else the one that keeps it among its documents. A list of
 /// tasks is of the open run whose phase lies beside it.

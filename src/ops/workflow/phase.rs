@@ -2,14 +2,14 @@
 
 use crate::base::text::escape;
 use crate::error::{Error, Result};
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish, Start, phases};
 use crate::model::workflow::profile::Profile;
 use crate::model::workflow::recover;
 use crate::model::workflow::status::PhaseStatus;
 use crate::ops::context::Context;
-use crate::ops::create::Standing;
+use crate::ops::create::command::Standing;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::look::look;
@@ -19,10 +19,10 @@ use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::snapshot::snapshot;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, actor, change_run, choose, with_run};
 use crate::ops::workflow::sync;
-use crate::store::Store;
-use crate::store::commit_reader::read_checkpoint;
-use crate::store::tree_memo::TreeMemo;
-use crate::worktree::git_head;
+use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::repository::Store;
+use crate::store::trees::tree_memo::TreeMemo;
+use crate::worktree::git::git_head;
 
 /// Letters of a commit id that are kept where none is asked for in full.
 const SHORT_SHA: usize = 7;

@@ -12,8 +12,8 @@ use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::documents::{self, OnDisk, rel};
 use crate::ops::workflow::run_warning::RunWarning;
-use crate::store::projected::Projected;
-use crate::worktree::state_file;
+use crate::store::runs::projected::Projected;
+use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// What becomes of one file.

@@ -1,7 +1,7 @@
 //! What is known of runs, for looking at: one as it stands, all of them, one's log, two states compared.
 
 use crate::error::Result;
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::advice::{self, Advice};
 use crate::model::workflow::compare::{self, Difference};
@@ -18,7 +18,7 @@ use crate::ops::workflow::drift::{self, FileDrift};
 use crate::ops::workflow::look;
 use crate::ops::workflow::runs::{self, LostRun, Run, Runs};
 use crate::ops::workflow::sync::{self, Settled, Trouble};
-use crate::store::Store;
+use crate::store::repository::Store;
 
 /// More transitions than this are not looked through.
 const LONGEST_LOG: usize = 100_000;

@@ -1,14 +1,16 @@
 //! `workflow rewind`: the files, the state or both as they were right before a phase began.
 
 use crate::error::{Error, Result};
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::event::Event;
 use crate::model::workflow::problem::Problem;
 use crate::model::workflow::status::RunStatus;
 use crate::ops::context::Context;
-use crate::ops::restore::{RestoreOptions, restore};
-use crate::ops::restore_terms::{CommonOptions, Consent, RestoreOutcome};
+use crate::ops::restore::commands::{RestoreOptions, restore};
+use crate::ops::restore::restore_terms::CommonOptions;
+use crate::ops::restore::restore_terms::Consent;
+use crate::ops::restore::restore_terms::RestoreOutcome;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::leftovers;
@@ -16,7 +18,7 @@ use crate::ops::workflow::report;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
 use crate::ops::workflow::sync::{self, Settled};
-use crate::store::Store;
+use crate::store::repository::Store;
 
 #[derive(Clone, Debug, Default)]
 pub struct RewindOptions {

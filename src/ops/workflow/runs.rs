@@ -1,10 +1,10 @@
 //! The runs that a store holds, and which of them is meant.
 
 use crate::error::{Error, Result};
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::problem::Problem;
 use crate::model::workflow::{Workflow, id};
-use crate::store::Store;
+use crate::store::repository::Store;
 
 /// One run as it stands.
 #[derive(Clone, Debug)]

@@ -1,10 +1,10 @@
 //! The small scripts that skills name, each handing its words on to this program.
 
 use crate::error::{Error, Result};
-use crate::model::rel_path::RelPath;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::restore_paths;
-use crate::worktree::state_file;
+use crate::ops::restore::restore_paths;
+use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Name and command line of each.

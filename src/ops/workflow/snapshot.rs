@@ -1,12 +1,12 @@
 //! Checkpoints of the files that a run asks for, made under the lock that its transition holds.
 
 use crate::error::Result;
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::ops::context::Context;
-use crate::ops::create::{CreateOptions, Standing, create_in};
+use crate::ops::create::command::{CreateOptions, Standing, create_in};
+use crate::ops::maintain::tidy::tidy;
 use crate::ops::session::Session;
-use crate::ops::tidy::tidy;
 use crate::ops::warning::Warning;
 
 /// A checkpoint of the files as they are; that it holds nothing new is no remark here. `None` where none is made, as the

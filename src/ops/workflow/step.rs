@@ -1,7 +1,7 @@
 //! One transition: under the lock, what was edited by hand comes first, then the rules decide, then it is one commit.
 
 use crate::error::{Error, Result};
-use crate::model::object_id::ObjectId;
+use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::event::Event;
@@ -14,8 +14,8 @@ use crate::ops::workflow::documents::OnDisk;
 use crate::ops::workflow::project;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::sync::{self, Trouble};
-use crate::store::Store;
-use crate::store::workflow_writes::Recorded;
+use crate::store::repository::Store;
+use crate::store::runs::workflow_writes::Recorded;
 
 /// Which run is meant, and by whom.
 #[derive(Clone, Debug, Default)]

@@ -24,7 +24,7 @@ use crate::ops::workflow::run_warning::RunWarning;
 use crate::ops::workflow::runs::{self, Run, Runs};
 use crate::ops::workflow::step;
 use crate::ops::workflow::verdict::{Removed, Verdict, judge, judge_all, removed};
-use crate::store::Store;
+use crate::store::repository::Store;
 
 /// In the log, as the one who wrote into a file.
 const BY_HAND: &str = "file";

@@ -11,9 +11,9 @@ use crate::ops::workflow::conflict::{Kind, Trouble};
 use crate::ops::workflow::documents::{self, OnDisk};
 use crate::ops::workflow::owner;
 use crate::ops::workflow::runs::{Run, Runs};
-use crate::store::Store;
-use crate::store::projected::Projected;
-use crate::worktree::state_file;
+use crate::store::repository::Store;
+use crate::store::runs::projected::Projected;
+use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// What one file on disk means.

@@ -1,8 +1,9 @@
 //! The steps of a bisect and what it found.
 
 use crate::base::text::escape;
-use crate::model::checkpoint::Checkpoint;
-use crate::ops::bisect::{BisectOutcome, Tested};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::browse::bisect::BisectOutcome;
+use crate::ops::browse::bisect::Tested;
 use crate::view::format::{Paint, count};
 use crate::view::human::Said;
 

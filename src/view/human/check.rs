@@ -3,7 +3,8 @@
 use crate::base::text::escape;
 use crate::base::text::escape_bytes;
 use crate::model::ended::Ended;
-use crate::ops::restore_terms::{Check, RestoreOutcome};
+use crate::ops::restore::restore_terms::Check;
+use crate::ops::restore::restore_terms::RestoreOutcome;
 use crate::view::format::Paint;
 
 /// What is said of a check that passed.

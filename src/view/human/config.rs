@@ -1,7 +1,9 @@
 //! `config` as an aligned table.
 
 use crate::base::text::escape;
-use crate::ops::config::{ConfigOutcome, Setting, Value};
+use crate::ops::browse::config::ConfigOutcome;
+use crate::ops::browse::config::Setting;
+use crate::ops::browse::config::Value;
 use crate::view::format::{Paint, size};
 use crate::view::human::Said;
 use crate::view::origin;

@@ -4,7 +4,9 @@ use crate::base::text::escape;
 use crate::base::text::escape_path;
 use crate::base::time::age;
 use crate::base::time::local_minutes;
-use crate::ops::delete::{DeleteOutcome, Deletion, Doomed};
+use crate::ops::maintain::delete::DeleteOutcome;
+use crate::ops::maintain::delete::Deletion;
+use crate::ops::maintain::delete::Doomed;
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;
 

@@ -2,10 +2,11 @@
 
 use crate::base::quoting::quoted;
 use crate::model::difference::Unsayable;
-use crate::model::entry::{RWX_BITS, WhyNot};
-use crate::model::rel_path::RelPath;
-use crate::ops::diff::DiffOutcome;
-use crate::ops::file_diff::FileDiff;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::diff::compare::DiffOutcome;
+use crate::ops::browse::diff::file_diff::FileDiff;
 use crate::view::format::count;
 
 /// `--name-only`

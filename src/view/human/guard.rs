@@ -2,7 +2,7 @@
 
 use crate::base::text::escape;
 use crate::base::time::age;
-use crate::ops::guard::GuardOutcome;
+use crate::ops::contract::guard::GuardOutcome;
 use crate::view::human::Said;
 
 pub fn guard(outcome: &GuardOutcome, now_ms: i64) -> Said {

@@ -2,8 +2,9 @@
 
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
-use crate::model::hold::Hold;
-use crate::ops::hold::{HoldOutcome, ReleaseOutcome};
+use crate::model::checkpoint::hold::Hold;
+use crate::ops::contract::hold::HoldOutcome;
+use crate::ops::contract::hold::ReleaseOutcome;
 use crate::view::human::Said;
 
 pub fn hold(outcome: &HoldOutcome) -> Said {

@@ -1,7 +1,7 @@
 //! `pin` and `unpin` in words.
 
 use crate::base::text::escape;
-use crate::ops::pin::PinOutcome;
+use crate::ops::maintain::pin::PinOutcome;
 use crate::view::human::Said;
 
 pub fn pin(outcome: &PinOutcome) -> Said {

@@ -1,8 +1,9 @@
 //! `relink` in words: the question before, and what moved where.
 
 use crate::base::text::escape_path;
-use crate::ops::moved::Likeness;
-use crate::ops::relink::{RelinkOutcome, Relinking};
+use crate::ops::maintain::moved::Likeness;
+use crate::ops::maintain::relink::RelinkOutcome;
+use crate::ops::maintain::relink::Relinking;
 use crate::view::format::count;
 use crate::view::human::Said;
 

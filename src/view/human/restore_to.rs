@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::base::text::escape;
 use crate::base::text::escape_bytes;
-use crate::ops::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_terms::RestoreOutcome;
 use crate::view::format::Paint;
 use crate::view::human::Said;
 use crate::view::plan;

@@ -2,8 +2,12 @@
 
 use crate::base::text::escape;
 use crate::base::text::escape_path;
-use crate::ops::repair::Mended;
-use crate::ops::verify::{DamagedState, Fault, FileFinding, Report, VerifyOutcome};
+use crate::ops::maintain::repair::Mended;
+use crate::ops::maintain::verify::DamagedState;
+use crate::ops::maintain::verify::Fault;
+use crate::ops::maintain::verify::FileFinding;
+use crate::ops::maintain::verify::Report;
+use crate::ops::maintain::verify::VerifyOutcome;
 use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;

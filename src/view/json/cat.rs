@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::ops::cat::CatOutcome;
+use crate::ops::browse::cat::CatOutcome;
 use crate::view::json::parts::{self, hex, with_path};
 
 /// `content` stands as text if it is UTF-8, in hex otherwise.

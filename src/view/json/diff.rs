@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::model::difference::Unsayable;
-use crate::model::entry::WhyNot;
-use crate::model::rel_path::RelPath;
-use crate::ops::diff::DiffOutcome;
-use crate::ops::diff_side::Seen;
-use crate::ops::file_diff::FileDiff;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::diff::compare::DiffOutcome;
+use crate::ops::browse::diff::diff_side::Seen;
+use crate::ops::browse::diff::file_diff::FileDiff;
 use crate::view::json::parts::{self, hex, paths, with_path};
 
 /// With `failure` where a part could not be read: the rest is told all the same.

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::model::alias;
-use crate::ops::guard::GuardOutcome;
+use crate::model::checkpoint::alias;
+use crate::ops::contract::guard::GuardOutcome;
 use crate::view::json::parts::{envelope, hex};
 
 pub fn guard(outcome: &GuardOutcome) -> String {

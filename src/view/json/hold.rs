@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::base::time::rfc3339;
-use crate::model::hold::Hold;
-use crate::ops::hold::{HoldOutcome, ReleaseOutcome};
+use crate::model::checkpoint::hold::Hold;
+use crate::ops::contract::hold::HoldOutcome;
+use crate::ops::contract::hold::ReleaseOutcome;
 use crate::view::json::parts::envelope;
 
 pub fn hold(outcome: &HoldOutcome) -> String {

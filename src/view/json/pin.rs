@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::ops::pin::PinOutcome;
+use crate::ops::maintain::pin::PinOutcome;
 use crate::view::json::parts::{envelope, hex};
 
 pub fn pin(command: &str, outcome: &PinOutcome) -> String {

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::ops::moved::Likeness;
-use crate::ops::relink::RelinkOutcome;
+use crate::ops::maintain::moved::Likeness;
+use crate::ops::maintain::relink::RelinkOutcome;
 use crate::view::json::parts::envelope;
 
 pub fn relink(outcome: &RelinkOutcome) -> String {

@@ -6,7 +6,10 @@
 
 use std::io;
 
-use crate::model::listing::{Name, SYMLINK_BITS, Stat, TYPE_BITS};
+use crate::model::state::listing::Name;
+use crate::model::state::listing::SYMLINK_BITS;
+use crate::model::state::listing::Stat;
+use crate::model::state::listing::TYPE_BITS;
 
 #[cfg(any(not(unix), checkpoint_portable))]
 mod portable;
@@ -164,7 +167,7 @@ mod tests {
     fn no_directory_is_opened_through_a_symlink() {
         #[cfg(unix)]
         {
-            use crate::model::rel_path::RelPath;
+            use crate::model::state::rel_path::RelPath;
             let temp = tempfile::tempdir().unwrap();
             std::fs::create_dir_all(temp.path().join("real/in")).unwrap();
             std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();

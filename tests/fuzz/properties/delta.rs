@@ -1,6 +1,7 @@
 //! Deltas: what is made has the size that was declared, and what we make gives the target back.
 
-use checkpoint::store::{delta, delta_make};
+use checkpoint::store::gc::delta_make;
+use checkpoint::store::objects::pack::delta;
 
 use super::draw::Draw;
 

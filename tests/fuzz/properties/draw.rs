@@ -1,10 +1,13 @@
 //! Values drawn from a row of bytes, so that whoever changes the bytes changes the values. An empty row gives zeros.
 
-use checkpoint::model::checkpoint::{Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb};
-use checkpoint::model::object_id::ObjectId;
-use checkpoint::model::rel_path::RelPath;
-use checkpoint::model::scope::{Scope, ScopePart};
-use checkpoint::model::terms::{Expiry, Mechanism, Terms};
+use checkpoint::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb};
+use checkpoint::model::checkpoint::terms::Expiry;
+use checkpoint::model::checkpoint::terms::Mechanism;
+use checkpoint::model::checkpoint::terms::Terms;
+use checkpoint::model::state::object_id::ObjectId;
+use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::model::state::scope::Scope;
+use checkpoint::model::state::scope::ScopePart;
 
 pub struct Draw<'b>(&'b [u8]);
 

@@ -1,8 +1,8 @@
 //! Ignore files: the quick ways give the verdicts of the slow ones.
 
 use checkpoint::base::wildmatch::Glob;
-use checkpoint::model::rel_path::RelPath;
-use checkpoint::worktree::rules::{RuleSources, Rules, Verdict};
+use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::worktree::rules::rule_set::{RuleSources, Rules, Verdict};
 
 use super::draw::Draw;
 use super::naive_glob;

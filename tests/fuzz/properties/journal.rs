@@ -1,8 +1,11 @@
 //! The journal of a restore: it comes back whole, and where it is damaged it is refused or was not touched in meaning.
 
-use checkpoint::model::checkpoint::Verb;
+use checkpoint::model::checkpoint::record::Verb;
 use checkpoint::model::restore_plan::Reach;
-use checkpoint::store::journal::{Journal, Stage, parse, render};
+use checkpoint::store::state::journal::Journal;
+use checkpoint::store::state::journal::Stage;
+use checkpoint::store::state::journal::parse;
+use checkpoint::store::state::journal::render;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::draw::Draw;

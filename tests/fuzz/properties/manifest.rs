@@ -1,6 +1,9 @@
 //! The manifest: the ids of its rows are read back, whatever the free text in them, and no text breaks a row.
 
-use checkpoint::model::manifest::{cell, ids, is_readable, render};
+use checkpoint::model::checkpoint::manifest::cell;
+use checkpoint::model::checkpoint::manifest::ids;
+use checkpoint::model::checkpoint::manifest::is_readable;
+use checkpoint::model::checkpoint::manifest::render;
 
 use super::draw::Draw;
 

@@ -1,8 +1,10 @@
 //! Commit messages and commits: what is written is read back, and what is read means the same when it is written again.
 
-use checkpoint::model::adopted;
-use checkpoint::model::message::{self, parse, render};
-use checkpoint::store::commit_codec;
+use checkpoint::model::checkpoint::adopted;
+use checkpoint::model::checkpoint::message::parse;
+use checkpoint::model::checkpoint::message::render;
+use checkpoint::model::checkpoint::message::{self};
+use checkpoint::store::refs::commit_codec;
 
 use super::draw::Draw;
 

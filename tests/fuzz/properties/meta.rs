@@ -2,10 +2,13 @@
 
 use checkpoint::base::text::percent_decode;
 use checkpoint::base::text::percent_encode;
-use checkpoint::model::entry::WhyNot;
-use checkpoint::model::meta::{Meta, RuleRecord, UsualModes};
-use checkpoint::model::meta_text::{parse, render};
-use checkpoint::model::snapshot::Standing;
+use checkpoint::model::state::entry::WhyNot;
+use checkpoint::model::state::meta::Meta;
+use checkpoint::model::state::meta::RuleRecord;
+use checkpoint::model::state::meta::UsualModes;
+use checkpoint::model::state::meta_text::parse;
+use checkpoint::model::state::meta_text::render;
+use checkpoint::model::state::snapshot::Standing;
 
 use super::draw::Draw;
 

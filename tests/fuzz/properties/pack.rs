@@ -3,14 +3,21 @@
 use std::cell::RefCell;
 use std::io::{Seek, Write};
 
-use checkpoint::model::object_id::ObjectId;
-use checkpoint::store::base_cache::BaseCache;
-use checkpoint::store::deflate::Deflater;
-use checkpoint::store::hash::{ObjectKind, hash_any, trailer_of};
-use checkpoint::store::pack_delta::{self, Places};
-use checkpoint::store::pack_index::{IndexEntry, PackIndex, encode};
-use checkpoint::store::pack_reader::{self, PackReader};
-use checkpoint::store::pack_walk::{Walk, walk};
+use checkpoint::model::state::object_id::ObjectId;
+use checkpoint::store::objects::base_cache::BaseCache;
+use checkpoint::store::objects::deflate::zlib::Deflater;
+use checkpoint::store::objects::hash::object_hash::ObjectKind;
+use checkpoint::store::objects::hash::object_hash::hash_any;
+use checkpoint::store::objects::hash::object_hash::trailer_of;
+use checkpoint::store::objects::pack::pack_delta::Places;
+use checkpoint::store::objects::pack::pack_delta::{self};
+use checkpoint::store::objects::pack::pack_index::IndexEntry;
+use checkpoint::store::objects::pack::pack_index::PackIndex;
+use checkpoint::store::objects::pack::pack_index::encode;
+use checkpoint::store::objects::pack::pack_reader::PackReader;
+use checkpoint::store::objects::pack::pack_reader::{self};
+use checkpoint::store::objects::pack::pack_walk::Walk;
+use checkpoint::store::objects::pack::pack_walk::walk;
 use tempfile::NamedTempFile;
 
 use super::draw::Draw;
@@ -122,7 +129,7 @@ fn built(draw: &mut Draw<'_>) -> (Vec<IndexEntry>, Vec<IndexEntry>, Vec<u8>) {
         };
         body.extend(deflater.compress(&content).expect("it can be compressed"));
         let start = usize::try_from(offset - pack_reader::HEADER_BYTES).expect("small");
-        let crc = checkpoint::store::deflate::EntryCrc::of(&body[start..]);
+        let crc = checkpoint::store::objects::deflate::zlib::EntryCrc::of(&body[start..]);
         all.push(IndexEntry { id, offset, crc });
         if choice < 4 {
             plain.push(IndexEntry { id, offset, crc });

@@ -1,7 +1,9 @@
 //! Pack indexes: what is written is found, and no index, however damaged, gives another object than was asked for.
 
-use checkpoint::model::object_id::ObjectId;
-use checkpoint::store::pack_index::{IndexEntry, PackIndex, encode};
+use checkpoint::model::state::object_id::ObjectId;
+use checkpoint::store::objects::pack::pack_index::IndexEntry;
+use checkpoint::store::objects::pack::pack_index::PackIndex;
+use checkpoint::store::objects::pack::pack_index::encode;
 
 use super::draw::Draw;
 

@@ -1,8 +1,10 @@
 //! Selectors and times: whatever is found was meant in one of the ways that are told, and times are read as ranges.
 
 use checkpoint::base::time;
-use checkpoint::model::checkpoint::Checkpoint;
-use checkpoint::model::selector::{MIN_PREFIX, SelectorProblem, resolve};
+use checkpoint::model::checkpoint::record::Checkpoint;
+use checkpoint::model::checkpoint::selector::MIN_PREFIX;
+use checkpoint::model::checkpoint::selector::SelectorProblem;
+use checkpoint::model::checkpoint::selector::resolve;
 
 use super::draw::Draw;
 

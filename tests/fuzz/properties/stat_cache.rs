@@ -2,12 +2,20 @@
 
 use std::sync::Arc;
 
-use checkpoint::model::entry::{Kind, WhyNot};
-use checkpoint::model::kept_block::KeptBlock;
-use checkpoint::model::kept_listing::KeptListing;
-use checkpoint::model::kept_write;
-use checkpoint::model::listing::{ListedDir, ListedFile, Listing, Name, SYMLINK_BITS, Stat, Uncaptured};
-use checkpoint::store::stat_cache_head::{parse, render};
+use checkpoint::model::stat_cache::kept_block::KeptBlock;
+use checkpoint::model::stat_cache::kept_listing::KeptListing;
+use checkpoint::model::stat_cache::kept_write;
+use checkpoint::model::state::entry::Kind;
+use checkpoint::model::state::entry::WhyNot;
+use checkpoint::model::state::listing::ListedDir;
+use checkpoint::model::state::listing::ListedFile;
+use checkpoint::model::state::listing::Listing;
+use checkpoint::model::state::listing::Name;
+use checkpoint::model::state::listing::SYMLINK_BITS;
+use checkpoint::model::state::listing::Stat;
+use checkpoint::model::state::listing::Uncaptured;
+use checkpoint::store::state::stat_cache_head::parse;
+use checkpoint::store::state::stat_cache_head::render;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::draw::Draw;

@@ -5,7 +5,7 @@ use checkpoint::base::text::escape_bytes;
 use checkpoint::base::text::escape_content;
 use checkpoint::base::text::percent_decode;
 use checkpoint::base::text::percent_encode;
-use checkpoint::model::rel_path::RelPath;
+use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::view::terminal::Escaper;
 
 use super::draw::Draw;

@@ -1,7 +1,9 @@
 //! Tree objects: what is accepted is written in the same bytes, and no name in it leads anywhere else.
 
-use checkpoint::model::rel_path::RelPath;
-use checkpoint::store::tree_codec::{encode, lines, parse};
+use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::store::trees::tree_codec::encode;
+use checkpoint::store::trees::tree_codec::lines;
+use checkpoint::store::trees::tree_codec::parse;
 
 pub fn check(data: &[u8]) {
     let followed = lines(data).all(|line| line.is_ok());

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use checkpoint::worktree::git_index;
-use checkpoint::worktree::rules::{RuleSources, Rules, Tracked, Verdict};
+use checkpoint::worktree::git::git_index;
+use checkpoint::worktree::rules::rule_set::{RuleSources, Rules, Tracked, Verdict};
 
 use super::oracle::Oracle;
 

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use checkpoint::worktree::rules::{DirRules, RuleSources, Rules, Verdict};
+use checkpoint::worktree::rules::rule_set::{DirRules, RuleSources, Rules, Verdict};
 use tempfile::TempDir;
 
 pub struct Oracle {

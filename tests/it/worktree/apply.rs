@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 use checkpoint::base::interrupt::Interrupt;
 use checkpoint::error::Error;
-use checkpoint::model::entry::Kind;
-use checkpoint::model::listing::Stat;
-use checkpoint::model::rel_path::RelPath;
-use checkpoint::worktree::apply::{ApplyError, apply};
-use checkpoint::worktree::apply_plan::{ApplyPlan, Expect, Removal, Write};
-use checkpoint::worktree::stage::Stage;
+use checkpoint::model::state::entry::Kind;
+use checkpoint::model::state::listing::Stat;
+use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::worktree::apply::apply_plan::ApplyPlan;
+use checkpoint::worktree::apply::apply_plan::Expect;
+use checkpoint::worktree::apply::apply_plan::Removal;
+use checkpoint::worktree::apply::apply_plan::Write;
+use checkpoint::worktree::apply::stage::Stage;
+use checkpoint::worktree::apply::transaction::{ApplyError, apply};
 use checkpoint::worktree::tree_handle::WorkTree;
 
 use super::path;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use checkpoint::base::interrupt::Interrupt;
 use checkpoint::base::progress::Progress;
-use checkpoint::model::entry::WhyNot;
-use checkpoint::model::listing::Listing;
-use checkpoint::worktree::extend::add_paths;
-use checkpoint::worktree::rules::{RuleSources, Rules};
-use checkpoint::worktree::scan::{Scan, scan};
+use checkpoint::model::state::entry::WhyNot;
+use checkpoint::model::state::listing::Listing;
+use checkpoint::worktree::rules::rule_set::{RuleSources, Rules};
+use checkpoint::worktree::scan::extend::add_paths;
+use checkpoint::worktree::scan::scanner::{Scan, scan};
 use checkpoint::worktree::tree_handle::WorkTree;
 
 use super::path;

@@ -6,7 +6,7 @@ mod read;
 mod rules;
 mod scan;
 
-use checkpoint::model::rel_path::RelPath;
+use checkpoint::model::state::rel_path::RelPath;
 
 fn path(text: &str) -> RelPath {
     RelPath::new(text.as_bytes()).unwrap()

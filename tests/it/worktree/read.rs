@@ -6,11 +6,17 @@ use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use checkpoint::error::{self, Error};
-use checkpoint::model::entry::{Kind, WhyNot};
-use checkpoint::model::listing::{ListedFile, Stat};
-use checkpoint::model::object_id::ObjectId;
-use checkpoint::model::rel_path::RelPath;
-use checkpoint::worktree::read::{BlobSink, ReadOutcome, STREAM_FROM_BYTES, SinkError, read_file};
+use checkpoint::model::state::entry::Kind;
+use checkpoint::model::state::entry::WhyNot;
+use checkpoint::model::state::listing::ListedFile;
+use checkpoint::model::state::listing::Stat;
+use checkpoint::model::state::object_id::ObjectId;
+use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::worktree::scan::read::BlobSink;
+use checkpoint::worktree::scan::read::ReadOutcome;
+use checkpoint::worktree::scan::read::STREAM_FROM_BYTES;
+use checkpoint::worktree::scan::read::SinkError;
+use checkpoint::worktree::scan::read::read_file;
 use checkpoint::worktree::tree_handle::WorkTree;
 
 /// How often a file that keeps changing is read.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use checkpoint::model::default_rules::DEFAULT_STORE_LIST;
-use checkpoint::model::rel_path::RelPath;
-use checkpoint::worktree::rules::{RuleSources, Rules, Tracked, Verdict};
+use checkpoint::model::state::rel_path::RelPath;
+use checkpoint::worktree::rules::rule_set::{RuleSources, Rules, Tracked, Verdict};
 
 fn sources() -> RuleSources {
     RuleSources { store_list: DEFAULT_STORE_LIST.into(), ..RuleSources::default() }

@@ -2,7 +2,7 @@
 
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
-use crate::model::rel_path::RelPath;
+use crate::model::state::rel_path::RelPath;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};

@@ -1,0 +1,413 @@
+//! Settings: defaults, the user's file, the project's file and the environment, in rising order, each with its origin.
+
+use crate::config::databases;
+use crate::config::file;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+use crate::config::databases::DatabaseCommands;
+use crate::config::file::{Amount, ConfigFile};
+
+/// Every environment variable that this program reads. Filled once, at the rim.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    pub home: Option<PathBuf>,
+    /// `CHECKPOINT_HOME`
+    pub checkpoint_home: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`
+    pub claude_config_dir: Option<PathBuf>,
+    /// `CHECKPOINT_SOURCE`
+    pub source: Option<String>,
+    /// `CHECKPOINT_DISABLE=1`
+    pub disabled: bool,
+    /// `CLAUDE_CODE_SESSION_ID`
+    pub session: Option<String>,
+    /// `PWD`: the directory as the user sees it.
+    pub logical_dir: Option<PathBuf>,
+    /// `NO_COLOR`
+    pub no_color: bool,
+    /// `CHECKPOINT_PAGER`, or else `PAGER`, set to nothing too: that is an answer.
+    pub pager: Option<std::ffi::OsString>,
+    /// Where the platform keeps configuration files.
+    pub config_dir: Option<PathBuf>,
+}
+
+/// What holds after all files were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Checkpoints kept.
+    pub keep: usize,
+    pub dedup_window_ms: i64,
+    /// Files above which nothing is captured; 0 is no limit.
+    pub max_files: u64,
+    pub max_file_size_bytes: Option<u64>,
+    /// Room on disk above which old checkpoints go.
+    pub max_store_size_bytes: Option<u64>,
+    pub excludes: Vec<String>,
+    pub sensitive_allow: Vec<String>,
+    pub auto_prune: bool,
+    /// Each `create` leaves a line in the logs of the working directory.
+    pub audit: bool,
+    /// Databases that are no files, by name.
+    pub databases: BTreeMap<String, DatabaseCommands>,
+    /// What was said in a file and not understood.
+    pub remarks: Vec<Remark>,
+}
+
+/// Something in a configuration file that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    pub file: PathBuf,
+    pub text: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            keep: 50,
+            dedup_window_ms: 1000,
+            max_files: 50_000,
+            max_file_size_bytes: None,
+            max_store_size_bytes: None,
+            excludes: Vec::new(),
+            sensitive_allow: Vec::new(),
+            auto_prune: true,
+            audit: false,
+            databases: BTreeMap::new(),
+            remarks: Vec::new(),
+        }
+    }
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    Default,
+    UserFile(PathBuf),
+    ProjectFile(PathBuf),
+    Environment(&'static str),
+    Flag(&'static str),
+}
+
+/// The files in which each key was found; a key that is missing here has its default.
+pub type Origins = BTreeMap<&'static str, Vec<Origin>>;
+
+/// What a value in a file does to the one that was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Replaces,
+    Adds,
+}
+
+/// Told of each key that a file has a say in.
+type Note<'n> = dyn FnMut(&'static str, Found) + 'n;
+
+/// A place where a configuration file may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookedFor {
+    pub path: PathBuf,
+    pub found: bool,
+}
+
+/// All that the files say, with what is wrong in them.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    pub settings: Settings,
+    pub origins: Origins,
+    pub files: Vec<LookedFor>,
+    /// What is wrong in the user's own file: those settings stay as they were.
+    pub problems: Vec<Problem>,
+}
+
+/// What is wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub file: PathBuf,
+    /// Nothing in the file counts where this is `None`.
+    pub key: Option<&'static str>,
+    pub what: String,
+}
+
+impl Problem {
+    pub fn error(self) -> Error {
+        Error::BadConfig { file: self.file, what: self.what }
+    }
+
+    fn remark(self, but: &str) -> Remark {
+        Remark { file: self.file, text: format!("{}; {but}", self.what) }
+    }
+}
+
+/// Keys of the user's file.
+const USER_KEYS: [&str; 10] = [
+    "audit",
+    "auto_prune",
+    "database",
+    "dedup_window",
+    "exclude",
+    "keep",
+    "max_file_size",
+    "max_files",
+    "max_store_size",
+    "sensitive_allow",
+];
+/// Keys that a project may set: it may leave out more and keep more, nothing else.
+const PROJECT_KEYS: [&str; 2] = ["exclude", "keep"];
+
+/// The base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`, `CLAUDE_CONFIG_DIR` and home.
+pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
+    base_and_origin(flag, environment).map(|(base, _)| base).ok_or(Error::NoBase)
+}
+
+/// The same with where it came from; `None` if there is none to be had.
+pub fn base_and_origin(flag: Option<&Path>, environment: &Environment) -> Option<(PathBuf, Origin)> {
+    let from = |path: &Option<PathBuf>, origin| path.clone().map(|path| (path, origin));
+    flag.map(|flag| (flag.to_path_buf(), Origin::Flag("--base")))
+        .or_else(|| from(&environment.checkpoint_home, Origin::Environment("CHECKPOINT_HOME")))
+        .or_else(|| from(&environment.claude_config_dir, Origin::Environment("CLAUDE_CONFIG_DIR")))
+        .or_else(|| Some((environment.home.as_ref()?.join(".claude"), Origin::Default)))
+}
+
+/// The platform's folder for the user's configuration, from the `directories` crate.
+pub fn platform_config_dir() -> Option<PathBuf> {
+    Some(directories::BaseDirs::new()?.config_dir().join("checkpoint"))
+}
+
+/// Whether a command is carried out although something is wrong in the user's own file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnFile {
+    MustBeGood,
+    MayBeBad,
+}
+
+/// Reads both files for a root. A file that is not there says nothing.
+///
+/// # Errors
+/// The user's own file is no TOML or has a bad value of a known key, and `own` does not forgive it.
+pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
+    let Loaded { mut settings, origins, mut problems, .. } = look(root, environment);
+    if own == OwnFile::MayBeBad && !problems.is_empty() {
+        settings.remarks.extend(problems.drain(..).map(|bad| bad.remark("this command goes on without it")));
+        // A limit that cannot be read may be higher than the default: nothing goes by that one.
+        if !origins.contains_key("keep") {
+            settings.keep = usize::MAX;
+        }
+    }
+    problems.into_iter().next().map_or(Ok(settings), |bad| Err(bad.error()))
+}
+
+/// The same for those who want to see everything, what is wrong too.
+pub fn look(root: &Path, environment: &Environment) -> Loaded {
+    let mut loaded = Loaded::default();
+    if let Some(dir) = &environment.config_dir {
+        let path = dir.join("config.toml");
+        let origin = Origin::UserFile(path.clone());
+        loaded.read(&path, &USER_KEYS, &origin, Settings::take_user);
+    }
+    let path = root.join(".checkpoint.toml");
+    let origin = Origin::ProjectFile(path.clone());
+    loaded.read(&path, &PROJECT_KEYS, &origin, Settings::take_project);
+    loaded
+}
+
+impl Loaded {
+    fn read(
+        &mut self,
+        path: &Path,
+        known: &[&str],
+        origin: &Origin,
+        take: fn(&mut Settings, &mut ConfigFile, &mut Note<'_>),
+    ) {
+        let read = file::read(path, known, &USER_KEYS, &mut self.settings.remarks);
+        self.files.push(LookedFor { path: path.to_path_buf(), found: !matches!(read, Ok(None)) });
+        let mut problems = Vec::new();
+        match read {
+            Ok(None) => {}
+            Err(problem) => problems.push(problem),
+            Ok(Some(mut found)) => {
+                let mut note = |key, how: Found| {
+                    let origins = self.origins.entry(key).or_default();
+                    if how == Found::Replaces {
+                        origins.clear();
+                    }
+                    origins.push(origin.clone());
+                };
+                take(&mut self.settings, &mut found, &mut note);
+                problems.append(&mut found.problems);
+            }
+        }
+        if let Origin::ProjectFile(_) = origin {
+            // It may have raised the number to keep: a slip in it must not drop what it kept.
+            if problems.iter().any(|bad| bad.key.is_none_or(|key| key == "keep")) {
+                self.settings.keep = usize::MAX;
+            }
+            // It can only leave out more and keep more, and no way back may depend on it.
+            self.settings.remarks.extend(problems.into_iter().map(|bad| match bad.key {
+                None => bad.remark("passed over, so what it would exclude is captured, and nothing is evicted"),
+                Some("exclude") => bad.remark("passed over, so what it would exclude is captured"),
+                Some(_) => bad.remark("passed over, and nothing is evicted"),
+            }));
+        } else {
+            self.problems.append(&mut problems);
+        }
+    }
+}
+
+impl Settings {
+    fn take_user(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {
+        add(&mut self.excludes, file.value("exclude", Some, ""), "exclude", note);
+        add(&mut self.sensitive_allow, file.value("sensitive_allow", Some, ""), "sensitive_allow", note);
+        set(&mut self.keep, file.value("keep", at_least_one, "must be at least 1"), "keep", note);
+        let window = file.value("dedup_window", |found: Amount| found.milliseconds(), "is no length of time");
+        set(&mut self.dedup_window_ms, window, "dedup_window", note);
+        set(&mut self.max_files, file.value("max_files", Some, ""), "max_files", note);
+        let size = |found: Amount| found.bytes().map(Some);
+        set(&mut self.max_file_size_bytes, file.value("max_file_size", size, "is no size"), "max_file_size", note);
+        let size = |found: Amount| found.bytes().map(|bytes| Some(bytes).filter(|bytes| *bytes > 0));
+        set(&mut self.max_store_size_bytes, file.value("max_store_size", size, "is no size"), "max_store_size", note);
+        set(&mut self.audit, file.value("audit", Some, ""), "audit", note);
+        set(&mut self.auto_prune, file.value("auto_prune", Some, ""), "auto_prune", note);
+        set(&mut self.databases, file.value("database", databases::checked, databases::COMPLAINT), "database", note);
+    }
+
+    fn take_project(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {
+        add(&mut self.excludes, file.value("exclude", Some, ""), "exclude", note);
+        let keep = file.value("keep", at_least_one, "must be at least 1").filter(|keep| *keep > self.keep);
+        set(&mut self.keep, keep, "keep", note);
+    }
+}
+
+fn set<T>(place: &mut T, found: Option<T>, key: &'static str, note: &mut Note<'_>) {
+    if let Some(found) = found {
+        *place = found;
+        note(key, Found::Replaces);
+    }
+}
+
+/// Lists of several files add up.
+fn add(place: &mut Vec<String>, found: Option<Vec<String>>, key: &'static str, note: &mut Note<'_>) {
+    if let Some(found) = found {
+        place.extend(found);
+        note(key, Found::Adds);
+    }
+}
+
+fn at_least_one(keep: u64) -> Option<usize> {
+    usize::try_from(keep).ok().filter(|keep| *keep >= 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(user: &str, project: &str) -> Result<Settings> {
+        loaded_by(OwnFile::MustBeGood, user, project)
+    }
+
+    fn loaded_by(own: OwnFile, user: &str, project: &str) -> Result<Settings> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("config.toml"), user).unwrap();
+        let root = dir.path().join("root");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(root.join(".checkpoint.toml"), project).unwrap();
+        load(&root, &Environment { config_dir: Some(dir.path().to_path_buf()), ..Environment::default() }, own)
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_projects_file_is_a_remark_and_the_rest_of_it_holds() {
+        for (bad, loses_excludes) in [
+            ("keep = [", true),
+            ("exclude = 5", true),
+            ("exclude = ['b', 5]", true),
+            ("keep = 0", false),
+            ("keep = 'x'", false),
+        ] {
+            let settings = loaded("exclude = ['a']", bad).unwrap();
+            let keep = if bad.starts_with("keep") { usize::MAX } else { 50 };
+            assert_eq!((settings.keep, settings.excludes), (keep, vec!["a".to_owned()]), "{bad}");
+            let [remark] = &settings.remarks[..] else { panic!("{bad}: {:?}", settings.remarks) };
+            assert!(remark.text.contains("passed over"), "{bad}: {remark:?}");
+            assert_eq!(remark.text.contains("what it would exclude is captured"), loses_excludes, "{bad}: {remark:?}");
+        }
+        assert_eq!(loaded("", "keep = 0\nexclude = ['b']").unwrap().excludes, ["b"]);
+    }
+
+    #[test]
+    fn where_the_users_own_file_is_forgiven_nothing_is_dropped_by_a_limit_that_nobody_read() {
+        let settings = loaded_by(OwnFile::MayBeBad, "keep = [", "keep = 7").unwrap();
+        assert_eq!((settings.keep, settings.remarks.len()), (usize::MAX, 1));
+        let settings = loaded_by(OwnFile::MayBeBad, "keep = 20\nmax_files = 'x'", "").unwrap();
+        assert_eq!((settings.keep, settings.remarks.len()), (20, 1));
+        assert_eq!(loaded_by(OwnFile::MayBeBad, "keep = 20", "").unwrap().remarks, []);
+    }
+
+    #[test]
+    fn a_project_may_only_add_excludes_and_raise_keep() {
+        let settings = loaded("keep = 20\nexclude = ['a']", "keep = 10\nexclude = ['b']\nmax_files = 1").unwrap();
+        assert_eq!((settings.keep, settings.max_files), (20, 50_000));
+        assert_eq!(settings.excludes, ["a", "b"]);
+        assert!(settings.remarks[0].text.contains("user's own"), "{:?}", settings.remarks);
+        assert_eq!(loaded("keep = 20", "keep = 30").unwrap().keep, 30);
+    }
+
+    #[test]
+    fn an_unknown_key_is_a_remark_that_names_the_nearest() {
+        let settings = loaded("kepp = 3\nmax_file_size = '1 MiB'\ndedup_window = '2s'", "").unwrap();
+        assert!(settings.remarks[0].text.contains("did you mean 'keep'"), "{:?}", settings.remarks);
+        assert_eq!(settings.max_file_size_bytes, Some(1 << 20));
+        assert_eq!(settings.dedup_window_ms, 2000);
+    }
+
+    #[test]
+    fn a_bad_value_of_a_known_key_is_an_error() {
+        for bad in [
+            "keep = 0",
+            "keep = 'x'",
+            "max_file_size = '3 parsecs'",
+            "dedup_window = 'soon'",
+            "keep = [",
+            "auto_prune = 1",
+            "max_store_size = 'much'",
+        ] {
+            assert!(matches!(loaded(bad, ""), Err(Error::BadConfig { .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_base_is_the_first_that_is_named() {
+        let all = Environment {
+            home: Some("/h".into()),
+            checkpoint_home: Some("/c".into()),
+            claude_config_dir: Some("/d".into()),
+            ..Environment::default()
+        };
+        assert_eq!(base(Some(Path::new("/f")), &all).unwrap(), Path::new("/f"));
+        assert_eq!(base(None, &all).unwrap(), Path::new("/c"));
+        let less = Environment { checkpoint_home: None, ..all };
+        assert_eq!(base(None, &less).unwrap(), Path::new("/d"));
+        let least = Environment { claude_config_dir: None, ..less };
+        assert_eq!(base(None, &least).unwrap(), Path::new("/h/.claude"));
+        assert!(matches!(base(None, &Environment::default()), Err(Error::NoBase)));
+    }
+
+    #[test]
+    fn each_value_knows_its_origin_and_a_bad_one_hides_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let user = dir.path().join("config.toml");
+        std::fs::write(&user, "keep = 20\nmax_files = 'x'\nexclude = ['a']\nmax_store_size = '1 GiB'").unwrap();
+        let project = dir.path().join(".checkpoint.toml");
+        std::fs::write(&project, "keep = 10\nexclude = ['b']").unwrap();
+        let environment = Environment { config_dir: Some(dir.path().to_path_buf()), ..Environment::default() };
+        let loaded = look(dir.path(), &environment);
+        assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
+        assert!(loaded.problems[0].what.contains("max_files"), "{:?}", loaded.problems);
+        let (user, project) = (Origin::UserFile(user), Origin::ProjectFile(project));
+        assert_eq!(loaded.origins["keep"], vec![user.clone()], "the project did not raise it");
+        assert_eq!(loaded.origins["exclude"], [user.clone(), project]);
+        assert_eq!(loaded.settings.max_store_size_bytes, Some(1 << 30));
+        assert_eq!(loaded.origins.get("max_files"), None);
+        assert!(loaded.files.iter().all(|file| file.found));
+    }
+}

@@ -1,0 +1,80 @@
+//! The baseline: what the directory was last set to by a restore, or recorded as by a checkpoint.
+
+use crate::model::checkpoint::record::Checkpoint;
+
+/// The baseline after the given checkpoints, which are in order of their sequence. A restore of single paths sets no
+/// directory to anything, and a scoped checkpoint records none.
+pub fn of(checkpoints: &[Checkpoint]) -> Option<&Checkpoint> {
+    checkpoints.iter().rev().find_map(|checkpoint| {
+        if checkpoint.is_whole() {
+            return Some(checkpoint);
+        }
+        let operation = checkpoint.record.operation.as_ref()?;
+        let is_of_everything = operation.paths.is_empty() && operation.within.is_none();
+        let target = || checkpoints.iter().find(|other| other.id == operation.target);
+        is_of_everything.then(target).flatten()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
+    use crate::model::checkpoint::terms::Terms;
+    use crate::model::state::object_id::ObjectId;
+    use crate::model::state::rel_path::RelPath;
+
+    fn id(n: u8) -> ObjectId {
+        ObjectId::from_bytes([n; 20])
+    }
+
+    fn whole(n: u8) -> Checkpoint {
+        let record = Record {
+            sequence: n.into(),
+            time_ms: 0,
+            kind: CheckpointKind::Regular,
+            coverage: Coverage::Complete,
+            files: 0,
+            content_bytes: 0,
+            reason: String::new(),
+            source: String::new(),
+            operation: None,
+            during_pending: false,
+            terms: Terms::default(),
+        };
+        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
+    }
+
+    fn step(n: u8, verb: Verb, target: u8, paths: &[&str]) -> Checkpoint {
+        let mut made = whole(n);
+        made.record.kind = CheckpointKind::Safety;
+        let paths = paths.iter().map(|path| RelPath::new(path.as_bytes()).unwrap()).collect();
+        made.record.operation = Some(Operation { verb, target: id(target), paths, within: None });
+        made
+    }
+
+    fn found(checkpoints: &[Checkpoint]) -> Option<u8> {
+        of(checkpoints).map(|c| c.id.as_bytes()[0])
+    }
+
+    #[test]
+    fn it_is_what_the_directory_was_last_set_to() {
+        assert_eq!(found(&[]), None);
+        let mut all = vec![whole(1), whole(2)];
+        assert_eq!(found(&all), Some(2));
+        all.push(step(3, Verb::Restore, 1, &[]));
+        assert_eq!(found(&all), Some(1));
+        all.push(step(4, Verb::Undo, 3, &[]));
+        assert_eq!(found(&all), Some(3), "an undo sets it to what the safety checkpoint holds");
+        all.push(whole(5));
+        assert_eq!(found(&all), Some(5));
+    }
+
+    #[test]
+    fn parts_set_no_directory_and_a_target_that_is_gone_tells_nothing() {
+        let mut scoped = whole(3);
+        scoped.record.coverage = Coverage::Scoped;
+        let all = [whole(1), whole(2), scoped, step(4, Verb::Restore, 1, &["a"]), step(5, Verb::Restore, 9, &[])];
+        assert_eq!(found(&all), Some(2));
+    }
+}

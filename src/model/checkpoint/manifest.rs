@@ -1,0 +1,128 @@
+//! The markdown table of checkpoints: rendered for people, read back for one thing only, the ids in its rows.
+
+use crate::base::text::escape;
+use crate::base::time::utc_seconds;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::object_id::ObjectId;
+
+const HEADER: &str = "| Hash | Timestamp | Reason | Source |\n\
+                      |----------|---------------------|----------------------|--------------|\n";
+
+/// Header, rule, and one row for each checkpoint in the order given.
+pub fn render<'c>(checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> String {
+    render_after("", checkpoints)
+}
+
+/// The same with rows before them, each with the end of its line.
+pub fn render_after<'c>(kept: &str, checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> String {
+    let rows: String = checkpoints.into_iter().map(row).collect();
+    format!("{HEADER}{kept}{rows}")
+}
+
+/// What a row says beside the id.
+pub fn rest(row: &str) -> &str {
+    row.trim().trim_matches('|').split_once('|').map_or("", |(_, rest)| rest.trim())
+}
+
+/// The row of one checkpoint, with the end of its line.
+pub fn row(checkpoint: &Checkpoint) -> String {
+    let record = &checkpoint.record;
+    format!(
+        "| {} | {} | {} | {} |\n",
+        checkpoint.id.short(),
+        utc_seconds(record.time_ms),
+        cell(&record.reason),
+        cell(&record.source)
+    )
+}
+
+/// The first column of each row that begins with an id of eight digits or more; all else is passed over.
+pub fn ids(manifest: &str) -> Vec<String> {
+    rows(manifest).map(|(id, _)| id).collect()
+}
+
+/// Each such row, by its id.
+pub fn rows(manifest: &str) -> impl Iterator<Item = (String, &str)> {
+    manifest.lines().filter_map(|line| {
+        let line = line.trim();
+        let id = line.strip_prefix('|')?.split('|').next()?.trim().to_ascii_lowercase();
+        let valid = (ObjectId::SHORT_DIGITS..=40).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit());
+        valid.then_some((id, line))
+    })
+}
+
+/// Whether this text can be believed to be a manifest at all, edited by hand or not.
+pub fn is_readable(bytes: &[u8]) -> bool {
+    let believable = |text: &str| text.contains("| Hash |") || !ids(text).is_empty();
+    !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok_and(believable)
+}
+
+/// Free text as one cell: it can neither end the cell or the line, nor act as markup.
+pub fn cell(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let escaped = escape(text);
+    let mut before = ' ';
+    let mut rest = escaped.chars().peekable();
+    while let Some(c) = rest.next() {
+        // A backslash is left alone: what `escape` wrote must stay readable as it is in `show`.
+        let inside_a_word = before.is_alphanumeric() && rest.peek().is_some_and(|next| next.is_alphanumeric());
+        if "|`*<>[]!".contains(c) || (c == '_' && !inside_a_word) {
+            shown.push('\\');
+        }
+        shown.push(c);
+        before = c;
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
+    use crate::model::checkpoint::terms::Terms;
+
+    #[test]
+    fn free_text_breaks_no_row() {
+        for (text, shown) in [
+            ("pre_wave-3", "pre_wave-3"),
+            ("a | b", "a \\| b"),
+            ("a\nb\r\t", "a\\x0ab\\x0d\\x09"),
+            ("`x` <script> ![](http://y)", "\\`x\\` \\<script\\> \\!\\[\\](http://y)"),
+            ("_em_ **b** -->", "\\_em\\_ \\*\\*b\\*\\* --\\>"),
+            ("a\\", "a\\\\"),
+        ] {
+            assert_eq!(cell(text), shown);
+        }
+    }
+
+    #[test]
+    fn each_checkpoint_is_a_row_below_the_header() {
+        let record = Record {
+            sequence: 1,
+            time_ms: 1_774_355_130_123,
+            kind: CheckpointKind::Regular,
+            coverage: Coverage::Complete,
+            files: 0,
+            content_bytes: 0,
+            reason: "a|b".into(),
+            source: "build".into(),
+            operation: None,
+            during_pending: false,
+            terms: Terms::default(),
+        };
+        let id = ObjectId::from_bytes([0xab; 20]);
+        let made = Checkpoint { id, tree: id, meta: None, record, pinned: false, adopted: false };
+        let row = "| abababab | 2026-03-24 12:25:30 | a\\|b | build |\n";
+        assert_eq!(render([&made, &made]), format!("{HEADER}{row}{row}"));
+        assert!(is_readable(HEADER.as_bytes()) && is_readable(row.as_bytes()) && !is_readable(b"notes"));
+    }
+
+    #[test]
+    fn ids_are_read_from_rows_and_from_nothing_else() {
+        let text = "| Hash | Timestamp |\n|---|---|\n| a1b2c3d4 | x |\r\n| ../../etc | x |\nnotes\n| E5F60718 | y |\n| e5f6g7h8 | no hex |";
+        assert_eq!(ids(text), ["a1b2c3d4", "e5f60718"]);
+        assert!(is_readable(text.as_bytes()));
+        assert!(!is_readable(b""));
+        assert!(!is_readable(b"| Hash |\0"));
+    }
+}

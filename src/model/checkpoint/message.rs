@@ -1,0 +1,261 @@
+//! The commit message of a checkpoint: `<reason> | <time> | <source>`, then trailers. Record to text and back.
+
+use crate::base::text::escape;
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
+use crate::base::time::utc_seconds;
+use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
+use crate::model::checkpoint::terms::Expiry;
+use crate::model::checkpoint::terms::Mechanism;
+use crate::model::checkpoint::terms::Terms;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::scope::Scope;
+
+/// The number behind the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
+pub const FORMAT: u32 = 1;
+
+const FIRST_TRAILER: &str = "Checkpoint-Format";
+
+/// Writes the message of a checkpoint.
+pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
+    let subject =
+        format!("{} | {} | {}", one_field(&record.reason), utc_seconds(record.time_ms), one_field(&record.source));
+    let mut lines = vec![
+        format!("{FIRST_TRAILER}: {FORMAT}"),
+        format!("Sequence: {}", record.sequence),
+        format!("Time-Ms: {}", record.time_ms),
+        format!("Kind: {}", record.kind.word()),
+        format!("Coverage: {}", record.coverage.word()),
+        format!("Files: {}", record.files),
+        format!("Bytes: {}", record.content_bytes),
+        format!("Reason: {}", percent_encode(record.reason.as_bytes())),
+        format!("Source: {}", percent_encode(record.source.as_bytes())),
+        format!("Meta: {}", meta.map_or("none".to_owned(), ObjectId::to_hex)),
+    ];
+    if let Some(operation) = &record.operation {
+        lines.push(format!("Operation: {}", operation.verb.word()));
+        lines.push(format!("Target: {}", operation.target));
+        lines.extend(operation.paths.iter().map(|path| format!("Path: {}", percent_encode(path.as_bytes()))));
+        lines.extend(operation.within.iter().flat_map(Scope::to_fields).map(|field| format!("Within: {field}")));
+    }
+    lines.extend(terms_lines(&record.terms));
+    if record.during_pending {
+        lines.push("During-Pending: yes".to_owned());
+    }
+    format!("{subject}\n\n{}\n", lines.join("\n"))
+}
+
+fn terms_lines(terms: &Terms) -> Vec<String> {
+    let mut lines: Vec<String> =
+        terms.scope.iter().flat_map(Scope::to_fields).map(|field| format!("Scope: {field}")).collect();
+    lines.extend(terms.mechanism.map(|mechanism| format!("Type: {}", mechanism.word())));
+    lines.extend(terms.expiry.map(|expiry| format!("Expires: {}", expiry.to_field())));
+    lines
+}
+
+/// Whether a commit message has trailers of ours, of whatever format.
+pub fn is_ours(message: &str) -> bool {
+    Trailers::of(message).value(FIRST_TRAILER).is_ok()
+}
+
+/// The value of one trailer in the last paragraph of any message.
+pub fn trailer<'m>(message: &'m str, key: &str) -> Option<&'m str> {
+    Trailers::of(message).value(key).ok()
+}
+
+/// What a message of ours says.
+pub struct Ours {
+    /// The format that it declares, however little else of it is understood.
+    pub format: Option<u32>,
+    /// As [`parse`].
+    pub record: Result<(Record, Option<ObjectId>), String>,
+}
+
+/// Reads a message once; `None` if it has no trailers of ours.
+pub fn read(message: &str) -> Option<Ours> {
+    let trailers = Trailers::of(message);
+    trailers.value(FIRST_TRAILER).ok()?;
+    Some(Ours { format: trailers.number(FIRST_TRAILER).ok(), record: parse_trailers(&trailers) })
+}
+
+/// What the trailers in the last paragraph say. The subject above them is never read back.
+///
+/// # Errors
+/// A trailer that is missing or makes no sense, named.
+pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), String> {
+    parse_trailers(&Trailers::of(message))
+}
+
+fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>), String> {
+    trailers.number::<u32>(FIRST_TRAILER)?;
+    let meta = match trailers.value("Meta")? {
+        "none" => None,
+        hex => Some(ObjectId::from_hex(hex).ok_or("trailer Meta names no object")?),
+    };
+    let coverage = Coverage::from_word(trailers.value("Coverage")?).ok_or("trailer Coverage is unknown")?;
+    let record = Record {
+        sequence: trailers.number("Sequence")?,
+        time_ms: trailers.number("Time-Ms")?,
+        kind: CheckpointKind::from_word(trailers.value("Kind")?).ok_or("trailer Kind is unknown")?,
+        coverage,
+        files: trailers.number("Files")?,
+        content_bytes: trailers.number("Bytes")?,
+        reason: trailers.text("Reason")?,
+        source: trailers.text("Source")?,
+        operation: operation(trailers)?,
+        during_pending: match trailers.all("During-Pending").next() {
+            None => false,
+            Some("yes") => true,
+            Some(_) => return Err("trailer During-Pending is unknown".into()),
+        },
+        terms: terms(trailers, coverage)?,
+    };
+    Ok((record, meta))
+}
+
+fn operation(trailers: &Trailers) -> Result<Option<Operation>, String> {
+    let Ok(word) = trailers.value("Operation") else { return Ok(None) };
+    let verb = Verb::from_word(word).ok_or("trailer Operation is unknown")?;
+    let target = ObjectId::from_hex(trailers.value("Target")?).ok_or("trailer Target names no commit")?;
+    let paths = trailers.all("Path").map(decode_path).collect::<Result<_, _>>()?;
+    let within = Scope::from_fields(trailers.all("Within")).map_err(|why| format!("trailer Within: {why}"))?;
+    Ok(Some(Operation { verb, target, paths, within }))
+}
+
+fn terms(trailers: &Trailers, coverage: Coverage) -> Result<Terms, String> {
+    let scope = Scope::from_fields(trailers.all("Scope")).map_err(|why| format!("trailer Scope: {why}"))?;
+    if scope.is_some() != (coverage == Coverage::Scoped) {
+        return Err("trailers Coverage and Scope contradict each other".to_owned());
+    }
+    let read = |key: &str| trailers.all(key).next();
+    let mechanism = read("Type").map(|word| Mechanism::from_word(word).ok_or("trailer Type is unknown")).transpose()?;
+    let expiry =
+        read("Expires").map(|field| Expiry::from_field(field).ok_or("trailer Expires is unknown")).transpose()?;
+    Ok(Terms { scope, mechanism, expiry })
+}
+
+fn decode_path(encoded: &str) -> Result<RelPath, String> {
+    let bytes = percent_decode(encoded).ok_or("trailer Path is not percent-encoded")?;
+    RelPath::new(&bytes).map_err(|why| format!("trailer Path: {why}"))
+}
+
+struct Trailers<'m>(Vec<(&'m str, &'m str)>);
+
+impl<'m> Trailers<'m> {
+    fn of(message: &'m str) -> Self {
+        let body = message.trim_end_matches('\n');
+        let last = body.rsplit_once("\n\n").map_or("", |(_, paragraph)| paragraph);
+        let pair = |line: &'m str| {
+            let (key, rest) = line.split_once(':')?;
+            Some((key, rest.strip_prefix(' ')?))
+        };
+        Self(last.lines().filter_map(pair).collect())
+    }
+
+    fn all(&self, key: &str) -> impl Iterator<Item = &'m str> {
+        self.0.iter().filter(move |(found, _)| *found == key).map(|(_, value)| *value)
+    }
+
+    fn value(&self, key: &str) -> Result<&'m str, String> {
+        self.all(key).next().ok_or_else(|| format!("trailer {key} is missing"))
+    }
+
+    fn number<N: std::str::FromStr>(&self, key: &str) -> Result<N, String> {
+        self.value(key)?.parse().map_err(|_| format!("trailer {key} is no number"))
+    }
+
+    fn text(&self, key: &str) -> Result<String, String> {
+        let bytes = percent_decode(self.value(key)?).ok_or_else(|| format!("trailer {key} is not percent-encoded"))?;
+        String::from_utf8(bytes).map_err(|_| format!("trailer {key} is not UTF-8"))
+    }
+}
+
+/// Free text that can neither end the line nor look like the separator.
+fn one_field(text: &str) -> String {
+    // At an end too: the separators that follow bring a blank of their own.
+    let shown = escape(text);
+    shown.split(' ').map(|word| if word == "|" { "\\|" } else { word }).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::state::scope::ScopePart;
+
+    fn record() -> Record {
+        Record {
+            sequence: 7,
+            time_ms: 1_774_355_130_123,
+            kind: CheckpointKind::Safety,
+            coverage: Coverage::Partial,
+            files: 3,
+            content_bytes: 12,
+            reason: "pre | wave\n\nSequence: 9\n\u{1b}[0m %41".to_owned(),
+            source: "b\u{fc}ild".to_owned(),
+            operation: Some(Operation {
+                verb: Verb::Undo,
+                target: ObjectId::from_bytes([7; 20]),
+                paths: vec![RelPath::new(b"a b/\xff\n").unwrap(), RelPath::root()],
+                within: Some(Scope::default()),
+            }),
+            during_pending: true,
+            terms: Terms::default(),
+        }
+    }
+
+    #[test]
+    fn every_field_comes_back_whatever_the_free_text_holds() {
+        let meta = Some(ObjectId::from_bytes([9; 20]));
+        assert_eq!(parse(&render(&record(), meta)).unwrap(), (record(), meta));
+        let plain = Record { operation: None, during_pending: false, ..record() };
+        assert_eq!(parse(&render(&plain, None)).unwrap(), (plain.clone(), None));
+        let parts = vec![ScopePart::path(RelPath::new(b"a b").unwrap()), ScopePart::glob(b"src/*.rs").unwrap()];
+        for (scope, expiry) in [(Scope::new(parts), Expiry::Never), (Scope::default(), Expiry::At(7))] {
+            let (scope, mechanism, expiry) = (Some(scope), Some(Mechanism::StateSnapshot), Some(expiry));
+            let scoped =
+                Record { coverage: Coverage::Scoped, terms: Terms { scope, mechanism, expiry }, ..plain.clone() };
+            assert_eq!(parse(&render(&scoped, None)).unwrap(), (scoped, None));
+        }
+    }
+
+    #[test]
+    fn the_subject_is_one_line_with_two_separators() {
+        let text = render(&record(), None);
+        let subject = text.lines().next().unwrap();
+        assert_eq!(subject.matches(" | ").count(), 2, "{subject}");
+        assert!(subject.contains("| 2026-03-24 12:25:30 |"), "{subject}");
+        assert!(
+            render(&Record { reason: "wave".into(), source: "b".into(), ..record() }, None)
+                .starts_with("wave | 2026-03-24 12:25:30 | b\n\n")
+        );
+        for hostile in ["|", "a | | b", "| a", "a |", " | ", "||", "a|b", "\u{2028}| "] {
+            let text = render(&Record { reason: hostile.into(), source: hostile.into(), ..record() }, None);
+            let parts: Vec<&str> = text.lines().next().unwrap().split(" | ").collect();
+            assert_eq!((parts.len(), parts[0], parts[1]), (3, parts[2], "2026-03-24 12:25:30"), "{hostile}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_ours_by_its_trailer_even_where_nothing_else_is_understood() {
+        let ours = read(&render(&record(), None)).unwrap();
+        assert_eq!((ours.format, ours.record), (Some(FORMAT), Ok((record(), None))));
+        let newer = read("x\n\nCheckpoint-Format: 2\nSequence: many\n").unwrap();
+        assert_eq!((newer.format, newer.record.is_err()), (Some(2), true));
+        assert!(is_ours("x\n\nCheckpoint-Format: ?\n"));
+        for other in ["fix a bug\n", "x\n\nCheckpoint-Format: 1\n\nmore", "Checkpoint-Format: 1"] {
+            assert!(!is_ours(other) && read(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_message_of_another_program_is_refused_with_the_trailer_named() {
+        assert_eq!(parse("fix a bug\n").unwrap_err(), "trailer Checkpoint-Format is missing");
+        let broken = render(&record(), None).replace("Sequence: 7", "Sequence: x");
+        assert_eq!(parse(&broken).unwrap_err(), "trailer Sequence is no number");
+        let broken = render(&Record { coverage: Coverage::Scoped, ..record() }, None);
+        assert_eq!(parse(&broken).unwrap_err(), "trailers Coverage and Scope contradict each other");
+        let broken = render(&record(), None).replace("Pending: yes", "Pending: no");
+        assert_eq!(parse(&broken).unwrap_err(), "trailer During-Pending is unknown");
+    }
+}

@@ -1,0 +1,80 @@
+//! What was agreed about a checkpoint beside its content: its scope, its mechanism, and how long it is wanted.
+
+use crate::model::state::scope::Scope;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// What it is limited to; `None` for a checkpoint of the whole directory.
+    pub scope: Option<Scope>,
+    pub mechanism: Option<Mechanism>,
+    pub expiry: Option<Expiry>,
+}
+
+/// How the state is to be held, in the words of those who ask for it. The files are in the store in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mechanism {
+    /// Files that the project's git index names.
+    GitStash,
+    /// Any files.
+    FileBackup,
+    /// Values that are no files.
+    StateSnapshot,
+    DatabaseSavepoint,
+}
+
+/// Until when it is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// No policy drops it.
+    Never,
+    /// Milliseconds since 1970; from then on a prune drops it.
+    At(i64),
+}
+
+impl Mechanism {
+    pub const ALL: [Self; 4] = [Self::GitStash, Self::FileBackup, Self::StateSnapshot, Self::DatabaseSavepoint];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::GitStash => "git_stash",
+            Self::FileBackup => "file_backup",
+            Self::StateSnapshot => "state_snapshot",
+            Self::DatabaseSavepoint => "database_savepoint",
+        }
+    }
+
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mechanism| mechanism.word() == word)
+    }
+}
+
+impl Expiry {
+    pub fn is_over(self, now_ms: i64) -> bool {
+        matches!(self, Self::At(end_ms) if end_ms <= now_ms)
+    }
+
+    pub fn to_field(self) -> String {
+        match self {
+            Self::Never => "never".to_owned(),
+            Self::At(end_ms) => end_ms.to_string(),
+        }
+    }
+
+    pub fn from_field(field: &str) -> Option<Self> {
+        if field == "never" { Some(Self::Never) } else { field.parse().ok().map(Self::At) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expiry_is_over_from_its_moment_on_and_never_never() {
+        assert!(Expiry::At(5).is_over(5) && !Expiry::At(5).is_over(4) && !Expiry::Never.is_over(i64::MAX));
+        for expiry in [Expiry::Never, Expiry::At(-1), Expiry::At(i64::MAX)] {
+            assert_eq!(Expiry::from_field(&expiry.to_field()), Some(expiry));
+        }
+        assert_eq!(Expiry::from_field("soon"), None);
+    }
+}

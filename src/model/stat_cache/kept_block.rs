@@ -1,0 +1,178 @@
+//! Directories and files as they lie in the stat cache: records of one length, read where they are.
+//!
+//! All numbers are little-endian. A block is `dirs`, `files`, bytes of file names, bytes of all names, bytes of the rest
+//! (five `u32`), then the records of the directories, those of the files, the names, and what was not captured. Names of
+//! files stand in the order of their records, so that each ends where the next begins; those of directories follow.
+
+use std::ops::Range;
+
+use crate::model::state::entry::Kind;
+use crate::model::state::files::FileView;
+use crate::model::state::listing::SYMLINK_BITS;
+use crate::model::state::listing::Stat;
+use crate::model::state::listing::TYPE_BITS;
+use crate::model::state::object_id::ObjectId;
+
+pub(in crate::model) const HEADER_BYTES: usize = 20;
+pub(in crate::model) const DIR_BYTES: usize = 108;
+pub(in crate::model) const FILE_BYTES: usize = 64;
+pub(in crate::model) const NO_ID: [u8; 20] = [0; 20];
+
+/// The names tell all that the directory holds and leaves out, as long as its own stat stays the same.
+pub(in crate::model) const SETTLED: u32 = 1;
+pub(in crate::model) const HAS_TREE: u32 = 2;
+/// The files of a directory in a patch are those that the base has.
+pub(in crate::model) const FILES_IN_BASE: u32 = 4;
+/// See [`crate::model::state::listing::ListedDir::has_hidden_rules`].
+pub(in crate::model) const HIDDEN_RULES: u32 = 8;
+
+/// A block that was read; what does not add up in it reads as nothing.
+#[derive(Debug)]
+pub struct KeptBlock {
+    bytes: Vec<u8>,
+    dirs: Range<usize>,
+    files: Range<usize>,
+    /// Where the names of the directories begin, among the names.
+    file_names: usize,
+    names: Range<usize>,
+    rest: Range<usize>,
+}
+
+/// One directory of a block.
+#[derive(Clone, Debug)]
+pub(in crate::model) struct DirRecord {
+    pub stat: Stat,
+    pub tree: Option<ObjectId>,
+    pub name: Range<usize>,
+    pub children: Range<usize>,
+    pub files: Range<usize>,
+    pub rest: Range<usize>,
+    pub flags: u32,
+    /// In a patch, the directory of the base that this one stands for.
+    pub number: usize,
+}
+
+impl KeptBlock {
+    /// Takes the block that fills `bytes` from `at` on; `None` if it does not fit.
+    pub fn parse(bytes: Vec<u8>, at: usize, end: usize) -> Option<Self> {
+        let header = bytes.get(at..end)?.get(..HEADER_BYTES)?;
+        let mut sizes = header.chunks_exact(4).map(|field| u32_at(field, 0) as usize);
+        let mut size = || sizes.next();
+        let (dirs, files, file_names, names, rest) = (size()?, size()?, size()?, size()?, size()?);
+        let mut from = at + HEADER_BYTES;
+        let mut section = |length: Option<usize>| {
+            let section = from..from.checked_add(length?)?;
+            from = section.end;
+            Some(section)
+        };
+        let dirs = section(dirs.checked_mul(DIR_BYTES))?;
+        let files = section(files.checked_mul(FILE_BYTES))?;
+        let names = section(Some(names))?;
+        let rest = section(Some(rest))?;
+        (from == end && file_names <= names.len()).then_some(Self { bytes, dirs, files, file_names, names, rest })
+    }
+
+    pub fn dir_count(&self) -> usize {
+        self.dirs.len() / DIR_BYTES
+    }
+
+    pub fn file_count(&self) -> usize {
+        self.files.len() / FILE_BYTES
+    }
+
+    /// The block itself, as it was parsed.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[self.dirs.start - HEADER_BYTES..self.rest.end]
+    }
+
+    fn file_name(&self, range: Range<usize>) -> &[u8] {
+        self.bytes[self.names.clone()][..self.file_names].get(range).unwrap_or_default()
+    }
+
+    /// The name of a directory.
+    pub(in crate::model) fn name(&self, range: Range<usize>) -> &[u8] {
+        self.bytes[self.names.clone()][self.file_names..].get(range).unwrap_or_default()
+    }
+
+    pub(in crate::model) fn rest(&self, range: Range<usize>) -> &[u8] {
+        self.bytes[self.rest.clone()].get(range).unwrap_or_default()
+    }
+
+    fn record(&self, section: &Range<usize>, index: usize, length: usize) -> Option<&[u8]> {
+        self.bytes[section.clone()].get(index.checked_mul(length)?..)?.get(..length)
+    }
+
+    pub(in crate::model) fn dir(&self, index: usize) -> Option<DirRecord> {
+        let record = self.record(&self.dirs, index, DIR_BYTES)?;
+        let run = |at: usize| {
+            let start = u32_at(record, at) as usize;
+            start..start + u32_at(record, at + 4) as usize
+        };
+        let flags = u32_at(record, 100);
+        let stat = Stat {
+            dev: u64_at(record, 0),
+            ino: u64_at(record, 8),
+            size_bytes: u64_at(record, 16),
+            mtime_ns: u64_at(record, 24).cast_signed(),
+            ctime_ns: u64_at(record, 32).cast_signed(),
+            mode: u32_at(record, 40),
+            links: u32_at(record, 44).into(),
+        };
+        Some(DirRecord {
+            stat,
+            tree: id_at(record, 48).filter(|_| flags & HAS_TREE != 0),
+            name: run(68),
+            children: run(76),
+            files: run(84),
+            rest: run(92),
+            flags,
+            number: u32_at(record, 104) as usize,
+        })
+    }
+
+    /// The file of that number; an empty one where there is none. Its device is not kept.
+    pub(in crate::model) fn file(&self, index: usize) -> FileView<'_> {
+        let records = &self.bytes[self.files.clone()];
+        let at = index.saturating_mul(FILE_BYTES);
+        // Of a known length, so that no field needs a look at the bounds: this is done for every file, many times.
+        let record = records.get(at..).and_then(<[u8]>::first_chunk::<FILE_BYTES>).unwrap_or(&[0; FILE_BYTES]);
+        let next = records.get(at.saturating_add(FILE_BYTES)..).and_then(<[u8]>::first_chunk::<FILE_BYTES>);
+        let name_end = next.map_or(self.file_names, |next| u32_in(next, 60) as usize);
+        let mode = u32_in(record, 32);
+        let stat = Stat {
+            dev: 0,
+            ino: u64_in(record, 0),
+            size_bytes: u64_in(record, 8),
+            mtime_ns: u64_in(record, 16).cast_signed(),
+            ctime_ns: u64_in(record, 24).cast_signed(),
+            mode,
+            links: u32_in(record, 36).into(),
+        };
+        let kind = if mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
+        let name = self.file_name(u32_in(record, 60) as usize..name_end);
+        FileView { name, kind, stat, id: id_at(record, 40), unsteady: false }
+    }
+}
+
+#[inline]
+fn u32_in(record: &[u8; FILE_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
+}
+
+#[inline]
+fn u64_in(record: &[u8; FILE_BYTES], at: usize) -> u64 {
+    u64::from(u32_in(record, at)) | u64::from(u32_in(record, at + 4)) << 32
+}
+
+fn u32_at(record: &[u8], at: usize) -> u32 {
+    record.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+fn u64_at(record: &[u8], at: usize) -> u64 {
+    record.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+fn id_at(record: &[u8], at: usize) -> Option<ObjectId> {
+    let id = record.get(at..).and_then(<[u8]>::first_chunk::<20>)?;
+    (*id != NO_ID).then(|| ObjectId::from_bytes(*id))
+}

@@ -1,0 +1,81 @@
+//! Files of a listing that are held in another way than as files: they stand in it as present and not captured.
+
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::Listing;
+use crate::model::state::listing::Uncaptured;
+use crate::model::state::rel_path::RelPath;
+
+/// Takes those of `paths` that are to be captured, or were left out by a rule, out of the files. Whether anything
+/// changed by that; if so, the trees above are not known any more, and no cache may be made of the listing.
+pub fn set_apart(listing: &mut Listing, paths: &[RelPath]) -> bool {
+    paths.iter().filter(|path| set_one_apart(listing, path)).count() > 0
+}
+
+fn set_one_apart(listing: &mut Listing, path: &RelPath) -> bool {
+    let Some(index) = path.parent().and_then(|parent| index_of(listing, &parent)) else { return false };
+    let (dir, name) = (&mut listing.dirs[index], path.name());
+    let at = dir.uncaptured.binary_search_by(|item| (*item.name).cmp(name));
+    match at {
+        Ok(at) if dir.uncaptured[at].is_dir => return false,
+        Ok(at) => dir.uncaptured[at].why = WhyNot::Database,
+        Err(_) if dir.files.get(name).is_none() => return false,
+        Err(at) => {
+            dir.files.make_listed().retain(|file| *file.name != *name);
+            dir.uncaptured.insert(at, Uncaptured { name: name.into(), why: WhyNot::Database, is_dir: false });
+        }
+    }
+    (dir.untouched, dir.settled) = (false, false);
+    forget_trees(listing, index);
+    true
+}
+
+fn index_of(listing: &Listing, path: &RelPath) -> Option<usize> {
+    let mut index = 0;
+    for name in path.components() {
+        let dirs = &listing.dirs[index].dirs;
+        let at = dirs.binary_search_by(|child| (*listing.dirs[*child].name).cmp(name)).ok()?;
+        index = dirs[at];
+    }
+    Some(index)
+}
+
+fn forget_trees(listing: &mut Listing, mut index: usize) {
+    loop {
+        listing.dirs[index].tree = None;
+        if index == 0 {
+            return;
+        }
+        index = listing.dirs[index].parent;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::state::entry::Kind;
+    use crate::model::state::listing::ListedDir;
+    use crate::model::state::listing::ListedFile;
+    use crate::model::state::listing::Stat;
+
+    #[test]
+    fn a_file_is_set_apart_wherever_it_stands_and_nothing_else_is() {
+        let mut listing = Listing::of_empty_root(Stat::default(), 7);
+        listing.dirs.push(ListedDir::empty(0, b"data".as_slice().into(), Stat::default()));
+        listing.dirs[0].dirs.push(1);
+        let file = |name: &str| {
+            let (name, kind, stat) = (name.as_bytes().into(), Kind::File, Stat::default());
+            ListedFile { name, kind, stat, id: None, unsteady: false }
+        };
+        listing.dirs[1].files = vec![file("a"), file("b"), file("c")].into();
+        let left_out = Uncaptured { name: b"d".as_slice().into(), why: WhyNot::LeftOut("d".into()), is_dir: false };
+        listing.dirs[1].uncaptured = vec![left_out];
+        let paths = ["data/b", "data/d", "data/none", "other/x", "data"].map(|p| RelPath::new(p.as_bytes()).unwrap());
+        assert!(set_apart(&mut listing, &paths));
+        let files: Vec<&[u8]> = listing.dirs[1].files.iter().map(|file| file.name).collect();
+        assert_eq!(files, [b"a", b"c"]);
+        let apart: Vec<&[u8]> = listing.dirs[1].uncaptured.iter().map(|item| &*item.name).collect();
+        assert_eq!(apart, [b"b", b"d"]);
+        assert!(listing.dirs[1].uncaptured.iter().all(|item| item.why == WhyNot::Database));
+        assert!(!set_apart(&mut listing, &[RelPath::root(), RelPath::new(b"x").unwrap()]));
+    }
+}

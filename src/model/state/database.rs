@@ -1,0 +1,152 @@
+//! A database that a checkpoint holds beside its files: one in a file of SQLite, or one that the user's configuration
+//! names.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::base::text::escape;
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
+use crate::model::restore_plan::Reach;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Database {
+    File(RelPath),
+    Named(String),
+}
+
+/// What a checkpoint knows of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Its content, as one blob.
+    Content(ObjectId),
+    /// There was no such file.
+    Absent,
+}
+
+pub type Databases = BTreeMap<Database, Held>;
+
+const FILE: &str = "file:";
+const NAMED: &str = "named:";
+const ABSENT: &str = "absent:";
+
+/// What SQLite puts behind the name of a database for the files that belong to it.
+const COMPANIONS: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
+
+impl Database {
+    /// The one word that stands in JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::File(_) => "file",
+            Self::Named(_) => "named",
+        }
+    }
+
+    pub fn path(&self) -> Option<&RelPath> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Named(_) => None,
+        }
+    }
+
+    /// The path or the name, as it is typed.
+    pub fn typed(&self) -> Vec<u8> {
+        match self {
+            Self::File(path) => path.as_bytes().to_vec(),
+            Self::Named(name) => name.as_bytes().to_vec(),
+        }
+    }
+
+    /// Whether a restore that goes so far concerns it: PATHs name files alone, and a scope is about files that are captured.
+    pub fn is_within(&self, reach: &Reach) -> bool {
+        match self {
+            Self::File(path) => reach.paths.is_empty() || reach.paths.iter().any(|limit| path.is_at_or_below(limit)),
+            Self::Named(_) => reach.paths.is_empty(),
+        }
+    }
+
+    /// The file and those that SQLite keeps beside it.
+    pub fn files(&self) -> Vec<RelPath> {
+        let Self::File(path) = self else { return Vec::new() };
+        let parent = path.parent().unwrap_or_default();
+        let beside = COMPANIONS.iter().map(|suffix| parent.join(&[path.name(), suffix].concat()));
+        std::iter::once(path.clone()).chain(beside).collect()
+    }
+}
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.fmt(f),
+            Self::Named(name) => f.write_str(&escape(name)),
+        }
+    }
+}
+
+/// The name under which it stands in the tree of databases.
+pub fn entry_name(database: &Database, held: Held) -> String {
+    let (kind, bytes) = match (database, held) {
+        (Database::File(path), Held::Content(_)) => (FILE, path.as_bytes()),
+        (Database::File(path), Held::Absent) => (ABSENT, path.as_bytes()),
+        (Database::Named(name), _) => (NAMED, name.as_bytes()),
+    };
+    format!("{kind}{}", percent_encode(bytes).replace('/', "%2F"))
+}
+
+/// What such a name stands for, where `content` is the blob beside it; `None` if it makes no sense.
+pub fn from_entry(name: &[u8], content: ObjectId) -> Option<(Database, Held)> {
+    let name = std::str::from_utf8(name).ok()?;
+    let path = |encoded| {
+        let path = RelPath::new(&percent_decode(encoded)?).ok().filter(|path| !path.is_root())?;
+        Some(Database::File(path))
+    };
+    if let Some(encoded) = name.strip_prefix(FILE) {
+        return Some((path(encoded)?, Held::Content(content)));
+    }
+    if let Some(encoded) = name.strip_prefix(ABSENT) {
+        return Some((path(encoded)?, Held::Absent));
+    }
+    let named = String::from_utf8(percent_decode(name.strip_prefix(NAMED)?)?).ok()?;
+    Some((Database::Named(named), Held::Content(content)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(bytes: &[u8]) -> RelPath {
+        RelPath::new(bytes).unwrap()
+    }
+
+    #[test]
+    fn every_database_comes_back_from_its_name_in_the_tree() {
+        let id = ObjectId::from_bytes([7; 20]);
+        for (database, held) in [
+            (Database::File(path(b"data/a b\xff.db")), Held::Content(id)),
+            (Database::File(path(b"file:x")), Held::Absent),
+            (Database::Named("shop/eu:1".to_owned()), Held::Content(id)),
+        ] {
+            let name = entry_name(&database, held);
+            assert!(name.is_ascii() && !name.contains('/'), "{name}");
+            assert_eq!(from_entry(name.as_bytes(), id), Some((database, held)));
+        }
+        for bad in ["file:", "file:../x", "file:%2Fx", "absent:%zz", "named:%ff", "other:x", "x"] {
+            assert_eq!(from_entry(bad.as_bytes(), id), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn paths_choose_files_at_or_below_them_and_nothing_that_is_named() {
+        let (file, named) = (Database::File(path(b"data/shop.db")), Database::Named("shop".to_owned()));
+        let reach = |paths: &[&str]| Reach {
+            paths: paths.iter().map(|text| path(text.as_bytes())).collect(),
+            ..Reach::default()
+        };
+        assert!(file.is_within(&reach(&[])) && named.is_within(&reach(&[])));
+        assert!(file.is_within(&reach(&["x", "data/shop.db"])) && file.is_within(&reach(&["data"])));
+        assert!(!file.is_within(&reach(&["data/shop"])) && !named.is_within(&reach(&["shop"])));
+        assert_eq!(file.files()[3], path(b"data/shop.db-journal"));
+    }
+}

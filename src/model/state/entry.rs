@@ -1,0 +1,148 @@
+//! What one path is: its kind, its permission bits, its content, or why it was not captured.
+
+use crate::model::state::object_id::ObjectId;
+
+/// The two kinds of content that a checkpoint holds. A directory is no entry: it is a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    File,
+    Symlink,
+}
+
+/// One captured file or symlink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub kind: Kind,
+    /// The twelve permission bits; of no meaning for a symlink, where it is 0o777.
+    pub perm: u32,
+    /// The blob that holds the bytes, or the text of the link.
+    pub id: ObjectId,
+    /// Length of that blob in bytes.
+    pub size_bytes: u64,
+}
+
+/// Permission bits of a symlink, which no system lets one choose.
+pub const SYMLINK_PERM: u32 = 0o777;
+/// Read, write and execute bits.
+pub const RWX_BITS: u32 = 0o777;
+/// Set-uid, set-gid and sticky.
+pub const SPECIAL_BITS: u32 = 0o7000;
+
+impl Entry {
+    pub fn git_mode(&self) -> u32 {
+        git_mode(self.kind, self.perm)
+    }
+}
+
+/// The mode that git writes into a tree: it knows the owner's execute bit and nothing else.
+pub fn git_mode(kind: Kind, perm: u32) -> u32 {
+    match kind {
+        Kind::Symlink => 0o120_000,
+        Kind::File if perm & 0o100 != 0 => 0o100_755,
+        Kind::File => 0o100_644,
+    }
+}
+
+/// Why a path that is present is in no checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WhyNot {
+    Fifo,
+    Socket,
+    Device,
+    /// Over the user's own `max_file_size`.
+    TooLarge,
+    /// A name that git refuses in a tree because some file system takes it for `.git`.
+    ReservedName,
+    /// Another file system is mounted here.
+    Mount,
+    /// Could not be read; the text is the system's reason.
+    Unreadable(String),
+    /// Its bytes are an attack on SHA-1.
+    Collision,
+    /// A nested repository of which plain git recorded nothing but the id of a commit.
+    Gitlink,
+    /// A database, which is held beside the files.
+    Database,
+    /// A rule left it out; the text is the rule. Not recorded with a checkpoint, only counted.
+    LeftOut(String),
+    /// A compiled-in rule for secrets left it out; the text is the rule.
+    Secret(String),
+    /// A repository's own `.git`, which is never touched.
+    DotGit,
+}
+
+impl WhyNot {
+    /// Whether a checkpoint without this path is incomplete, as opposed to complete by rule or by nature.
+    pub fn makes_partial(&self) -> bool {
+        match self {
+            Self::Mount | Self::Unreadable(_) | Self::Collision | Self::Gitlink => true,
+            Self::Fifo
+            | Self::Socket
+            | Self::Device
+            | Self::TooLarge
+            | Self::ReservedName
+            | Self::Database
+            | Self::LeftOut(_)
+            | Self::Secret(_)
+            | Self::DotGit => false,
+        }
+    }
+
+    /// Whether something of the user's is there that this checkpoint does not bring back.
+    pub fn is_lost(&self) -> bool {
+        !matches!(self, Self::Database | Self::DotGit)
+    }
+
+    /// Whether a restore leaves such a path alone by rule, as opposed to one that it could not look at.
+    pub fn stays_by_rule(&self) -> bool {
+        !matches!(self, Self::Unreadable(_) | Self::Collision)
+    }
+
+    /// Whether the checkpoint names this path as present but not captured.
+    pub fn is_recorded(&self) -> bool {
+        !matches!(self, Self::LeftOut(_) | Self::Secret(_) | Self::DotGit)
+    }
+
+    /// Whether the files that were last seen at or below this path may stand there still.
+    pub fn may_hide_files(&self) -> bool {
+        self.makes_partial() || matches!(self, Self::TooLarge | Self::Database | Self::Secret(_))
+    }
+
+    /// The same for a person.
+    pub fn in_words(&self) -> &'static str {
+        match self {
+            Self::Fifo => "a FIFO",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::TooLarge => "over max_file_size",
+            Self::ReservedName => "a name that git refuses",
+            Self::Mount => "a mount of another file system",
+            Self::Unreadable(_) => "cannot be read",
+            Self::Collision => "an attack on SHA-1",
+            Self::Gitlink => "a nested repository, of which plain git kept no files",
+            Self::Database => "a database, held beside the files",
+            Self::LeftOut(_) => "left out by a rule",
+            Self::Secret(_) => "a secret",
+            Self::DotGit => "a repository's own data",
+        }
+    }
+
+    /// The one word that stands in meta blobs and JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Fifo => "fifo",
+            Self::Socket => "socket",
+            Self::Device => "device",
+            Self::TooLarge => "too-large",
+            Self::ReservedName => "reserved-name",
+            Self::Mount => "mount",
+            Self::Unreadable(_) => "unreadable",
+            Self::Collision => "collision",
+            Self::Gitlink => "gitlink",
+            Self::Database => "database",
+            Self::LeftOut(_) => "left-out",
+            Self::Secret(_) => "secret",
+            Self::DotGit => "dot-git",
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The captured files of one directory: as a scan listed them, or as they lie in the cache of an earlier one.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::model::stat_cache::kept_block::KeptBlock;
+use crate::model::state::entry::Kind;
+use crate::model::state::listing::ListedFile;
+use crate::model::state::listing::Stat;
+use crate::model::state::object_id::ObjectId;
+
+/// Files sorted bytewise by name. Nothing is copied for a directory in which nothing changed.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    listed: Vec<ListedFile>,
+    /// If there is one, the list is empty and this counts.
+    kept: Option<KeptFiles>,
+}
+
+/// A run of records in a block.
+#[derive(Clone, Debug)]
+struct KeptFiles {
+    block: Arc<KeptBlock>,
+    range: Range<usize>,
+}
+
+/// One file, wherever it lies.
+#[derive(Clone, Copy, Debug)]
+pub struct FileView<'f> {
+    pub name: &'f [u8],
+    pub kind: Kind,
+    pub stat: Stat,
+    /// The blob, if it is known.
+    pub id: Option<ObjectId>,
+    /// See [`ListedFile::unsteady`].
+    pub unsteady: bool,
+}
+
+impl FileView<'_> {
+    pub fn to_listed(self) -> ListedFile {
+        let Self { name, kind, stat, id, unsteady } = self;
+        ListedFile { name: name.into(), kind, stat, id, unsteady }
+    }
+}
+
+impl From<Vec<ListedFile>> for Files {
+    fn from(listed: Vec<ListedFile>) -> Self {
+        Self { listed, kept: None }
+    }
+}
+
+impl Files {
+    pub(in crate::model) fn kept(block: Arc<KeptBlock>, range: Range<usize>) -> Self {
+        Self { listed: Vec::new(), kept: Some(KeptFiles { block, range }) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.kept.as_ref().map_or(self.listed.len(), |kept| kept.range.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    pub fn at(&self, index: usize) -> Option<FileView<'_>> {
+        match &self.kept {
+            None => self.listed.get(index).map(view),
+            Some(kept) => (index < kept.range.len()).then(|| kept.block.file(kept.range.start + index)),
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = FileView<'_>> {
+        (0..self.len()).filter_map(|index| self.at(index))
+    }
+
+    /// The file of that name.
+    pub fn get(&self, name: &[u8]) -> Option<FileView<'_>> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let found = self.at(middle)?;
+            match found.name.cmp(name) {
+                std::cmp::Ordering::Equal => return Some(found),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// Whether they lie in this block, as this run.
+    pub(in crate::model) fn are_kept_as(&self, block: &Arc<KeptBlock>, range: &Range<usize>) -> bool {
+        self.kept.as_ref().is_some_and(|kept| Arc::ptr_eq(&kept.block, block) && kept.range == *range)
+    }
+
+    /// The same files as a list of their own, which can be changed.
+    pub fn make_listed(&mut self) -> &mut Vec<ListedFile> {
+        if self.kept.is_some() {
+            let listed = self.iter().map(FileView::to_listed).collect();
+            *self = Self { listed, kept: None };
+        }
+        &mut self.listed
+    }
+
+    /// The files of which something may be unknown: none of those that were kept.
+    pub fn listed_mut(&mut self) -> &mut [ListedFile] {
+        &mut self.listed
+    }
+}
+
+fn view(file: &ListedFile) -> FileView<'_> {
+    FileView { name: &file.name, kind: file.kind, stat: file.stat, id: file.id, unsteady: file.unsteady }
+}

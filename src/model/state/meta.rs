@@ -1,0 +1,290 @@
+//! What a git tree cannot hold: permission bits, empty directories, what was not captured, and the rules in force.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::state::entry::Kind;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::state::listing::ListedDir;
+use crate::model::state::listing::Listing;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::model::state::snapshot::Standing;
+
+/// The record beside a tree. Equal directories give equal metas.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    pub usual: UsualModes,
+    /// Permission bits of files and directories that differ from the usual ones of their class.
+    pub unusual: BTreeMap<RelPath, u32>,
+    /// Directories with neither a captured file nor a directory in them.
+    pub empty_dirs: BTreeSet<RelPath>,
+    /// Present, but not captured. Their parents are directories of this checkpoint too.
+    pub uncaptured: BTreeMap<RelPath, Standing>,
+    pub rules: RuleRecord,
+}
+
+/// The commonest permission bits of each class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsualModes {
+    pub file: u32,
+    pub executable: u32,
+    pub directory: u32,
+}
+
+/// The rules outside the tree, where they differ from the built-in ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuleRecord {
+    pub store_list: Option<Vec<u8>>,
+    pub excludes: Vec<String>,
+    pub sensitive_allow: Vec<String>,
+    pub max_file_size_bytes: Option<u64>,
+}
+
+impl Default for UsualModes {
+    fn default() -> Self {
+        Self { file: 0o644, executable: 0o755, directory: 0o755 }
+    }
+}
+
+impl Meta {
+    /// What is to be recorded beside the tree of this listing.
+    pub fn of(listing: &Listing, rules: RuleRecord) -> Self {
+        let (usual, all_files_are_usual) = usual_modes(listing);
+        let mut meta = Self { usual, rules, ..Self::default() };
+        for (index, dir) in listing.dirs.iter().enumerate() {
+            meta.note_dir(listing, index, dir);
+            if !all_files_are_usual {
+                meta.note_files(listing, index, dir);
+            }
+        }
+        meta
+    }
+
+    /// Paths are made only where there is something to say of them.
+    fn note_dir(&mut self, listing: &Listing, index: usize, dir: &ListedDir) {
+        let usual = self.usual;
+        if dir.stat.perm() != usual.directory {
+            self.unusual.insert(listing.path_of(index), dir.stat.perm());
+        }
+        if dir.files.is_empty() && dir.dirs.is_empty() {
+            self.empty_dirs.insert(listing.path_of(index));
+        }
+        for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
+            let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+            self.uncaptured.insert(listing.path_of(index).join(&item.name), standing);
+        }
+    }
+
+    fn note_files(&mut self, listing: &Listing, index: usize, dir: &ListedDir) {
+        for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
+            let perm = file.stat.perm();
+            if perm != self.usual.of_file(perm) {
+                self.unusual.insert(listing.path_of(index).join(file.name), perm);
+            }
+        }
+    }
+
+    /// Whether a file that this state lacks may have stood there all the same: it, or a directory above it, was present
+    /// and not captured.
+    pub fn hides(&self, path: &RelPath) -> bool {
+        let mut standing = std::iter::once(path.clone()).chain(path.ancestors());
+        standing.any(|path| self.uncaptured.get(&path).is_some_and(|standing| standing.why.may_hide_files()))
+    }
+
+    /// Puts permission bits, empty directories and what was not captured into a state read from a tree,
+    /// whose entries have the bits that git knows. Directories are completed from the paths of the files.
+    ///
+    /// # Errors
+    /// The tree has a file where this says that there is a directory.
+    pub fn complete(&self, snapshot: &mut Snapshot) -> Result<(), String> {
+        if let Some(path) = self.bare_dirs().iter().find(|path| snapshot.files.contains_key(*path)) {
+            return Err(contradiction(path));
+        }
+        for (path, entry) in snapshot.files.iter_mut().filter(|(_, entry)| entry.kind == Kind::File) {
+            entry.perm = self.unusual.get(path).copied().unwrap_or(self.usual.of_file(entry.perm));
+        }
+        snapshot.uncaptured.extend(self.uncaptured.clone());
+        let mut dirs = BTreeSet::from([RelPath::root()]);
+        dirs.extend(self.empty_dirs.iter().cloned());
+        let holders = snapshot.files.keys().chain(&self.empty_dirs).chain(snapshot.uncaptured.keys());
+        for path in holders {
+            add_ancestors(path, &mut dirs);
+        }
+        for path in dirs {
+            let perm = self.unusual.get(&path).copied().unwrap_or(self.usual.directory);
+            snapshot.dirs.insert(path, perm);
+        }
+        Ok(())
+    }
+
+    /// Directories that are there although no file lies below them, with those above them; not the root.
+    pub fn bare_dirs(&self) -> BTreeSet<RelPath> {
+        let mut dirs = self.empty_dirs.clone();
+        for path in self.empty_dirs.iter().chain(self.uncaptured.keys()) {
+            dirs.extend(path.ancestors());
+        }
+        dirs.retain(|path| !path.is_root());
+        dirs
+    }
+}
+
+/// What is wrong with a checkpoint whose meta has a directory where its tree has a file.
+pub fn contradiction(path: &RelPath) -> String {
+    format!("its meta says that {path} is a directory, its tree that it is a file")
+}
+
+fn add_ancestors(path: &RelPath, dirs: &mut BTreeSet<RelPath>) {
+    for above in path.ancestors() {
+        if !dirs.insert(above) {
+            return;
+        }
+    }
+}
+
+impl UsualModes {
+    fn of_file(&self, perm: u32) -> u32 {
+        if perm & 0o100 == 0 { self.file } else { self.executable }
+    }
+}
+
+/// The modes, and whether every file has one of them.
+fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
+    let mut file_count = 0;
+    let [mut files, mut executables, mut directories] = [(); 3].map(|()| Counts([0; PERMS]));
+    for dir in &listing.dirs {
+        directories.count(dir.stat.perm());
+        for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
+            let perm = file.stat.perm();
+            file_count += 1;
+            if perm & 0o100 == 0 { files.count(perm) } else { executables.count(perm) }
+        }
+    }
+    let standard = UsualModes::default();
+    let usual = UsualModes {
+        file: files.commonest(standard.file),
+        executable: executables.commonest(standard.executable),
+        directory: directories.commonest(standard.directory),
+    };
+    (usual, files.of(usual.file) + executables.of(usual.executable) == file_count)
+}
+
+const PERMS: usize = RWX_BITS as usize + 1;
+
+/// How often each of the permission bits without special ones was met.
+struct Counts([u64; PERMS]);
+
+impl Counts {
+    /// Special bits are never usual.
+    fn count(&mut self, perm: u32) {
+        if let Some(count) = self.0.get_mut(perm as usize) {
+            *count += 1;
+        }
+    }
+
+    fn of(&self, perm: u32) -> u64 {
+        self.0.get(perm as usize).copied().unwrap_or_default()
+    }
+
+    /// The smaller of two that are equally common.
+    fn commonest(&self, default: u32) -> u32 {
+        let met = (0..=RWX_BITS).rev().zip(self.0.iter().rev()).filter(|(_, count)| **count > 0);
+        met.max_by_key(|(_, count)| **count).map_or(default, |(perm, _)| perm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::state::entry::WhyNot;
+    use crate::model::state::entry::git_mode;
+    use crate::model::state::listing::ListedFile;
+    use crate::model::state::listing::Stat;
+    use crate::model::state::listing::Uncaptured;
+    use crate::model::state::object_id::ObjectId;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    fn stat(mode: u32) -> Stat {
+        Stat { mode, ..Stat::default() }
+    }
+
+    fn files(of: &[(&str, u32)]) -> Vec<ListedFile> {
+        let listed = |(name, perm): &(&str, u32)| ListedFile {
+            name: name.as_bytes().into(),
+            kind: if *perm == 0o777 { Kind::Symlink } else { Kind::File },
+            stat: stat(*perm),
+            id: Some(ObjectId::from_bytes([1; 20])),
+            unsteady: false,
+        };
+        of.iter().map(listed).collect()
+    }
+
+    fn listing() -> Listing {
+        let mut listing = Listing::of_empty_root(stat(0o755), 0);
+        for (at, (name, perm)) in [("d", 0o700), ("e", 0o755), ("q", 0o755)].into_iter().enumerate() {
+            listing.dirs.push(ListedDir::empty(0, name.as_bytes().into(), stat(perm)));
+            listing.dirs[0].dirs.push(at + 1);
+        }
+        let root = [("a", 0o644), ("b", 0o600), ("c", 0o644), ("l", 0o777), ("s", 0o4711), ("x", 0o755), ("y", 0o700)];
+        listing.dirs[0].files = files(&root).into();
+        listing.dirs[2].files = files(&[("f", 0o644)]).into();
+        let item = |name: &str, why| Uncaptured { name: name.as_bytes().into(), why, is_dir: false };
+        listing.dirs[3].uncaptured = vec![item("o", WhyNot::LeftOut("*".into())), item("p", WhyNot::Fifo)];
+        listing
+    }
+
+    #[test]
+    fn what_is_usual_is_not_said_and_all_else_is() {
+        let rules = RuleRecord { excludes: vec!["*.iso".into()], ..RuleRecord::default() };
+        let meta = Meta::of(&listing(), rules.clone());
+        let unusual = [("b", 0o600), ("d", 0o700), ("s", 0o4711), ("x", 0o755)];
+        let expected = Meta {
+            // Of two that are equally common, the smaller one.
+            usual: UsualModes { file: 0o644, executable: 0o700, directory: 0o755 },
+            unusual: unusual.into_iter().map(|(name, perm)| (path(name), perm)).collect(),
+            empty_dirs: ["d", "q"].map(path).into(),
+            uncaptured: [(path("q/p"), Standing { why: WhyNot::Fifo, is_dir: false })].into(),
+            rules,
+        };
+        assert_eq!(meta, expected);
+    }
+
+    #[test]
+    fn modes_that_all_have_are_usual_and_special_ones_never() {
+        let mut open = Listing::of_empty_root(stat(0o777), 0);
+        assert_eq!(
+            Meta::of(&open, RuleRecord::default()).usual,
+            UsualModes { directory: 0o777, ..UsualModes::default() }
+        );
+        open.dirs[0].stat = stat(0o2755);
+        let meta = Meta::of(&open, RuleRecord::default());
+        assert_eq!((meta.usual, meta.unusual), (UsualModes::default(), [(RelPath::root(), 0o2755)].into()));
+    }
+
+    #[test]
+    fn a_tree_and_its_meta_give_the_directory_back() {
+        let mut expected = Snapshot::from(&listing());
+        expected.uncaptured.remove(&path("q/o"));
+        let mut of_tree = Snapshot { files: expected.files.clone(), ..Snapshot::default() };
+        for entry in of_tree.files.values_mut().filter(|entry| entry.kind == Kind::File) {
+            entry.perm = git_mode(entry.kind, entry.perm) & RWX_BITS;
+        }
+        Meta::of(&listing(), RuleRecord::default()).complete(&mut of_tree).expect("they agree");
+        assert_eq!(of_tree, expected);
+        let deep = Meta { empty_dirs: [path("a/b/c")].into(), ..Meta::default() };
+        let mut completed = Snapshot::default();
+        deep.complete(&mut completed).expect("they agree");
+        assert_eq!(completed.dirs.into_keys().collect::<Vec<_>>(), ["", "a", "a/b", "a/b/c"].map(path));
+    }
+
+    #[test]
+    fn only_what_could_not_be_captured_hides_files() {
+        let standing = |why| Standing { why, is_dir: true };
+        let uncaptured = [(path("m"), standing(WhyNot::Mount)), (path("f"), standing(WhyNot::Fifo))].into();
+        let meta = Meta { uncaptured, ..Meta::default() };
+        assert!(meta.hides(&path("m")) && meta.hides(&path("m/x/y")));
+        assert!(!meta.hides(&path("f")) && !meta.hides(&path("n")) && !meta.hides(&RelPath::root()));
+    }
+}

@@ -1,0 +1,15 @@
+//! The state of a directory: paths, kinds, contents, and what a git tree cannot hold.
+
+pub mod apart;
+pub mod database;
+pub mod entry;
+pub mod files;
+pub mod listing;
+pub mod meta;
+pub mod meta_text;
+pub mod narrow;
+pub mod object_id;
+pub mod rel_path;
+pub mod scope;
+pub mod snapshot;
+pub mod state_document;

@@ -1,0 +1,214 @@
+//! What a scoped checkpoint is limited to: paths, each with all below it, and patterns.
+
+use crate::base::text::escape_bytes;
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
+use crate::model::path_pattern::{PathPattern, has_marks};
+use crate::model::state::rel_path::RelPath;
+
+/// Everything in it, and nothing else, is captured and restored. One without any part covers no file at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Sorted, paths before patterns.
+    parts: Vec<ScopePart>,
+    path_count: usize,
+}
+
+/// One path or pattern of a scope.
+#[derive(Clone, Debug)]
+pub struct ScopePart {
+    meaning: Meaning,
+    pattern: PathPattern,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Meaning {
+    /// To the letter.
+    Path(RelPath),
+    Glob(Vec<u8>),
+}
+
+/// Stands for a scope without parts where an empty list would mean that there is no scope.
+const NOTHING: &str = "nothing";
+
+impl Scope {
+    /// Order and repetition of the parts mean nothing.
+    pub fn new(mut parts: Vec<ScopePart>) -> Self {
+        parts.sort_by(|one, other| one.meaning.cmp(&other.meaning));
+        parts.dedup();
+        Self { path_count: parts.iter().filter(|part| part.as_path().is_some()).count(), parts }
+    }
+
+    pub fn parts(&self) -> &[ScopePart] {
+        &self.parts
+    }
+
+    pub fn covers(&self, path: &RelPath) -> bool {
+        let (paths, patterns) = self.parts.split_at(self.path_count);
+        let has = |wanted: &RelPath| paths.binary_search_by(|part| part.as_path().cmp(&Some(wanted))).is_ok();
+        // A list of paths can be long.
+        let is_named = !paths.is_empty() && (has(path) || path.ancestors().any(|above| has(&above)));
+        is_named || patterns.iter().any(|part| part.covers(path))
+    }
+
+    /// Whether all that `other` covers is covered: a part by itself, and by a path at or above all that it can match.
+    pub fn holds(&self, other: &Scope) -> bool {
+        let held = |wanted: &ScopePart| match &wanted.meaning {
+            Meaning::Path(path) => self.covers(path),
+            Meaning::Glob(_) => self.parts.contains(wanted) || self.covers(&wanted.top()),
+        };
+        other.parts.iter().all(held)
+    }
+
+    /// One field for each part, for documents of lines; never none.
+    pub fn to_fields(&self) -> Vec<String> {
+        if self.parts.is_empty() { vec![NOTHING.to_owned()] } else { self.parts.iter().map(ScopePart::field).collect() }
+    }
+
+    /// A scope from its fields; `None` where there is no field.
+    ///
+    /// # Errors
+    /// A field that makes no sense.
+    pub fn from_fields<'f>(fields: impl Iterator<Item = &'f str>) -> Result<Option<Self>, String> {
+        let fields: Vec<&str> = fields.collect();
+        match fields.as_slice() {
+            [] => Ok(None),
+            [NOTHING] => Ok(Some(Self::default())),
+            some => {
+                some.iter().map(|field| ScopePart::from_field(field)).collect::<Result<_, _>>().map(Self::new).map(Some)
+            }
+        }
+    }
+}
+
+impl ScopePart {
+    pub fn path(path: RelPath) -> Self {
+        Self { pattern: PathPattern::of_path(path.clone()), meaning: Meaning::Path(path) }
+    }
+
+    /// `None` for what can never match.
+    pub fn glob(typed: &[u8]) -> Option<Self> {
+        let pattern = PathPattern::of_glob(typed, None);
+        pattern.can_match().then(|| Self { pattern, meaning: Meaning::Glob(typed.to_vec()) })
+    }
+
+    pub fn covers(&self, path: &RelPath) -> bool {
+        self.pattern.matches(path)
+    }
+
+    /// The path, if this is one and no pattern.
+    pub fn as_path(&self) -> Option<&RelPath> {
+        match &self.meaning {
+            Meaning::Path(path) => Some(path),
+            Meaning::Glob(_) => None,
+        }
+    }
+
+    /// The path itself, or the directory below which all lies that the pattern can match: what it names before its first
+    /// mark, where it names the way from the root at all.
+    pub fn top(&self) -> RelPath {
+        let Meaning::Glob(typed) = &self.meaning else { return self.as_path().cloned().unwrap_or_default() };
+        let body = typed.strip_prefix(b"./").unwrap_or(typed);
+        let names: Vec<&[u8]> = body.strip_prefix(b"/").unwrap_or(body).split(|byte| *byte == b'/').collect();
+        let is_literal = |name: &&&[u8]| !has_marks(name) && !name.contains(&b'\\');
+        let above: Vec<&[u8]> = names[..names.len() - 1].iter().take_while(is_literal).copied().collect();
+        RelPath::new(&above.join(&b'/')).unwrap_or_default()
+    }
+
+    /// The very bytes by which it can be named again.
+    pub fn typed(&self) -> &[u8] {
+        match &self.meaning {
+            Meaning::Path(path) if path.is_root() => b".",
+            Meaning::Path(path) => path.as_bytes(),
+            Meaning::Glob(typed) => typed,
+        }
+    }
+
+    /// As people type it.
+    pub fn shown(&self) -> String {
+        match &self.meaning {
+            Meaning::Path(path) if path.is_root() => ".".to_owned(),
+            Meaning::Path(path) => path.to_string(),
+            Meaning::Glob(typed) => escape_bytes(typed),
+        }
+    }
+
+    fn field(&self) -> String {
+        match &self.meaning {
+            Meaning::Path(path) => format!("path {}", percent_encode(path.as_bytes())),
+            Meaning::Glob(typed) => format!("glob {}", percent_encode(typed)),
+        }
+    }
+
+    fn from_field(field: &str) -> Result<Self, String> {
+        let (kind, encoded) = field.split_once(' ').ok_or("a part of the scope has no kind")?;
+        let bytes = percent_decode(encoded).ok_or("a part of the scope is not percent-encoded")?;
+        match kind {
+            "path" => RelPath::new(&bytes).map(Self::path).map_err(|why| format!("a part of the scope: {why}")),
+            "glob" => Self::glob(&bytes).ok_or_else(|| "a part of the scope can match nothing".to_owned()),
+            _ => Err("a part of the scope is of an unknown kind".to_owned()),
+        }
+    }
+}
+
+impl PartialEq for ScopePart {
+    fn eq(&self, other: &Self) -> bool {
+        self.meaning == other.meaning
+    }
+}
+
+impl Eq for ScopePart {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    fn scope(paths: &[&str], globs: &[&str]) -> Scope {
+        let paths = paths.iter().map(|text| ScopePart::path(path(text)));
+        Scope::new(paths.chain(globs.iter().map(|text| ScopePart::glob(text.as_bytes()).unwrap())).collect())
+    }
+
+    #[test]
+    fn a_path_covers_itself_and_all_below_it_a_glob_what_it_matches() {
+        let scope = scope(&["docs", "[id].tsx"], &["src/*.rs"]);
+        for covered in ["docs", "docs/a/b", "src/a.rs", "[id].tsx"] {
+            assert!(scope.covers(&path(covered)), "{covered}");
+        }
+        for outside in ["doc", "docs2/a", "src/deep/a.rs", "i.tsx", "src", ""] {
+            assert!(!scope.covers(&path(outside)), "{outside}");
+        }
+        assert!(!Scope::default().covers(&path("")) && !Scope::default().covers(&path("a")));
+    }
+
+    #[test]
+    fn a_scope_comes_back_from_its_fields_whatever_its_names_hold() {
+        for scope in [Scope::default(), scope(&["", "a b\n%41"], &["*.rs", "a\u{fc}*"]), scope(&["nothing"], &[])] {
+            let fields = scope.to_fields();
+            assert!(!fields.is_empty() && fields.iter().all(|field| !field.contains('\n')));
+            assert_eq!(Scope::from_fields(fields.iter().map(String::as_str)), Ok(Some(scope)));
+        }
+        assert_eq!(Scope::from_fields(std::iter::empty()), Ok(None));
+        for bad in ["path", "path ../x", "path %zz", "glob [", "tree x", ""] {
+            assert!(Scope::from_fields(std::iter::once(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_scope_holds_another_only_where_that_is_certain() {
+        let all = scope(&[""], &[]);
+        let some = scope(&["src"], &["*.md"]);
+        assert!(all.holds(&some) && some.holds(&some) && some.holds(&Scope::default()));
+        assert!(some.holds(&scope(&["src/a.rs", "x/y.md"], &["*.md"])));
+        for held in ["src/*.py", "./src/a/?.rs", "/src/**", "src/[ab]/", "src/a*/**/x"] {
+            assert!(some.holds(&scope(&[], &[held])), "{held}");
+        }
+        for free in ["*.py", "s*/a", "**/src/a", "src*", "src\\*/a*", "src*/", "./*.py"] {
+            assert!(!some.holds(&scope(&[], &[free])), "{free}");
+        }
+        assert!(!some.holds(&all) && !some.holds(&scope(&[], &["a*.md"])) && !some.holds(&scope(&["lib"], &[])));
+    }
+}

@@ -1,0 +1,70 @@
+//! The state of a directory by path: what a checkpoint holds, or what stands on disk now.
+
+use std::collections::BTreeMap;
+
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::Listing;
+use crate::model::state::rel_path::RelPath;
+
+/// Files, directories and what is present without being held, each by path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    pub files: BTreeMap<RelPath, Entry>,
+    /// Every directory with its permission bits, the root among them.
+    pub dirs: BTreeMap<RelPath, u32>,
+    pub uncaptured: BTreeMap<RelPath, Standing>,
+}
+
+/// Something that stands at a path and is not held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub why: WhyNot,
+    pub is_dir: bool,
+}
+
+impl Snapshot {
+    /// Drops every path that `wants` does not ask for.
+    pub fn retain(&mut self, wants: &dyn Fn(&RelPath) -> bool) {
+        self.files.retain(|path, _| wants(path));
+        self.dirs.retain(|path, _| wants(path));
+        self.uncaptured.retain(|path, _| wants(path));
+    }
+
+    /// Whether something that is not held stands at this path or anywhere below it.
+    pub fn uncaptured_at_or_below(&self, path: &RelPath) -> Option<&RelPath> {
+        below(&self.uncaptured, path).next().map(|(found, _)| found)
+    }
+}
+
+/// The part of a map that lies at a path or below it.
+pub fn below<'m, V>(map: &'m BTreeMap<RelPath, V>, path: &RelPath) -> impl Iterator<Item = (&'m RelPath, &'m V)> {
+    // Between `a` and `a/` sorts `a.b`: these neighbours are passed over, not taken for the end.
+    let path = path.clone();
+    let prefix = path.as_bytes().to_vec();
+    map.range(path.clone()..)
+        .take_while(move |(found, _)| found.as_bytes().starts_with(&prefix))
+        .filter(move |(found, _)| found.is_at_or_below(&path))
+}
+
+/// The captured part of a listing whose blobs are all known. Files whose blob is unknown are left out.
+impl From<&Listing> for Snapshot {
+    fn from(listing: &Listing) -> Self {
+        let mut snapshot = Self::default();
+        let paths = listing.paths();
+        for (dir, path) in listing.dirs.iter().zip(&paths) {
+            snapshot.dirs.insert(path.clone(), dir.stat.perm());
+            for file in dir.files.iter() {
+                let Some(id) = file.id else { continue };
+                let perm = file.stat.perm();
+                let entry = Entry { kind: file.kind, perm, id, size_bytes: file.stat.size_bytes };
+                snapshot.files.insert(path.join(file.name), entry);
+            }
+            for item in &dir.uncaptured {
+                let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+                snapshot.uncaptured.insert(path.join(&item.name), standing);
+            }
+        }
+        snapshot
+    }
+}

@@ -1,0 +1,210 @@
+//! `bisect`: the first checkpoint for which a command of the user's fails, found by halves in a scratch directory.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::bisection::Bisection;
+use crate::model::checkpoint::bisection::Verdict;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::ended::Ended;
+use crate::model::restore_plan::Reach;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::restore::commands::find;
+use crate::ops::restore::write_out;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::files::scratch::Scratch;
+use crate::store::repository::Store;
+use crate::worktree::tree_handle::WorkTree;
+
+/// The exit code by which a command says that it cannot tell.
+const SKIP: i32 = 125;
+/// What a shell answers for a command that it cannot run or find.
+const CANNOT_RUN: [i32; 2] = [126, 127];
+/// From here on something else than a test has gone wrong.
+const FIRST_ABNORMAL: i32 = 128;
+
+#[derive(Clone, Debug, Default)]
+pub struct BisectOptions {
+    pub good: String,
+    pub bad: String,
+}
+
+#[derive(Debug)]
+pub struct BisectOutcome {
+    /// Oldest first: one, or several where the command could not tell. The first bad one is among them.
+    pub candidates: Vec<Checkpoint>,
+    pub last_good: Checkpoint,
+    /// In the order of testing.
+    pub tested: Vec<Tested>,
+    pub warnings: Vec<Warning>,
+}
+
+impl BisectOutcome {
+    pub fn first_bad(&self) -> Option<&Checkpoint> {
+        if let [one] = self.candidates.as_slice() { Some(one) } else { None }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Tested {
+    pub checkpoint: Checkpoint,
+    pub verdict: Verdict,
+    /// `None` if the command was not run: the same state was tested before, or it cannot be read.
+    pub ended: Option<Ended>,
+}
+
+/// The user's command, run in the directory given first; the second is the scratch directory that holds it.
+pub type Command<'c> = dyn FnMut(&Path, &Path) -> Result<Ended> + 'c;
+/// Told after each test.
+pub type Progress<'p> = dyn FnMut(&Tested) + 'p;
+
+pub fn bisect(
+    context: &Context,
+    options: &BisectOptions,
+    command: &mut Command<'_>,
+    progress: &mut Progress<'_>,
+) -> Result<BisectOutcome> {
+    let store = context.require_store()?;
+    // The lock is held while the scratch directory is made, and by nobody while tests run.
+    let (scratch, row, warnings) = {
+        let session = session::begin(context, &store)?;
+        let inventory = session.locked.inventory();
+        let good = find(inventory, &options.good, context.now_ms)?;
+        let bad = find(inventory, &options.bad, context.now_ms)?;
+        let row = row(&inventory.checkpoints, &good, &bad)?;
+        (session.locked.begin_scratch()?, row, session.warnings)
+    };
+    let _shield = context.interrupt.shield();
+    let mut run =
+        Run { context, store: &store, scratch: &scratch, known: HashMap::new(), tested: Vec::new(), warnings };
+    let found = run.search(&row, command, progress);
+    let Run { tested, mut warnings, .. } = run;
+    if let Err(error) = scratch.remove() {
+        warnings.push(Warning::bookkeeping("removing the scratch directory")(error));
+    }
+    let bisection = found?;
+    let candidates = row[bisection.candidates()].to_vec();
+    Ok(BisectOutcome { candidates, last_good: row[bisection.last_good()].clone(), tested, warnings })
+}
+
+/// The two ends, and all between them but safety checkpoints, oldest first.
+fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Checkpoint>> {
+    let (from, to) = (good.record.sequence, bad.record.sequence);
+    if from >= to {
+        let what = format!("{} is not older than {}: the good one comes first", good.id.short(), bad.id.short());
+        return Err(Error::Usage { what });
+    }
+    if let Some(scoped) = [good, bad].into_iter().find(|end| end.is_scoped()) {
+        let what = format!("{} holds only a part of the directory; name a checkpoint of the whole", scoped.id.short());
+        return Err(Error::Usage { what });
+    }
+    let between = all.iter().filter(|c| c.record.sequence > from && c.record.sequence < to && c.is_whole());
+    Ok(std::iter::once(good).chain(between).chain(std::iter::once(bad)).cloned().collect())
+}
+
+struct Run<'r> {
+    context: &'r Context,
+    store: &'r Store,
+    scratch: &'r Scratch,
+    /// Verdicts by what makes a state: tree and meta.
+    known: HashMap<(ObjectId, Option<ObjectId>), Verdict>,
+    tested: Vec<Tested>,
+    warnings: Vec<Warning>,
+}
+
+impl Run<'_> {
+    /// Both ends are tested first: a wrong one would lead to an answer that means nothing.
+    fn search(
+        &mut self,
+        row: &[Checkpoint],
+        command: &mut Command<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Bisection> {
+        let ends = [(row.first(), Verdict::Good, "GOOD"), (row.last(), Verdict::Bad, "BAD")];
+        for (end, expected, name) in ends {
+            let Some(checkpoint) = end else { continue };
+            let ended = self.try_out(checkpoint, command)?;
+            let verdict = verdict_of(ended, checkpoint)?;
+            self.note(checkpoint, verdict, Some(ended), progress);
+            if verdict != expected {
+                let (short, how) = (checkpoint.id.short(), ended.in_words());
+                let what =
+                    format!("{name} is to be {} and {short} is not: the command ended with {how}", expected.word());
+                return Err(Error::Usage { what });
+            }
+        }
+        let mut bisection = Bisection::new(row.len());
+        while let Some(at) = bisection.next() {
+            let verdict = self.test(&row[at], command, progress)?;
+            bisection.tell(at, verdict);
+        }
+        Ok(bisection)
+    }
+
+    fn test(
+        &mut self,
+        checkpoint: &Checkpoint,
+        command: &mut Command<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Verdict> {
+        if let Some(verdict) = self.known.get(&(checkpoint.tree, checkpoint.meta)).copied() {
+            self.note(checkpoint, verdict, None, progress);
+            return Ok(verdict);
+        }
+        match self.try_out(checkpoint, command) {
+            Ok(ended) => {
+                let verdict = verdict_of(ended, checkpoint)?;
+                self.note(checkpoint, verdict, Some(ended), progress);
+                Ok(verdict)
+            }
+            Err(error @ (Error::Damaged { .. } | Error::EvictedMeanwhile { .. })) => {
+                self.warnings.push(Warning::PassedOver { id: checkpoint.id, why: error.to_string() });
+                self.note(checkpoint, Verdict::Skip, None, progress);
+                Ok(Verdict::Skip)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn note(&mut self, checkpoint: &Checkpoint, verdict: Verdict, ended: Option<Ended>, progress: &mut Progress<'_>) {
+        let tested = Tested { checkpoint: checkpoint.clone(), verdict, ended };
+        progress(&tested);
+        self.known.insert((checkpoint.tree, checkpoint.meta), verdict);
+        self.tested.push(tested);
+    }
+
+    /// Runs the command in a fresh directory with just what the checkpoint holds.
+    fn try_out(&mut self, checkpoint: &Checkpoint, command: &mut Command<'_>) -> Result<Ended> {
+        let snapshot = self.store.snapshot(checkpoint)?;
+        let plan = write_out::plan(&snapshot, &Reach::default());
+        let dir = self.scratch.fresh_tree()?;
+        let work = WorkTree::open(&dir)?;
+        write_out::write_out(
+            self.context,
+            self.store,
+            checkpoint,
+            &plan,
+            false,
+            Some(write_out::root_perm(&snapshot)),
+            &work,
+        )?;
+        command(&dir, self.scratch.dir())
+    }
+}
+
+fn verdict_of(ended: Ended, checkpoint: &Checkpoint) -> Result<Verdict> {
+    let stopped = |why: &str| {
+        let (short, how) = (checkpoint.id.short(), ended.in_words());
+        Error::unexpected(format!("the command {why} ({how}) at {short}; nothing was decided"))
+    };
+    match ended {
+        Ended::Exit(0) => Ok(Verdict::Good),
+        Ended::Exit(SKIP) => Ok(Verdict::Skip),
+        Ended::Exit(code) if CANNOT_RUN.contains(&code) => Err(stopped("cannot be run")),
+        Ended::Exit(code) if (1..FIRST_ABNORMAL).contains(&code) => Ok(Verdict::Bad),
+        Ended::Exit(_) | Ended::Signal(_) => Err(stopped("did not end by itself")),
+    }
+}

@@ -1,0 +1,169 @@
+//! `cat`: the bytes of one file of a checkpoint.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::base::text::escape_bytes;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::cat_database;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::context::Context;
+use crate::ops::restore::commands::find;
+use crate::ops::restore::restore_paths;
+use crate::ops::warning::Warning;
+use crate::store::objects::object_error::ObjectError;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::store::trees::convert::read_tree;
+use crate::store::trees::tree_codec::MODE_FILE;
+use crate::store::trees::tree_codec::MODE_GITLINK;
+use crate::store::trees::tree_codec::TreeEntry;
+
+/// Names of a directory that a failure lists before it says how many more there are.
+const ENTRIES_SHOWN: usize = 12;
+
+#[derive(Clone, Debug)]
+pub struct CatOptions {
+    /// `SEL:PATH` as typed.
+    pub what: Vec<u8>,
+}
+
+/// Names the values of a checkpoint where a path names a file; a file of that name is `./@state`.
+const STATE: &[u8] = b"@state";
+
+#[derive(Debug)]
+pub struct CatOutcome {
+    pub checkpoint: Checkpoint,
+    pub path: RelPath,
+    /// As git writes it; `120000` is a symlink, whose text was given.
+    pub mode: u32,
+    pub id: ObjectId,
+    pub size_bytes: u64,
+    pub warnings: Vec<Warning>,
+}
+
+/// What one reading of `SEL:PATH` leads to.
+struct Hit {
+    checkpoint: Checkpoint,
+    path: RelPath,
+    entry: TreeEntry,
+}
+
+/// Writes the content to `sink`. A small file that is damaged writes nothing; of a large one the start may have gone out
+/// before the failure is known. A `sink` that nobody reads any more is no failure.
+pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Result<CatOutcome> {
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let Hit { checkpoint, path, entry } = locate(context, &store, &inventory, &options.what)?;
+    let size_bytes = match store.objects().stream_blob(&entry.id, sink) {
+        Ok(size_bytes) => size_bytes,
+        Err(ObjectError::Sink(cause)) if cause.kind() == ErrorKind::BrokenPipe => {
+            store.objects().size(&entry.id).unwrap_or_default()
+        }
+        Err(ObjectError::Sink(cause)) => return Err(Error::io("write to", Path::new("stdout"))(cause)),
+        Err(cause) => return Err(store.damage(checkpoint.id, format!("{path}: {cause}"))),
+    };
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    if checkpoint.is_partial() {
+        warnings.push(Warning::IsPartial { id: checkpoint.id });
+    }
+    Ok(CatOutcome { checkpoint, path, mode: entry.mode, id: entry.id, size_bytes, warnings })
+}
+
+/// A time has colons of its own, and so may a reason and a path: every colon is tried as the one between selector and
+/// path, and of those that lead to a file the one with the longest selector is meant. If none does, the longest selector
+/// that names a checkpoint tells what is wrong with the path, and without such the shortest what is wrong with itself.
+fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) -> Result<Hit> {
+    let colons: Vec<usize> = (0..what.len()).rev().filter(|at| what[*at] == b':').collect();
+    let (mut wrong_path, mut wrong_selector) = (None, None);
+    for at in colons {
+        let (selector, path) = (&what[..at], &what[at + 1..]);
+        match name(inventory, selector, context.now_ms) {
+            Err(error) => wrong_selector = Some(error),
+            Ok(checkpoint) => match look_up(context, store, checkpoint, path) {
+                Ok(hit) => return Ok(hit),
+                Err(error) => wrong_path = wrong_path.or(Some(error)),
+            },
+        }
+    }
+    let no_colon = || Error::Usage { what: format!("'{}' is not SEL:PATH", escape_bytes(what)) };
+    Err(wrong_path.or(wrong_selector).unwrap_or_else(no_colon))
+}
+
+fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoint> {
+    match std::str::from_utf8(selector) {
+        Ok(selector) => find(inventory, selector, now_ms),
+        Err(_) => Err(Error::NoSuchCheckpoint { query: String::from_utf8_lossy(selector).into(), nearest: None }),
+    }
+}
+
+/// Walks down to a path; only the trees on the way are read. `@state` is the document of values, where there is one.
+fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8]) -> Result<Hit> {
+    if let Some((path, entry)) = cat_database::look_up(store, &checkpoint, typed)? {
+        return Ok(Hit { checkpoint, path, entry });
+    }
+    if typed == STATE
+        && let Some(id) = store.companion(&checkpoint)?.beside.state
+    {
+        let entry = TreeEntry { mode: MODE_FILE, name: STATE.into(), id };
+        return Ok(Hit { checkpoint, path: RelPath::root().join(STATE), entry });
+    }
+    let path = match typed {
+        [] => RelPath::root(),
+        typed => restore_paths::parse(&context.root, &[typed.to_vec()])?.pop().unwrap_or_default(),
+    };
+    let read = |id| {
+        let tree = read_tree(store.objects(), id);
+        tree.map_err(|why| store.damage(checkpoint.id, format!("the way to {path}: {why}")))
+    };
+    // With a slash at its end a path means a directory.
+    let must_be_dir = typed.ends_with(b"/");
+    let slash = if must_be_dir && !path.is_root() { "/" } else { "" };
+    let missing = || Error::NoSuchPath { checkpoint: checkpoint.id, path: format!("{path}{slash}") };
+    let mut names = path.components().peekable();
+    let mut tree = read(checkpoint.tree)?;
+    while let Some(name) = names.next() {
+        let Some(entry) = tree.into_iter().find(|entry| *entry.name == *name) else {
+            return Err(empty_directory(store, &checkpoint, &path)?.unwrap_or_else(missing));
+        };
+        if entry.is_directory() {
+            tree = read(entry.id)?;
+        } else if names.peek().is_none() && entry.mode != MODE_GITLINK && !must_be_dir {
+            return Ok(Hit { path: path.clone(), checkpoint, entry });
+        } else {
+            return Err(missing());
+        }
+    }
+    let shown = |entry: &TreeEntry| shown(&entry.name, entry.is_directory());
+    Err(is_directory(&checkpoint, &path, tree.iter().map(shown).collect()))
+}
+
+/// A directory without files stands in no tree, but in the meta.
+fn empty_directory(store: &Store, checkpoint: &Checkpoint, path: &RelPath) -> Result<Option<Error>> {
+    let meta = store.meta(checkpoint)?;
+    let mut inner: Vec<String> = Vec::new();
+    let mut is_there = false;
+    for dir in meta.empty_dirs.iter().filter(|dir| dir.is_at_or_below(path)) {
+        is_there = true;
+        let below = dir.components().nth(path.components().count());
+        inner.extend(below.map(|name| shown(name, true)));
+    }
+    inner.dedup();
+    Ok(is_there.then(|| is_directory(checkpoint, path, inner)))
+}
+
+fn shown(name: &[u8], is_dir: bool) -> String {
+    format!("{}{}", escape_bytes(name), if is_dir { "/" } else { "" })
+}
+
+fn is_directory(checkpoint: &Checkpoint, path: &RelPath, mut entries: Vec<String>) -> Error {
+    let more = entries.len().saturating_sub(ENTRIES_SHOWN);
+    if more > 0 {
+        entries.truncate(ENTRIES_SHOWN);
+        entries.push(format!("and {more} more"));
+    }
+    Error::IsDirectory { checkpoint: checkpoint.id, path: path.to_string(), entries }
+}

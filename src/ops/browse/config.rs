@@ -1,0 +1,124 @@
+//! `config`: each setting and where it came from, the places that follow from them, and what is wrong in the files.
+
+use std::path::PathBuf;
+
+use crate::base::interrupt::Interrupt;
+use crate::base::progress::Progress;
+use crate::config::settings;
+use crate::config::settings::{Environment, Problem, Settings};
+pub use crate::config::settings::{LookedFor, Origin};
+use crate::config::variables::Variable;
+use crate::error::Error;
+use crate::ops::context::{Context, Unsaid};
+use crate::ops::warning::Warning;
+use crate::worktree::root::Root;
+
+#[derive(Clone, Debug)]
+pub struct ConfigOptions {
+    pub root: Root,
+    /// Absolute, with where it came from; `None` if there is none to be had.
+    pub base: Option<(PathBuf, Origin)>,
+    pub environment: Environment,
+    /// All variables that are read, those that are set with their value.
+    pub variables: Vec<(Variable, Option<String>)>,
+    /// Options of the command line that have no key in a file.
+    pub flags: Vec<Setting>,
+}
+
+/// One setting as it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub name: &'static str,
+    pub value: Value,
+    /// Several for a list to which several files add.
+    pub origins: Vec<Origin>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// No limit is set.
+    Off,
+    Number(u64),
+    Milliseconds(u64),
+    Seconds(u64),
+    Bytes(u64),
+    Switch(bool),
+    Text(String),
+    List(Vec<String>),
+}
+
+#[derive(Debug)]
+pub struct ConfigOutcome {
+    pub settings: Vec<Setting>,
+    pub root: PathBuf,
+    pub base: Option<(PathBuf, Origin)>,
+    /// Where the store lies or would lie.
+    pub store: Option<PathBuf>,
+    pub files: Vec<LookedFor>,
+    pub variables: Vec<(Variable, Option<String>)>,
+    /// What is wrong; everything else is shown all the same.
+    pub problems: Vec<Error>,
+    pub warnings: Vec<Warning>,
+}
+
+pub fn config(options: ConfigOptions) -> ConfigOutcome {
+    let mut loaded = settings::look(options.root.path(), &options.environment);
+    let origins = |key: &str| loaded.origins.get(key).cloned().unwrap_or_else(|| vec![Origin::Default]);
+    let mut settings: Vec<Setting> = of_files(&loaded.settings)
+        .into_iter()
+        .map(|(name, value)| Setting { name, value, origins: origins(name) })
+        .collect();
+    settings.extend(options.flags.iter().cloned());
+    let warnings = loaded.settings.remarks.iter().map(Warning::from).collect();
+    let mut problems: Vec<Error> = loaded.problems.into_iter().map(Problem::error).collect();
+    let mut store = None;
+    match place(&options, std::mem::take(&mut loaded.settings)) {
+        Ok(dir) => store = Some(dir),
+        Err(problem) => problems.push(problem),
+    }
+    ConfigOutcome {
+        settings,
+        root: options.root.path().to_path_buf(),
+        base: options.base,
+        store,
+        files: loaded.files,
+        variables: options.variables,
+        problems,
+        warnings,
+    }
+}
+
+fn of_files(settings: &Settings) -> [(&'static str, Value); 10] {
+    let bytes = |limit: Option<u64>| limit.map_or(Value::Off, Value::Bytes);
+    let files = if settings.max_files == 0 { Value::Off } else { Value::Number(settings.max_files) };
+    [
+        ("keep", Value::Number(settings.keep as u64)),
+        ("max_store_size", bytes(settings.max_store_size_bytes)),
+        ("max_files", files),
+        ("max_file_size", bytes(settings.max_file_size_bytes)),
+        ("dedup_window", Value::Milliseconds(settings.dedup_window_ms.unsigned_abs())),
+        ("exclude", Value::List(settings.excludes.clone())),
+        ("sensitive_allow", Value::List(settings.sensitive_allow.clone())),
+        ("auto_prune", Value::Switch(settings.auto_prune)),
+        ("audit", Value::Switch(settings.audit)),
+        ("database", Value::List(settings.databases.keys().cloned().collect())),
+    ]
+}
+
+fn place(options: &ConfigOptions, settings: Settings) -> Result<PathBuf, Error> {
+    let (base, _) = options.base.clone().ok_or(Error::NoBase)?;
+    let context = Context {
+        root: options.root.clone(),
+        base,
+        settings,
+        environment: options.environment.clone(),
+        now_ms: 0,
+        lock_wait: std::time::Duration::ZERO,
+        interrupt: Interrupt::default(),
+        progress: Progress::default(),
+        run_database_command: |_, _| Err(Error::unexpected("no command is run here".to_owned())),
+        holder: String::new(),
+        unsaid: Unsaid::default(),
+    };
+    context.store_dir()
+}

@@ -1,0 +1,176 @@
+//! `diff`: what two checkpoints hold differently, or a checkpoint and the working directory.
+
+use std::ops::ControlFlow;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::difference::{Difference, Pair, Unsayable, between};
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::diff::diff_side::Loaded;
+use crate::ops::browse::diff::diff_side::Seen;
+use crate::ops::browse::diff::diff_side::Side;
+use crate::ops::browse::diff::diff_side::Version;
+use crate::ops::browse::diff::file_diff::Body;
+use crate::ops::browse::diff::file_diff::Detail;
+use crate::ops::browse::diff::file_diff::FileDiff;
+use crate::ops::browse::diff::file_diff::Manner;
+use crate::ops::browse::diff::file_diff::compare;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::context::Context;
+use crate::ops::own_files::OwnFiles;
+use crate::ops::restore::commands::find;
+use crate::ops::restore::restore_paths;
+use crate::ops::warning::Warning;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+
+#[derive(Clone, Debug)]
+pub struct DiffOptions {
+    /// None: `latest` against the working directory; one: that checkpoint against it; two: the first against the second.
+    pub selectors: Vec<String>,
+    /// PATHs as typed.
+    pub paths: Vec<Vec<u8>>,
+    pub manner: Manner,
+}
+
+#[derive(Debug)]
+pub struct DiffOutcome {
+    pub from: Checkpoint,
+    /// `None` is the working directory.
+    pub to: Option<Checkpoint>,
+    /// In the order of their paths, without the pieces of a patch: those were handed on one by one.
+    pub files: Vec<FileDiff>,
+    pub other: Unsayable,
+    /// Held by one side; nobody knows what the other has there.
+    pub not_compared: Vec<(RelPath, WhyNot)>,
+    /// Binary contents that the patch should hold and that are too large for it.
+    pub too_large: Vec<RelPath>,
+    /// Paths whose content in a checkpoint cannot be read; why stands in the warnings.
+    pub damaged: Vec<RelPath>,
+    pub warnings: Vec<Warning>,
+}
+
+impl DiffOutcome {
+    pub fn is_different(&self) -> bool {
+        !self.files.is_empty() || !self.other.is_same() || !self.damaged.is_empty()
+    }
+
+    /// Whether something was left out because it could not be read, not because a rule says so.
+    pub fn is_partial(&self) -> bool {
+        self.not_compared.iter().any(|(_, why)| why.makes_partial()) || !self.too_large.is_empty()
+    }
+
+    /// The failure that is left when all else was shown.
+    pub fn failure(&self) -> Option<Error> {
+        let first = self.damaged.first()?;
+        let more = self.damaged.len() - 1;
+        let what = if more == 0 { first.to_string() } else { format!("{first} (and {more} more)") };
+        Some(Error::Damaged { what, why: "its content in a checkpoint cannot be read".to_owned() })
+    }
+}
+
+/// Takes one path at a time, and says whether it wants more.
+pub type Receiver<'r> = dyn FnMut(&FileDiff) -> Result<ControlFlow<()>> + 'r;
+
+pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_>) -> Result<DiffOutcome> {
+    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let (from, to) = chosen(&inventory, &options.selectors, context.now_ms)?;
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    let partial = [Some(&from), to.as_ref()].into_iter().flatten().filter(|checkpoint| checkpoint.is_partial());
+    warnings.extend(partial.map(|checkpoint| Warning::IsPartial { id: checkpoint.id }));
+    let mut sides = sides(context, &store, &from, to.as_ref(), &mut warnings)?;
+    for checkpoint in [Some(&from), to.as_ref()].into_iter().flatten().filter(|checkpoint| checkpoint.is_scoped()) {
+        // Outside its scope it says nothing, so there is nothing to compare.
+        for side in &mut sides {
+            side.snapshot.retain(&|path| checkpoint.covers(path));
+        }
+    }
+    if let Some(path) = paths.iter().find(|path| !sides.iter().any(|side| side.holds(path))) {
+        return Err(Error::NoSuchPath { checkpoint: from.id, path: path.to_string() });
+    }
+    let Difference { files: pairs, other, not_compared } =
+        between(&sides[0].snapshot, &sides[1].snapshot, &restore_paths::limits(paths));
+    let (files, too_large, damaged) = (Vec::new(), Vec::new(), Vec::new());
+    let mut outcome = DiffOutcome { from, to, files, other, not_compared, too_large, damaged, warnings };
+    for pair in pairs {
+        context.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+        let Some(mut file) = read_pair(pair, &sides, options.manner, &mut outcome)? else { continue };
+        let flow = receiver(&file)?;
+        file.pieces.clear();
+        outcome.files.push(file);
+        if flow.is_break() {
+            break;
+        }
+    }
+    Ok(outcome)
+}
+
+fn chosen(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Result<(Checkpoint, Option<Checkpoint>)> {
+    let named = |typed: &String| find(inventory, typed, now_ms);
+    let from = selectors.first().map_or_else(|| find(inventory, "latest", now_ms), named)?;
+    Ok((from, selectors.get(1).map(named).transpose()?))
+}
+
+fn sides<'s>(
+    context: &Context,
+    store: &'s Store,
+    from: &Checkpoint,
+    to: Option<&Checkpoint>,
+    warnings: &mut Vec<Warning>,
+) -> Result<[Side<'s>; 2]> {
+    let mut before = Side::of_checkpoint(store, from)?;
+    if let Some(to) = to {
+        return Ok([before, Side::of_checkpoint(store, to)?]);
+    }
+    // What is written for workflows is no part of the present state.
+    OwnFiles::of(context, Some(store)).drop_from(&mut before.snapshot);
+    let (present, met) = Side::of_present(context, store, &before.snapshot)?;
+    warnings.extend(met);
+    Ok([before, present])
+}
+
+/// Reads and compares one path; `None` if there is nothing to show of it.
+fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut DiffOutcome) -> Result<Option<FileDiff>> {
+    if manner.detail == Detail::Names {
+        let change = pair.change();
+        let [before, after] = [pair.before, pair.after].map(|side| side.as_ref().map(unread));
+        let (counts, pieces) = (None, Vec::new());
+        return Ok(Some(FileDiff { path: pair.path, change, before, after, counts, is_binary: false, pieces }));
+    }
+    let mut versions: [Option<Version>; 2] = [None, None];
+    for ((version, side), entry) in versions.iter_mut().zip(sides).zip([pair.before, pair.after]) {
+        let Some(entry) = entry else { continue };
+        match side.load(&pair.path, &entry, &mut outcome.warnings)? {
+            Loaded::Version(read) => *version = Some(*read),
+            Loaded::Gone => outcome.warnings.push(Warning::ChangedWhileRead { path: pair.path.clone() }),
+            Loaded::Unknown(why) => {
+                outcome.not_compared.push((pair.path, why));
+                return Ok(None);
+            }
+            Loaded::Damaged(why) => {
+                outcome.damaged.push(pair.path.clone());
+                outcome.warnings.push(Warning::DamagedFile { path: pair.path, why });
+                return Ok(None);
+            }
+        }
+    }
+    let [before, after] = &versions;
+    let seen = |version: &Option<Version>| version.as_ref().map(|v| (v.seen.mode, v.seen.id));
+    if seen(before) == seen(after) {
+        return Ok(None);
+    }
+    let file = compare(pair.path, before.as_ref(), after.as_ref(), manner)?;
+    if manner.binary && file.pieces.iter().any(|piece| piece.body == Body::Binary(None)) {
+        outcome.too_large.push(file.path.clone());
+    }
+    Ok(Some(file))
+}
+
+/// Of a checkpoint the size is not known without looking into the store.
+fn unread(entry: &Entry) -> Seen {
+    Seen { mode: entry.git_mode(), id: entry.id, size_bytes: entry.size_bytes }
+}

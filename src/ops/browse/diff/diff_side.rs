@@ -1,0 +1,103 @@
+//! The two things that a diff compares: a checkpoint, or the working directory as it stands.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::ops::capture::present::Present;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::repository::Store;
+
+/// Contents above this are taken as binary and never held in memory: git's `core.bigFileThreshold`.
+pub const LARGEST_TEXT_BYTES: u64 = 512 << 20;
+
+/// One state, and the way to its contents.
+pub struct Side<'s> {
+    pub snapshot: Snapshot,
+    /// `None` for the working directory.
+    pub checkpoint: Option<Checkpoint>,
+    source: Source<'s>,
+}
+
+enum Source<'s> {
+    Store(&'s Store),
+    Present(Present),
+}
+
+/// One file as a side has it, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub seen: Seen,
+    /// `None` above [`LARGEST_TEXT_BYTES`].
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// What a patch says of one version of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// As git writes it.
+    pub mode: u32,
+    pub id: ObjectId,
+    pub size_bytes: u64,
+}
+
+/// What came of reading one file.
+pub enum Loaded {
+    Version(Box<Version>),
+    /// It went away since it was captured.
+    Gone,
+    Unknown(WhyNot),
+    Damaged(String),
+}
+
+impl<'s> Side<'s> {
+    pub fn of_checkpoint(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
+        let snapshot = store.snapshot(checkpoint)?;
+        Ok(Self { snapshot, checkpoint: Some(checkpoint.clone()), source: Source::Store(store) })
+    }
+
+    /// The working directory as it stands, and what else `held` asks to be looked at.
+    pub fn of_present(context: &Context, store: &Store, held: &Snapshot) -> Result<(Self, Vec<Warning>)> {
+        let (present, snapshot, warnings) = Present::look(context, store, held)?;
+        Ok((Self { snapshot, checkpoint: None, source: Source::Present(present) }, warnings))
+    }
+
+    pub fn holds(&self, path: &RelPath) -> bool {
+        self.snapshot.files.contains_key(path) || self.snapshot.dirs.contains_key(path)
+    }
+
+    /// Reads one file. Content of the working directory is taken as it is read, also where it changed since the capture.
+    pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<Loaded> {
+        match &self.source {
+            Source::Store(store) => self.load_blob(store, entry),
+            Source::Present(present) => present.load(path, entry, warnings),
+        }
+    }
+
+    fn load_blob(&self, store: &Store, entry: &Entry) -> Result<Loaded> {
+        let read = || {
+            let size_bytes = store.objects().size(&entry.id).map_err(|e| e.to_string())?;
+            let seen = Seen { mode: entry.git_mode(), id: entry.id, size_bytes };
+            if size_bytes > LARGEST_TEXT_BYTES {
+                return Ok(Version { seen, bytes: None });
+            }
+            match store.objects().read(&entry.id).map_err(|e| e.to_string())? {
+                (ObjectKind::Blob, bytes) => Ok(Version { seen, bytes: Some(bytes) }),
+                (kind, _) => Err(format!("object {} is a {}, not a blob", entry.id, kind.name())),
+            }
+        };
+        match (read(), &self.checkpoint) {
+            (Ok(version), _) => Ok(Loaded::Version(Box::new(version))),
+            (Err(why), None) => Ok(Loaded::Damaged(why)),
+            (Err(why), Some(checkpoint)) => match store.damage(checkpoint.id, why) {
+                Error::Damaged { why, .. } => Ok(Loaded::Damaged(why)),
+                evicted => Err(evicted),
+            },
+        }
+    }
+}

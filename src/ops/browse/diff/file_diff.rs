@@ -1,0 +1,131 @@
+//! What a patch holds of one path: its versions, its hunks, or its bytes in git's binary form.
+
+use crate::base::base85;
+use crate::error::{Error, Result};
+use crate::model::difference::Change;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::diff::diff_side::Seen;
+use crate::ops::browse::diff::diff_side::Version;
+use crate::ops::browse::diff::text_diff::TextDiff;
+use crate::ops::browse::diff::text_diff::is_binary;
+use crate::ops::browse::diff::text_diff::text_diff;
+use crate::store::objects::deflate::zlib::Deflater;
+
+/// How much is to be found out about each path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// Path and kind of change; no content is read.
+    Names,
+    /// Lines added and deleted besides.
+    Counts,
+    #[default]
+    Patch,
+}
+
+/// How contents are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner {
+    pub detail: Detail,
+    /// Unchanged lines round each change.
+    pub context: u32,
+    /// Binary contents go into the patch whole.
+    pub binary: bool,
+}
+
+/// One path that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileDiff {
+    pub path: RelPath,
+    pub change: Change,
+    pub before: Option<Seen>,
+    pub after: Option<Seen>,
+    /// Lines added and deleted; `None` for binary content, or where only names are asked for.
+    pub counts: Option<(usize, usize)>,
+    pub is_binary: bool,
+    /// What a patch holds of it: one piece, or two where a file became a symlink or the other way round.
+    pub pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub before: Option<Seen>,
+    pub after: Option<Seen>,
+    pub body: Body,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// The contents are equal.
+    Same,
+    Text(Vec<u8>),
+    /// With the bytes of both sides as `GIT binary patch` has them, if these were asked for and are not too many.
+    Binary(Option<Vec<u8>>),
+}
+
+/// Compares two versions; at least one is there.
+pub fn compare(path: RelPath, one: Option<&Version>, two: Option<&Version>, manner: Manner) -> Result<FileDiff> {
+    let (before, after) = (one.map(|v| v.seen), two.map(|v| v.seen));
+    let change = change_of(before, after);
+    let is_binary = [one, two].into_iter().flatten().any(Version::is_binary);
+    let mut diff = FileDiff { path, change, before, after, counts: None, is_binary, pieces: Vec::new() };
+    if manner.detail == Detail::Patch && change == Change::Type {
+        diff.pieces = vec![piece(one, None, manner)?.0, piece(None, two, manner)?.0];
+        return Ok(diff);
+    }
+    let (piece, counts) = piece(one, two, manner)?;
+    diff.counts = counts;
+    if manner.detail == Detail::Patch {
+        diff.pieces.push(piece);
+    }
+    Ok(diff)
+}
+
+fn change_of(before: Option<Seen>, after: Option<Seen>) -> Change {
+    const TYPE_BITS: u32 = 0o170_000;
+    match (before, after) {
+        (None, _) => Change::Added,
+        (_, None) => Change::Deleted,
+        (Some(one), Some(two)) if (one.mode ^ two.mode) & TYPE_BITS != 0 => Change::Type,
+        (Some(one), Some(two)) if one.id == two.id => Change::Mode,
+        _ => Change::Changed,
+    }
+}
+
+impl Version {
+    fn is_binary(&self) -> bool {
+        self.bytes.as_ref().is_none_or(|bytes| is_binary(bytes))
+    }
+}
+
+fn piece(before: Option<&Version>, after: Option<&Version>, manner: Manner) -> Result<(Piece, Option<(usize, usize)>)> {
+    let sides = [before, after];
+    let (seen_before, seen_after) = (before.map(|v| v.seen), after.map(|v| v.seen));
+    let with = |body| Piece { before: seen_before, after: seen_after, body };
+    let is_binary = sides.into_iter().flatten().any(Version::is_binary);
+    if seen_before.map(|seen| seen.id) == seen_after.map(|seen| seen.id) {
+        return Ok((with(Body::Same), (!is_binary).then_some((0, 0))));
+    }
+    let [old, new] = sides.map(|side| side.map_or(Some(&[][..]), |version| version.bytes.as_deref()));
+    match (old, new) {
+        (Some(old), Some(new)) if !is_binary => {
+            let TextDiff { hunks, insertions, deletions } = text_diff(old, new, manner.context)?;
+            Ok((with(Body::Text(hunks)), Some((insertions, deletions))))
+        }
+        (Some(old), Some(new)) if manner.binary && manner.detail == Detail::Patch => {
+            Ok((with(Body::Binary(Some(binary_patch(old, new)?))), None))
+        }
+        _ => Ok((with(Body::Binary(None)), None)),
+    }
+}
+
+/// Both contents whole, so that the patch can be applied forwards and backwards.
+fn binary_patch(old: &[u8], new: &[u8]) -> Result<Vec<u8>> {
+    let mut patch = b"GIT binary patch\n".to_vec();
+    let mut deflater = Deflater::default();
+    for content in [new, old] {
+        patch.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
+        base85::push_lines(&mut patch, deflater.compress(content).map_err(Error::unexpected)?);
+        patch.push(b'\n');
+    }
+    Ok(patch)
+}

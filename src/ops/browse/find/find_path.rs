@@ -1,0 +1,136 @@
+//! `find PATTERN`: which checkpoints hold or changed a path, newest first.
+
+use crate::base::text::escape_bytes;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::find::path_pattern;
+use crate::ops::browse::history::History;
+use crate::ops::browse::history::Step;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::worktree::tree_handle::WorkTree;
+
+#[derive(Clone, Debug, Default)]
+pub struct FindOptions {
+    /// As typed.
+    pub pattern: Vec<u8>,
+    /// Paths told at most.
+    pub limit: Option<usize>,
+}
+
+#[derive(Debug)]
+pub struct FindOutcome {
+    pub pattern: Vec<u8>,
+    /// What changed last comes first.
+    pub paths: Vec<FoundPath>,
+    /// Paths found beyond the limit.
+    pub more: usize,
+    pub warnings: Vec<Warning>,
+}
+
+#[derive(Debug)]
+pub struct FoundPath {
+    pub path: RelPath,
+    pub last_in: Checkpoint,
+    pub deleted_by: Option<Checkpoint>,
+    /// Instead of a deletion: the one that could not capture what stood there.
+    pub not_captured_by: Option<Checkpoint>,
+    /// Whether something stands at that path at this moment.
+    pub in_directory: bool,
+    /// Newest first.
+    pub events: Vec<Event>,
+}
+
+#[derive(Debug)]
+pub struct Event {
+    pub change: Change,
+    /// The first checkpoint that has it so.
+    pub checkpoint: Checkpoint,
+    /// `None` for what the checkpoint does not hold, and where the blob cannot be read.
+    pub size_bytes: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Added,
+    Changed,
+    /// The content is the same.
+    Mode,
+    Deleted,
+    /// It may have stood there unchanged.
+    NotCaptured,
+}
+
+impl Change {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Changed => "changed",
+            Self::Mode => "mode",
+            Self::Deleted => "deleted",
+            Self::NotCaptured => "not captured",
+        }
+    }
+
+    fn of(step: &Step) -> Self {
+        match (step.before, step.after) {
+            (_, None) if step.not_captured => Self::NotCaptured,
+            (_, None) => Self::Deleted,
+            (None, _) => Self::Added,
+            (Some((_, before)), Some((_, after))) if before == after => Self::Mode,
+            _ => Self::Changed,
+        }
+    }
+}
+
+pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
+    let pattern = path_pattern::parse(&context.root, &options.pattern)?;
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let history = History::read(&store, &inventory.checkpoints, &pattern);
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    warnings.extend(history.warnings.iter().cloned());
+    let mut found: Vec<(&RelPath, &Vec<Step>)> = history.steps.iter().collect();
+    found.sort_by_key(|(_, steps)| std::cmp::Reverse(steps.last().map(|step| step.at)));
+    if found.is_empty() {
+        return Err(nothing(&options.pattern, inventory.damaged.len() + history.warnings.len()));
+    }
+    let limit = options.limit.unwrap_or(usize::MAX);
+    let more = found.len().saturating_sub(limit);
+    let work = context.root.exists().then(|| WorkTree::open(context.root.path())).transpose()?;
+    let told = found.into_iter().take(limit).filter_map(|(path, steps)| {
+        let (last_in, ended_by) = history.end_of(steps)?;
+        let ended_by = ended_by.cloned();
+        let (not_captured_by, deleted_by) =
+            if steps.last()?.not_captured { (ended_by, None) } else { (None, ended_by) };
+        Some(FoundPath {
+            path: path.clone(),
+            last_in: last_in.clone(),
+            deleted_by,
+            not_captured_by,
+            in_directory: work.as_ref().is_some_and(|work| matches!(work.stat(path), Ok(Some(_)))),
+            events: steps.iter().rev().map(|step| event(&store, &history, step)).collect(),
+        })
+    });
+    Ok(FindOutcome { pattern: options.pattern.clone(), paths: told.collect(), more, warnings })
+}
+
+fn event(store: &Store, history: &History, step: &Step) -> Event {
+    let size_bytes = step.after.and_then(|(_, blob)| store.objects().size(&blob).ok());
+    Event { change: Change::of(step), checkpoint: history.checkpoints[step.at].clone(), size_bytes }
+}
+
+fn nothing(pattern: &[u8], passed_over: usize) -> Error {
+    let shown = escape_bytes(pattern);
+    let name = pattern.rsplit(|byte| *byte == b'/').find(|name| !name.is_empty()).unwrap_or(pattern);
+    let hint = format!("a pattern such as '*{}*' looks at the names in every directory", escape_bytes(name));
+    Error::NothingFound { what: format!("no checkpoint holds '{shown}'{}", unread(passed_over)), hint }
+}
+
+/// What a search that met nothing must add.
+pub fn unread(passed_over: usize) -> String {
+    if passed_over == 0 { String::new() } else { format!("; {passed_over} of them cannot be read") }
+}

@@ -1,0 +1,171 @@
+//! `find --text`: which files of which checkpoints have a text in them. Each content is read once.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::base::text::escape_bytes;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::path_pattern::PathPattern;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::find::find_path::unread;
+use crate::ops::browse::find::path_pattern;
+use crate::ops::browse::find::text_search::Found;
+use crate::ops::browse::find::text_search::Needle;
+use crate::ops::browse::find::text_search::Search;
+use crate::ops::browse::history::History;
+use crate::ops::browse::history::Version;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::store::objects::object_error::ObjectError;
+use crate::store::repository::Store;
+
+/// Lines of one file that are told; the others are counted.
+const LINES_TOLD: usize = 1000;
+/// Matches told where nobody says how many: a text that stands everywhere must not fill the memory.
+const USUAL_LIMIT: usize = 100;
+/// Threads beyond these only wait for each other.
+const MOST_THREADS: usize = 8;
+/// Type bits of a git mode, and those of a regular file: the text of a symlink is no content.
+const TYPE_BITS: u32 = 0o170_000;
+const FILE_BITS: u32 = 0o100_000;
+
+#[derive(Clone, Debug, Default)]
+pub struct FindTextOptions {
+    /// Literal bytes.
+    pub text: Vec<u8>,
+    /// As typed; without one every file is searched.
+    pub pattern: Option<Vec<u8>>,
+    /// Matches told at most, if not the usual 100.
+    pub limit: Option<usize>,
+}
+
+#[derive(Debug)]
+pub struct FindTextOutcome {
+    pub text: Vec<u8>,
+    pub pattern: Option<Vec<u8>>,
+    /// What was held last comes first.
+    pub matches: Vec<TextMatch>,
+    /// Matches beyond the limit.
+    pub more: usize,
+    pub warnings: Vec<Warning>,
+}
+
+/// One content of one path, for as long as it stood.
+#[derive(Debug)]
+pub struct TextMatch {
+    pub path: RelPath,
+    pub blob: ObjectId,
+    /// The checkpoints between which, both included, the path has this content.
+    pub first: Checkpoint,
+    pub last: Checkpoint,
+    pub found: Found,
+}
+
+/// A path with the same content in checkpoints that follow each other.
+struct Stretch<'h> {
+    path: &'h RelPath,
+    blob: ObjectId,
+    first: usize,
+    last: usize,
+}
+
+pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTextOutcome> {
+    if options.text.is_empty() {
+        return Err(Error::Usage { what: "the text to look for is empty".into() });
+    }
+    let pattern = options.pattern.as_ref().map(|typed| path_pattern::parse(&context.root, typed)).transpose()?;
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let history = History::read(&store, &inventory.checkpoints, &pattern.unwrap_or_else(PathPattern::all));
+    let mut stretches = stretches(&history);
+    let blobs: BTreeSet<ObjectId> = stretches.iter().map(|stretch| stretch.blob).collect();
+    let needle = Needle::new(&options.text);
+    let (found, damaged) = search(&store, &blobs.into_iter().collect::<Vec<_>>(), &needle);
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    warnings.extend(history.warnings.iter().cloned());
+    warnings.extend(stretches.iter().filter_map(|stretch| {
+        let why = format!("{}: {}", stretch.path, damaged.get(&stretch.blob)?);
+        Some(Warning::PassedOver { id: history.checkpoints[stretch.last].id, why })
+    }));
+    stretches.retain(|stretch| found.contains(&stretch.blob));
+    if stretches.is_empty() {
+        return Err(nothing(&options.text, inventory.damaged.len() + history.warnings.len() + damaged.len()));
+    }
+    stretches.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
+    let limit = options.limit.unwrap_or(USUAL_LIMIT);
+    let more = stretches.len().saturating_sub(limit);
+    let told = stretches.into_iter().take(limit).map(|stretch| {
+        Ok(TextMatch {
+            path: stretch.path.clone(),
+            blob: stretch.blob,
+            first: history.checkpoints[stretch.first].clone(),
+            last: history.checkpoints[stretch.last].clone(),
+            found: search_one(&store, stretch.blob, &needle, LINES_TOLD)?,
+        })
+    });
+    let matches = told.collect::<Result<_>>()?;
+    Ok(FindTextOutcome { text: options.text.clone(), pattern: options.pattern.clone(), matches, more, warnings })
+}
+
+fn stretches(history: &History) -> Vec<Stretch<'_>> {
+    let content = |version: Version| version.filter(|(mode, _)| mode & TYPE_BITS == FILE_BITS).map(|(_, blob)| blob);
+    let mut stretches: Vec<Stretch<'_>> = Vec::new();
+    for (path, steps) in &history.steps {
+        let mut open: Option<(ObjectId, usize)> = None;
+        for step in steps {
+            if content(step.after) == open.map(|(blob, _)| blob) {
+                continue;
+            }
+            if let Some((blob, first)) = open {
+                stretches.push(Stretch { path, blob, first, last: step.at.saturating_sub(1) });
+            }
+            open = content(step.after).map(|blob| (blob, step.at));
+        }
+        if let Some((blob, first)) = open {
+            stretches.push(Stretch { path, blob, first, last: history.checkpoints.len().saturating_sub(1) });
+        }
+    }
+    stretches
+}
+
+type Searched = (HashSet<ObjectId>, HashMap<ObjectId, String>);
+
+/// Which contents have the text, and which contents could not be read.
+fn search(store: &Store, blobs: &[ObjectId], needle: &Needle) -> Searched {
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new(Searched::default());
+    let work = || {
+        let mut ours = Searched::default();
+        while let Some(blob) = blobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            match search_one(store, *blob, needle, 1) {
+                Ok(found) if found.is_empty() => {}
+                Ok(_) => drop(ours.0.insert(*blob)),
+                Err(damage) => drop(ours.1.insert(*blob, damage.to_string())),
+            }
+        }
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.0.extend(ours.0);
+        all.1.extend(ours.1);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn search_one(store: &Store, blob: ObjectId, needle: &Needle, keep: usize) -> Result<Found, ObjectError> {
+    let mut search = Search::new(needle, keep);
+    store.objects().stream_blob(&blob, &mut search)?;
+    Ok(search.finish())
+}
+
+fn nothing(text: &[u8], passed_over: usize) -> Error {
+    Error::NothingFound {
+        what: format!("no checkpoint has '{}' in a file{}", escape_bytes(text), unread(passed_over)),
+        hint: "the text is taken to the letter, upper and lower case too".into(),
+    }
+}

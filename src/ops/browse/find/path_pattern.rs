@@ -1,0 +1,52 @@
+//! The PATTERN of `find`, as typed.
+
+use crate::error::Result;
+use crate::model::path_pattern::{PathPattern, has_marks};
+use crate::ops::restore::restore_paths;
+use crate::worktree::root::Root;
+
+/// # Errors
+/// A literal path that lies outside the root or in a `.git`.
+pub fn parse(root: &Root, typed: &[u8]) -> Result<PathPattern> {
+    let literal = restore_paths::parse(root, &[typed.to_vec()]).map(|mut paths| paths.pop());
+    if !has_marks(typed) {
+        return Ok(literal?.map_or_else(PathPattern::all, PathPattern::of_path));
+    }
+    Ok(PathPattern::of_glob(typed, literal.ok().flatten()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::state::rel_path::RelPath;
+
+    #[test]
+    fn a_pattern_means_what_it_means_in_an_ignore_file_and_all_below_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = Root::resolve(temp.path(), None).unwrap();
+        for (typed, path, expected) in [
+            ("src/a.rs", "src/a.rs", true),
+            ("src", "src/a.rs", true),
+            ("./src/", "src/a.rs", true),
+            ("a.rs", "src/a.rs", false),
+            ("*.rs", "src/deep/a.rs", true),
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/deep/a.rs", false),
+            ("/*.rs", "src/a.rs", false),
+            ("**/a.rs", "src/deep/a.rs", true),
+            ("s?c", "src/deep/a.rs", true),
+            ("src/d*", "src/deep/a.rs", true),
+            ("[id].tsx", "[id].tsx", true),
+            ("[id].tsx", "i.tsx", true),
+            ("[", "[", true),
+            ("*", "anything/at/all", true),
+        ] {
+            let pattern = parse(&root, typed.as_bytes()).unwrap();
+            let path = RelPath::new(path.as_bytes()).unwrap();
+            assert_eq!(pattern.matches(&path), expected, "{typed} {path}");
+            assert!(!expected || path.ancestors().all(|dir| pattern.enters(&dir)), "{typed} {path}");
+        }
+        assert!(parse(&root, b"../x").is_err());
+        assert!(parse(&root, b".git/config").is_err());
+    }
+}

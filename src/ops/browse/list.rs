@@ -1,0 +1,161 @@
+//! `list` and `show`: what is there, newest first, and what one checkpoint holds.
+
+use crate::error::Result;
+use crate::model::checkpoint::baseline;
+use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
+use crate::model::difference::tree_change::TreeChange;
+use crate::model::state::database::Databases;
+use crate::model::state::meta::Meta;
+use crate::ops::context::Context;
+use crate::ops::maintain::moved::Moved;
+use crate::ops::maintain::moved::{self};
+use crate::ops::restore::commands::find;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::lifecycle::description::FORMAT;
+use crate::store::lifecycle::description::{self};
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::store::trees::tree_memo::TreeMemo;
+
+#[derive(Clone, Debug, Default)]
+pub struct ListOptions {
+    pub limit: Option<usize>,
+    /// A pattern with `*` and `?` for the whole reason.
+    pub reason: Option<String>,
+    pub source: Option<String>,
+    /// Only checkpoints made at or after this time.
+    pub since_ms: Option<i64>,
+    pub kind: Option<CheckpointKind>,
+}
+
+#[derive(Debug, Default)]
+pub struct ListOutcome {
+    /// Newest first.
+    pub checkpoints: Vec<Checkpoint>,
+    pub damaged: Vec<DamagedCheckpoint>,
+    /// There is a store for this root.
+    pub exists: bool,
+    pub warnings: Vec<Warning>,
+}
+
+pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
+    let Some(store) = context.find_store()? else {
+        let moved = moved::look_without_capture(context)?;
+        return Ok(ListOutcome { warnings: moved.iter().map(Moved::warning).collect(), ..ListOutcome::default() });
+    };
+    let inventory = store.inventory()?;
+    let warnings = reader_warnings(context, &store, &inventory)?;
+    let Inventory { checkpoints, damaged, .. } = inventory;
+    let wanted = |c: &Checkpoint| {
+        options.reason.as_ref().is_none_or(|pattern| glob(pattern, &c.record.reason))
+            && options.source.as_ref().is_none_or(|source| *source == c.record.source)
+            && options.since_ms.is_none_or(|since| c.record.time_ms >= since)
+            && options.kind.is_none_or(|kind| kind == c.record.kind)
+    };
+    let newest_first = checkpoints.into_iter().rev().filter(wanted);
+    let checkpoints = newest_first.take(options.limit.unwrap_or(usize::MAX)).collect();
+    Ok(ListOutcome { checkpoints, damaged, exists: true, warnings })
+}
+
+/// What every command that only reads has to say about the state of the store.
+pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) -> Result<Vec<Warning>> {
+    let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
+    warnings.extend(session::another_root(context, store.description()?.as_ref(), inventory));
+    warnings.extend(Warning::damaged(&inventory.damaged));
+    let ids = inventory.without_ref.clone();
+    warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
+    let unadopted = inventory.unadopted.len();
+    warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
+    warnings.extend(session::look(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
+    let newer = description::format_of(store.layout()).filter(|found| *found > FORMAT);
+    warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));
+    Ok(warnings)
+}
+
+/// `*` stands for any text, `?` for one character.
+fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        if p < pattern.len() && pattern[p] == '*' {
+            star = Some((p, t));
+            p += 1;
+        } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[t]) {
+            (p, t) = (p + 1, t + 1);
+        } else if let Some((at, from)) = star {
+            // Only the last star needs to take in more: what earlier ones took is settled.
+            (p, t, star) = (at + 1, from + 1, Some((at, from + 1)));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[derive(Debug)]
+pub struct ShowOutcome {
+    pub checkpoint: Checkpoint,
+    pub meta: Meta,
+    /// The baseline when it was made, against which `changes` are told.
+    pub before: Option<Checkpoint>,
+    pub changes: Vec<TreeChange>,
+    pub databases: Databases,
+    pub warnings: Vec<Warning>,
+}
+
+pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let checkpoint = find(&inventory, selector, context.now_ms)?;
+    let earlier = inventory.checkpoints.partition_point(|c| c.record.sequence < checkpoint.record.sequence);
+    let before = baseline::of(&inventory.checkpoints[..earlier]).cloned();
+    let changes =
+        TreeMemo::new(store.objects()).diff(before.as_ref().map(|c| c.tree), Some(checkpoint.tree), &|_| true);
+    let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    let (checkpoint, meta) =
+        if checkpoint.adopted { measured(&store, checkpoint)? } else { (checkpoint.clone(), store.meta(&checkpoint)?) };
+    // What could not be captured is told as that.
+    changes.retain(|change| checkpoint.covers(&change.path) && (change.after.is_some() || !meta.hides(&change.path)));
+    if checkpoint.is_partial() {
+        warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
+    }
+    let databases = store.databases(&checkpoint)?;
+    Ok(ShowOutcome { checkpoint, meta, before, changes, databases, warnings })
+}
+
+/// What the message of a commit of plain git does not tell is counted.
+fn measured(store: &Store, mut checkpoint: Checkpoint) -> Result<(Checkpoint, Meta)> {
+    let snapshot = store.snapshot(&checkpoint)?;
+    checkpoint.record.files = snapshot.files.len() as u64;
+    for entry in snapshot.files.values() {
+        let size = store.objects().size(&entry.id).map_err(|e| store.damage(checkpoint.id, e.to_string()))?;
+        checkpoint.record.content_bytes += size;
+    }
+    if snapshot.uncaptured.values().any(|standing| standing.why.makes_partial()) {
+        checkpoint.record.coverage = Coverage::Partial;
+    }
+    Ok((checkpoint, Meta { uncaptured: snapshot.uncaptured, ..Meta::default() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glob;
+
+    #[test]
+    fn a_pattern_means_the_whole_reason() {
+        for (pattern, text, expected) in [
+            ("pre-*", "pre-wave-3", true),
+            ("*wave*", "pre-wave-3", true),
+            ("pre-wave-?", "pre-wave-3", true),
+            ("pre", "pre-wave-3", false),
+            ("*", "", true),
+            ("?", "", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*d", "a-b-b-c", false),
+        ] {
+            assert_eq!(glob(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `status`: one look at root, store, the newest checkpoint and what has changed since.
+
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::model::checkpoint::baseline;
+use crate::model::checkpoint::hold::Hold;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::retention;
+use crate::model::checkpoint::selector::latest;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::snapshot::Snapshot;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::capture::left_out::LeftOut;
+use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
+use crate::ops::context::Context;
+use crate::ops::contract::hold;
+use crate::ops::maintain::size_limit;
+use crate::ops::maintain::stores::kept_copies_of;
+use crate::ops::own_files::OwnFiles;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::ops::workflow_needs;
+use crate::store::gc::usage::bytes_below;
+use crate::store::layout::dir_hash;
+use crate::store::repository::Store;
+use crate::worktree::tree_handle::WorkTree;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatusOptions {
+    /// Leave out what takes time: drift and size.
+    pub brief: bool,
+}
+
+#[derive(Debug)]
+pub struct StatusOutcome {
+    pub root: PathBuf,
+    pub base: PathBuf,
+    pub store: PathBuf,
+    pub manifest: PathBuf,
+    pub dir_hash: String,
+    pub exists: bool,
+    pub checkpoints: usize,
+    pub pinned: usize,
+    pub safety: usize,
+    pub damaged: usize,
+    pub store_bytes: Option<u64>,
+    pub latest: Option<Checkpoint>,
+    /// What the directory was last set to, or recorded as.
+    pub baseline: Option<Checkpoint>,
+    pub drift: Option<Drift>,
+    /// Target and safety checkpoint of an interrupted restore.
+    pub pending: Option<(ObjectId, ObjectId)>,
+    /// Those that have not ended.
+    pub holds: Vec<Hold>,
+    pub over_keep: bool,
+    pub max_store_bytes: Option<u64>,
+    /// Damaged copies of the store of this root that a repair kept.
+    pub kept_copies: Vec<PathBuf>,
+    pub left_out: Option<LeftOut>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Files that differ from the baseline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drift {
+    pub added: usize,
+    pub changed: usize,
+    pub deleted: usize,
+}
+
+pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome> {
+    let dir = context.store_dir()?;
+    let layout = crate::store::layout::Layout::new(dir.clone());
+    let mut outcome = StatusOutcome {
+        root: context.root.path().to_path_buf(),
+        base: context.base.clone(),
+        manifest: layout.manifest(),
+        store: dir,
+        dir_hash: dir_hash(context.root.path()),
+        exists: false,
+        checkpoints: 0,
+        pinned: 0,
+        safety: 0,
+        damaged: 0,
+        store_bytes: None,
+        latest: None,
+        baseline: None,
+        drift: None,
+        pending: None,
+        holds: Vec::new(),
+        over_keep: false,
+        max_store_bytes: context.settings.max_store_size_bytes,
+        kept_copies: Vec::new(),
+        left_out: None,
+        warnings: Vec::new(),
+    };
+    outcome.kept_copies = kept_copies_of(&outcome.store)?;
+    match context.find_store()? {
+        Some(store) => describe_store(context, &store, options, &mut outcome)?,
+        None => outcome.warnings.extend(context.settings.remarks.iter().map(Warning::from)),
+    }
+    Ok(outcome)
+}
+
+fn describe_store(context: &Context, store: &Store, options: StatusOptions, outcome: &mut StatusOutcome) -> Result<()> {
+    let inventory = store.inventory()?;
+    let checkpoints = &inventory.checkpoints;
+    let pending = session::look(store, checkpoints)?;
+    outcome.exists = true;
+    outcome.checkpoints = checkpoints.len();
+    outcome.pinned = checkpoints.iter().filter(|c| c.pinned).count();
+    outcome.safety = checkpoints.iter().filter(|c| c.is_safety()).count();
+    outcome.damaged = inventory.damaged.len();
+    outcome.latest = latest(checkpoints, 0).cloned();
+    outcome.baseline = baseline::of(checkpoints).cloned();
+    outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
+    outcome.warnings.extend(reader_warnings(context, store, &inventory)?);
+    outcome.holds = hold::standing(context, store, &mut outcome.warnings);
+    let needed = workflow_needs::needed_by_all(store, pending.as_ref());
+    let keep = context.settings.keep;
+    outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;
+    if outcome.over_keep {
+        outcome.warnings.push(Warning::OverKeep { keep, kept: checkpoints.len() - outcome.safety });
+    }
+    if let Some(partial) = outcome.latest.as_ref().filter(|latest| latest.is_partial()) {
+        outcome.warnings.push(Warning::IsPartial { id: partial.id });
+    }
+    if !options.brief {
+        outcome.store_bytes = Some(bytes_below(store.dir()));
+        let over = size_limit::warning_before_prune(store, checkpoints, pending.as_ref(), outcome.max_store_bytes);
+        outcome.warnings.extend(over);
+        measure_drift(context, store, outcome)?;
+    }
+    Ok(())
+}
+
+impl StatusOutcome {
+    /// `None` where nobody measured.
+    pub fn is_over_max_store_size(&self) -> Option<bool> {
+        Some(self.store_bytes? > self.max_store_bytes.unwrap_or(u64::MAX))
+    }
+}
+
+fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) -> Result<()> {
+    if !context.root.exists() {
+        return Ok(());
+    }
+    let worktree = WorkTree::open(context.root.path())?;
+    let options = CaptureOptions::default();
+    let CaptureOutcome::Done(captured) = capture(context, Some(store), &worktree, &options, Sink::HashOnly)? else {
+        return Ok(());
+    };
+    outcome.left_out = Some(LeftOut::of(&captured.listing));
+    let Some(baseline) = &outcome.baseline else { return Ok(()) };
+    let Ok(mut held) = store.snapshot(baseline) else { return Ok(()) };
+    OwnFiles::of(context, Some(store)).drop_from(&mut held);
+    let present = Snapshot::from(&captured.listing);
+    outcome.drift = Some(drift(&held, &present));
+    Ok(())
+}
+
+/// The way from the checkpoint to the present, told as a plan is told.
+fn drift(held: &Snapshot, present: &Snapshot) -> Drift {
+    let plan = RestorePlan::between(held, present, &Reach::default(), &|_, _| true);
+    let added = plan.write.values().filter(|write| write.before.is_none()).count();
+    Drift { added, changed: plan.write.len() - added + plan.chmod.len(), deleted: plan.delete.len() }
+}

@@ -1,0 +1,50 @@
+//! Contents on their way to a sink: counted as they pass, and held up by a signal in the middle of a large file too.
+
+use std::io::{self, Read};
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::worktree::scan::read::BlobSink;
+use crate::worktree::scan::read::SinkError;
+
+/// A sink that looks up between two pieces.
+pub struct HeedfulSink<'h> {
+    pub context: &'h Context,
+    pub sink: &'h mut dyn BlobSink,
+}
+
+impl BlobSink for HeedfulSink<'_> {
+    fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
+        self.context.progress.add(0, bytes.len() as u64);
+        self.sink.blob(bytes)
+    }
+
+    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
+        let taken = self.sink.blob_stream(len, &mut Pieces { context: self.context, reader });
+        // Whatever the sink makes of a reader that stops, the signal is the cause.
+        heed(self.context)?;
+        taken
+    }
+}
+
+/// # Errors
+/// A signal asks to stop.
+pub fn heed(context: &Context) -> Result<()> {
+    context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
+}
+
+/// A reader that looks up between two pieces.
+pub struct Pieces<'h> {
+    pub context: &'h Context,
+    pub reader: &'h mut dyn Read,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        heed(self.context).map_err(io::Error::other)?;
+        let count = self.reader.read(buffer)?;
+        self.context.progress.add(0, count as u64);
+        Ok(count)
+    }
+}

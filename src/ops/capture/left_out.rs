@@ -1,0 +1,79 @@
+//! What rules left out of a checkpoint: counted by rule, named where it is few, never silent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::config::settings::Settings;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::Listing;
+use crate::model::state::rel_path::RelPath;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    pub directories: BTreeSet<RelPath>,
+    pub files: BTreeSet<RelPath>,
+    pub secrets: BTreeSet<RelPath>,
+    /// Present and complete without: specials, files over the limit, names that git refuses; with the reason in words.
+    pub not_captured: BTreeMap<RelPath, &'static str>,
+    /// Files and directories by the rule that left them out.
+    pub by_rule: BTreeMap<String, u64>,
+}
+
+impl LeftOut {
+    pub fn of(listing: &Listing) -> Self {
+        let mut left_out = Self::default();
+        let paths = listing.paths();
+        for (dir, path) in listing.dirs.iter().zip(&paths) {
+            for item in &dir.uncaptured {
+                let path = path.join(&item.name);
+                let rule = match &item.why {
+                    WhyNot::Secret(rule) => {
+                        left_out.secrets.insert(path);
+                        rule
+                    }
+                    WhyNot::LeftOut(rule) => {
+                        let kind = if item.is_dir { &mut left_out.directories } else { &mut left_out.files };
+                        kind.insert(path);
+                        rule
+                    }
+                    why if why.is_recorded() && !why.makes_partial() => {
+                        left_out.not_captured.insert(path, why.in_words());
+                        continue;
+                    }
+                    _ => continue,
+                };
+                *left_out.by_rule.entry(rule.clone()).or_default() += 1;
+            }
+        }
+        left_out
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.directories.is_empty() && self.files.is_empty() && self.secrets.is_empty() && self.not_captured.is_empty()
+    }
+
+    /// One line for each path: what is compared to tell whether the set changed.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (word, paths) in [("dir", &self.directories), ("file", &self.files), ("secret", &self.secrets)] {
+            for path in paths {
+                let _ = writeln!(text, "{word} {path}");
+            }
+        }
+        for (path, why) in &self.not_captured {
+            let _ = writeln!(text, "not-captured {path} ({why})");
+        }
+        text
+    }
+}
+
+/// A number that changes with the rules that decide what counts. It lives no longer than the size gate's memory.
+pub fn rules_digest(store_list: &[u8], settings: &Settings) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    store_list.hash(&mut hasher);
+    settings.excludes.hash(&mut hasher);
+    settings.sensitive_allow.hash(&mut hasher);
+    settings.max_file_size_bytes.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,260 @@
+//! The one place that turns the working directory into blobs and trees. Here worktree and store meet.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::base::progress::Phase;
+use crate::error::Result;
+use crate::model::default_rules::IGNORE_FILE;
+use crate::model::rules_stamp::RulesStamp;
+use crate::model::state::apart::set_apart;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::Listing;
+use crate::model::state::meta::Meta;
+use crate::model::state::meta::RuleRecord;
+use crate::model::state::narrow::narrow;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::scope::Scope;
+use crate::ops::capture::key_watch::Admission;
+use crate::ops::capture::read_unknown::read_unknown;
+use crate::ops::capture::rules_today::RulesToday;
+use crate::ops::capture::rules_today::rules_today;
+pub use crate::ops::capture::sink::Sink;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::store::state::stat_cache::StatCache;
+use crate::store::trees::convert;
+use crate::worktree::rules::rule_set::Rules;
+use crate::worktree::scan::extend::add_paths;
+use crate::worktree::scan::scanner::{Scan, ScanOptions, scan};
+use crate::worktree::tree_handle::WorkTree;
+
+/// How a capture goes about its work.
+#[derive(Default)]
+pub struct CaptureOptions<'o> {
+    /// Paths to capture even if a rule leaves them out today, secrets too: a checkpoint holds them already.
+    pub also: &'o [RelPath],
+    /// Paths where room will be needed: what stands there is captured in spite of the rules, unless it is a secret.
+    pub make_room: &'o [RelPath],
+    /// The size gate: more files than this make no capture.
+    pub limit_files: Option<u64>,
+    /// Sensitive files let through for this call, besides those of the configuration.
+    pub include_sensitive: &'o [String],
+    /// Captured in spite of the rules, see [`crate::worktree::rules::rule_set::RuleSources::named`].
+    pub named: &'o [RelPath],
+}
+
+/// What a scan went by: what the cache that comes of it is compared with.
+pub struct Seen {
+    pub cache: Option<StatCache>,
+    /// Whether the cache could be believed.
+    pub trusted: bool,
+    pub rules: RulesStamp,
+    /// The checkpoint that was restored since, which holds what the listing then got.
+    pub restored: Option<ObjectId>,
+}
+
+/// The working directory, captured.
+pub struct Captured {
+    pub listing: Listing,
+    /// `None` if nothing was scanned, or only a part of it counts.
+    pub seen: Option<Seen>,
+    pub tree: ObjectId,
+    pub meta: Meta,
+    pub warnings: Vec<Warning>,
+}
+
+pub enum CaptureOutcome {
+    Done(Box<Captured>),
+    OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
+}
+
+/// Scans, reads what is not known, and computes all trees.
+pub fn capture(
+    context: &Context,
+    store: Option<&Store>,
+    worktree: &WorkTree,
+    options: &CaptureOptions<'_>,
+    mut sink: Sink<'_, '_>,
+) -> Result<CaptureOutcome> {
+    // Scan and reading look for signals themselves, so one is told of in words.
+    let _shield = context.interrupt.shield();
+    let mut capturing = match begin(context, store, worktree, options)? {
+        Begun::Scanned(capturing) => *capturing,
+        Begun::OverLimit { limit, largest } => return Ok(CaptureOutcome::OverLimit { limit, largest }),
+    };
+    capturing.add(options.also, options.make_room)?;
+    capturing.read(&mut sink)?;
+    capturing.finish(&mut sink).map(|captured| CaptureOutcome::Done(Box::new(captured)))
+}
+
+/// A capture under way: scanned, then as often as needed extended and read.
+pub struct Capturing<'c> {
+    context: &'c Context,
+    worktree: &'c WorkTree,
+    /// `None` once only a part of it counts.
+    seen: Option<Seen>,
+    record: RuleRecord,
+    rules: Rules,
+    /// What an older checkpoint holds is captured even if it is a private key by now.
+    in_spite: BTreeSet<RelPath>,
+    warnings: Vec<Warning>,
+    listing: Listing,
+    /// The tree of the root, unless something was added since it was computed.
+    tree: Option<ObjectId>,
+}
+
+/// How a capture began.
+pub enum Begun<'c> {
+    Scanned(Box<Capturing<'c>>),
+    OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
+}
+
+/// Scans and nothing more: of the options, only the limit and what is let through count here.
+pub fn begin<'c>(
+    context: &'c Context,
+    store: Option<&'c Store>,
+    worktree: &'c WorkTree,
+    options: &CaptureOptions<'_>,
+) -> Result<Begun<'c>> {
+    let cache = store.and_then(Store::stat_cache);
+    let today =
+        rules_today(context, store, options.include_sensitive, options.named, cache.as_ref().map(StatCache::rules));
+    let trusted = store.zip(cache.as_ref()).is_some_and(|(store, cache)| store.trusts(cache));
+    let scan_options = ScanOptions {
+        previous: cache.as_ref().map(|cache| &cache.kept),
+        same_rules: options.named.is_empty()
+            && cache.as_ref().is_some_and(|cache| cache.rules().gives_same_verdicts(&today.stamp)),
+        limit_files: options.limit_files,
+        skip: &context.stores_to_skip()?,
+        interrupt: &context.interrupt,
+        progress: &context.progress,
+        workers: context.workers(),
+    };
+    context.progress.begin(Phase::Scanning, 0, 0);
+    let mut listing = match scan(worktree, &today.rules, &scan_options)? {
+        Scan::Done(listing) => listing,
+        Scan::OverLimit { limit, largest } => return Ok(Begun::OverLimit { limit, largest }),
+    };
+    if !trusted {
+        forget_unverified(store, &mut listing);
+    }
+    let RulesToday { rules, record, warning, stamp } = today;
+    let seen = Some(Seen { cache, trusted, rules: stamp, restored: None });
+    let (warnings, tree, in_spite) = (warning.into_iter().collect(), None, BTreeSet::new());
+    let capturing = Capturing { context, worktree, seen, record, rules, in_spite, warnings, listing, tree };
+    Ok(Begun::Scanned(Box::new(capturing)))
+}
+
+impl Capturing<'_> {
+    /// Adds what rules left out, see [`CaptureOptions`]. It is read with the next [`Self::read`].
+    pub fn add(&mut self, also: &[RelPath], make_room: &[RelPath]) -> Result<()> {
+        let in_spite = in_spite_of_rules(&self.listing, also, make_room);
+        self.tree = None;
+        self.in_spite.extend(also.iter().cloned());
+        add_paths(self.worktree, &mut self.listing, &in_spite)
+    }
+
+    /// Reads every file whose blob is not known.
+    pub fn read(&mut self, sink: &mut Sink<'_, '_>) -> Result<()> {
+        self.tree = None;
+        let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
+        read_unknown(self.context, self.worktree, &admission, &mut self.listing, sink, &mut self.warnings)
+    }
+
+    /// The tree of the whole; every blob must have been read.
+    pub fn tree(&mut self, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
+        if let Some(tree) = self.tree {
+            return Ok(tree);
+        }
+        let tree = convert::build(&mut self.listing, &mut |bytes| sink.tree(bytes))?;
+        self.tree = Some(tree);
+        Ok(tree)
+    }
+
+    /// What was seen up to now.
+    pub fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    /// What is to be recorded beside the tree of what was seen up to now.
+    pub fn meta(&self) -> Meta {
+        Meta::of(&self.listing, self.record.clone())
+    }
+
+    /// Whether what was seen rests on a stat cache that may be believed.
+    pub fn is_trusted(&self) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.trusted)
+    }
+
+    /// Keeps of what was seen only what `scope` covers. Returns the ignore files outside it that have a say in it, if
+    /// there are any; they are read with [`Self::read_beside`].
+    pub fn narrow(&mut self, scope: &Scope) -> Option<Listing> {
+        let part = narrow(&self.listing, &|path| scope.covers(path));
+        let dirs: HashSet<RelPath> = part.paths().into_iter().collect();
+        let has_a_say = |path: &RelPath| {
+            path.name() == IGNORE_FILE
+                && !scope.covers(path)
+                && path.parent().is_some_and(|dir| dirs.contains(&dir))
+                && self.listing.file(path).is_some()
+        };
+        let rules = narrow(&self.listing, &has_a_say);
+        (self.listing, self.seen, self.tree) = (part, None, None);
+        (rules.file_count() > 0).then_some(rules)
+    }
+
+    /// Takes paths that are held in another way out of what is captured. A cache would have later scans leave them out
+    /// too, so none is made then.
+    pub fn set_apart(&mut self, paths: &[RelPath]) {
+        if set_apart(&mut self.listing, paths) {
+            (self.seen, self.tree) = (None, None);
+        }
+    }
+
+    /// Reads what belongs to a listing that [`Self::narrow`] returned, and computes its tree.
+    pub fn read_beside(&mut self, listing: &mut Listing, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
+        let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
+        read_unknown(self.context, self.worktree, &admission, listing, sink, &mut self.warnings)?;
+        convert::build(listing, &mut |bytes| sink.tree(bytes))
+    }
+
+    pub fn finish(mut self, sink: &mut Sink<'_, '_>) -> Result<Captured> {
+        let tree = self.tree(sink)?;
+        let meta = Meta::of(&self.listing, self.record);
+        let mut warnings = self.warnings;
+        warnings.extend(not_captured(&meta));
+        Ok(Captured { listing: self.listing, seen: self.seen, tree, meta, warnings })
+    }
+}
+
+/// What to capture in spite of today's rules.
+fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath]) -> Vec<RelPath> {
+    let mut secrets = HashSet::new();
+    for (index, dir) in listing.dirs.iter().enumerate().filter(|(_, dir)| !dir.uncaptured.is_empty()) {
+        let found = dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::Secret(_)));
+        secrets.extend(found.map(|item| listing.path_of(index).join(&item.name)));
+    }
+    let room = make_room.iter().filter(|path| !secrets.contains(*path));
+    also.iter().chain(room).cloned().collect()
+}
+
+/// Keeps an id that the cache gave only if the store has that object whole; the others are read from the files again.
+fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
+    let mut whole: HashMap<ObjectId, bool> = HashMap::new();
+    for dir in &mut listing.dirs {
+        dir.untouched = false;
+        for file in dir.files.make_listed() {
+            let Some(id) = file.id else { continue };
+            let is_whole = *whole.entry(id).or_insert_with(|| store.is_some_and(|s| s.has_whole(id)));
+            if !is_whole {
+                file.id = None;
+            }
+        }
+    }
+}
+
+fn not_captured(meta: &Meta) -> impl Iterator<Item = Warning> {
+    let partial = meta.uncaptured.iter().filter(|(_, standing)| standing.why.makes_partial());
+    partial.map(|(path, standing)| Warning::NotCaptured { path: path.clone(), why: standing.why.clone() })
+}

@@ -1,0 +1,202 @@
+//! The working directory as one side of a diff: captured without being recorded, then read file by file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+
+use crate::error::{Error, Result};
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::git_mode;
+use crate::model::state::listing::ListedFile;
+use crate::model::state::listing::Stat;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::model::state::snapshot::Standing;
+use crate::ops::browse::diff::diff_side::LARGEST_TEXT_BYTES;
+use crate::ops::browse::diff::diff_side::Loaded;
+use crate::ops::browse::diff::diff_side::Seen;
+use crate::ops::browse::diff::diff_side::Version;
+use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
+use crate::ops::capture::sink::ThreadSink;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::worktree::rules::rule_set::{Peek, RuleSources, Rules, Verdict};
+use crate::worktree::scan::read::BlobSink;
+use crate::worktree::scan::read::ReadOutcome;
+use crate::worktree::scan::read::SinkError;
+use crate::worktree::scan::read::read_file;
+use crate::worktree::tree_handle::WorkTree;
+
+pub struct Present {
+    worktree: WorkTree,
+    /// Files taken in spite of the rules that are secret if they begin like it: nothing has looked yet.
+    peeks: BTreeMap<RelPath, Peek>,
+}
+
+impl Present {
+    /// The state by the rules of today, with whatever `held` has that a rule leaves out by now. Secrets are not taken in
+    /// spite of the rules: what is in them shows up nowhere.
+    pub fn look(context: &Context, store: &Store, held: &Snapshot) -> Result<(Self, Snapshot, Vec<Warning>)> {
+        let worktree = WorkTree::open(context.root.path())?;
+        let mut captured = look(context, store, &worktree, &[])?;
+        let mut snapshot = Snapshot::from(&captured.listing);
+        let (mut also, mut peeks, mut secrets) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let rules = secrets_alone(context);
+        for path in held_but_left_out(held, &snapshot) {
+            match rules.judge_at(&path, false, &|_| None) {
+                Verdict::Secret(rule) => {
+                    secrets.push((path, Standing { why: WhyNot::Secret(rule), is_dir: false }));
+                    continue;
+                }
+                Verdict::Peek(peek) => peeks.insert(path.clone(), peek),
+                Verdict::Capture | Verdict::LeaveOut(_) | Verdict::OnlyTracked => {
+                    peeks.insert(path.clone(), Peek::ANY_FILE)
+                }
+            };
+            also.push(path);
+        }
+        if !also.is_empty() {
+            captured = look(context, store, &worktree, &also)?;
+            snapshot = Snapshot::from(&captured.listing);
+        }
+        snapshot.uncaptured.extend(secrets);
+        Ok((Self { worktree, peeks }, snapshot, captured.warnings))
+    }
+
+    /// Reads one file, as it is by now.
+    pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<Loaded> {
+        let loaded = load_file(&self.worktree, path, entry, warnings)?;
+        let (Loaded::Version(version), Some(peek)) = (&loaded, self.peeks.get(path)) else { return Ok(loaded) };
+        let beginning = version.bytes.as_deref().map(|bytes| &bytes[..bytes.len().min(peek.len_bytes())]);
+        let is_secret = beginning.is_some_and(|beginning| peek.is_secret(beginning));
+        Ok(if is_secret { Loaded::Unknown(WhyNot::Secret(peek.rule().to_owned())) } else { loaded })
+    }
+}
+
+fn look(context: &Context, store: &Store, worktree: &WorkTree, also: &[RelPath]) -> Result<Captured> {
+    let options = CaptureOptions { also, ..CaptureOptions::default() };
+    match capture(context, Some(store), worktree, &options, Sink::HashOnly)? {
+        CaptureOutcome::Done(captured) => Ok(*captured),
+        CaptureOutcome::OverLimit { .. } => Err(Error::unexpected("a limit was met that was not set".to_owned())),
+    }
+}
+
+/// The rules for secrets by name and nothing else: where a whole directory is left out, no scan has asked them.
+fn secrets_alone(context: &Context) -> Rules {
+    let sensitive_allow = context.settings.sensitive_allow.clone();
+    Rules::new(RuleSources { sensitive_allow, ..RuleSources::default() })
+}
+
+/// Files of a checkpoint that today's rules leave out, or that lie below a directory that they leave out.
+fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
+    let is_out = |path: &RelPath| {
+        let standing = present.uncaptured.get(path);
+        standing.is_some_and(|standing| matches!(standing.why, WhyNot::LeftOut(_)))
+    };
+    let dirs_out: BTreeSet<RelPath> = held.dirs.keys().filter(|dir| is_out(dir)).cloned().collect();
+    let below_one = |path: &RelPath| !dirs_out.is_empty() && path.ancestors().any(|above| dirs_out.contains(&above));
+    let wanted = |path: &&RelPath| !present.files.contains_key(*path) && (is_out(path) || below_one(path));
+    held.files.keys().filter(wanted).cloned().collect()
+}
+
+fn load_file(worktree: &WorkTree, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<Loaded> {
+    let stat = Stat::default();
+    let listed = ListedFile { name: path.name().into(), kind: entry.kind, stat, id: None, unsteady: false };
+    let mut keeper = Keeper { limit_bytes: LARGEST_TEXT_BYTES, bytes: None };
+    let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut keeper)?;
+    Ok(match read {
+        ReadOutcome::Captured { id, stat, kind, unsteady } => {
+            if unsteady {
+                warnings.push(Warning::ChangedWhileRead { path: path.clone() });
+            }
+            let seen = Seen { mode: git_mode(kind, stat.perm()), id, size_bytes: stat.size_bytes };
+            Loaded::Version(Box::new(Version { seen, bytes: keeper.bytes }))
+        }
+        ReadOutcome::Vanished | ReadOutcome::NotAFile => Loaded::Gone,
+        ReadOutcome::Unreadable(why) => Loaded::Unknown(WhyNot::Unreadable(why)),
+        ReadOutcome::Refused(why) => Loaded::Unknown(why),
+    })
+}
+
+/// Keeps what is read, up to the limit, besides hashing it.
+struct Keeper {
+    limit_bytes: u64,
+    bytes: Option<Vec<u8>>,
+}
+
+impl BlobSink for Keeper {
+    fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
+        self.bytes = Some(bytes.to_vec());
+        ThreadSink::HashOnly.blob(bytes)
+    }
+
+    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
+        self.bytes = None;
+        if len > self.limit_bytes {
+            return ThreadSink::HashOnly.blob_stream(len, reader);
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
+        let cut = |why: String| SinkError::Failed(Error::unexpected(format!("cannot read to the end: {why}")));
+        reader.read_to_end(&mut bytes).map_err(|e| cut(e.to_string()))?;
+        if bytes.len() as u64 != len {
+            return Err(cut("it is shorter than it was".to_owned()));
+        }
+        let id = ThreadSink::HashOnly.blob(&bytes)?;
+        self.bytes = Some(bytes);
+        Ok(id)
+    }
+}
+
+#[cfg(unix)]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::state::entry::Kind;
+
+    /// What is read at a path of which the capture knew something else.
+    fn read(dir: &std::path::Path, path: &str) -> Loaded {
+        let work = WorkTree::open(dir).unwrap();
+        let stale = Entry { kind: Kind::File, perm: 0o644, id: ObjectId::from_bytes([7; 20]), size_bytes: 9 };
+        load_file(&work, &RelPath::new(path.as_bytes()).unwrap(), &stale, &mut Vec::new()).unwrap()
+    }
+
+    #[test]
+    fn what_changed_since_the_capture_is_taken_as_it_is_read() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("f"), "hello\n").unwrap();
+        let Loaded::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
+        assert_eq!(version.seen.id.to_hex(), "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!((version.bytes.as_deref(), version.seen.mode), (Some(&b"hello\n"[..]), 0o100_644));
+        std::fs::remove_file(temp.path().join("f")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", temp.path().join("f")).unwrap();
+        let Loaded::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
+        assert_eq!((version.bytes.as_deref(), version.seen.mode), (Some(&b"elsewhere"[..]), 0o120_000));
+        std::fs::remove_file(temp.path().join("f")).unwrap();
+        std::fs::create_dir(temp.path().join("f")).unwrap();
+        assert!(matches!(read(temp.path(), "f"), Loaded::Gone));
+        assert!(matches!(read(temp.path(), "none"), Loaded::Gone));
+    }
+
+    #[test]
+    fn no_link_on_the_way_is_followed() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("real")).unwrap();
+        std::fs::write(temp.path().join("real/f"), "x").unwrap();
+        std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
+        assert!(matches!(read(temp.path(), "real/f"), Loaded::Version(_)));
+        assert!(!matches!(read(temp.path(), "link/f"), Loaded::Version(_)));
+    }
+
+    #[test]
+    fn what_is_too_large_is_hashed_and_not_held() {
+        let mut keeper = Keeper { limit_bytes: 6, bytes: None };
+        let id = keeper.blob_stream(6, &mut &b"hello\n"[..]).unwrap().to_hex();
+        assert_eq!(id, "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!(keeper.bytes.as_deref(), Some(&b"hello\n"[..]));
+        assert!(keeper.blob_stream(5 + 1, &mut &b"short"[..]).is_err(), "it ended too early");
+        keeper.blob_stream(7, &mut &b"hello!\n"[..]).unwrap();
+        assert_eq!(keeper.bytes, None);
+    }
+}

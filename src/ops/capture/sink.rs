@@ -1,0 +1,81 @@
+//! Where the bytes of files go: into packs, or only through a hash.
+
+use std::io::Read;
+
+use crate::error::{Error, Result};
+use crate::model::state::entry::WhyNot;
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::hash::object_hash::ObjectHasher;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::pack::pack_error::PackError;
+use crate::store::objects::pack::pack_set::PackSet;
+use crate::store::objects::pack::pack_writer::PackWriter;
+use crate::worktree::scan::read::BlobSink;
+use crate::worktree::scan::read::SinkError;
+
+/// Where blobs and trees go.
+pub enum Sink<'a, 's> {
+    /// Only their ids are wanted.
+    HashOnly,
+    Pack(&'a mut PackSet<'s>),
+}
+
+impl<'s> Sink<'_, 's> {
+    /// Stores a tree, or only tells its id.
+    pub fn tree(&mut self, bytes: &[u8]) -> Result<ObjectId> {
+        match self {
+            Self::HashOnly => hash_object(ObjectKind::Tree, bytes).map_err(|e| Error::unexpected(e.to_string())),
+            Self::Pack(packs) => Ok(packs.add(ObjectKind::Tree, bytes)?),
+        }
+    }
+
+    /// So many sinks, each for one thread.
+    pub fn split<'w>(&'w mut self, count: usize) -> Result<Vec<ThreadSink<'w, 's>>> {
+        Ok(match self {
+            Self::HashOnly => (0..count).map(|_| ThreadSink::HashOnly).collect(),
+            Self::Pack(packs) => packs.writers(count)?.map(ThreadSink::Pack).collect(),
+        })
+    }
+}
+
+/// What one thread writes to.
+pub enum ThreadSink<'w, 's> {
+    HashOnly,
+    Pack(&'w mut PackWriter<'s>),
+}
+
+impl BlobSink for ThreadSink<'_, '_> {
+    fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
+        match self {
+            Self::HashOnly => hash_object(ObjectKind::Blob, bytes).map_err(|_| SinkError::Refused(WhyNot::Collision)),
+            Self::Pack(pack) => pack.add(ObjectKind::Blob, bytes).map_err(sink_error),
+        }
+    }
+
+    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
+        match self {
+            Self::HashOnly => hash_stream(len, reader),
+            Self::Pack(pack) => pack.add_stream(len, reader).map_err(sink_error),
+        }
+    }
+}
+
+fn sink_error(error: PackError) -> SinkError {
+    match error {
+        PackError::Collision => SinkError::Refused(WhyNot::Collision),
+        other => SinkError::Failed(other.into()),
+    }
+}
+
+fn hash_stream(len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
+    let mut hasher = ObjectHasher::new(ObjectKind::Blob, len);
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return hasher.finish().map_err(|_| SinkError::Refused(WhyNot::Collision)),
+            Ok(read) => hasher.update(&buffer[..read]),
+            Err(e) => return Err(SinkError::Failed(Error::unexpected(format!("cannot read to the end: {e}")))),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The audit trail: what each `create` was called with and how it ended, in logs beside the files.
+
+use crate::base::shell_word::shell_line;
+use crate::base::time::rfc3339_seconds;
+use crate::error::{Error, Result};
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::worktree::files::append::append;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Directory and file in the root; no checkpoint captures either directory.
+const OPERATIONS: (&str, &str) = (".audit", "checkpoint-operations.log");
+const MADE: (&str, &str) = (".checkpoints", "checkpoint-manifest.log");
+
+/// One `create` that has ended.
+pub struct Ended<'e> {
+    /// The command line, each word as it was given.
+    pub words: Vec<&'e [u8]>,
+    pub exit: u8,
+    /// A checkpoint was recorded.
+    pub made: bool,
+}
+
+/// Writes it down. A failure changes nothing of what was done.
+pub fn note(context: &Context, ended: &Ended<'_>) -> Option<Warning> {
+    write(context, ended).err().map(|error| Warning::AuditFailed { why: error.to_string() })
+}
+
+fn write(context: &Context, ended: &Ended<'_>) -> Result<()> {
+    let work = WorkTree::open(context.root.path())?;
+    let time = rfc3339_seconds(context.now_ms);
+    let (command, exit) = (shell_line(ended.words.iter().copied()), ended.exit);
+    add(&work, OPERATIONS, &format!("[CHECKPOINT] {time} | Command: {command} | Exit: {exit}\n"))?;
+    if ended.made {
+        add(&work, MADE, &format!("{time}: Checkpoint created successfully\n"))?;
+    }
+    Ok(())
+}
+
+fn add(work: &WorkTree, (dir, file): (&str, &str), line: &str) -> Result<()> {
+    let name = |name: &str| RelPath::new(name.as_bytes()).map_err(|why| Error::unexpected(format!("{name}: {why}")));
+    append(work, &name(dir)?, &name(file)?, line)
+}

@@ -1,0 +1,257 @@
+//! `guard`: whether a checkpoint stands from which the coming change can be taken back. Nothing is written, and
+//! the directory is scanned only to advise what works where there is none.
+
+use crate::base::shell_word::shell_word;
+use crate::base::time::age;
+use crate::base::time::{self};
+use crate::config::settings;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::scope::Scope;
+use crate::model::state::scope::ScopePart;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::capture::gather;
+use crate::ops::context::Context;
+use crate::ops::contract::guard_cover::covers;
+use crate::ops::contract::guard_cover::lacks;
+use crate::ops::contract::guard_cover::link_above;
+use crate::ops::contract::guard_cover::unmatched;
+use crate::ops::create::create_terms;
+use crate::ops::maintain::verify::check_calmly;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::worktree::tree_handle::WorkTree;
+
+const MINUTE_MS: i64 = 60 * 1000;
+/// Ignored files that a pattern matches are named one by one up to here.
+const NAMED_FILES: usize = 10;
+const USUAL_AGE_MS: i64 = 30 * MINUTE_MS;
+/// How far two clocks may be apart.
+const CLOCK_SLACK_MS: i64 = MINUTE_MS;
+
+#[derive(Clone, Debug, Default)]
+pub struct GuardOptions {
+    /// Paths and patterns as typed; `None` for the whole directory.
+    pub scope: Option<Vec<Vec<u8>>>,
+    /// How old it may be, as typed.
+    pub max_age: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct GuardOutcome {
+    pub checkpoint: Checkpoint,
+    /// Zero for one from a moment ahead of the clock.
+    pub age_ms: i64,
+    pub warnings: Vec<Warning>,
+}
+
+struct Wanted {
+    scope: Option<Scope>,
+    max_age_ms: i64,
+}
+
+/// # Errors
+/// [`Error::Unguarded`] if there is none, with the command that makes one.
+pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> {
+    let scope = options.scope.as_ref().map(|typed| create_terms::parse_scope(&context.root, typed)).transpose()?;
+    let wanted = Wanted { scope, max_age_ms: options.max_age.as_deref().map_or(Ok(USUAL_AGE_MS), parse_age)? };
+    if !context.root.exists() {
+        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+    }
+    let Some(mut store) = context.find_store()? else {
+        return Err(of_none(context, &wanted, "there is no checkpoint at all".to_owned()));
+    };
+    let inventory = store.inventory()?;
+    let asked_for: Vec<&Checkpoint> = inventory.checkpoints.iter().rev().filter(|c| !c.is_safety()).collect();
+    let mut refusal = None;
+    for checkpoint in asked_for.iter().filter(|checkpoint| covers(checkpoint, wanted.scope.as_ref())) {
+        match fault(context, &mut store, &wanted, checkpoint)? {
+            None => {
+                let unmatched = wanted.scope.as_ref().map(|scope| unmatched(context, &store, checkpoint, scope));
+                if let Some(part) = unmatched.transpose()?.flatten() {
+                    return Err(of_nothing(context, &wanted, part, &format!("checkpoint {}", checkpoint.id.short())));
+                }
+                let age_ms = context.now_ms.saturating_sub(checkpoint.record.time_ms).max(0);
+                let warnings = reader_warnings(context, &store, &inventory)?;
+                return Ok(GuardOutcome { checkpoint: (*checkpoint).clone(), age_ms, warnings });
+            }
+            Some(why) => {
+                refusal
+                    .get_or_insert(format!("the newest checkpoint that covers {} {why}", shown(wanted.scope.as_ref())));
+            }
+        }
+    }
+    let nothing = || match asked_for.as_slice() {
+        [] if inventory.damaged.is_empty() => "there is no checkpoint at all".to_owned(),
+        [] => "there is no checkpoint that can be read".to_owned(),
+        _ => format!("no checkpoint covers {}", shown(wanted.scope.as_ref())),
+    };
+    Err(match refusal {
+        Some(why) => unguarded(context, &wanted, why),
+        None => of_none(context, &wanted, nothing()),
+    })
+}
+
+fn parse_age(typed: &str) -> Result<i64> {
+    let wrong = || Error::Usage { what: format!("--max-age '{typed}' is no length of time, such as 30m") };
+    time::parse_span(typed).ok_or_else(wrong)
+}
+
+/// Why a checkpoint that covers what is wanted does not do, after its id.
+fn fault(context: &Context, store: &mut Store, wanted: &Wanted, checkpoint: &Checkpoint) -> Result<Option<String>> {
+    let (id, time_ms) = (checkpoint.id.short(), checkpoint.record.time_ms);
+    let age_ms = context.now_ms.saturating_sub(time_ms);
+    if age_ms > wanted.max_age_ms {
+        return Ok(Some(format!("({id}) is {} old", age(time_ms, context.now_ms))));
+    }
+    if age_ms < -CLOCK_SLACK_MS {
+        return Ok(Some(format!("({id}) was made in the future, by the clock of now")));
+    }
+    match lacks(context, store, checkpoint, wanted.scope.as_ref()) {
+        Ok(None) => {}
+        Ok(Some(what)) => return Ok(Some(format!("({id}) does not hold {what}"))),
+        Err(Error::Damaged { why, .. }) => return Ok(Some(format!("({id}) is damaged: {why}"))),
+        Err(Error::EvictedMeanwhile { .. }) => return Ok(Some(format!("({id}) was evicted meanwhile"))),
+        Err(other) => return Err(other),
+    }
+    let report = check_calmly(context, store, Some(&checkpoint.id.into()), false)?;
+    let broken = report.damaged.first().and_then(|state| state.faults.first());
+    Ok(match broken {
+        Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
+        None if report.checkpoints == 0 => Some(format!("({id}) was evicted meanwhile")),
+        None => None,
+    })
+}
+
+fn shown(scope: Option<&Scope>) -> String {
+    let Some(scope) = scope else { return "the whole directory".to_owned() };
+    scope.parts().iter().map(|part| format!("'{}'", part.shown())).collect::<Vec<_>>().join(", ")
+}
+
+/// The advised command works as it stands; where none would, the reason is told instead.
+fn unguarded(context: &Context, wanted: &Wanted, what: String) -> Error {
+    let Some(parts) = wanted.scope.as_ref().map(Scope::parts) else {
+        return Error::Unguarded { what, command: Some(command(context, "create", None)) };
+    };
+    if let Some(link) = behind_link(context, parts) {
+        let what = format!("{what}; name what the symlink {link} leads to");
+        return Error::Unguarded { what, command: None };
+    }
+    let scope = capturable(context, parts);
+    let create = command(context, "create", Some(&scope));
+    let found = match gather::look(context, &scope, &[]) {
+        Ok(found) => found,
+        Err(why) => return why,
+    };
+    let Some(refusal) = &found.refusal else { return Error::Unguarded { what, command: Some(create) } };
+    let secret: Vec<String> = scope.parts().iter().filter_map(|part| secret_pattern(part, &found.secrets)).collect();
+    let lets_through = |secret: &[String]| gather::look(context, &scope, secret).is_ok_and(|it| it.refusal.is_none());
+    if !secret.is_empty() && lets_through(&secret) {
+        let allowed = secret.iter().map(|pattern| format!(" --include-sensitive={}", shell_word(pattern.as_bytes())));
+        return Error::Unguarded { what, command: Some(create + &allowed.collect::<String>()) };
+    }
+    let what = format!("{what}; {refusal}");
+    Error::Unguarded { what, command: by_names(context, parts, &found.left_out).map(|(command, _)| command) }
+}
+
+/// The glob that lets through what a part of a scope names, if that is a secret.
+fn secret_pattern(part: &ScopePart, secrets: &[RelPath]) -> Option<String> {
+    let Some(path) = part.as_path() else {
+        let typed = secrets.iter().any(|secret| part.covers(secret)).then(|| part.typed())?;
+        return String::from_utf8(typed.to_vec()).ok();
+    };
+    let path = secrets.contains(path).then(|| path.as_utf8())??;
+    let escape = |sign: char| if "*?[]\\".contains(sign) { format!("\\{sign}") } else { sign.to_string() };
+    Some(format!("/{}", path.chars().map(escape).collect::<String>()))
+}
+
+/// The question with the ignored files that patterns match in place of the patterns, and the first of these files: what
+/// is named is captured in spite of the rules.
+fn by_names(context: &Context, parts: &[ScopePart], left_out: &[RelPath]) -> Option<(String, RelPath)> {
+    let (mut named, mut first) = (Vec::new(), None);
+    for part in parts {
+        let matched = || left_out.iter().filter(|path| part.as_path().is_none() && part.covers(path));
+        first = first.or_else(|| matched().next().cloned());
+        match matched().count() {
+            0 => named.push(part.clone()),
+            1..=NAMED_FILES => named.extend(matched().cloned().map(ScopePart::path)),
+            _ => return None,
+        }
+    }
+    Some((command(context, "guard", Some(&Scope::new(named))), first?))
+}
+
+/// The link above a path of a scope, which no checkpoint can hold under that name then.
+fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
+    let work = WorkTree::open(context.root.path()).ok()?;
+    parts.iter().filter_map(ScopePart::as_path).find_map(|path| link_above(&work, path).ok()?)
+}
+
+/// No checkpoint covers what is wanted; a path at which nothing stands is in none of them then.
+fn of_none(context: &Context, wanted: &Wanted, what: String) -> Error {
+    let is_absent =
+        |work: &WorkTree, part: &&ScopePart| part.as_path().is_some_and(|path| matches!(work.stat(path), Ok(None)));
+    let work = WorkTree::open(context.root.path()).ok();
+    let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
+    match work.and_then(|work| parts.iter().find(|part| is_absent(&work, part))) {
+        Some(absent) if behind_link(context, parts).is_none() => of_nothing(context, wanted, absent, "a checkpoint"),
+        _ => unguarded(context, wanted, what),
+    }
+}
+
+/// A part that names nothing may be mistyped, and then what is really changed is not guarded. What is yet to be made is
+/// taken back with its directory.
+fn of_nothing(context: &Context, wanted: &Wanted, part: &ScopePart, held_by: &str) -> Error {
+    let matches = if part.as_path().is_some() { "is neither in the directory nor in" } else { "matches nothing in" };
+    let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
+    let found =
+        if part.as_path().is_none() { gather::look(context, &Scope::new(parts.to_vec()), &[]).ok() } else { None };
+    if let Some((command, path)) = found.and_then(|found| by_names(context, parts, &found.left_out)) {
+        let what =
+            format!("'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {path}", part.shown());
+        return Error::Unguarded { what, command: Some(command) };
+    }
+    let parts = parts.iter();
+    let instead = |one: &ScopePart| if one == part { ScopePart::path(part.top()) } else { one.clone() };
+    let above = capturable(context, &parts.map(instead).collect::<Vec<_>>());
+    Error::Unguarded {
+        what: format!("'{}' {matches} {held_by}; what is yet to be made is guarded by its directory", part.shown()),
+        command: Some(command(context, "guard", Some(&above))),
+    }
+}
+
+/// The command that makes what is missing, or asks in another way, from whatever directory it is given.
+fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> String {
+    let word = |path: &std::path::Path| shell_word(path.as_os_str().as_encoded_bytes());
+    let mut command = format!("checkpoint -C {}", word(context.root.path()));
+    if settings::base(None, &context.environment).ok().as_ref() != Some(&context.base) {
+        command.push_str(&format!(" --base {}", word(&context.base)));
+    }
+    command.push_str(&format!(" {verb}"));
+    let parts = scope.map(Scope::parts).unwrap_or_default();
+    command.extend(parts.iter().map(|part| format!(" --scope {}", scope_word(part))));
+    command
+}
+
+/// The same scope, with what is not there yet held by the directory that it will lie in: of a path at which nothing
+/// stands no checkpoint can be made.
+fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
+    let Ok(work) = WorkTree::open(context.root.path()) else { return Scope::new(parts.to_vec()) };
+    let stands = |path: &RelPath| !matches!(work.stat(path), Ok(None));
+    let nearest = |path: &RelPath| std::iter::once(path.clone()).chain(path.ancestors()).find(|above| stands(above));
+    let parts = parts.iter().map(|part| match part.as_path() {
+        Some(path) => ScopePart::path(nearest(path).unwrap_or_default()),
+        None => part.clone(),
+    });
+    Scope::new(parts.collect())
+}
+
+/// A path that would be taken for a list of paths is told from one by the directory before it.
+fn scope_word(part: &ScopePart) -> String {
+    let typed = part.typed();
+    if part.as_path().is_some() && typed.starts_with(b"@") {
+        return shell_word(&[b"./", typed].concat());
+    }
+    shell_word(typed)
+}

@@ -1,0 +1,120 @@
+//! Whether a checkpoint covers what is about to be changed: by its terms, and by what it really holds.
+
+use crate::error::Result;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::scope::Scope;
+use crate::model::state::scope::ScopePart;
+use crate::ops::capture::held_state::HeldState;
+use crate::ops::context::Context;
+use crate::store::repository::Store;
+use crate::worktree::sys::{ItemKind, kind_of};
+use crate::worktree::tree_handle::WorkTree;
+
+/// How many paths a refusal names.
+const NAMED_PATHS: usize = 10;
+
+/// By its terms alone. Without a scope the whole directory is wanted.
+pub fn covers(checkpoint: &Checkpoint, wanted: Option<&Scope>) -> bool {
+    match (wanted, &checkpoint.record.terms.scope) {
+        (_, None) => checkpoint.is_whole(),
+        (None, Some(_)) => false,
+        (Some(wanted), Some(held)) => held.holds(wanted),
+    }
+}
+
+/// What of a scope it cannot bring back although it covers it: something that it could not read, or a named path that
+/// stands on disk and that a rule left out, say.
+///
+/// # Errors
+/// The checkpoint is damaged, or the system does not tell what stands on disk.
+pub fn lacks(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    wanted: Option<&Scope>,
+) -> Result<Option<String>> {
+    let meta = store.companion(checkpoint)?.meta;
+    let is_wanted = |path: &RelPath| wanted.is_none_or(|scope| scope.covers(path));
+    let missed = meta.uncaptured.iter().filter(|(path, found)| found.why.makes_partial() && is_wanted(path));
+    let missed: Vec<String> = missed.map(|(path, found)| format!("{path} ({})", found.why.in_words())).collect();
+    if !missed.is_empty() {
+        return Ok(Some(named(&missed)));
+    }
+    let Some(wanted) = wanted else { return Ok(None) };
+    let work = WorkTree::open(context.root.path())?;
+    let state = HeldState::new(store, checkpoint.tree, meta);
+    for path in wanted.parts().iter().filter_map(ScopePart::as_path) {
+        if let Some(link) = link_above(&work, path)? {
+            return Ok(Some(format!("'{path}', which is reached through the symlink {link}")));
+        }
+        let held = || is_held(&state, path).map_err(|why| store.damage(checkpoint.id, why));
+        if work.stat(path)?.is_some() && !held()? {
+            return Ok(Some(format!("'{path}'")));
+        }
+    }
+    Ok(None)
+}
+
+/// Unless that is mended, a new checkpoint would lack the same, so each is named.
+fn named(missed: &[String]) -> String {
+    let more = missed.len().saturating_sub(NAMED_PATHS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let listed = missed[..missed.len().min(NAMED_PATHS)].join(", ");
+    format!("{listed}{more}: mend that before the next one, or name with --scope what else is to be changed")
+}
+
+/// The first part of a scope that matches nothing: neither a file of the checkpoint nor, if it is a path, anything on disk.
+///
+/// # Errors
+/// The checkpoint is damaged, or the system does not tell what stands on disk.
+pub fn unmatched<'s>(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    wanted: &'s Scope,
+) -> Result<Option<&'s ScopePart>> {
+    let state = HeldState::new(store, checkpoint.tree, store.companion(checkpoint)?.meta);
+    let work = WorkTree::open(context.root.path())?;
+    let mut all = None;
+    for part in wanted.parts() {
+        let is_matched = match part.as_path() {
+            Some(path) if work.stat(path)?.is_some() => true,
+            Some(path) => is_held(&state, path).map_err(|why| store.damage(checkpoint.id, why))?,
+            None => {
+                let held = match &all {
+                    Some(held) => held,
+                    None => all.insert(store.snapshot(checkpoint)?),
+                };
+                held.files.keys().chain(held.dirs.keys()).any(|path| part.covers(path))
+            }
+        };
+        if !is_matched {
+            return Ok(Some(part));
+        }
+    }
+    Ok(None)
+}
+
+/// What lies behind a symlink is somewhere else, where no checkpoint looks.
+///
+/// # Errors
+/// The system does not tell what stands on disk.
+pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
+    for above in path.ancestors() {
+        if work.stat(&above)?.is_some_and(|found| kind_of(&found) == ItemKind::Symlink) {
+            return Ok(Some(above));
+        }
+    }
+    Ok(None)
+}
+
+/// What has no bytes is held once it is known.
+fn is_held(state: &HeldState<'_>, path: &RelPath) -> Result<bool, String> {
+    let standing = state.meta.uncaptured.get(path);
+    if standing.is_some_and(|found| matches!(found.why, WhyNot::Fifo | WhyNot::Socket | WhyNot::Device)) {
+        return Ok(true);
+    }
+    Ok(state.has_dir(path)? || state.has_file(path)?)
+}

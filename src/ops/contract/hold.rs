@@ -1,0 +1,100 @@
+//! `hold` and `release`: between them no checkpoint is made but safety checkpoints.
+
+use crate::base::time;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::hold::Hold;
+use crate::model::checkpoint::hold::LONGEST_MS;
+use crate::model::checkpoint::hold::USUAL_MS;
+use crate::model::checkpoint::hold::check_name;
+use crate::ops::context::Context;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+
+#[derive(Clone, Debug)]
+pub struct HoldOptions {
+    pub name: String,
+    /// How long, as typed.
+    pub span: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct HoldOutcome {
+    pub hold: Hold,
+    /// One of this name stood already.
+    pub renewed: bool,
+    pub warnings: Vec<Warning>,
+}
+
+#[derive(Debug)]
+pub struct ReleaseOutcome {
+    /// The one that was asked for.
+    pub name: Option<String>,
+    /// `None` if it did not stand.
+    pub released: Option<Hold>,
+    pub warnings: Vec<Warning>,
+}
+
+pub fn hold(context: &Context, options: &HoldOptions) -> Result<HoldOutcome> {
+    let name = options.name.clone();
+    check_name(&name).map_err(|why| Error::Usage { what: format!("'{name}' is no name of a hold: {why}") })?;
+    let span_ms = options.span.as_deref().map_or(Ok(USUAL_MS), parse_span)?;
+    let store = context.require_store()?;
+    let mut session = session::begin(context, &store)?;
+    let mut holds = standing(context, &store, &mut session.warnings);
+    let before = holds.len();
+    holds.retain(|other| other.name != name);
+    let (begin_ms, holder) = (context.now_ms, context.holder.clone());
+    let hold = Hold { name, holder, begin_ms, end_ms: begin_ms.saturating_add(span_ms) };
+    let renewed = holds.len() < before;
+    holds.push(hold.clone());
+    session.locked.write_holds(&holds)?;
+    Ok(HoldOutcome { hold, renewed, warnings: session.warnings })
+}
+
+fn parse_span(typed: &str) -> Result<i64> {
+    let span_ms = time::parse_span(typed).filter(|span_ms| (1..=LONGEST_MS).contains(span_ms));
+    span_ms.ok_or_else(|| Error::Usage { what: format!("--for '{typed}' is no time of at most 24h, such as 30m") })
+}
+
+/// Without a name the only one that stands is meant.
+pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> {
+    let store = context.require_store()?;
+    let mut session = session::begin(context, &store)?;
+    let mut holds = standing(context, &store, &mut session.warnings);
+    if name.is_none() && holds.len() > 1 {
+        return Err(Error::SeveralHolds { names: holds.into_iter().map(|hold| hold.name).collect() });
+    }
+    let at = holds.iter().position(|hold| name.is_none_or(|name| hold.name == name));
+    let released = at.map(|at| holds.remove(at));
+    if released.is_some() {
+        session.locked.write_holds(&holds)?;
+    }
+    Ok(ReleaseOutcome { name: name.map(str::to_owned), released, warnings: session.warnings })
+}
+
+/// Those that have not ended. What cannot be read holds nothing, and that is said.
+pub fn standing(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -> Vec<Hold> {
+    let mut holds = store.holds().unwrap_or_else(|why| {
+        warnings.push(Warning::HoldsUnreadable { why });
+        Vec::new()
+    });
+    holds.retain(|hold| hold.stands(context.now_ms));
+    holds
+}
+
+/// What a `create` asks once it has the lock. A damaged file goes, so that it is told of once.
+///
+/// # Errors
+/// A hold stands: of several, the one that ends last is named.
+pub fn check_none_stands(context: &Context, session: &mut Session<'_>) -> Result<()> {
+    let told = session.warnings.len();
+    let holds = standing(context, session.locked.store(), &mut session.warnings);
+    if session.warnings.len() > told {
+        let removed = session.locked.write_holds(&[]);
+        session.warnings.extend(removed.err().map(Warning::bookkeeping("removing the damaged file of holds")));
+    }
+    let others = holds.len().saturating_sub(1);
+    let last = holds.into_iter().max_by_key(|hold| hold.end_ms);
+    last.map_or(Ok(()), |hold| Err(Error::Held { hold, others }))
+}

@@ -1,0 +1,132 @@
+//! The facts behind the contract of a restore: what stands in the directory now, read and compared with the checkpoint.
+
+use std::io::{Read, Write as _};
+
+use crate::error::Result;
+use crate::model::restore_plan::Reach;
+use crate::model::state::entry::git_mode;
+use crate::model::state::listing::ListedFile;
+use crate::model::state::listing::Stat;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::sink::ThreadSink;
+use crate::ops::context::Context;
+use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::store::trees::digest::ContentSink;
+use crate::store::trees::digest::Facts;
+use crate::store::trees::digest::Sum;
+use crate::store::trees::digest::{self};
+use crate::worktree::scan::read::BlobSink;
+use crate::worktree::scan::read::ReadOutcome;
+use crate::worktree::scan::read::SinkError;
+use crate::worktree::scan::read::read_file;
+use crate::worktree::tree_handle::WorkTree;
+
+/// What a restore can prove.
+#[derive(Debug)]
+pub struct RestoreContract {
+    /// Over what the checkpoint holds, as far as the restore went.
+    pub expected: std::result::Result<Sum, String>,
+    /// Over the same paths as they stand now.
+    pub actual: std::result::Result<String, String>,
+    /// What the checkpoint holds are values, and no file: nothing was rolled back.
+    pub is_values_alone: bool,
+}
+
+impl RestoreContract {
+    pub fn is_match(&self) -> bool {
+        matches!((&self.expected, &self.actual), (Ok(expected), Ok(actual)) if expected.hash == *actual)
+    }
+}
+
+/// # Errors
+/// The store cannot be opened, or the checkpoint's trees cannot be read. All else is a fact of the contract.
+pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<RestoreContract> {
+    let store = context.require_store()?;
+    let target = &outcome.target;
+    let within = target.record.terms.scope.clone();
+    let reach = Reach { paths: outcome.paths.clone(), within, ..Reach::default() };
+    let (mut snapshot, beside) = (store.snapshot(target)?, store.companion(target)?.beside);
+    snapshot.retain(&|path| reach.covers(path));
+    let expected = digest::sum(store.objects(), &snapshot, &beside);
+    if beside.state.is_some() && snapshot.files.is_empty() && beside.databases.is_none() {
+        let actual = Err("there is nothing to compare: values are written nowhere".to_owned());
+        return Ok(RestoreContract { expected, actual, is_values_alone: true });
+    }
+    let worktree = WorkTree::open(context.root.path())?;
+    let on_disk = snapshot.files.iter().map(|(path, entry)| {
+        let found = look(&worktree, path, entry.kind);
+        (path, found.map_err(|why| format!("{path}: {why}")))
+    });
+    let actual = digest::sum_of(store.objects(), on_disk, &beside).map(|sum| sum.hash);
+    Ok(RestoreContract { expected, actual, is_values_alone: false })
+}
+
+/// The values that the restored checkpoint holds, as they were given; only scoped ones can.
+///
+/// # Errors
+/// They cannot be read.
+pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<String>> {
+    if !outcome.target.is_scoped() {
+        return Ok(None);
+    }
+    let store = context.require_store()?;
+    let Some(id) = store.companion(&outcome.target)?.beside.state else { return Ok(None) };
+    let read =
+        store.objects().read(&id).map_err(|why| store.damage(outcome.target.id, format!("its values: {why}")))?;
+    Ok(Some(String::from_utf8_lossy(&read.1).into_owned()))
+}
+
+/// One path as it stands: git's mode for it, and its content.
+fn look(
+    worktree: &WorkTree,
+    path: &RelPath,
+    kind: crate::model::state::entry::Kind,
+) -> std::result::Result<(u32, Facts), String> {
+    let listed = ListedFile { name: path.name().into(), kind, stat: Stat::default(), id: None, unsteady: false };
+    let mut sink = FactsSink(None);
+    let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut sink);
+    match read.map_err(|error| error.to_string())? {
+        ReadOutcome::Captured { stat, kind, .. } => {
+            let facts = sink.0.ok_or_else(|| "nothing was read".to_owned())?;
+            Ok((git_mode(kind, stat.perm()), facts))
+        }
+        ReadOutcome::Vanished | ReadOutcome::NotAFile => Err("it is no file now".to_owned()),
+        ReadOutcome::Unreadable(why) => Err(why),
+        ReadOutcome::Refused(why) => Err(why.in_words().to_owned()),
+    }
+}
+
+/// Learns what there is to know of a content, besides its id.
+struct FactsSink(Option<Facts>);
+
+impl BlobSink for FactsSink {
+    fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
+        let mut sink = ContentSink::default();
+        // It takes everything.
+        let _ = sink.write_all(bytes);
+        self.0 = Some(sink.finish());
+        ThreadSink::HashOnly.blob(bytes)
+    }
+
+    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
+        let mut tee = Tee { reader, sink: ContentSink::default() };
+        let id = ThreadSink::HashOnly.blob_stream(len, &mut tee)?;
+        self.0 = Some(tee.sink.finish());
+        Ok(id)
+    }
+}
+
+/// Shows what is read to a sink too.
+struct Tee<'r> {
+    reader: &'r mut dyn Read,
+    sink: ContentSink,
+}
+
+impl Read for Tee<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let len = self.reader.read(buffer)?;
+        self.sink.write_all(&buffer[..len])?;
+        Ok(len)
+    }
+}

@@ -1,0 +1,167 @@
+//! Plain copies of what a checkpoint holds, beside the files themselves, from which `cp` alone can restore.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::base::shell_word::shell_word;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::alias;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::terms::Mechanism;
+use crate::model::restore_plan::Reach;
+use crate::model::state::entry::Entry;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::create::command::{CreateOutcome, Skipped};
+use crate::ops::create::create_terms::TermsOptions;
+use crate::ops::restore::write_out;
+use crate::ops::warning::Warning;
+use crate::store::files::durable::random_hex;
+use crate::store::repository::Store;
+use crate::store::trees::digest::Passing;
+use crate::worktree::apply::materialize::Wanted;
+use crate::worktree::apply::materialize::materialize;
+use crate::worktree::apply::unfinished::Unfinished;
+use crate::worktree::files::private_dir::open_or_make;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Where they lie in the root; no checkpoint captures it.
+const HOLDER: &str = ".checkpoints";
+const FILES: &str = "files";
+const MANIFEST: &str = "manifest.json";
+/// Links stay links, and nothing is written through one that stands at the place of a file.
+const CP: &str = if cfg!(target_os = "linux") { "cp -pPT --remove-destination" } else { "cp -pPf" };
+const CP_ALL: &str = if cfg!(target_os = "linux") { "cp -RpP --remove-destination" } else { "cp -RpPf" };
+
+/// How a manifest is written down.
+pub type Render = fn(&Manifest<'_>) -> String;
+
+/// What there is to say of a directory of copies.
+pub struct Manifest<'c> {
+    pub checkpoint: &'c Checkpoint,
+    /// Brings back everything, with the directories.
+    pub command: String,
+    pub files: Vec<Copied>,
+}
+
+pub struct Copied {
+    pub path: RelPath,
+    pub entry: Entry,
+    /// Of the bytes, or of the text of a link; in hex.
+    pub sha256: String,
+    /// Brings back this one.
+    pub command: String,
+}
+
+/// What became of the wish for copies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Copies {
+    Made(PathBuf),
+    /// A warning says why.
+    Failed,
+}
+
+/// # Errors
+/// Wrong usage: only a backup of named files has copies.
+pub fn check(asked: &TermsOptions) -> Result<()> {
+    if asked.mechanism == Some(Mechanism::FileBackup) && asked.scope.is_some() {
+        return Ok(());
+    }
+    Err(Error::Usage { what: "--copies needs --type file_backup and a --scope".to_owned() })
+}
+
+/// Makes the copies of what was just recorded. Whatever goes wrong, the checkpoint stands.
+pub fn add(context: &Context, store: &Store, render: Render, outcome: &mut CreateOutcome) {
+    let Some(checkpoint) = &outcome.checkpoint else { return };
+    let _shield = context.interrupt.shield();
+    let may_be_there = outcome.skipped == Some(Skipped::Dedup);
+    outcome.copies = Some(match make(context, store, checkpoint, may_be_there, render) {
+        Ok(dir) => Copies::Made(dir),
+        Err(error) => {
+            outcome.warnings.push(Warning::CopiesNotMade { id: checkpoint.id, why: error.to_string() });
+            Copies::Failed
+        }
+    });
+}
+
+fn make(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    may_be_there: bool,
+    render: Render,
+) -> Result<PathBuf> {
+    let root = WorkTree::open(context.root.path())?;
+    let holder = open_or_make(&root, &own(HOLDER)?)?;
+    let name = own(&alias::of(checkpoint))?;
+    let dir = holder.shown(&name);
+    if holder.stat(&name)?.is_some() {
+        let manifest = name.join(MANIFEST.as_bytes());
+        if may_be_there && holder.stat(&manifest)?.is_some() {
+            return Ok(dir);
+        }
+        return Err(Error::unexpected(format!("{} stands there already", dir.display())));
+    }
+    let unfinished = Unfinished::begin(&holder, &random_hex())?;
+    let made = fill(context, store, checkpoint, &dir, &unfinished.work, render);
+    match made.and_then(|()| unfinished.publish(&name)) {
+        Ok(()) => {
+            root.root().sync().map_err(|error| root.io("flush", &RelPath::root(), error))?;
+            Ok(dir)
+        }
+        Err(error) => Err(match unfinished.give_up() {
+            Ok(()) => error,
+            Err(left) => Error::unexpected(format!("{error}; and then: {left}")),
+        }),
+    }
+}
+
+/// A name of our own.
+fn own(name: &str) -> Result<RelPath> {
+    RelPath::new(name.as_bytes()).map_err(|why| Error::unexpected(format!("{name}: {why}")))
+}
+
+/// Writes all that the checkpoint holds, from the store, and the manifest behind it. `dir` is where it will lie.
+fn fill(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    dir: &Path,
+    work: &WorkTree,
+    render: Render,
+) -> Result<()> {
+    let state = store.snapshot(checkpoint)?;
+    let plan = write_out::plan(&state, &Reach::default());
+    let files_dir = open_or_make(work, &own(FILES)?)?;
+    let mut sums: BTreeMap<RelPath, (String, u64)> = BTreeMap::new();
+    let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
+        let mut passing = Passing::new(out);
+        let written = write_out::content(store, checkpoint.id, &files_dir, path, blob, &mut passing)?;
+        sums.insert(path.clone(), (passing.finish().sha256_hex(), written));
+        Ok(written)
+    };
+    let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
+    let top = Some(write_out::root_perm(&state));
+    let wanted = Wanted { top, dirs: &plan.make_dirs, files, special_bits: false };
+    materialize(&files_dir, &wanted, &mut fetch, &context.interrupt)?;
+    let root = context.root.path();
+    let copied = sums.into_iter().filter_map(|(path, (sha256, size_bytes))| {
+        let entry = Entry { size_bytes, ..plan.write.get(&path)?.after };
+        let command = format!("{CP} {} {}", place(&dir.join(FILES), &path), place(root, &path));
+        Some(Copied { path, entry, sha256, command })
+    });
+    let files = copied.collect();
+    let (all, to) = (place(&dir.join(FILES), &RelPath::root()), place(root, &RelPath::root()));
+    let text = render(&Manifest { checkpoint, command: format!("{CP_ALL} {all} {to}"), files });
+    let file = own(MANIFEST)?;
+    let written = work.root().create_file(file.name()).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| work.io("write", &file, error))
+}
+
+/// A path below a directory as one word of a shell; the top itself with all that is in it.
+fn place(top: &Path, path: &RelPath) -> String {
+    let below = if path.is_root() { b".".as_slice() } else { path.as_bytes() };
+    shell_word(&[top.as_os_str().as_encoded_bytes(), b"/", below].concat())
+}

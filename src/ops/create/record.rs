@@ -1,0 +1,133 @@
+//! What every recorded checkpoint has in common: what is said of it, what goes beside its tree, what follows it.
+
+use crate::error::Result;
+use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record};
+use crate::model::checkpoint::retention::EvictionReason;
+use crate::model::checkpoint::retention::{self};
+use crate::model::checkpoint::terms::Terms;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::capture::pipeline::Captured;
+use crate::ops::context::Context;
+use crate::ops::session::{Pending, Session};
+use crate::ops::warning::Warning;
+use crate::ops::workflow_needs;
+use crate::store::locked::LockedStore;
+use crate::store::state::stat_cache::Basis;
+use crate::store::state::stat_cache::{self};
+
+/// A checkpoint that a policy dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    pub id: ObjectId,
+    pub reason: String,
+    pub why: EvictionReason,
+}
+
+/// The record of a checkpoint that was asked for.
+pub fn regular_record(
+    context: &Context,
+    session: &Session<'_>,
+    captured: &Captured,
+    reason: String,
+    source: String,
+    terms: Terms,
+) -> Record {
+    Record {
+        sequence: 0,
+        time_ms: context.now_ms,
+        kind: CheckpointKind::Regular,
+        coverage: if terms.scope.is_some() { Coverage::Scoped } else { coverage(captured) },
+        files: captured.listing.file_count() as u64,
+        content_bytes: captured.listing.content_bytes(),
+        reason,
+        source,
+        operation: None,
+        during_pending: session.pending.is_some(),
+        terms,
+    }
+}
+
+/// The record of a safety checkpoint, taken before `operation`.
+pub fn safety_record(context: &Context, captured: &Captured, operation: Operation, pending: bool) -> Record {
+    let reason = if operation.paths.is_empty() { "pre-restore-safety" } else { "pre-restore-safety-file" };
+    Record {
+        sequence: 0,
+        time_ms: context.now_ms,
+        kind: CheckpointKind::Safety,
+        coverage: coverage(captured),
+        files: captured.listing.file_count() as u64,
+        content_bytes: captured.listing.content_bytes(),
+        reason: reason.to_owned(),
+        source: "checkpoint".to_owned(),
+        operation: Some(operation),
+        during_pending: pending,
+        terms: Terms::default(),
+    }
+}
+
+fn coverage(captured: &Captured) -> Coverage {
+    if captured.listing.is_complete() { Coverage::Complete } else { Coverage::Partial }
+}
+
+/// What follows the commit point: eviction, `main`, manifest, stat cache. Nothing here can undo the checkpoint.
+pub fn settle(
+    locked: &mut LockedStore<'_>,
+    keep: usize,
+    pending: Option<&Pending>,
+    captured: &Captured,
+    warnings: &mut Vec<Warning>,
+) -> Vec<Evicted> {
+    let evicted = match evict(locked, keep, pending) {
+        Ok(evicted) => evicted,
+        Err(e) => {
+            warnings.push(Warning::bookkeeping("evicting old checkpoints")(e));
+            Vec::new()
+        }
+    };
+    if let Err(e) = locked.write_derived() {
+        warnings.push(Warning::bookkeeping("writing the manifest")(e));
+    }
+    if let Err(e) = save_seen(locked, captured) {
+        warnings.push(Warning::bookkeeping("writing the stat cache")(e));
+    }
+    evicted
+}
+
+/// Keeps what the scan saw for the next one. A cache that says just that, and whose checkpoint stays, is left as it is.
+fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
+    let Captured { listing, seen: Some(seen), .. } = captured else { return Ok(()) };
+    let Some(newest) = locked.inventory().newest() else { return Ok(()) };
+    let known = seen.cache.as_ref().filter(|_| seen.trusted);
+    let stays = |id: ObjectId| locked.inventory().get(id).is_some();
+    if let Some(cache) = known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
+        && stat_cache::says_already(cache, listing, seen.rules)
+    {
+        return Ok(());
+    }
+    let packs = locked.store().objects().packs();
+    locked.save_stat_cache(
+        Basis { checkpoint: newest.id, restored: seen.restored, packs, rules: seen.rules },
+        listing,
+        known,
+    )
+}
+
+/// Drops what the policy drops. Their objects go with the next prune.
+pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
+    let needed = workflow_needs::needed_by_all(locked.store(), pending);
+    let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed).evict;
+    drop_planned(locked, &plan)
+}
+
+/// Drops what was planned for, and tells it by reason.
+pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionReason)]) -> Result<Vec<Evicted>> {
+    let describe = |(id, why): &(ObjectId, EvictionReason)| Evicted {
+        id: *id,
+        reason: locked.inventory().get(*id).map(|c| c.record.reason.clone()).unwrap_or_default(),
+        why: *why,
+    };
+    let evicted: Vec<Evicted> = plan.iter().map(describe).collect();
+    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
+    locked.evict_checkpoints(&ids)?;
+    Ok(evicted)
+}

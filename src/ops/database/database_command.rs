@@ -1,0 +1,76 @@
+//! Commands of the user's configuration that give the content of a database or take it back, with files at both ends.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use crate::base::interrupt::Interrupt;
+use crate::base::text::escape_bytes;
+use crate::config::databases::DatabaseCommands;
+use crate::error::{Error, Result};
+use crate::model::ended::Ended;
+use crate::ops::context::Context;
+use crate::store::files::durable;
+use crate::store::files::scratch::Scratch;
+
+/// One run of such a command. What is `None` is closed to it.
+#[derive(Debug)]
+pub struct FedCommand<'c> {
+    /// For the shell.
+    pub line: &'c str,
+    pub dir: &'c Path,
+    pub stdin: Option<File>,
+    pub stdout: Option<File>,
+    pub stderr: File,
+}
+
+/// Given by the front-end, which alone starts other programs.
+pub type RunDatabaseCommand = fn(&Interrupt, FedCommand<'_>) -> Result<Ended>;
+
+/// What of the end of its complaints is looked at.
+const TAIL_BYTES: u64 = 4096;
+
+/// The commands of a name; in words if there are none.
+pub fn of_name<'c>(context: &'c Context, name: &str) -> Result<&'c DatabaseCommands, String> {
+    let missing = || format!("your configuration has no [database.{name}] any more");
+    context.settings.databases.get(name).ok_or_else(missing)
+}
+
+/// Runs a line in the root. The answer is what went wrong with it, if anything did: its end, and the last line that it
+/// wrote to its standard error.
+///
+/// # Errors
+/// We were asked to stop, or the store cannot be written.
+pub fn run(
+    context: &Context,
+    scratch: &Scratch,
+    line: &str,
+    stdin: Option<File>,
+    stdout: Option<File>,
+) -> Result<Result<(), String>> {
+    let said = scratch.dir().join("stderr");
+    durable::remove_if_there(&said)?;
+    let stderr = durable::create_private(&said)?;
+    let again = Error::io("open", &said);
+    let mut heard = File::open(&said).map_err(again)?;
+    let command = FedCommand { line, dir: context.root.path(), stdin, stdout, stderr };
+    match (context.run_database_command)(&context.interrupt, command) {
+        Ok(ended) if ended.is_success() => Ok(Ok(())),
+        Ok(ended) => {
+            let last = last_line(&mut heard).map(|line| format!(": {line}")).unwrap_or_default();
+            Ok(Err(format!("its command ended with {}{last}", ended.in_words())))
+        }
+        Err(stop @ Error::Interrupted { .. }) => Err(stop),
+        Err(error) => Ok(Err(error.to_string())),
+    }
+}
+
+/// The last line in which anything stands.
+fn last_line(heard: &mut File) -> Option<String> {
+    let len = heard.metadata().ok()?.len();
+    heard.seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES))).ok()?;
+    let mut tail = Vec::new();
+    heard.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
+    let line = tail.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).rfind(|line| !line.is_empty())?;
+    Some(escape_bytes(line))
+}

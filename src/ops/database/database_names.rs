@@ -1,0 +1,67 @@
+//! Which databases are meant by what was typed: a name of the user's configuration, or a file of SQLite in the root.
+
+use std::io::Read as _;
+
+use crate::base::text::escape_bytes;
+use crate::error::{Error, Result};
+use crate::model::state::database::Database;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::restore::restore_paths;
+use crate::worktree::sqlite;
+use crate::worktree::sys::{self, Access, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// How every file of SQLite begins that is not empty.
+const HEADER: &[u8; 16] = b"SQLite format 3\0";
+
+/// # Errors
+/// Something is neither a name nor such a file.
+pub fn parse(context: &Context, typed: &[Vec<u8>]) -> Result<Vec<Database>> {
+    let mut found = typed.iter().map(|one| parse_one(context, one)).collect::<Result<Vec<_>>>()?;
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
+    if let Ok(name) = std::str::from_utf8(typed)
+        && context.settings.databases.contains_key(name)
+    {
+        return Ok(Database::Named(name.to_owned()));
+    }
+    let shown = escape_bytes(typed);
+    let wrong = |why: &str| Error::Usage { what: format!("database '{shown}' {why}") };
+    let path = match restore_paths::parse(&context.root, &[typed.to_vec()]) {
+        Ok(paths) => paths.into_iter().next().filter(|path| !path.is_root()).ok_or_else(|| wrong("is a directory"))?,
+        Err(Error::DotGitPath { .. }) => return Err(wrong("is at or below a .git")),
+        Err(Error::Usage { what }) => {
+            return Err(Error::Usage { what: what.replacen("PATH", "database", 1) });
+        }
+        Err(other) => return Err(other),
+    };
+    check_file(context, &path)?.map_err(|why| wrong(&why))?;
+    if sqlite::IS_BUILT_IN { Ok(Database::File(path)) } else { Err(wrong("is a file, and SQLite is not built in")) }
+}
+
+/// The inner failure is what is wrong with the file, in words.
+fn check_file(context: &Context, path: &RelPath) -> Result<Result<(), String>> {
+    let work = WorkTree::open(context.root.path())?;
+    let Some(stat) = work.stat(path)? else {
+        let what = format!("there is no database '{path}': no file, and no name of your configuration");
+        let hint = "--db takes a file of SQLite in the root, or a NAME of [database.NAME]; links are not followed";
+        return Err(Error::NothingFound { what, hint: hint.to_owned() });
+    };
+    match sys::kind_of(&stat) {
+        ItemKind::File => {}
+        ItemKind::Symlink => return Ok(Err("is a symlink, which is not followed".to_owned())),
+        _ => return Ok(Err("is no regular file".to_owned())),
+    }
+    let parent = path.parent().unwrap_or_default();
+    let dir = work.root().open_below(&parent, Access::Search).map_err(|e| work.io("open", &parent, e))?;
+    let (file, _) = dir.open_file(path.name()).map_err(|e| work.io("read", path, e))?;
+    let mut head = Vec::new();
+    file.take(HEADER.len() as u64).read_to_end(&mut head).map_err(|e| work.io("read", path, e))?;
+    let is_database = head.is_empty() || head == HEADER;
+    Ok(if is_database { Ok(()) } else { Err("is no database of SQLite".to_owned()) })
+}

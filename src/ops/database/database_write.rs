@@ -1,0 +1,54 @@
+//! The databases of a checkpoint that is written into another directory: those in files of SQLite become files there.
+
+use crate::error::Result;
+use crate::model::restore_plan::Reach;
+use crate::model::state::database::Database;
+use crate::model::state::database::Held;
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::Kind;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::ops::restore::target::Target;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+
+/// Nothing is recorded of the permission bits of a database, so only its owner gets any.
+const PERM: u32 = 0o600;
+const DIR_PERM: u32 = 0o755;
+
+#[derive(Debug, Default)]
+pub struct Written {
+    pub written: Vec<Database>,
+    pub skipped: Vec<Warning>,
+}
+
+/// Adds the databases to the files that are to be written, and tells which are skipped.
+///
+/// # Errors
+/// The content of one cannot be read.
+pub fn add_files(store: &Store, target: &Target<'_>, reach: &Reach, state: &mut Snapshot) -> Result<Written> {
+    let mut done = Written::default();
+    for (database, held) in target.databases_within(reach) {
+        match (database, held) {
+            (Database::File(path), Held::Content(id)) => {
+                add_file(store, target, path, *id, state)?;
+                done.written.push(database.clone());
+            }
+            (Database::File(_), Held::Absent) => {}
+            (Database::Named(name), _) => done.skipped.push(Warning::DatabaseSkipped { name: name.clone() }),
+        }
+    }
+    Ok(done)
+}
+
+fn add_file(store: &Store, target: &Target<'_>, path: &RelPath, id: ObjectId, state: &mut Snapshot) -> Result<()> {
+    let size = store.objects().size(&id);
+    let size_bytes = size.map_err(|e| store.damage(target.id(), format!("database {path}: {e}")))?;
+    for dir in path.ancestors() {
+        state.dirs.entry(dir).or_insert(DIR_PERM);
+    }
+    state.uncaptured.remove(path);
+    state.files.insert(path.clone(), Entry { kind: Kind::File, perm: PERM, id, size_bytes });
+    Ok(())
+}

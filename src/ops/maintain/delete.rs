@@ -1,0 +1,162 @@
+//! `delete`: drops the checkpoints that the user names, and gives back the room of what only they held.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::CheckpointId;
+use crate::model::checkpoint::selector::Candidate;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::maintain::prune::refuse_damage;
+use crate::ops::restore::commands::find;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::store::gc::mark;
+use crate::store::gc::usage::bytes_below;
+use crate::store::refs::inventory::Inventory;
+use crate::store::refs::ref_files;
+use crate::store::repository::{ObjectIds, Store};
+
+#[derive(Clone, Debug, Default)]
+pub struct DeleteOptions {
+    pub selectors: Vec<String>,
+    pub yes: bool,
+    pub dry_run: bool,
+}
+
+/// One checkpoint that goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doomed {
+    pub id: CheckpointId,
+    /// Reason and time in milliseconds since 1970; a damaged one cannot tell them.
+    pub record: Option<(String, i64)>,
+}
+
+/// What is shown before anything goes.
+pub struct Deletion<'d> {
+    pub doomed: &'d [Doomed],
+    /// The directory that goes with all of them.
+    pub whole_store: Option<WholeStore<'d>>,
+}
+
+/// A store that goes as a whole.
+#[derive(Clone, Copy)]
+pub struct WholeStore<'d> {
+    pub dir: &'d std::path::Path,
+    pub root: &'d std::path::Path,
+    pub bytes: u64,
+}
+
+/// Asks whoever can be asked. An error ends the command: nobody is there, or the answer was no.
+pub type DeletionConsent<'c> = dyn FnMut(&Deletion<'_>) -> Result<()> + 'c;
+
+#[derive(Debug)]
+pub struct DeleteOutcome {
+    pub store: PathBuf,
+    /// In the order in which they were named.
+    pub deleted: Vec<Doomed>,
+    /// The directory of the store went too, or would.
+    pub whole_store: bool,
+    pub dry_run: bool,
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    pub warnings: Vec<Warning>,
+}
+
+/// Drops what is named. All selectors are resolved before anything goes.
+pub fn delete(context: &Context, options: &DeleteOptions, consent: &mut DeletionConsent<'_>) -> Result<DeleteOutcome> {
+    let store = context.require_store()?;
+    let inventory = if options.dry_run { store.inventory()? } else { settled(context, &store)? };
+    let doomed = resolve_all(&inventory, &options.selectors, context.now_ms)?;
+    refuse_kept(&store, &doomed, session::look(&store, &inventory.checkpoints)?.as_ref())?;
+    let bytes_before = bytes_below(store.dir());
+    let outcome = DeleteOutcome {
+        store: store.dir().to_path_buf(),
+        deleted: doomed,
+        whole_store: false,
+        dry_run: options.dry_run,
+        bytes_before,
+        bytes_after: bytes_before,
+        warnings: Vec::new(),
+    };
+    if options.dry_run {
+        return Ok(outcome);
+    }
+    if !options.yes {
+        consent(&Deletion { doomed: &outcome.deleted, whole_store: None })?;
+    }
+    carry_out(context, &store, outcome)
+}
+
+fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result<DeleteOutcome> {
+    let mut session = session::begin(context, store)?;
+    refuse_kept(store, &outcome.deleted, session.pending.as_ref())?;
+    let (rows, commits): (Vec<CheckpointId>, Vec<CheckpointId>) =
+        outcome.deleted.iter().map(|doomed| doomed.id.clone()).partition(|id| id.commit().is_none());
+    let commits: Vec<ObjectId> = commits.iter().filter_map(CheckpointId::commit).collect();
+    session.locked.drop_checkpoints(&commits)?;
+    session.locked.drop_rows(&rows)?;
+    let mut warnings = std::mem::take(&mut session.warnings);
+    warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. }));
+    warnings.extend(Warning::damaged(&session.locked.inventory().damaged));
+    if let Err(e) = give_back_room(&session, store) {
+        warnings.push(Warning::bookkeeping("giving back the room")(e));
+    }
+    Ok(DeleteOutcome { bytes_after: bytes_below(store.dir()), warnings, ..outcome })
+}
+
+/// Lost refs are given back first, so that each checkpoint can be named. What another process is at is waited for.
+fn settled(context: &Context, store: &Store) -> Result<Inventory> {
+    Ok(session::begin(context, store)?.locked.inventory().clone())
+}
+
+fn give_back_room(session: &Session<'_>, store: &Store) -> Result<()> {
+    refuse_damage(session)?;
+    let live = mark::live(store, &ObjectIds::default())?;
+    session.locked.sweep(&live, &[]).map(|_| ())
+}
+
+fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Result<Vec<Doomed>> {
+    let mut doomed: Vec<Doomed> = Vec::new();
+    for selector in selectors {
+        let found = resolve(inventory, selector, now_ms)?;
+        if !doomed.contains(&found) {
+            doomed.push(found);
+        }
+    }
+    Ok(doomed)
+}
+
+/// As everywhere, and a damaged checkpoint by the digits of its id.
+fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed> {
+    let named = |id: &CheckpointId| id.answers_to(selector);
+    let damaged: Vec<&CheckpointId> =
+        inventory.damaged.iter().map(|damaged| &damaged.id).filter(|id| named(id)).collect();
+    let whole = inventory.checkpoints.iter().filter(|c| named(&c.id.into()));
+    match damaged.as_slice() {
+        [] => {
+            let found = find(inventory, selector, now_ms)?;
+            Ok(Doomed { id: found.id.into(), record: Some((found.record.reason, found.record.time_ms)) })
+        }
+        [one] if whole.clone().count() == 0 => Ok(Doomed { id: (*one).clone(), record: None }),
+        several => {
+            let lost = several.iter().filter_map(|id| id.commit());
+            let lost = lost.map(|id| Candidate { id, reason: "damaged".into() });
+            let candidates = whole.map(|c| Candidate { id: c.id, reason: c.record.reason.clone() }).chain(lost);
+            Err(Error::AmbiguousCheckpoint { query: selector.to_owned(), candidates: candidates.collect() })
+        }
+    }
+}
+
+/// What is pinned, and what an interrupted restore needs, stays.
+fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pending>) -> Result<()> {
+    for id in doomed.iter().filter_map(|doomed| doomed.id.commit()) {
+        if ref_files::is_pinned(store.layout(), id)? {
+            return Err(Error::Pinned { id });
+        }
+        if let Some(pending) = pending.filter(|pending| [pending.target(), pending.safety()].contains(&id)) {
+            return Err(Error::RestorePending { target: pending.target(), safety: pending.safety() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! `delete --all`: removes the whole store of this root, readable or not.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::context::Context;
+use crate::ops::maintain::delete::DeleteOutcome;
+use crate::ops::maintain::delete::Deletion;
+use crate::ops::maintain::delete::DeletionConsent;
+use crate::ops::maintain::delete::Doomed;
+use crate::ops::maintain::delete::WholeStore;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::gc::usage::bytes_below;
+use crate::store::layout::Layout;
+use crate::store::lifecycle::description::FORMAT;
+use crate::store::lifecycle::description::format_of;
+use crate::store::lifecycle::guard;
+use crate::store::lifecycle::removal::Removal;
+use crate::store::lifecycle::removal::{self};
+use crate::store::lock;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::store::state::journal::JournalState;
+use crate::store::state::journal::Stage;
+use crate::store::state::journal::{self};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DeleteStoreOptions {
+    pub yes: bool,
+    pub dry_run: bool,
+    /// Also while a restore is waiting to be finished.
+    pub force: bool,
+}
+
+/// The answer is `None` where there is no store.
+pub fn delete_store(
+    context: &Context,
+    options: DeleteStoreOptions,
+    consent: &mut DeletionConsent<'_>,
+) -> Result<Option<DeleteOutcome>> {
+    let dir = context.store_dir()?;
+    let outcome = guard::is_own_directory(&dir)?.then(|| look(&dir, options.dry_run));
+    if options.dry_run {
+        return Ok(outcome);
+    }
+    let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
+    let Some(outcome) = outcome else {
+        clear_leftovers(&dir)?;
+        return Ok(None);
+    };
+    let checkpoints = read(&dir).map(|inventory| inventory.checkpoints).unwrap_or_default();
+    let layout = Layout::new(dir.clone());
+    // Whoever holds the lock may be carrying that very restore out: it is waited for.
+    if !lock::is_held(&layout.lock()) {
+        refuse(&layout, options, &checkpoints)?;
+    }
+    if !options.yes {
+        let whole = WholeStore { dir: &dir, root: context.root.path(), bytes: outcome.bytes_before };
+        consent(&Deletion { doomed: &outcome.deleted, whole_store: Some(whole) })?;
+    }
+    if let Some(removal) = Removal::of_store(&dir, context.lock_wait, &context.holder)? {
+        refuse(&layout, options, &checkpoints)?;
+        removal::clear_unfinished(&dir, context.lock_wait)?;
+        removal.detach()?.remove()?;
+    }
+    warnings.extend(clear_leftovers(&dir).err().map(Warning::bookkeeping("removing what an earlier deletion left")));
+    Ok(Some(DeleteOutcome { bytes_after: 0, warnings, ..outcome }))
+}
+
+/// Removes what a killed deletion of this store left.
+pub(in crate::ops) fn clear_leftovers(dir: &Path) -> Result<()> {
+    dir.parent().map_or(Ok(()), |folder| removal::clear_leftovers(folder, Some(dir)))
+}
+
+fn look(dir: &Path, dry_run: bool) -> DeleteOutcome {
+    let bytes = bytes_below(dir);
+    let Inventory { checkpoints, damaged, .. } = read(dir).unwrap_or_default();
+    let whole = checkpoints.into_iter().rev();
+    let whole = whole.map(|c| Doomed { id: c.id.into(), record: Some((c.record.reason, c.record.time_ms)) });
+    let lost = damaged.into_iter().map(|damaged| Doomed { id: damaged.id, record: None });
+    DeleteOutcome {
+        store: dir.to_path_buf(),
+        deleted: whole.chain(lost).collect(),
+        whole_store: true,
+        dry_run,
+        bytes_before: bytes,
+        bytes_after: bytes,
+        warnings: Vec::new(),
+    }
+}
+
+/// What can be read of a store that may not be readable.
+fn read(dir: &Path) -> Option<Inventory> {
+    Store::open(dir.to_path_buf()).ok()??.inventory().ok()
+}
+
+/// A store of a newer format is not ours to remove; one that a restore still needs only if the user insists.
+fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &[Checkpoint]) -> Result<()> {
+    if let Some(found) = format_of(layout).filter(|found| *found > FORMAT) {
+        return Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: FORMAT });
+    }
+    if layout.journal().symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let journal = journal::read(layout);
+    let unreadable = !matches!(journal, Ok(JournalState::None | JournalState::Open(_)));
+    let journal = match journal {
+        Ok(JournalState::Open(journal)) if journal.stage != Stage::Applying => JournalState::None,
+        Ok(state) => state,
+        Err(_) => JournalState::Unreadable,
+    };
+    match session::pending(journal, checkpoints) {
+        _ if options.force => Ok(()),
+        Some(pending) => Err(Error::RestorePending { target: pending.target(), safety: pending.safety() }),
+        None if unreadable => {
+            let why = "a restore may need this store; --force deletes it all the same".to_owned();
+            Err(Error::Damaged { what: "the journal of an interrupted restore".into(), why })
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,15 @@
+//! Keeping a store in order: room, damage, moves, deletion.
+
+pub mod delete;
+pub mod delete_store;
+pub mod moved;
+pub mod orphans;
+pub mod pin;
+pub mod prune;
+pub mod relink;
+pub mod repair;
+pub mod size_limit;
+pub mod stores;
+pub mod supply;
+pub mod tidy;
+pub mod verify;

@@ -1,0 +1,146 @@
+//! A project that was moved or renamed: the store of its old place, found by the directory itself or by what it held.
+
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use crate::error::Result;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
+use crate::ops::capture::rules_today::rules_today;
+use crate::ops::context::Context;
+use crate::ops::maintain::stores;
+use crate::ops::warning::Warning;
+use crate::store::layout::Layout;
+use crate::store::lifecycle::description::Description;
+use crate::store::repository::Store;
+use crate::worktree::root::identity;
+use crate::worktree::scan::scanner::{Scan, ScanOptions, scan};
+use crate::worktree::tree_handle::WorkTree;
+
+/// A store whose root was, or may have been, this directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub old_root: PathBuf,
+    pub store: PathBuf,
+    pub checkpoints: usize,
+    /// The sequence number of the newest of them.
+    pub last_sequence: u64,
+    pub by: Likeness,
+}
+
+/// What speaks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// It is the same directory, by device and inode.
+    Directory,
+    /// It holds what the newest checkpoint holds.
+    Content,
+    Nothing,
+}
+
+impl Moved {
+    pub fn warning(&self) -> Warning {
+        Warning::ProjectMoved { old_root: self.old_root.clone(), checkpoints: self.checkpoints }
+    }
+}
+
+/// Looks for stores that may be this root's. `holds` tells whether the root holds just what a checkpoint holds.
+///
+/// # Errors
+/// The folder of the stores cannot be read. A store that cannot be read is passed over.
+pub fn look(context: &Context, holds: &mut dyn FnMut(&Checkpoint) -> Result<bool>) -> Result<Vec<Moved>> {
+    let mut found = Vec::new();
+    for place in stores::places(context)? {
+        let Some((moved, newest)) = candidate(context, place) else { continue };
+        let by = match moved.by {
+            Likeness::Nothing if newest.record.files > 0 && holds(&newest)? => Likeness::Content,
+            by => by,
+        };
+        if by != Likeness::Nothing {
+            found.push(Moved { by, ..moved });
+        }
+    }
+    Ok(found)
+}
+
+/// The same for a command that has not captured the root: it is scanned, and read only if the figures agree.
+///
+/// # Errors
+/// As [`look`], and failures of the scan.
+pub fn look_without_capture(context: &Context) -> Result<Vec<Moved>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let (mut figures, mut tree) = (None, None);
+    look(context, &mut |newest| {
+        if figures.is_none() {
+            figures = Some(measure(context)?);
+        }
+        let same = figures.flatten() == Some((newest.record.files, newest.record.content_bytes));
+        if same && tree.is_none() {
+            tree = Some(tree_of(context)?);
+        }
+        Ok(same && tree.flatten() == Some(newest.tree))
+    })
+}
+
+/// What is known of one store, and its newest checkpoint; `None` if its root is somebody else's or nothing is in it.
+fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
+    let description = Description::read(&Layout::new(place.clone())).ok()??;
+    let old_root = description.root_path().filter(|old| old != context.root.path())?;
+    let now_there = identity(&old_root);
+    let mine = context.root.identity()?;
+    let same_inode = description.identity.root == mine && now_there != Some(mine);
+    if !same_inode && now_there.is_some() {
+        return None;
+    }
+    let inventory = Store::open(place.clone()).ok()??.inventory().ok()?;
+    let newest = inventory.newest()?.clone();
+    let same = same_inode && !born_after(context.root.path(), newest.record.time_ms);
+    let moved = Moved {
+        old_root,
+        store: place,
+        checkpoints: inventory.checkpoints.len(),
+        last_sequence: newest.record.sequence,
+        by: if same { Likeness::Directory } else { Likeness::Nothing },
+    };
+    (same || now_there.is_none()).then_some((moved, newest))
+}
+
+/// A directory made after a checkpoint is not the one that it was taken of: inode numbers are used again.
+fn born_after(root: &Path, time_ms: i64) -> bool {
+    let born = std::fs::metadata(root).and_then(|found| found.created()).ok();
+    let born = born.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    born.is_some_and(|age| i64::try_from(age.as_millis()).is_ok_and(|born_ms| born_ms > time_ms))
+}
+
+/// Files and bytes that a capture would hold; `None` above the size gate.
+fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
+    let today = rules_today(context, None, &[], &[], None);
+    let worktree = WorkTree::open(context.root.path())?;
+    let skip = context.stores_to_skip()?;
+    let limit_files = Some(context.settings.max_files).filter(|limit| *limit > 0);
+    let options = ScanOptions {
+        previous: None,
+        same_rules: false,
+        limit_files,
+        skip: &skip,
+        interrupt: &context.interrupt,
+        progress: &context.progress,
+        workers: context.workers(),
+    };
+    Ok(match scan(&worktree, &today.rules, &options)? {
+        Scan::Done(listing) => Some((listing.file_count() as u64, listing.content_bytes())),
+        Scan::OverLimit { .. } => None,
+    })
+}
+
+fn tree_of(context: &Context) -> Result<Option<ObjectId>> {
+    let worktree = WorkTree::open(context.root.path())?;
+    let options = CaptureOptions::default();
+    Ok(match capture(context, None, &worktree, &options, Sink::HashOnly)? {
+        CaptureOutcome::Done(captured) => Some(captured.tree),
+        CaptureOutcome::OverLimit { .. } => None,
+    })
+}

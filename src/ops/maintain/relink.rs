@@ -1,0 +1,234 @@
+//! `relink`: a moved project takes over the checkpoints of the place where it was.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::context::Context;
+use crate::ops::maintain::moved::Likeness;
+use crate::ops::maintain::moved::Moved;
+use crate::ops::maintain::moved::{self};
+use crate::ops::maintain::stores;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::layout::{Layout, store_dir};
+use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::relocate;
+use crate::store::lifecycle::removal::Detached;
+use crate::store::lifecycle::removal::Removal;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::worktree::root::{Root, identity};
+
+#[derive(Clone, Debug, Default)]
+pub struct RelinkOptions {
+    /// Where the project was, absolute.
+    pub old_root: PathBuf,
+    pub yes: bool,
+    pub dry_run: bool,
+}
+
+/// What is shown before anything moves.
+pub struct Relinking<'r> {
+    pub moved: &'r Moved,
+    pub root: &'r Path,
+    /// Checkpoints that this root has already, which stay.
+    pub here: usize,
+}
+
+/// Asks whoever can be asked. An error ends the command: nobody is there, or the answer was no.
+pub type RelinkConsent<'c> = dyn FnMut(&Relinking<'_>) -> Result<()> + 'c;
+
+#[derive(Debug)]
+pub struct RelinkOutcome {
+    pub moved: Moved,
+    pub root: PathBuf,
+    /// Where the store lies from here on.
+    pub store: PathBuf,
+    pub here: usize,
+    pub dry_run: bool,
+    pub warnings: Vec<Warning>,
+}
+
+/// Attempts, where another process makes a store in the new place in the very moment.
+const TRIES: usize = 3;
+
+pub fn relink(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
+    let mut tries = 1;
+    loop {
+        match attempt(context, options, consent) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::DirectoryNotEmpty && tries < TRIES => {
+                tries += 1;
+            }
+            done => return done,
+        }
+    }
+}
+
+fn attempt(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
+    let root = context.root.path();
+    let Some(my_identity) = context.root.identity() else {
+        return Err(Error::RootMissing { root: root.to_path_buf() });
+    };
+    let here = context.find_store()?;
+    let moved = find(context, &options.old_root, here.as_ref().map(Store::dir))?;
+    let present = here.as_ref().map(Store::inventory).transpose()?.unwrap_or_default().checkpoints;
+    if let Some(store) = here.as_ref().filter(|store| store.dir() == moved.store && moved.old_root != root) {
+        return finish(context, store, moved, options.dry_run);
+    }
+    if let Some(store) = here.as_ref().filter(|_| moved.old_root == root && !named_here(context, &options.old_root)) {
+        return finish_trade(context, store, moved, options.dry_run);
+    }
+    refuse_place(&moved, my_identity)?;
+    refuse_mixing(&moved, &present)?;
+    let place = here.as_ref().map_or_else(|| store_dir(&context.base, root), |here| here.dir().to_path_buf());
+    let mut outcome = RelinkOutcome {
+        moved,
+        root: root.to_path_buf(),
+        store: place,
+        here: present.len(),
+        dry_run: options.dry_run,
+        warnings: Vec::new(),
+    };
+    if options.dry_run {
+        return Ok(outcome);
+    }
+    if !options.yes {
+        consent(&Relinking { moved: &outcome.moved, root, here: outcome.here })?;
+    }
+    outcome.warnings = carry_out(context, &outcome, here.as_ref())?;
+    Ok(outcome)
+}
+
+/// The store is in its place already: only its description may be behind, which taking the lock mends.
+fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
+    let warnings = if dry_run { Vec::new() } else { session::begin(context, store)?.warnings };
+    let (root, place) = (context.root.path().to_path_buf(), store.dir().to_path_buf());
+    Ok(RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings })
+}
+
+/// Whether the old path is this very root: there is nothing to take over then.
+fn named_here(context: &Context, old_root: &Path) -> bool {
+    identity(old_root).is_some_and(|found| context.root.identity() == Some(found))
+}
+
+/// Two stores have traded places already, and the one that is no longer needed lies in the old place: what it holds
+/// came over before that, and is brought once more to be sure.
+fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
+    let (root, place) = (context.root.path().to_path_buf(), here.dir().to_path_buf());
+    let mut outcome = RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings: Vec::new() };
+    if dry_run {
+        return Ok(outcome);
+    }
+    let mut session = session::begin(context, here)?;
+    if let Some(left) = Store::open(outcome.moved.store.clone())? {
+        let left = left.lock(context.lock_wait, &context.holder)?;
+        relocate::take_over(&session.locked, &left)?;
+        Removal::of_locked(left).detach()?.remove()?;
+    }
+    outcome.warnings = std::mem::take(&mut session.warnings);
+    drop(session);
+    session::begin(context, here)?.locked.write_derived()?;
+    Ok(outcome)
+}
+
+/// Both locks are taken, the older history's first.
+fn carry_out(context: &Context, outcome: &RelinkOutcome, here: Option<&Store>) -> Result<Vec<Warning>> {
+    let gone = || Error::NoStore { root: outcome.moved.old_root.clone(), ancestor: None };
+    let old = Store::open(outcome.moved.store.clone())?.ok_or_else(gone)?;
+    let locked = old.lock(context.lock_wait, &context.holder)?;
+    let identity = context.identity().unwrap_or_default();
+    let new = Description::of_root(&outcome.root, context.now_ms, identity, false);
+    let description = match old.description()? {
+        Some(known) => Description { root: new.root, identity: new.identity, ..known },
+        None => new,
+    };
+    let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
+    let mut leftover = None;
+    if let Some(here) = here {
+        let session = session::begin(context, here)?;
+        if let Some(pending) = session.pending {
+            return Err(Error::RestorePending { target: pending.target(), safety: pending.safety() });
+        }
+        relocate::take_over(&locked, &session.locked)?;
+        leftover = Some(relocate::trade(locked, session.locked, &description)?);
+    } else {
+        relocate::move_to(locked, &outcome.store, &description)?;
+    }
+    if let Some(Err(e)) = leftover.map(Detached::remove) {
+        warnings.push(Warning::bookkeeping("removing the store that was taken over")(e));
+    }
+    // The manifest and `main` are told of what came from the other store.
+    let moved = Store::open(outcome.store.clone())?.ok_or_else(gone)?;
+    session::begin(context, &moved)?.locked.write_derived()?;
+    Ok(warnings)
+}
+
+/// The store of the old place: by the path's own formula, or by what a description says. `here` is meant only if no
+/// other is.
+fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved> {
+    let resolved =
+        Root::resolve(old_root, None).map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
+    let paths = [old_root, &resolved];
+    let places = paths.map(|path| store_dir(&context.base, path));
+    let described = |place: &Path| Description::read(&Layout::new(place.to_path_buf())).ok()??.root_path();
+    let named =
+        |place: &PathBuf| described(place).is_some_and(|root| paths.contains(&&*root)) || places.contains(place);
+    let mut found: Vec<PathBuf> = stores::places(context)?.into_iter().filter(named).collect();
+    if found.len() > 1 {
+        found.retain(|place| here != Some(place));
+    }
+    let [store] = found.as_slice() else {
+        return Err(Error::NoStore { root: resolved, ancestor: None });
+    };
+    let store = store.clone();
+    if let Some(moved) = moved::look_without_capture(context)?.into_iter().find(|moved| moved.store == store) {
+        return Ok(moved);
+    }
+    let inventory = inventory_of(&store)?;
+    Ok(Moved {
+        old_root: described(&store).unwrap_or(resolved),
+        checkpoints: inventory.checkpoints.len(),
+        last_sequence: inventory.newest().map_or(0, |newest| newest.record.sequence),
+        store,
+        by: Likeness::Nothing,
+    })
+}
+
+/// A place that is still there keeps its checkpoints.
+fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
+    let old = moved.old_root.display();
+    let now_there = identity(&moved.old_root);
+    if now_there == Some(my_identity) {
+        return Err(refused(format!("{old} is this same directory")));
+    }
+    if now_there.is_some() && moved.by != Likeness::Directory {
+        return Err(refused(format!("{old} is still there, and its checkpoints are its own")));
+    }
+    Ok(())
+}
+
+/// Two histories that ran side by side are not mixed: what is here must come after what was there. What is in both
+/// came over in an attempt that was cut off.
+fn refuse_mixing(moved: &Moved, here: &[Checkpoint]) -> Result<()> {
+    let Some(first) = here.first() else { return Ok(()) };
+    let there = inventory_of(&moved.store)?.checkpoints;
+    let last = there.iter().rev().find(|c| !here.iter().any(|known| known.id == c.id));
+    if last.is_none_or(|last| last.record.sequence < first.record.sequence) {
+        return Ok(());
+    }
+    let old = moved.old_root.display();
+    Err(refused(format!(
+        "this directory has checkpoints of its own that are no continuation of those of {old}; \
+         'checkpoint delete --all' would clear the place"
+    )))
+}
+
+fn inventory_of(store: &Path) -> Result<Inventory> {
+    Ok(Store::open(store.to_path_buf())?.map(|store| store.inventory()).transpose()?.unwrap_or_default())
+}
+
+fn refused(why: String) -> Error {
+    Error::RelinkRefused { why }
+}

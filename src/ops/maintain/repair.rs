@@ -1,0 +1,171 @@
+//! Repair: what is derived is made anew, what is missing is looked for elsewhere, and a store in which damage remains
+//! is replaced by a fresh one with all that is whole. Nothing is deleted: the damaged store is kept.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::CheckpointId;
+use crate::ops::context::Context;
+use crate::ops::maintain::supply::supply;
+use crate::ops::maintain::verify::check_calmly;
+use crate::ops::own_files::projected_anew;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::store::damage::check::CheckOptions;
+use crate::store::damage::check::FileFinding;
+use crate::store::damage::check::Report;
+use crate::store::damage::left_behind;
+use crate::store::damage::salvage::Salvage;
+use crate::store::damage::salvage::Salvaged;
+use crate::store::damage::salvage::Unreadable;
+use crate::store::damage::salvage::lacks_only_bytes;
+use crate::store::layout::Layout;
+use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::description::{self};
+use crate::store::lifecycle::guard;
+use crate::store::lock;
+use crate::store::repository::Store;
+
+/// What a repair did.
+#[derive(Debug, Default)]
+pub struct Mended {
+    /// Derived files that were wrong and are right.
+    pub derived: Vec<FileFinding>,
+    /// Files that nothing could be made of were set aside within the store.
+    pub set_aside: Vec<PathBuf>,
+    /// Checkpoints that lacked something and are whole again.
+    pub healed: usize,
+    /// Checkpoints that an earlier repair had left in the kept copy, and that are in the store again.
+    pub fetched: usize,
+    /// The store was replaced.
+    pub salvaged: Option<Salvaged>,
+}
+
+impl Mended {
+    pub fn lost_nothing(&self) -> bool {
+        self.salvaged.as_ref().is_none_or(|salvaged| salvaged.lost.is_empty() && salvaged.lost_refs.is_empty())
+    }
+
+    pub fn is_nothing(&self) -> bool {
+        self.derived.is_empty()
+            && self.set_aside.is_empty()
+            && self.healed == 0
+            && self.fetched == 0
+            && self.salvaged.is_none()
+    }
+}
+
+/// Repairs the store of this root; `None` if there is none. The report is that of the store as it is afterwards.
+pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)>> {
+    let place = context.store_dir()?;
+    let _shield = context.interrupt.shield();
+    let mut store = match Store::open(place.clone()) {
+        Ok(Some(store)) => store,
+        Ok(None) => return Ok(None),
+        Err(Error::StoreUnusable { .. }) => {
+            let salvaged = salvage_unusable(context, &place, Unreadable::IsPassedOver)?;
+            let mended = Mended { salvaged, ..Mended::default() };
+            return Ok(Some((mended, check_again(context, place)?, Vec::new())));
+        }
+        Err(other) => return Err(other),
+    };
+    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let options = CheckOptions { full: true, go_on: &go_on, progress: &context.progress };
+    let before = check_calmly(context, &mut store, None, true)?;
+    let fetched = fetch(context, &place)?;
+    let Some(store) = Store::open(place.clone())? else { return Ok(None) };
+    let mut session = begin_afresh(context, &store)?;
+    let mut mended = Mended { derived: before.derived, fetched, ..Mended::default() };
+    mended.set_aside = heal(context, &session)?;
+    let report = supply(context, &store, &|| store.check(None, &options))?;
+    mended.healed = before.damaged.iter().filter(|was| report.damaged.iter().all(|is| is.id != was.id)).count();
+    let warnings = std::mem::take(&mut session.warnings);
+    // Where nothing but bytes of files is gone for good, a fresh store would lack them too.
+    let beyond = |id: &CheckpointId| !lacks_only_bytes(&store, id);
+    if report.files.is_empty() && !report.damaged.iter().any(|state| beyond(&state.id)) {
+        session.locked.write_derived()?;
+        let report = store.check(None, &options)?;
+        return Ok(Some((mended, report, warnings)));
+    }
+    mended.salvaged = Some(salvage(context, &place, Unreadable::IsPassedOver)?);
+    drop(session);
+    Ok(Some((mended, check_again(context, place)?, warnings)))
+}
+
+/// What could not be read when the store was replaced may be readable now.
+fn fetch(context: &Context, place: &Path) -> Result<usize> {
+    let Some(store) = Store::open(place.to_path_buf())? else { return Ok(0) };
+    if left_behind::copies(store.layout())?.is_empty() {
+        return Ok(0);
+    }
+    let session = begin_afresh(context, &store)?;
+    left_behind::fetch(&session.locked, &|| context.interrupt.check().map_err(|signal| Error::Interrupted { signal }))
+}
+
+/// Only what is seen under the lock is acted on: packs that vanished until then were replaced, not lost.
+fn begin_afresh<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
+    let session = session::begin(context, store)?;
+    store.objects().forget_rescued()?;
+    Ok(session)
+}
+
+/// What taking the lock does not mend by itself.
+fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
+    let locked = &session.locked;
+    locked.mend_indexes()?;
+    locked.drop_bad_caches()?;
+    locked.drop_lost_pins()?;
+    if locked.store().projected_or_why_not().is_err() {
+        locked.write_projected(&projected_anew(locked.store()))?;
+    }
+    let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;
+    set_aside.sort();
+    if locked.store().description()?.is_none() {
+        locked.write_description(&describe(context))?;
+    }
+    Ok(set_aside)
+}
+
+fn check_again(context: &Context, place: PathBuf) -> Result<Report> {
+    let Some(store) = Store::open(place)? else { return Ok(Report::default()) };
+    // The lock heals what only the place itself can tell, and is held while we look.
+    let session = begin_afresh(context, &store)?;
+    let options = CheckOptions { full: true, go_on: &|| Ok(()), progress: &context.progress };
+    let report = store.check(None, &options);
+    drop(session);
+    report
+}
+
+/// A description for a store that cannot be asked for its own.
+fn describe(context: &Context) -> Description {
+    let identity = context.identity().unwrap_or_default();
+    Description::of_root(context.root.path(), context.now_ms, identity, false)
+}
+
+/// Salvages a store in which something stands that nobody can work with; `None` if somebody else has done it meanwhile.
+pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Option<Salvaged>> {
+    let layout = Layout::new(place.to_path_buf());
+    if let Some(found) = description::format_of(&layout).filter(|found| *found > description::FORMAT) {
+        let supported = description::FORMAT;
+        return Err(Error::StoreTooNew { store: place.to_path_buf(), found, supported });
+    }
+    // Where the lock is one of the parts that are plain files, somebody may hold it.
+    let _lock = match layout.lock().symlink_metadata() {
+        Ok(found) if found.is_file() => Some(lock::acquire(&layout.lock(), context.lock_wait, Some(&context.holder))?),
+        _ => None,
+    };
+    match guard::check(&layout) {
+        Ok(()) => Ok(None),
+        Err(Error::StoreUnusable { .. }) => salvage(context, place, unreadable).map(Some),
+        Err(other) => Err(other),
+    }
+}
+
+/// Puts a fresh store with all that can be read into the place of a damaged one, whose lock the caller holds.
+pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
+    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let (wait, holder) = (context.lock_wait, &context.holder);
+    let salvage = Salvage::begin(place, &describe(context), wait, holder, unreadable, &go_on)?;
+    supply(context, salvage.store(), &|| salvage.check())?;
+    salvage.finish(context.now_ms)
+}

@@ -1,0 +1,154 @@
+//! All stores under the base, whichever root they are for, and the damaged copies that were kept beside them.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::ops::context::{Context, projects, subdirectories};
+pub use crate::store::damage::swap::KEPT_MARK;
+use crate::store::gc::usage::bytes_below;
+use crate::store::layout::{Layout, dir_hash};
+use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::description::FORMAT;
+use crate::store::lifecycle::description::Identity;
+use crate::store::lifecycle::description::format_of;
+use crate::store::repository::Store;
+use crate::worktree::root::identity;
+
+/// Hex digits of the name of a store directory.
+const NAME_DIGITS: usize = 16;
+
+/// One store, as far as it can be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownStore {
+    pub dir: PathBuf,
+    /// Without a description nobody knows whose it is.
+    pub root: Option<PathBuf>,
+    pub root_state: RootState,
+    /// A damaged copy that a repair kept, and no store that is in use.
+    pub kept_copy: bool,
+    /// `None` where they cannot be counted.
+    pub checkpoints: Option<usize>,
+    pub damaged: usize,
+    pub pinned: usize,
+    pub bytes: u64,
+    /// When the newest checkpoint was made, in milliseconds since 1970.
+    pub newest_ms: Option<i64>,
+    /// Why it cannot be read, or not whole.
+    pub problem: Option<String>,
+}
+
+/// What has become of the root of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RootState {
+    Present,
+    Gone,
+    /// It cannot be told whether it is gone: its parent is gone too, or another directory than the one in which the root
+    /// lay, so that a disk may not be mounted; or the place may not be looked at.
+    Unreachable,
+    Unknown,
+}
+
+/// Every store and every kept copy, in order of their path. One that is bad affects no other.
+///
+/// # Errors
+/// The base itself cannot be listed.
+pub fn all(context: &Context) -> Result<Vec<KnownStore>> {
+    let is_known = |name: &str| is_store_name(name) || is_copy_name(name);
+    Ok(directories(context, is_known)?.into_iter().filter_map(look).collect())
+}
+
+/// The directories of all stores, kept copies left out, in order of their path. Nothing in them is looked at.
+///
+/// # Errors
+/// The base itself cannot be listed.
+pub fn places(context: &Context) -> Result<Vec<PathBuf>> {
+    directories(context, is_store_name)
+}
+
+/// Damaged copies of the store that lies, or would lie, in `dir`.
+pub fn kept_copies_of(dir: &Path) -> Result<Vec<PathBuf>> {
+    let (Some(folder), Some(store)) = (dir.parent(), dir.file_name().and_then(|name| name.to_str())) else {
+        return Ok(Vec::new());
+    };
+    let prefix = format!("{store}{KEPT_MARK}");
+    let mut copies = subdirectories(folder)?;
+    copies.retain(|copy| copy.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&prefix)));
+    copies.sort();
+    Ok(copies)
+}
+
+/// Looks at one directory; `None` if nothing of a store is in it.
+pub fn look(dir: PathBuf) -> Option<KnownStore> {
+    let kept_copy = dir.file_name().and_then(|name| name.to_str()).is_some_and(is_copy_name);
+    let description = Description::read(&Layout::new(dir.clone()));
+    let root = description.as_ref().ok().and_then(|found| found.as_ref()?.root_path());
+    let recorded = description.as_ref().ok().and_then(|found| Some(found.as_ref()?.identity)).unwrap_or_default();
+    // A name that is not made from this root says that the description may be wrong: nothing is concluded from it.
+    let fits = |root: &Path| {
+        dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(dir_hash(root).as_bytes()))
+    };
+    let root_state =
+        root.as_deref().filter(|root| fits(root)).map_or(RootState::Unknown, |root| state_of(root, recorded));
+    let mut known = KnownStore {
+        root,
+        root_state,
+        kept_copy,
+        checkpoints: None,
+        damaged: 0,
+        pinned: 0,
+        bytes: bytes_below(&dir),
+        newest_ms: None,
+        problem: description.err().map(|e| e.to_string()),
+        dir,
+    };
+    let inventory = match Store::open(known.dir.clone()).map(|found| found.map(|store| store.inventory())) {
+        Ok(None) if !kept_copy => return None,
+        Ok(None) => return Some(known),
+        Ok(Some(Ok(inventory))) => inventory,
+        Ok(Some(Err(e))) | Err(e) => {
+            known.problem = Some(e.to_string());
+            return Some(known);
+        }
+    };
+    known.checkpoints = Some(inventory.checkpoints.len());
+    known.damaged = inventory.damaged.len();
+    known.pinned = inventory.checkpoints.iter().filter(|c| c.pinned).count();
+    known.newest_ms = inventory.newest().map(|newest| newest.record.time_ms);
+    let newer = format_of(&Layout::new(known.dir.clone())).filter(|found| *found > FORMAT);
+    known.problem = known.problem.or(newer.map(|found| format!("it has the newer format {found}")));
+    Some(known)
+}
+
+fn directories(context: &Context, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for project in projects(&context.base)? {
+        // A folder that cannot be listed hides its own stores only.
+        let inside = subdirectories(&project.join("checkpoints")).unwrap_or_default();
+        let named = |dir: &PathBuf| dir.file_name().and_then(|name| name.to_str()).is_some_and(&wanted);
+        found.extend(inside.into_iter().filter(named));
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_store_name(name: &str) -> bool {
+    name.len() == NAME_DIGITS && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn is_copy_name(name: &str) -> bool {
+    name.split_once(KEPT_MARK).is_some_and(|(store, _)| is_store_name(store))
+}
+
+fn state_of(root: &Path, recorded: Identity) -> RootState {
+    match root.symlink_metadata() {
+        Ok(_) => return RootState::Present,
+        Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return RootState::Unreachable,
+        Err(_) => {}
+    }
+    let parent = root.parent().filter(|parent| parent.is_dir()).and_then(identity);
+    // The folder where a disk is mounted stays behind when it is not, as another directory, or goes with the disk.
+    let Identity { root: (device, _), parent: then } = recorded;
+    let is_the_same = |now: (u64, u64)| (then.1 == 0 || now == then) && (device == 0 || device == now.0);
+    if parent.is_some_and(is_the_same) { RootState::Gone } else { RootState::Unreachable }
+}

@@ -1,0 +1,134 @@
+//! What a store lacks, taken from the working directory: files whose bytes are those of a missing blob, and its trees.
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::model::state::entry::Kind;
+use crate::model::state::listing::ListedFile;
+use crate::model::state::listing::Listing;
+use crate::model::state::listing::Stat;
+use crate::model::state::meta::Meta;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
+use crate::ops::capture::sink::ThreadSink;
+use crate::ops::context::Context;
+use crate::store::damage::check::Report;
+use crate::store::damage::salvage;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::pack::pack_writer::PackWriter;
+use crate::store::repository::Store;
+use crate::store::trees::convert;
+use crate::store::trees::meta_tree;
+use crate::worktree::scan::read::ReadOutcome;
+use crate::worktree::scan::read::read_file;
+use crate::worktree::sys::{ItemKind, kind_of};
+use crate::worktree::tree_handle::WorkTree;
+
+type Missing = BTreeMap<ObjectId, Vec<RelPath>>;
+
+/// Brings back what can be had elsewhere, until that changes nothing any more: a tree that comes back may tell of blobs
+/// that are missing too. `check` says what is missing; the answer is its last word.
+pub fn supply(context: &Context, store: &Store, check: &dyn Fn() -> Result<Report>) -> Result<Report> {
+    let mut report = check()?;
+    let mut present = None;
+    loop {
+        let missing = report.missing();
+        if missing.is_empty() {
+            return Ok(report);
+        }
+        let wanted: Vec<ObjectId> = missing.keys().copied().collect();
+        salvage::take_from_kept_copies(&context.store_dir()?, store, &wanted)?;
+        from_worktree(context, store, &missing, &mut present)?;
+        store.objects().forget_rescued()?;
+        report = check()?;
+        if report.missing() == missing {
+            return Ok(report);
+        }
+    }
+}
+
+/// Looks at the paths at which the checkpoints hold what is missing, then at all that a capture holds.
+fn from_worktree(context: &Context, store: &Store, missing: &Missing, present: &mut Option<Present>) -> Result<()> {
+    if !context.root.path().is_dir() {
+        return Ok(());
+    }
+    let worktree = WorkTree::open(context.root.path())?;
+    let mut writer = PackWriter::begin(&store.layout().objects(), store.objects())?;
+    let mut left = missing.clone();
+    for (id, paths) in missing {
+        for path in paths {
+            if take_file(&worktree, path, *id, &mut writer)? {
+                left.remove(id);
+                break;
+            }
+        }
+    }
+    if !left.is_empty() {
+        if present.is_none() {
+            *present = Present::look(context, &worktree)?;
+        }
+        if let Some(present) = present {
+            present.give(&worktree, &left, &mut writer)?;
+        }
+    }
+    writer.finish()?;
+    store.objects().refresh()
+}
+
+/// The working directory as a capture sees it, with every id.
+struct Present {
+    listing: Listing,
+    meta: Meta,
+}
+
+impl Present {
+    fn look(context: &Context, worktree: &WorkTree) -> Result<Option<Self>> {
+        let options = CaptureOptions::default();
+        // Without a store nothing is believed to be unchanged: every file is read.
+        Ok(match capture(context, None, worktree, &options, Sink::HashOnly)? {
+            CaptureOutcome::Done(captured) => Some(Self { meta: captured.meta, listing: captured.listing }),
+            CaptureOutcome::OverLimit { .. } => None,
+        })
+    }
+
+    fn give(&mut self, worktree: &WorkTree, missing: &Missing, writer: &mut PackWriter<'_>) -> Result<()> {
+        let paths = self.listing.paths();
+        for (dir, path) in self.listing.dirs.iter().zip(&paths) {
+            for file in dir.files.iter() {
+                if let Some(id) = file.id.filter(|id| missing.contains_key(id)) {
+                    take_file(worktree, &path.join(file.name), id, writer)?;
+                }
+            }
+        }
+        convert::build(&mut self.listing, &mut |bytes| give(writer, missing, ObjectKind::Tree, bytes))?;
+        give(writer, missing, ObjectKind::Blob, &meta_tree::blob(&self.meta))?;
+        Ok(())
+    }
+}
+
+fn give(writer: &mut PackWriter<'_>, missing: &Missing, kind: ObjectKind, bytes: &[u8]) -> Result<ObjectId> {
+    let id = hash_object(kind, bytes).map_err(|e| crate::error::Error::unexpected(e.to_string()))?;
+    if missing.contains_key(&id) { Ok(writer.add(kind, bytes)?) } else { Ok(id) }
+}
+
+/// Adds the file at a path if it is the blob that is wanted; what is not is only hashed.
+fn take_file(worktree: &WorkTree, path: &RelPath, wanted: ObjectId, writer: &mut PackWriter<'_>) -> Result<bool> {
+    let (Some(dir), Ok(Some(stat))) = (path.parent(), worktree.stat(path)) else { return Ok(false) };
+    let kind = match kind_of(&stat) {
+        ItemKind::File => Kind::File,
+        ItemKind::Symlink => Kind::Symlink,
+        _ => return Ok(false),
+    };
+    let is_it = |sink: &mut ThreadSink<'_, '_>| -> Result<bool> {
+        let file = listed(path, kind, stat);
+        let read = read_file(worktree, &dir, path.name(), &file, sink)?;
+        Ok(matches!(read, ReadOutcome::Captured { id, .. } if id == wanted))
+    };
+    Ok(is_it(&mut ThreadSink::HashOnly)? && is_it(&mut ThreadSink::Pack(writer))?)
+}
+
+fn listed(path: &RelPath, kind: Kind, stat: Stat) -> ListedFile {
+    ListedFile { name: path.name().into(), kind, stat, id: None, unsteady: false }
+}

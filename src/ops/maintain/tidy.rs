@@ -1,0 +1,55 @@
+//! The housekeeping at the end of a `create`: the limit on the store's size, then the cheap part of a prune, bounded in time.
+
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::maintain::size_limit;
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
+use crate::store::gc::mark;
+use crate::store::repository::ObjectIds;
+
+/// Packs above which a `create` tidies up after its id was printed.
+const MANY_PACKS: usize = 50;
+/// It brings them down by so many more, and leaves them alone for as many checkpoints: to find out what is needed takes
+/// longer than a small `create`.
+const AT_ONCE: usize = 8;
+
+/// Works on the lock that `create` holds. `out_of_time` is asked between steps.
+pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
+    if !session.locked.inventory().damaged.is_empty() {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    if let Some(limit_bytes) = context.settings.max_store_size_bytes {
+        match size_limit::keep_to_limit(session, limit_bytes) {
+            Ok(told) => warnings.extend(told),
+            Err(e) => warnings.push(Warning::bookkeeping("keeping to max_store_size")(e)),
+        }
+    }
+    warnings.extend(merge_a_few(session, out_of_time));
+    warnings
+}
+
+/// Whether there are many packs, and enough checkpoints since they were last looked at.
+fn is_due(session: &Session<'_>) -> bool {
+    let store = session.locked.store();
+    let is_new = |last: ObjectId| {
+        let mut newest = session.locked.inventory().checkpoints.iter().rev().take(AT_ONCE);
+        newest.any(|checkpoint| checkpoint.id == last)
+    };
+    store.objects().packs().len() > MANY_PACKS && !store.last_tidied().is_some_and(is_new)
+}
+
+/// Drops dead packs and merges a few small ones.
+fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<Warning> {
+    if out_of_time() || !is_due(session) {
+        return None;
+    }
+    // Also where it fails: it would do so again each time.
+    if let Some(newest) = session.locked.inventory().checkpoints.last() {
+        session.locked.note_tidied(newest.id);
+    }
+    let tidied = mark::live(session.locked.store(), &ObjectIds::default())
+        .and_then(|live| session.locked.sweep_cheaply(&live, MANY_PACKS - AT_ONCE, out_of_time));
+    tidied.err().map(Warning::bookkeeping("tidying up packs"))
+}

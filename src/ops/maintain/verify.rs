@@ -1,0 +1,116 @@
+//! `verify`: checks the store and every checkpoint in it, and mends on request.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::CheckpointId;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::context::Context;
+use crate::ops::maintain::repair::Mended;
+use crate::ops::maintain::repair::repair;
+use crate::ops::restore::commands::find;
+use crate::ops::warning::Warning;
+use crate::store::damage::check::CheckOptions;
+pub use crate::store::damage::check::DamagedState;
+pub use crate::store::damage::check::Fault;
+pub use crate::store::damage::check::FileFinding;
+pub use crate::store::damage::check::Report;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::store::trees::digest;
+
+/// So many times is damage looked at before it is believed.
+const PASSES: usize = 4;
+
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// Only this checkpoint.
+    pub selector: Option<String>,
+    /// Read and hash every object.
+    pub full: bool,
+    pub repair: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct VerifyOutcome {
+    /// There is a store for this root.
+    pub exists: bool,
+    /// Over the content of the one checkpoint that was asked for, if it is whole.
+    pub content: Option<String>,
+    pub report: Report,
+    /// What a repair did; `None` if none was asked for.
+    pub mended: Option<Mended>,
+    pub warnings: Vec<Warning>,
+}
+
+impl VerifyOutcome {
+    /// Whether everything that was ever known is whole.
+    pub fn is_whole(&self) -> bool {
+        self.report.is_whole() && self.mended.as_ref().is_none_or(Mended::lost_nothing)
+    }
+}
+
+pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcome> {
+    if options.repair {
+        return repaired(context);
+    }
+    let Some(mut store) = context.find_store()? else {
+        return match options.selector {
+            Some(_) => Err(context.no_store()),
+            None => Ok(VerifyOutcome::default()),
+        };
+    };
+    let inventory = store.inventory()?;
+    let only = options.selector.as_ref().map(|query| which(&inventory, query, context.now_ms)).transpose()?;
+    let report = check_calmly(context, &mut store, only.as_ref(), options.full)?;
+    let inventory = store.inventory()?;
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    // These are findings here.
+    warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. } | Warning::RefsLost { .. }));
+    let id = only.and_then(|id| id.commit()).filter(|_| report.is_whole());
+    let hash = id.map(|id| content_of(&store, &inventory, id)).transpose()?;
+    Ok(VerifyOutcome { exists: true, content: hash.flatten(), report, mended: None, warnings })
+}
+
+/// The sum that contracts name.
+fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Option<String>> {
+    let Some(checkpoint) = inventory.get(id) else { return Ok(None) };
+    let (snapshot, companion) = (store.snapshot(checkpoint)?, store.companion(checkpoint)?);
+    let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
+    sum.map(|sum| Some(sum.hash)).map_err(|why| store.damage(id, why))
+}
+
+/// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
+/// The last report, and in `store` the store that it is about.
+pub(in crate::ops) fn check_calmly(
+    context: &Context,
+    store: &mut Store,
+    only: Option<&CheckpointId>,
+    full: bool,
+) -> Result<Report> {
+    let _shield = context.interrupt.shield();
+    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let options = CheckOptions { full, go_on: &go_on, progress: &context.progress };
+    let mut report = store.check(only, &options)?;
+    for _ in 1..PASSES {
+        if report.is_whole() {
+            break;
+        }
+        let Some(anew) = Store::open(store.dir().to_path_buf())? else { break };
+        *store = anew;
+        report = store.check(only, &options)?;
+    }
+    Ok(report)
+}
+
+/// A damaged one may be named by its id.
+fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<CheckpointId> {
+    match find(inventory, query, now_ms) {
+        Ok(found) => Ok(found.id.into()),
+        Err(cause) => inventory.damaged_by_prefix(query).map(|damaged| damaged.id.clone()).ok_or(cause),
+    }
+}
+
+fn repaired(context: &Context) -> Result<VerifyOutcome> {
+    let Some((mended, report, warnings)) = repair(context)? else { return Ok(VerifyOutcome::default()) };
+    Ok(VerifyOutcome { exists: true, content: None, report, mended: Some(mended), warnings })
+}

@@ -1,0 +1,210 @@
+//! `restore`, `undo`, `redo` and `restore --resume`: which state is wanted, and what is said about the end.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::checkpoint::selector::SelectorProblem;
+use crate::model::checkpoint::selector::{self};
+use crate::model::checkpoint::steps::Step;
+use crate::model::checkpoint::steps::Steps;
+use crate::model::restore_plan::Reach;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::own_files::OwnFiles;
+use crate::ops::restore::restore_paths;
+use crate::ops::restore::restore_run;
+use crate::ops::restore::restore_terms::CommonOptions;
+use crate::ops::restore::restore_terms::Consent;
+use crate::ops::restore::restore_terms::Request;
+use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::target::Target;
+use crate::ops::session::{self, Pending};
+use crate::ops::warning::Warning;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::store::state::journal::JournalState;
+
+#[derive(Clone, Debug, Default)]
+pub struct RestoreOptions {
+    pub selector: String,
+    /// PATHs as typed.
+    pub paths: Vec<Vec<u8>>,
+    pub overlay: bool,
+    pub special_bits: bool,
+    pub common: CommonOptions,
+}
+
+/// Makes the directory what the named checkpoint holds.
+pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    if options.selector.is_empty() {
+        return Err(Error::Usage { what: "the selector is empty: no checkpoint is named".into() });
+    }
+    let store = context.require_store()?;
+    let (inventory, healed) = settled(context, &store, &options.common)?;
+    refuse_pending(&store, &inventory)?;
+    let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
+    let spared = OwnFiles::of(context, Some(&store));
+    spared.refuse(&paths)?;
+    let target = Target::load(&store, &checkpoint)?.sparing(spared);
+    restore_paths::check_held(&target, &paths)?;
+    let paths = restore_paths::limits(paths);
+    let within = checkpoint.record.terms.scope.clone();
+    let reach = Reach { paths, within, overlay: options.overlay, special_bits: options.special_bits };
+    let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
+    let mut outcome = restore_run::run(context, &store, &request, &options.common, consent)?;
+    outcome.warnings.extend(healed);
+    if checkpoint.is_partial() {
+        outcome.warnings.push(Warning::IsPartial { id: checkpoint.id });
+    }
+    Ok(outcome)
+}
+
+/// Finds the checkpoint that a selector names; one that is there but unreadable is damage, not absence.
+pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoint> {
+    match selector::resolve(query, &inventory.checkpoints, now_ms) {
+        Ok(found) => Ok(found.clone()),
+        // Nobody can tell the reason or the time of a damaged one, so any of them may be what is meant.
+        Err(problem) => Err(match inventory.damaged_by_prefix(query).or(inventory.damaged.first()) {
+            Some(damaged) if matches!(problem, SelectorProblem::NoMatch { .. }) => {
+                Error::Damaged { what: format!("checkpoint {}", damaged.id.short()), why: damaged.why.clone() }
+            }
+            _ => problem.into(),
+        }),
+    }
+}
+
+/// Takes the last restore (or redo) back; an interrupted one first of all.
+pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+    let store = context.require_store()?;
+    let (inventory, healed) = settled(context, &store, common)?;
+    if let Some(pending) = session::look(&store, &inventory.checkpoints)? {
+        return Ok(with(undo_pending(context, &store, &inventory, pending, common, consent)?, healed));
+    }
+    refuse_after_one_that_never_began(&healed)?;
+    let steps = Steps::of(&inventory.checkpoints).done;
+    Ok(with(take_step(context, &store, &inventory, Verb::Undo, steps, common, consent)?, healed))
+}
+
+/// Gives back what the last undo took away.
+pub fn redo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+    let store = context.require_store()?;
+    let (inventory, healed) = settled(context, &store, common)?;
+    refuse_pending(&store, &inventory)?;
+    let steps = Steps::of(&inventory.checkpoints).taken_back;
+    Ok(with(take_step(context, &store, &inventory, Verb::Redo, steps, common, consent)?, healed))
+}
+
+/// A restore that was killed before it changed anything is not there to be taken back, and the one before it is not what
+/// was meant.
+fn refuse_after_one_that_never_began(healed: &[Warning]) -> Result<()> {
+    let target = healed.iter().find_map(|warning| match warning {
+        Warning::RestoreNeverBegan { target } => Some(*target),
+        _ => None,
+    });
+    target.map_or(Ok(()), |target| Err(Error::RestoreNeverBegan { target }))
+}
+
+fn with(mut outcome: RestoreOutcome, healed: Vec<Warning>) -> RestoreOutcome {
+    outcome.warnings.extend(healed);
+    outcome
+}
+
+fn take_step(
+    context: &Context,
+    store: &Store,
+    inventory: &Inventory,
+    verb: Verb,
+    mut steps: Vec<Step>,
+    common: &CommonOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
+    let step = steps.pop().ok_or(Error::NothingToTakeBack { verb: verb.word() })?;
+    let target = load_known(context, store, inventory, step.safety)?;
+    let reach = Reach { paths: step.paths, within: step.within, ..Reach::default() };
+    let request = Request { verb, target, reach, pending: None, settles: false };
+    let mut outcome = restore_run::run(context, store, &request, common, consent)?;
+    if outcome.is_nothing_to_do() {
+        outcome.beyond = steps.pop().and_then(|step| inventory.get(step.safety).cloned());
+    }
+    Ok(outcome)
+}
+
+/// The way back from an interrupted restore. One that was itself a way back is finished instead.
+fn undo_pending(
+    context: &Context,
+    store: &Store,
+    inventory: &Inventory,
+    pending: Pending,
+    common: &CommonOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
+    let reach = |paths: Vec<RelPath>, within| Reach { paths, within, ..Reach::default() };
+    let (back_to, reach) = match &pending {
+        Pending::Known(journal) if journal.settles => (journal.target, journal.reach.clone()),
+        Pending::Known(journal) => (journal.safety, reach(journal.reach.paths.clone(), journal.reach.within.clone())),
+        Pending::Unreadable { safety, .. } => {
+            let operation = inventory.get(*safety).and_then(|c| c.record.operation.clone());
+            let (paths, within) = operation.map(|o| (o.paths, o.within)).unwrap_or_default();
+            (*safety, reach(paths, within))
+        }
+    };
+    let target = load_known(context, store, inventory, back_to)?;
+    let request = Request { verb: Verb::Undo, target, reach, pending: Some(pending), settles: true };
+    restore_run::run(context, store, &request, common, consent)
+}
+
+/// Finishes an interrupted restore: nothing is asked, the answer was given when it began.
+pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcome> {
+    let store = context.require_store()?;
+    let (inventory, healed) = settled(context, &store, common)?;
+    let Some(pending) = session::look(&store, &inventory.checkpoints)? else {
+        return Err(Error::NothingToTakeBack { verb: "resume" });
+    };
+    let Pending::Known(journal) = &pending else {
+        let why = "it does not say how far the restore was to go; 'checkpoint undo' goes back".to_owned();
+        return Err(Error::Damaged { what: "the journal of the interrupted restore".into(), why });
+    };
+    let target = load_known(context, &store, &inventory, journal.target)?;
+    let (reach, settles) = (journal.reach.clone(), journal.settles);
+    let request = Request { verb: Verb::Resume, target, reach, pending: Some(pending.clone()), settles };
+    let common = CommonOptions { yes: true, ..common.clone() };
+    Ok(with(restore_run::run(context, &store, &request, &common, &mut |_| Ok(()))?, healed))
+}
+
+/// The list of checkpoints once nobody else is at work: lost refs are given back, and a restore that still runs is
+/// waited for and not taken for an interrupted one. A dry run writes nothing, so it takes things as they are.
+fn settled(context: &Context, store: &Store, common: &CommonOptions) -> Result<(Inventory, Vec<Warning>)> {
+    let inventory = store.inventory()?;
+    let all_have_refs = inventory.without_ref.is_empty() && inventory.unadopted.is_empty();
+    let untroubled = all_have_refs && !inventory.checkpoints.is_empty();
+    if common.dry_run || (untroubled && store.journal()? == JournalState::None) {
+        return Ok((inventory, Vec::new()));
+    }
+    let mut session = session::begin(context, store)?;
+    session.warnings.retain(|warning| {
+        matches!(
+            warning,
+            Warning::RefsRestored { .. }
+                | Warning::Adopted { .. }
+                | Warning::AnotherRoot { .. }
+                | Warning::RestoreNeverBegan { .. }
+        )
+    });
+    Ok((session.locked.inventory().clone(), session.warnings))
+}
+
+fn refuse_pending(store: &Store, inventory: &Inventory) -> Result<()> {
+    match session::look(store, &inventory.checkpoints)? {
+        Some(pending) => Err(Error::RestorePending { target: pending.target(), safety: pending.safety() }),
+        None => Ok(()),
+    }
+}
+
+fn load_known<'s>(context: &Context, store: &'s Store, inventory: &Inventory, id: ObjectId) -> Result<Target<'s>> {
+    let checkpoint = inventory.get(id).ok_or_else(|| Error::Damaged {
+        what: format!("checkpoint {}", id.short()),
+        why: "it is needed here and is gone or unreadable".into(),
+    })?;
+    Ok(Target::load(store, checkpoint)?.sparing(OwnFiles::of(context, Some(store))))
+}

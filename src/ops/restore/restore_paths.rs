@@ -1,0 +1,66 @@
+//! PATH arguments of a restore: literal names, relative to the root or absolute inside it, all checked first.
+
+use std::path::Path;
+
+use crate::base::text::escape_bytes;
+use crate::error::{Error, Result};
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::rel_path::is_dot_git;
+use crate::ops::restore::target::Target;
+use crate::worktree::root::Root;
+
+/// Reads PATHs as typed.
+pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
+    let mut paths = typed.iter().map(|path| parse_one(root, path)).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
+}
+
+/// The limits that these PATHs set: the root itself means everything, as no PATH does.
+pub fn limits(paths: Vec<RelPath>) -> Vec<RelPath> {
+    if paths.iter().any(RelPath::is_root) { Vec::new() } else { paths }
+}
+
+fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
+    #[cfg(windows)]
+    let typed = &*typed.iter().map(|b| if *b == b'\\' { b'/' } else { *b }).collect::<Vec<u8>>();
+    let shown = || escape_bytes(typed);
+    let wrong = |why: &str| Error::Usage { what: format!("PATH '{}' {why}", shown()) };
+    if typed.is_empty() {
+        return Err(wrong("is empty"));
+    }
+    let inside =
+        if typed[0] == b'/' { below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))? } else { typed };
+    let names: Vec<&[u8]> = inside.split(|b| *b == b'/').filter(|name| !matches!(**name, [] | [b'.'])).collect();
+    if names.contains(&b"..".as_slice()) {
+        return Err(wrong("has '..' in it"));
+    }
+    if names.iter().any(|name| is_dot_git(name)) {
+        return Err(Error::DotGitPath { path: shown() });
+    }
+    RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))
+}
+
+/// What was typed, without the root in front of it: `/root/src/*.rs` is `/src/*.rs` then.
+pub fn inside<'t>(root: &Root, typed: &'t [u8]) -> &'t [u8] {
+    below_root(root, typed).unwrap_or(typed)
+}
+
+fn below_root<'t>(root: &Root, typed: &'t [u8]) -> Option<&'t [u8]> {
+    let under = |top: &Path| {
+        let rest = typed.strip_prefix(top.as_os_str().as_encoded_bytes())?;
+        (rest.is_empty() || rest[0] == b'/').then_some(rest)
+    };
+    under(root.path()).or_else(|| under(root.logical()?))
+}
+
+/// Every PATH must be in the target, before anything changes.
+pub fn check_held(target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
+    for path in paths {
+        if !target.holds(path)? {
+            return Err(Error::NoSuchPath { checkpoint: target.id(), path: path.to_string() });
+        }
+    }
+    Ok(())
+}

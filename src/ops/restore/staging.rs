@@ -1,0 +1,226 @@
+//! Making all new content of a restore complete in the stage, by several threads, with the steps that bring it to its
+//! places.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use crate::base::progress::Phase;
+use crate::error::{Error, Result};
+use crate::model::state::entry::Entry;
+use crate::model::state::listing::Name;
+use crate::model::state::listing::Stat;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::crew::Units;
+use crate::ops::capture::crew::{self};
+use crate::ops::restore::carry_out::Errand;
+use crate::ops::restore::new_trees::NewTrees;
+use crate::ops::restore::new_trees::{self};
+use crate::ops::restore::steps;
+use crate::store::objects::object_error::ObjectError;
+use crate::store::repository::Store;
+use crate::worktree::apply::apply_plan::ApplyPlan;
+use crate::worktree::apply::apply_plan::Expect;
+use crate::worktree::apply::apply_plan::Graft;
+use crate::worktree::apply::apply_plan::GraftedDir;
+use crate::worktree::apply::apply_plan::Write;
+use crate::worktree::apply::stage::Stage;
+use crate::worktree::apply::stage::tree_name;
+use crate::worktree::apply::write_back;
+
+/// Files that one thread takes at a time.
+const FILES_AT_ONCE: usize = 32;
+/// With fewer files than this, more threads cost more than they give.
+const SHARED_FROM_FILES: usize = 64;
+/// From this many files on the disk is kept busy while they are made.
+const WRITTEN_BACK_FROM_FILES: usize = 2000;
+
+/// Everything that is ready to go to its place.
+pub struct Staged {
+    pub stage: Stage,
+    pub plan: ApplyPlan,
+    /// What each directory is to hold afterwards, as far as it was staged: sizes are those of the staged files.
+    pub expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
+}
+
+/// One file to be staged.
+struct Item<'e> {
+    path: &'e RelPath,
+    entry: Entry,
+}
+
+enum Unit {
+    /// A directory of a tree, by its index, with its files.
+    Tree(usize),
+    /// Files that replace others or go into directories that are there.
+    Single(Range<usize>),
+}
+
+enum Done {
+    Tree(usize, Vec<(Name, Stat)>),
+    Single(Range<usize>, Vec<Stat>),
+}
+
+/// Makes all new content complete on the file system where it goes. It is made durable once it is in its place: until
+/// then the journal says that a restore is under way, and what was there before is in the safety checkpoint.
+pub fn stage(store: &Store, errand: &Errand<'_>, name: &str) -> Result<Staged> {
+    let mut stage = Stage::create(errand.worktree, name)?;
+    if errand.special_bits {
+        stage.keep_special_bits();
+    }
+    let trees = new_trees::of(errand);
+    let (in_trees, single): (Vec<_>, Vec<_>) = content_needed(errand)
+        .into_iter()
+        .map(|(path, entry)| Item { path, entry })
+        .partition(|item| trees.holder_of(item.path).is_some());
+    let mut by_dir: Vec<Vec<Item<'_>>> = trees.dirs.iter().map(|_| Vec::new()).collect();
+    let file_count = in_trees.len() + single.len();
+    for item in in_trees {
+        if let Some(at) = trees.holder_of(item.path) {
+            by_dir[at].push(item);
+        }
+    }
+    errand.context.progress.begin(Phase::Staging, file_count as u64, 0);
+    let work = Work { store, errand, stage: &stage, trees: &trees, by_dir: &by_dir, single: &single };
+    let done = if file_count < WRITTEN_BACK_FROM_FILES {
+        work.share(file_count)?
+    } else {
+        write_back::meanwhile(stage.dir(), || work.share(file_count))?
+    };
+    let mut gathered = Gathered { plan: steps::without_content(errand, &trees), expected: BTreeMap::new() };
+    gathered.take(errand, &trees, &by_dir, &single, done);
+    Ok(Staged { stage, plan: gathered.plan, expected: gathered.expected })
+}
+
+/// Files whose bytes must be fetched: those that are written, and those whose mode changes while other names in or
+/// outside the tree lead to the same file, which must keep theirs.
+fn content_needed<'e>(errand: &'e Errand<'_>) -> Vec<(&'e RelPath, Entry)> {
+    let written = errand.plan.write.iter().map(|(path, write)| (path, write.after));
+    let linked = errand.plan.chmod.keys().filter(|path| errand.is_linked(path));
+    let linked = linked.filter_map(|path| Some((path, *errand.wanted.files.get(path)?)));
+    written.chain(linked).collect()
+}
+
+struct Work<'w, 'e> {
+    store: &'w Store,
+    errand: &'w Errand<'e>,
+    stage: &'w Stage,
+    trees: &'w NewTrees,
+    by_dir: &'w [Vec<Item<'w>>],
+    single: &'w [Item<'w>],
+}
+
+impl Work<'_, '_> {
+    fn share(&self, file_count: usize) -> Result<Vec<Done>> {
+        let top = self.stage.place(self.errand.worktree, &RelPath::root())?;
+        let mut units = Vec::new();
+        for (number, at) in self.trees.tops.iter().enumerate() {
+            let name = RelPath::root().join(tree_name(number).as_bytes());
+            self.stage.make_dir(self.errand.worktree, &top, &name)?;
+            units.push(Unit::Tree(*at));
+        }
+        let starts = (0..self.single.len()).step_by(FILES_AT_ONCE);
+        units.extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
+        let workers = if file_count < SHARED_FROM_FILES { 1 } else { self.errand.context.workers() };
+        crew::share(workers, units, &|unit, units| match unit {
+            Unit::Tree(at) => Ok(Done::Tree(at, self.make_tree_dir(at, units)?)),
+            Unit::Single(range) => {
+                let made = range.clone().map(|at| self.make_single(at)).collect::<Result<_>>()?;
+                Ok(Done::Single(range, made))
+            }
+        })
+    }
+
+    /// Makes the directories in one of a tree, for others to fill, and then its files.
+    fn make_tree_dir(&self, at: usize, units: &Units<Unit>) -> Result<Vec<(Name, Stat)>> {
+        let (work, dir) = (self.errand.worktree, &self.trees.dirs[at]);
+        let place = self.stage.place(work, &dir.place)?;
+        for child in &dir.dirs {
+            self.stage.make_dir(work, &place, &self.trees.dirs[*child].place)?;
+        }
+        units.add(dir.dirs.iter().map(|child| Unit::Tree(*child)));
+        let mut files = Vec::with_capacity(self.by_dir[at].len());
+        for item in &self.by_dir[at] {
+            self.check_interrupt()?;
+            let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
+            let (name, mode) = (item.path.name(), (item.entry.kind, item.entry.perm));
+            let stat = self.stage.add_in(work, &place, name, mode, &mut write)?;
+            self.errand.context.progress.add(1, stat.size_bytes);
+            files.push((Name::from(name), stat));
+        }
+        self.stage.set_mode(work, &place, dir.perm)?;
+        Ok(files)
+    }
+
+    fn make_single(&self, at: usize) -> Result<Stat> {
+        self.check_interrupt()?;
+        let item = &self.single[at];
+        let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
+        let stat = self.stage.add(self.errand.worktree, at, item.entry.kind, item.entry.perm, &mut write)?;
+        self.errand.context.progress.add(1, stat.size_bytes);
+        Ok(stat)
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        self.errand.context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
+    }
+
+    fn fetch(&self, item: &Item<'_>, out: &mut dyn std::io::Write) -> Result<u64> {
+        let blob: &ObjectId = &item.entry.id;
+        self.store.objects().write_blob(blob, out).map_err(|e| match e {
+            ObjectError::Io(e) => e,
+            ObjectError::Sink(e) => Error::io("write", &self.errand.worktree.shown(item.path))(e),
+            damage => self.store.damage(self.errand.target, format!("{}: {damage}", item.path)),
+        })
+    }
+}
+
+/// What the threads made, put together.
+struct Gathered {
+    plan: ApplyPlan,
+    expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
+}
+
+impl Gathered {
+    fn take(
+        &mut self,
+        errand: &Errand<'_>,
+        trees: &NewTrees,
+        by_dir: &[Vec<Item<'_>>],
+        single: &[Item<'_>],
+        done: Vec<Done>,
+    ) {
+        let mut held: Vec<Vec<(Name, Stat)>> = trees.dirs.iter().map(|_| Vec::new()).collect();
+        let mut stats = vec![Stat::default(); single.len()];
+        for done in done {
+            match done {
+                Done::Tree(at, files) => held[at] = files,
+                Done::Single(range, made) => stats[range].copy_from_slice(&made),
+            }
+        }
+        for (staged, (item, stat)) in single.iter().zip(stats).enumerate() {
+            self.expect(item, &stat);
+            let expect = errand.stat_of(item.path).map_or(Expect::Absent, |stat| {
+                // What stands here goes away first, with the directory or file that is in the way.
+                if errand.plan.delete.contains_key(item.path) { Expect::Absent } else { Expect::Present(stat) }
+            });
+            self.plan.writes.push(Write { path: item.path.clone(), staged, expect });
+        }
+        for (items, files) in by_dir.iter().zip(&held) {
+            items.iter().zip(files).for_each(|(item, (_, stat))| self.expect(item, stat));
+        }
+        let mut holds: Vec<Vec<GraftedDir>> = trees.tops.iter().map(|_| Vec::new()).collect();
+        for (dir, files) in trees.dirs.iter().zip(held) {
+            holds[dir.tree].push(GraftedDir { below: dir.below.clone(), files });
+        }
+        for (staged, (top, holds)) in trees.tops.iter().zip(holds).enumerate() {
+            self.plan.grafts.push(Graft { path: trees.dirs[*top].path.clone(), staged, holds: holds.into() });
+        }
+    }
+
+    fn expect(&mut self, item: &Item<'_>, staged: &Stat) {
+        let entry = Entry { size_bytes: staged.size_bytes, ..item.entry };
+        let dir = item.path.parent().unwrap_or_default();
+        self.expected.entry(dir).or_default().push((item.path.name().into(), entry));
+    }
+}

@@ -1,0 +1,277 @@
+//! The checkpoint that a restore leads to, with all that it knows about paths that it does not hold.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use crate::base::interrupt::Interrupt;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::state::database::Database;
+use crate::model::state::database::Databases;
+use crate::model::state::database::Held;
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::Listing;
+use crate::model::state::meta::Meta;
+use crate::model::state::meta::RuleRecord;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::model::state::snapshot::below;
+use crate::ops::capture::focus::Focus;
+use crate::ops::capture::held_state::HeldState;
+use crate::ops::capture::held_state::Unreadable;
+use crate::ops::own_files::OwnFiles;
+use crate::store::repository::Store;
+use crate::store::trees::meta_tree::Companion;
+use crate::store::trees::tree_codec::MODE_EXECUTABLE;
+use crate::store::trees::tree_codec::MODE_FILE;
+use crate::worktree::rules::rule_set::{RuleSources, Rules};
+
+pub struct Target<'s> {
+    pub checkpoint: Checkpoint,
+    databases: Databases,
+    store: &'s Store,
+    state: HeldState<'s>,
+    /// The ignore files that have a say in its scope and lie outside it.
+    rules_beside: Option<HeldState<'s>>,
+    /// The state that followed this one, if this is a safety checkpoint: it looked at each path of that one, so what it
+    /// does not hold was not there. One that is gone tells nothing.
+    successor: Option<HeldState<'s>>,
+    rules: Rules,
+    /// What no restore touches, whatever this state holds there.
+    spared: OwnFiles,
+    /// The `.gitignore` of each directory that was asked for.
+    ignore_files: RefCell<HashMap<RelPath, Option<Vec<u8>>>>,
+    /// The first thing that could not be read while a plan was made.
+    trouble: RefCell<Option<Unreadable>>,
+}
+
+impl<'s> Target<'s> {
+    /// Reads what is recorded beside the trees; those are read and checked where they are needed.
+    pub fn load(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
+        let Companion { meta, beside } = store.companion(checkpoint)?;
+        let record = if checkpoint.adopted { rules_of_plain_git(store) } else { meta.rules.clone() };
+        Ok(Self {
+            checkpoint: checkpoint.clone(),
+            databases: store.databases(checkpoint)?,
+            store,
+            state: HeldState::new(store, checkpoint.tree, meta),
+            rules_beside: beside.rules.map(|tree| HeldState::new(store, tree, Meta::default())),
+            successor: successor(store, checkpoint),
+            rules: rules_of(record),
+            spared: OwnFiles::default(),
+            ignore_files: RefCell::default(),
+            trouble: RefCell::default(),
+        })
+    }
+
+    /// The same state without the files that are written for workflows today.
+    #[must_use]
+    pub fn sparing(self, spared: OwnFiles) -> Self {
+        Self { spared, ..self }
+    }
+
+    pub fn spares(&self, path: &RelPath) -> bool {
+        self.spared.covers(path)
+    }
+
+    /// What a restore has to look into where `listing`, whose trees are known, is what stands there, with `present`
+    /// beside them. Of plain git's commits nothing but the trees is known, so all of them is looked into.
+    pub fn focus(&self, listing: &Listing, present: &Meta) -> Result<Focus> {
+        if self.checkpoint.adopted {
+            return Ok(Focus::Everything);
+        }
+        Focus::between(listing, present, &self.state, self.successor.as_ref()).map_err(|why| self.damage(why))
+    }
+
+    /// This state as far as `focus` goes.
+    pub fn snapshot(&self, focus: &Focus) -> Result<Snapshot> {
+        let mut state = self.state.snapshot(focus).map_err(|why| self.damage(why))?;
+        self.spared.drop_from(&mut state);
+        Ok(state)
+    }
+
+    /// The state that followed this one, if there is one and it can be read.
+    pub fn successor(&self, focus: &Focus) -> Snapshot {
+        let read = self.successor.as_ref().and_then(|state| state.snapshot(focus).ok());
+        let mut state = read.unwrap_or_default();
+        self.spared.drop_from(&mut state);
+        state
+    }
+
+    /// Whether the state that followed this one is known.
+    pub fn has_successor(&self) -> bool {
+        self.successor.is_some()
+    }
+
+    /// What could not be read when this state was recorded, and cannot be read today: whether it is what it was is unknown.
+    pub fn unreadable_then_too(&self, today: &Meta, reach: &Reach) -> Vec<(RelPath, WhyNot)> {
+        let both = today.uncaptured.iter().filter(|(path, standing)| {
+            let then = &self.state.meta.uncaptured;
+            !reach.overlay && reach.covers(path) && !standing.why.stays_by_rule() && then.contains_key(*path)
+        });
+        both.map(|(path, standing)| (path.clone(), standing.why.clone())).collect()
+    }
+
+    pub fn root_perm(&self) -> u32 {
+        self.state.perm_of_dir(&RelPath::root())
+    }
+
+    /// Whether a path that this state lacks would be in it, had it been there.
+    fn would_hold(&self, path: &RelPath, is_dir: bool, size_bytes: u64) -> bool {
+        let seen = self.successor.as_ref().is_some_and(|state| {
+            let found = if is_dir { state.has_dir(path) } else { state.has_file(path) };
+            found.unwrap_or(false)
+        });
+        seen || self.rules.would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
+    }
+
+    fn ignore_file_of(&self, dir: &RelPath) -> Option<Vec<u8>> {
+        if let Some(known) = self.ignore_files.borrow().get(dir) {
+            return known.clone();
+        }
+        let read = self.read_ignore_file(dir).unwrap_or_else(|why| {
+            self.trouble.borrow_mut().get_or_insert(why);
+            None
+        });
+        self.ignore_files.borrow_mut().insert(dir.clone(), read.clone());
+        read
+    }
+
+    fn read_ignore_file(&self, dir: &RelPath) -> std::result::Result<Option<Vec<u8>>, Unreadable> {
+        let path = dir.join(IGNORE_FILE);
+        let beside = |state: &HeldState<'s>| state.entry_at(&path).transpose();
+        let found = match self.state.entry_at(&path)? {
+            None => self.rules_beside.as_ref().and_then(beside).transpose()?,
+            found => found,
+        };
+        let Some(entry) = found.filter(|entry| matches!(entry.mode, MODE_FILE | MODE_EXECUTABLE)) else {
+            return Ok(None);
+        };
+        self.store.objects().read(&entry.id).map(|(_, bytes)| Some(bytes)).map_err(|e| e.to_string())
+    }
+
+    /// What [`Self::may_delete`] could not find out, if anything: a plan that rests on it must not be carried out.
+    pub fn check_all_was_known(&self) -> Result<()> {
+        match self.trouble.take() {
+            Some(why) => Err(self.damage(why)),
+            None => Ok(()),
+        }
+    }
+
+    /// This state, `wanted`, as it is to be where `present` stands. Plain git knows nothing of permission bits but whether
+    /// a file may be run, so what agrees in that keeps the bits that it has.
+    pub fn adapted(&self, mut wanted: Snapshot, present: &Snapshot) -> Snapshot {
+        if !self.checkpoint.adopted {
+            return wanted;
+        }
+        for (path, entry) in &mut wanted.files {
+            let same = |found: &&Entry| found.kind == entry.kind && found.git_mode() == entry.git_mode();
+            if let Some(found) = present.files.get(path).filter(same) {
+                entry.perm = found.perm;
+            }
+        }
+        for (path, perm) in &mut wanted.dirs {
+            *perm = present.dirs.get(path).copied().unwrap_or(*perm);
+        }
+        wanted
+    }
+
+    /// Whether other ignore rules than those of today hold in this state, as far as `present` and `held` tell: then it may
+    /// have captured what is left out today.
+    pub fn ignores_otherwise(&self, today: &Meta, present: &Snapshot, held: &Snapshot) -> bool {
+        let of = |state: &Snapshot| {
+            let lists = state.files.iter().filter(|(path, _)| path.name() == IGNORE_FILE);
+            lists.map(|(path, entry)| (path.clone(), entry.id)).collect::<Vec<_>>()
+        };
+        (!self.checkpoint.adopted && today.rules != self.state.meta.rules) || of(present) != of(held)
+    }
+
+    /// Whether something at `path` that this state lacks may go, with what stands there now.
+    pub fn may_delete(&self, present: &Snapshot, path: &RelPath, is_dir: bool) -> bool {
+        // Plain git records no empty directory, so one that is empty now may have been there then.
+        let unknowable = self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
+        let size_bytes = present.files.get(path).map_or(0, |entry| entry.size_bytes);
+        !unknowable && !self.spares(path) && self.would_hold(path, is_dir, size_bytes)
+    }
+
+    /// Whether all that a plan would write is there and whole: what cannot be done is not to be shown.
+    pub fn check_contents(
+        &self,
+        store: &Store,
+        plan: &RestorePlan,
+        reach: &Reach,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        for (database, held) in self.databases_within(reach) {
+            interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+            if let Held::Content(id) = held
+                && !store.has_whole(*id)
+            {
+                return Err(store.damage(self.id(), format!("database {database}: its content is missing or damaged")));
+            }
+        }
+        let mut seen = HashSet::new();
+        for (path, write) in plan.write.iter().filter(|(_, write)| seen.insert(write.after.id)) {
+            interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+            if !store.has_whole(write.after.id) {
+                return Err(store.damage(self.id(), format!("{path}: its content is missing or damaged")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The databases that a restore which goes so far concerns.
+    pub fn databases_within<'t>(&'t self, reach: &'t Reach) -> impl Iterator<Item = (&'t Database, &'t Held)> {
+        self.databases.iter().filter(|(database, _)| database.is_within(reach))
+    }
+
+    /// The files of all its databases, which are no files to it.
+    pub fn files_apart(&self) -> Vec<RelPath> {
+        self.databases.keys().flat_map(Database::files).collect()
+    }
+
+    /// Whether this state has something at a path, or below it.
+    pub fn holds(&self, path: &RelPath) -> Result<bool> {
+        if self.databases.keys().filter_map(Database::path).any(|file| file.is_at_or_below(path)) {
+            return Ok(true);
+        }
+        let found = self.state.has_dir(path).and_then(|is_dir| Ok(is_dir || self.state.has_file(path)?));
+        found.map_err(|why| self.damage(why))
+    }
+
+    fn damage(&self, why: Unreadable) -> Error {
+        self.store.damage(self.id(), why)
+    }
+
+    pub fn id(&self) -> ObjectId {
+        self.checkpoint.id
+    }
+}
+
+/// What a commit of plain git left out is not recorded with it: all that its recipe leaves out or the store's list
+/// names today counts as left out, so that none of it is deleted.
+fn rules_of_plain_git(store: &Store) -> RuleRecord {
+    let list = [&store.exclusion_list(), RECIPE_LIST.as_bytes()].join(&b'\n');
+    RuleRecord { store_list: Some(list), ..RuleRecord::default() }
+}
+
+fn rules_of(record: RuleRecord) -> Rules {
+    Rules::new(RuleSources {
+        store_list: record.store_list.unwrap_or_else(|| DEFAULT_STORE_LIST.as_bytes().to_vec()),
+        excludes: record.excludes,
+        sensitive_allow: record.sensitive_allow,
+        max_file_size_bytes: record.max_file_size_bytes,
+        ..RuleSources::default()
+    })
+}
+
+fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<HeldState<'s>> {
+    let operation = checkpoint.record.operation.as_ref()?;
+    let followed = crate::store::refs::commit_reader::read_checkpoint(store.objects(), operation.target).ok()?;
+    let meta = store.meta(&followed).ok()?;
+    Some(HeldState::new(store, followed.tree, meta))
+}

@@ -1,0 +1,65 @@
+//! Writing a checkpoint into a directory of its own: what is to be written, and where its bytes come from.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::ops::context::Context;
+use crate::store::objects::object_error::ObjectError;
+use crate::store::repository::Store;
+use crate::worktree::apply::materialize::Wanted;
+use crate::worktree::apply::materialize::materialize;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Permission bits of a root of which nothing is recorded.
+const USUAL_DIR: u32 = 0o755;
+
+/// What a state puts into an empty directory.
+pub fn plan(state: &Snapshot, reach: &Reach) -> RestorePlan {
+    let dirs = BTreeMap::from([(RelPath::root(), root_perm(state))]);
+    let empty = Snapshot { dirs, ..Snapshot::default() };
+    RestorePlan::between(&empty, state, reach, &|_, _| false)
+}
+
+pub fn root_perm(state: &Snapshot) -> u32 {
+    state.dirs.get(&RelPath::root()).copied().unwrap_or(USUAL_DIR)
+}
+
+/// Carries such a plan out; every byte is checked while it is written, and a failure leaves nothing. `top`: the
+/// permission bits that the directory itself gets at the end.
+pub fn write_out(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    plan: &RestorePlan,
+    special_bits: bool,
+    top: Option<u32>,
+    work: &WorkTree,
+) -> Result<()> {
+    let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
+    let wanted = Wanted { top, dirs: &plan.make_dirs, files, special_bits };
+    let mut fetch =
+        |path: &RelPath, blob: ObjectId, out: &mut dyn Write| content(store, checkpoint.id, work, path, blob, out);
+    materialize(work, &wanted, &mut fetch, &context.interrupt)
+}
+
+/// Writes the bytes of one file of a checkpoint, checked; `path` and `work` are what a failure names.
+pub fn content(
+    store: &Store,
+    checkpoint: ObjectId,
+    work: &WorkTree,
+    path: &RelPath,
+    blob: ObjectId,
+    out: &mut dyn Write,
+) -> Result<u64> {
+    store.objects().stream_blob(&blob, out).map_err(|error| match error {
+        ObjectError::Io(error) => error,
+        ObjectError::Sink(error) => Error::io("write", &work.shown(path))(error),
+        damage => store.damage(checkpoint, format!("{path}: {damage}")),
+    })
+}

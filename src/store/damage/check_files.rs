@@ -1,0 +1,170 @@
+//! Checking the small files of a store: constants, description, refs, manifest, journal and what is derived.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::error::Result;
+use crate::model::checkpoint::manifest;
+use crate::store::damage::check::Report;
+use crate::store::damage::check_objects::finding;
+use crate::store::files::plain_file;
+use crate::store::gc::mark;
+use crate::store::layout::Layout;
+use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::skeleton;
+use crate::store::refs::inventory::Inventory;
+use crate::store::refs::kept_commits;
+use crate::store::refs::ref_files;
+use crate::store::refs::ref_files::{Family, Value};
+use crate::store::repository::Store;
+use crate::store::runs::workflow_refs::Shelf;
+use crate::store::runs::workflow_roll;
+use crate::store::state::journal::JournalState;
+use crate::store::state::stat_cache;
+
+/// Compares what is derived with what it is derived from, and names what cannot be read.
+///
+/// # Errors
+/// A directory cannot be listed.
+pub fn check(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
+    check_constants(layout, report);
+    check_list(layout, report);
+    check_own(store, report)?;
+    check_refs(store, inventory, report)?;
+    check_manifest(store, inventory, report);
+    Ok(())
+}
+
+fn check_constants(layout: &Layout, report: &mut Report) {
+    for (path, expected) in skeleton::constants(layout) {
+        let why = match plain_file::read(&path) {
+            Ok(found) if found == expected => continue,
+            Ok(_) => "it is not what this program writes",
+            Err(e) if e.kind() == ErrorKind::NotFound => "it is missing",
+            Err(_) => "it cannot be read",
+        };
+        report.derived.push(finding(layout, &path, why.into()));
+    }
+}
+
+/// The list is the user's own, so any text is right; without one the built-in list is in force.
+fn check_list(layout: &Layout, report: &mut Report) {
+    let path = layout.exclusion_list();
+    match plain_file::read(&path) {
+        Ok(bytes) if bytes.contains(&0) => report.files.push(finding(layout, &path, "it is no text".into())),
+        Ok(_) => {}
+        Err(e) => report.derived.push(finding(layout, &path, e.to_string())),
+    }
+}
+
+fn check_own(store: &Store, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
+    if Description::read(layout)?.is_none() {
+        report.derived.push(finding(layout, &layout.description(), "it is missing or makes no sense".into()));
+    }
+    if plain_file::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
+        report.derived.push(finding(layout, &layout.lock(), "it is missing".into()));
+    }
+    if store.journal()? == JournalState::Unreadable {
+        let why = "the journal of an interrupted restore cannot be read: 'checkpoint undo' takes that restore back";
+        report.files.push(finding(layout, &layout.journal(), why.into()));
+    }
+    let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
+    if has_cache && stat_cache::read(layout).is_none() {
+        report.derived.push(finding(layout, &layout.stat_cache(), "it does not add up".into()));
+    }
+    if kept_commits::is_sound(layout) == Some(false) {
+        report.derived.push(finding(layout, &layout.commits(), "it does not add up".into()));
+    }
+    if let Err(why) = store.holds() {
+        report.derived.push(finding(layout, &layout.holds(), why));
+    }
+    if layout.workflow_roll().exists() && workflow_roll::read(layout).is_none() {
+        report.derived.push(finding(layout, &layout.workflow_roll(), "it does not add up".into()));
+    }
+    if let Err(why) = store.projected_or_why_not() {
+        report.derived.push(finding(layout, &layout.projected(), why));
+    }
+    for path in [layout.left_out(), layout.size_gate()] {
+        if plain_file::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {
+            report.derived.push(finding(layout, &path, "it is no text".into()));
+        }
+    }
+    Ok(())
+}
+
+fn check_refs(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
+    for family in [Family::Checkpoints, Family::Pins] {
+        for (id, value) in ref_files::read_family(layout, family)? {
+            if value != Value::Id(id) {
+                // The name says what the file should.
+                let path = ref_files::path(layout, family, id);
+                report.derived.push(finding(
+                    layout,
+                    &path,
+                    "it does not name the commit after which it is called".into(),
+                ));
+            }
+        }
+    }
+    let metas = ref_files::read_family(layout, Family::Meta)?;
+    for checkpoint in &inventory.checkpoints {
+        let expected = checkpoint.meta.map(Value::Id);
+        if expected.is_some() && metas.get(&checkpoint.id).copied() != expected {
+            let path = ref_files::path(layout, Family::Meta, checkpoint.id);
+            report.derived.push(finding(layout, &path, "it does not name the meta of its checkpoint".into()));
+        }
+    }
+    for id in mark::lost_pins(store)? {
+        let path = ref_files::path(layout, Family::Pins, id);
+        report.derived.push(finding(layout, &path, "it pins what is nowhere".into()));
+    }
+    check_main(store, inventory, report)?;
+    let of_workflow = |path: &Path| {
+        let name = path.strip_prefix(layout.dir()).ok().and_then(Path::to_str);
+        name.is_some_and(|name| Shelf::of_name(name).is_some())
+    };
+    // Those of workflows are looked at with their lines.
+    for path in ref_files::unreadable(layout)?.into_iter().filter(|path| !of_workflow(path)) {
+        report.files.push(finding(layout, &path, "it names no object".into()));
+    }
+    Ok(())
+}
+
+/// A commit that plain git put there is no fault.
+fn check_main(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
+    let newest = inventory.newest().map(|newest| newest.id);
+    let main = ref_files::read_main(layout)?;
+    let is_foreign = main.is_some_and(|id| inventory.get(id).is_none() && store.objects().contains(&id));
+    if newest.is_some() && main != newest && !is_foreign {
+        report.derived.push(finding(layout, &layout.main(), "it does not name the newest checkpoint".into()));
+    }
+    if newest.is_none() && main.is_some_and(|id| !store.objects().contains(&id)) {
+        report.derived.push(finding(layout, &layout.main(), "it names nothing".into()));
+    }
+    Ok(())
+}
+
+fn check_manifest(store: &Store, inventory: &Inventory, report: &mut Report) {
+    let path = store.layout().manifest();
+    let mut derived = |path: &Path, why: &str| report.derived.push(finding(store.layout(), path, why.into()));
+    match plain_file::read(&path) {
+        Ok(bytes) if manifest::is_readable(&bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            if text != inventory.manifest(&text) {
+                let rows = manifest::ids(&text).len();
+                derived(&path, &format!("its {rows} rows are not those of the checkpoints"));
+            }
+        }
+        Ok(_) => derived(&path, "it cannot be read as a manifest"),
+        Err(e) if e.kind() == ErrorKind::NotFound && inventory.checkpoints.is_empty() => {}
+        Err(e) => derived(&path, &e.to_string()),
+    }
+    for id in &inventory.without_ref {
+        let path = ref_files::path(store.layout(), ref_files::Family::Checkpoints, *id);
+        derived(&path, "it is missing, and its commit is there");
+    }
+}

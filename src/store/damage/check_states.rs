@@ -1,0 +1,217 @@
+//! Checking checkpoints: each one's commit, meta, every tree and every blob, and what its parents hold.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::Result;
+use crate::model::state::meta::Meta;
+use crate::model::state::meta::contradiction;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::store::damage::check::CheckOptions;
+use crate::store::damage::check::DamagedState;
+use crate::store::damage::check::Fault;
+use crate::store::damage::check::Report;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_codec;
+use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::trees::convert;
+use crate::store::trees::meta_tree::Companion;
+use crate::store::trees::meta_tree::{self};
+use crate::store::trees::tree_codec::MODE_GITLINK;
+use crate::store::trees::tree_memo::TreeMemo;
+
+/// Checks one checkpoint after the other; what they share is looked at once.
+pub struct StateChecker<'c> {
+    objects: &'c Objects,
+    options: &'c CheckOptions<'c>,
+    /// Trees below which nothing is wrong.
+    clean: HashSet<ObjectId>,
+    blobs: HashMap<ObjectId, Option<String>>,
+    counted: HashSet<ObjectId>,
+}
+
+impl<'c> StateChecker<'c> {
+    pub fn new(objects: &'c Objects, options: &'c CheckOptions<'c>) -> Self {
+        Self { objects, options, clean: HashSet::new(), blobs: HashMap::new(), counted: HashSet::new() }
+    }
+
+    /// Checks one checkpoint and adds what is found to the report.
+    ///
+    /// # Errors
+    /// We were asked to stop. Damage is none.
+    pub fn check(&mut self, id: ObjectId, report: &mut Report) -> Result<()> {
+        report.checkpoints += 1;
+        let mut faults = Vec::new();
+        let reason = match read_checkpoint(self.objects, id) {
+            Ok(checkpoint) => {
+                if let Some(companion) = self.check_meta(checkpoint.meta, &mut faults, report) {
+                    self.check_agreement(&companion.meta, checkpoint.tree, &mut faults);
+                    if let Some(tree) = checkpoint.meta.filter(|_| !companion.beside.is_empty()) {
+                        self.check_beside(tree, &mut faults, report)?;
+                    }
+                }
+                Some(checkpoint.record.reason)
+            }
+            Err(why) => {
+                faults.push(Fault { path: None, object: Some(id), why });
+                None
+            }
+        };
+        if reason.is_some() {
+            self.check_line(id, &mut faults, report)?;
+        }
+        if !faults.is_empty() {
+            report.damaged.push(DamagedState { id: id.into(), reason, faults });
+        }
+        Ok(())
+    }
+
+    /// Whether a commit, all its parents and all that they hold are there.
+    ///
+    /// # Errors
+    /// We were asked to stop.
+    pub fn line_is_whole(&mut self, commit: ObjectId) -> Result<bool> {
+        Ok(self.check_commits(commit, &mut Report::default())?.is_empty())
+    }
+
+    /// What is wrong with a commit, its parents and all that they hold.
+    ///
+    /// # Errors
+    /// We were asked to stop.
+    pub fn check_commits(&mut self, newest: ObjectId, report: &mut Report) -> Result<Vec<Fault>> {
+        let mut faults = Vec::new();
+        self.check_line(newest, &mut faults, report)?;
+        Ok(faults)
+    }
+
+    fn check_meta(
+        &mut self,
+        meta: Option<ObjectId>,
+        faults: &mut Vec<Fault>,
+        report: &mut Report,
+    ) -> Option<Companion> {
+        let id = meta?;
+        let read = meta_tree::read(self.objects, id);
+        let read = read.map_err(|why| Fault { path: None, object: Some(id), why: format!("its meta: {why}") });
+        let companion = read.map_err(|fault| faults.push(fault)).ok()?;
+        self.count(id, self.objects.size(&id).unwrap_or_default(), report);
+        Some(companion)
+    }
+
+    /// Everything in the tree beside the files, if there is one.
+    fn check_beside(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut Report) -> Result<()> {
+        let mut found = Vec::new();
+        self.check_tree(id, &mut found, report)?;
+        let told = |fault: Fault| {
+            let place = fault.path.unwrap_or_default();
+            Fault { path: None, object: fault.object, why: format!("beside its files, {place}: {}", fault.why) }
+        };
+        faults.extend(found.into_iter().map(told));
+        Ok(())
+    }
+
+    /// Whether the directories that only the meta knows are no files in the tree. A tree that cannot be read is told of
+    /// elsewhere.
+    fn check_agreement(&self, meta: &Meta, tree: ObjectId, faults: &mut Vec<Fault>) {
+        let mut memo = TreeMemo::new(self.objects);
+        for path in meta.bare_dirs() {
+            let Ok(Some(entry)) = memo.entry_at(tree, &path) else { continue };
+            if !entry.is_directory() && entry.mode != MODE_GITLINK {
+                let why = contradiction(&path);
+                faults.push(Fault { path: Some(path), object: None, why });
+            }
+        }
+    }
+
+    /// The commit and its parents, of which ours have none: each is needed for git to be content.
+    fn check_line(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut Report) -> Result<()> {
+        let mut seen = HashSet::new();
+        let mut pending = vec![id];
+        while let Some(commit) = pending.pop() {
+            if !seen.insert(commit) {
+                continue;
+            }
+            let read = self.objects.read(&commit).map_err(|e| e.to_string());
+            let parsed = read.and_then(|(kind, bytes)| {
+                self.count(commit, bytes.len() as u64, report);
+                if kind == ObjectKind::Commit { commit_codec::parse(&bytes) } else { Err("it is no commit".into()) }
+            });
+            match parsed {
+                Ok(parts) => {
+                    self.check_tree(parts.tree, faults, report)?;
+                    pending.extend(parts.parents);
+                }
+                Err(why) => {
+                    let why = format!("commit {}, on which it rests: {why}", commit.short());
+                    faults.push(Fault { path: None, object: Some(commit), why });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_tree(&mut self, root: ObjectId, faults: &mut Vec<Fault>, report: &mut Report) -> Result<()> {
+        let before = faults.len();
+        let mut visited = Vec::new();
+        let mut pending = vec![(RelPath::root(), root)];
+        while let Some((path, id)) = pending.pop() {
+            if self.clean.contains(&id) {
+                continue;
+            }
+            (self.options.go_on)()?;
+            visited.push(id);
+            let entries = match convert::read_tree(self.objects, id) {
+                Ok(entries) => entries,
+                Err(why) => {
+                    faults.push(Fault { path: Some(path), object: Some(id), why });
+                    continue;
+                }
+            };
+            self.count(id, 0, report);
+            for entry in entries {
+                let path = path.join(&entry.name);
+                if entry.is_directory() {
+                    pending.push((path, entry.id));
+                } else if entry.mode != MODE_GITLINK
+                    && let Some(why) = self.check_blob(entry.id, report)
+                {
+                    faults.push(Fault { path: Some(path), object: Some(entry.id), why });
+                }
+            }
+        }
+        if faults.len() == before {
+            self.clean.extend(visited);
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a blob.
+    fn check_blob(&mut self, id: ObjectId, report: &mut Report) -> Option<String> {
+        if let Some(known) = self.blobs.get(&id) {
+            return known.clone();
+        }
+        let looked = if self.options.full {
+            self.objects.stream_blob(&id, &mut std::io::sink()).map_err(|e| e.to_string())
+        } else {
+            self.objects.kind_and_size_of(&id).map_err(|e| e.to_string()).and_then(|(kind, size)| match kind {
+                Some(ObjectKind::Blob) => Ok(size),
+                _ => Err(format!("object {id} is no blob")),
+            })
+        };
+        if let Ok(size) = looked {
+            self.count(id, size, report);
+        }
+        let wrong = looked.err();
+        self.blobs.insert(id, wrong.clone());
+        wrong
+    }
+
+    fn count(&mut self, id: ObjectId, bytes: u64, report: &mut Report) {
+        if self.counted.insert(id) {
+            report.objects += 1;
+            report.bytes += bytes;
+            self.options.progress.add(1, bytes);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Checking workflows: the whole line of each. Damage there is no checkpoint's.
+
+use crate::error::Result;
+use crate::store::damage::check::Fault;
+use crate::store::damage::check::Report;
+use crate::store::damage::check_objects::finding;
+use crate::store::damage::check_states::StateChecker;
+use crate::store::refs::ref_files::Value;
+use crate::store::repository::Store;
+use crate::store::runs::workflow_refs::Shelf;
+use crate::store::runs::workflow_refs::{self};
+use crate::store::runs::workflows;
+
+/// Names each workflow that cannot be had whole.
+///
+/// # Errors
+/// The refs cannot be read, or we were asked to stop.
+pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut Report) -> Result<()> {
+    let layout = store.layout();
+    for shelf in Shelf::BOTH {
+        let read = workflow_refs::read(layout, shelf)?;
+        let is_torn = read.values().any(|value| *value == Value::Torn);
+        let lost = if is_torn { workflows::tips(store, shelf)?.torn } else { Vec::new() };
+        for (id, value) in read {
+            let path = workflow_refs::path(layout, shelf, &id);
+            let found = |why: &str| finding(layout, &path, format!("workflow {id}: {why}"));
+            match value {
+                Value::Id(tip) => {
+                    let faults = states.check_commits(tip, report)?;
+                    let no_state = || workflows::transition(store.objects(), tip).err();
+                    let why = faults.first().map(in_words).or_else(no_state);
+                    report.files.extend(why.as_deref().map(found));
+                }
+                Value::Torn if lost.contains(&id) => report.files.push(found("its ref names no commit, or is gone")),
+                Value::Torn => report.derived.push(found("its ref is torn or gone, and its commits tell what it was")),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn in_words(fault: &Fault) -> String {
+    match &fault.path {
+        Some(path) if !path.is_root() => format!("{path}: {}", fault.why),
+        _ => fault.why.clone(),
+    }
+}

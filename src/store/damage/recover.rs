@@ -1,0 +1,233 @@
+//! What taking the lock mends: refs that only the manifest or the packs still remember, and leftovers of killed runs.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::manifest;
+use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
+use crate::model::state::object_id::ObjectId;
+use crate::store::damage::rescue;
+use crate::store::files::durable;
+use crate::store::files::scratch;
+use crate::store::gc::sweep;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::ObjectError;
+use crate::store::refs::adopt;
+use crate::store::refs::commit_reader::CommitReader;
+use crate::store::refs::inventory::Inventory;
+use crate::store::refs::ref_files;
+use crate::store::refs::ref_files::{Family, Value};
+use crate::store::repository::Store;
+use crate::store::runs::workflow_refs::Shelf;
+use crate::store::runs::workflow_refs::{self};
+use crate::store::runs::workflow_roll;
+use crate::store::runs::workflows;
+use crate::store::trees::convert;
+
+/// What had to be mended, for one warning each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Checkpoints whose ref was gone.
+    pub refs_restored: Vec<ObjectId>,
+    /// The manifest could not be read, or had lost rows.
+    pub manifest_rebuilt: bool,
+    /// Commits of plain git that were taken over.
+    pub adopted: Vec<ObjectId>,
+    /// Indexes of packs that were missing or damaged.
+    pub indexes_rebuilt: usize,
+    /// Workflows whose ref was torn.
+    pub workflows_restored: Vec<String>,
+}
+
+impl Recovery {
+    fn note(&mut self, checkpoint: &Checkpoint) {
+        let told = if checkpoint.adopted { &mut self.adopted } else { &mut self.refs_restored };
+        told.push(checkpoint.id);
+    }
+}
+
+/// Runs under the lock.
+pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Inventory) -> Result<Recovery> {
+    sweep::sweep_temporaries(&store.layout().objects())?;
+    sweep_own(store)?;
+    let indexes_rebuilt = mend_indexes(store)?;
+    mend_refs(store, inventory)?;
+    let before = read_manifest(store)?;
+    let workflows_restored = mend_workflows(store)?;
+    let mut recovery = Recovery { indexes_rebuilt, workflows_restored, ..Recovery::default() };
+    for checkpoint in adopt::run(store.layout(), reader, inventory, before.text())? {
+        recovery.note(&checkpoint);
+    }
+    let lost = match before.text() {
+        Some(text) => ids_of_rows(store, inventory, text),
+        // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
+        None => store.objects().commits(),
+    };
+    let may_be_more = before.text().is_none_or(|text| inventory.rows_without_checkpoint(text).len() > lost.len());
+    if may_be_more && let Some(unread) = store.objects().take_unread() {
+        // What is not found now is in no row of the next manifest, and nothing else tells of that checkpoint.
+        return Err(unread);
+    }
+    for id in lost {
+        if let Some(checkpoint) = restore_ref(store, reader, inventory, id, before.text().is_some())? {
+            recovery.note(&checkpoint);
+            inventory.checkpoints.push(checkpoint);
+        }
+    }
+    inventory.sort();
+    inventory.add_lost_rows(store.layout(), store.objects(), before.text().unwrap_or_default())?;
+    let expected = inventory.manifest(before.text().unwrap_or_default());
+    let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
+    if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
+        recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
+        durable::replace_through(&store.layout().own(), &store.layout().manifest(), expected.as_bytes())?;
+    }
+    mend_main(store, inventory)?;
+    Ok(recovery)
+}
+
+/// Only where something could not be found or read, or a pack lacks its index: all else would cost every command.
+fn mend_indexes(store: &Store) -> Result<usize> {
+    let objects = store.objects();
+    let noticed = objects.has_rescued() || !rescue::without_index(&store.layout().packs())?.is_empty();
+    Ok(if noticed && objects.look_again() { rescue::write_indexes(objects)?.len() } else { 0 })
+}
+
+/// `main` follows the newest checkpoint, so that plain git finds its history and what it adds stands on it.
+fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
+    let main = ref_files::read_main(store.layout())?;
+    let newest = inventory.newest().map(|newest| newest.id);
+    let is_damaged = |main| !inventory.ids().contains(&main) && store.objects().contains(&main);
+    match (main, newest) {
+        (Some(main), Some(newest)) if main == newest => Ok(()),
+        // Something that could not be taken over, because it is damaged, is left to whoever records next.
+        (Some(main), _) if is_damaged(main) => Ok(()),
+        (_, Some(newest)) => ref_files::write_main(store.layout(), newest),
+        (Some(_), None) if inventory.damaged.is_empty() => ref_files::remove_main(store.layout()),
+        (_, None) => Ok(()),
+    }
+}
+
+/// Temporary files that a killed run left beside the lock, or beside the manifest.
+fn sweep_own(store: &Store) -> Result<()> {
+    scratch::sweep(&store.layout().own())?;
+    for dir in [store.layout().own(), store.dir().to_path_buf()] {
+        for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
+            let entry = entry.map_err(Error::io("read", &dir))?;
+            if entry.file_name().as_encoded_bytes().starts_with(durable::TEMPORARY_PREFIX.as_bytes()) {
+                durable::remove_if_there(&entry.path())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refs whose file is torn get their content from their name; meta refs that are gone from the commit's trailer.
+fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
+    let layout = store.layout();
+    for (id, value) in ref_files::read_family(layout, Family::Checkpoints)? {
+        if value != Value::Id(id) {
+            ref_files::write(layout, Family::Checkpoints, id, id)?;
+        }
+    }
+    for (id, value) in ref_files::read_family(layout, Family::Pins)? {
+        if value != Value::Id(id) {
+            ref_files::write(layout, Family::Pins, id, id)?;
+        }
+    }
+    let metas = ref_files::read_family(layout, Family::Meta)?;
+    for checkpoint in &inventory.checkpoints {
+        let Some(meta) = checkpoint.meta else { continue };
+        if metas.get(&checkpoint.id) != Some(&Value::Id(meta)) {
+            ref_files::write(layout, Family::Meta, checkpoint.id, meta)?;
+        }
+    }
+    // A damaged checkpoint keeps its meta: it may become readable again.
+    let known = inventory.ids();
+    let lost: Vec<_> = metas.into_keys().filter(|id| !known.contains(id)).map(|id| (Family::Meta, id)).collect();
+    ref_files::remove(layout, &lost)
+}
+
+/// A torn ref of a workflow names again what the commits tell. One of which none tells is left as it is.
+fn mend_workflows(store: &Store) -> Result<Vec<String>> {
+    let layout = store.layout();
+    // Where it cannot be written the next writer tries again.
+    let _ = workflow_roll::make_if_missing(layout);
+    let mut restored = Vec::new();
+    for shelf in Shelf::BOTH {
+        let refs = workflow_refs::read(layout, shelf)?;
+        if !refs.values().any(|value| *value == Value::Torn) {
+            continue;
+        }
+        for (id, tip) in workflows::tips(store, shelf)?.found {
+            if refs.get(&id) == Some(&Value::Torn) {
+                workflow_refs::write(layout, shelf, &id, tip)?;
+                restored.push(id);
+            }
+        }
+    }
+    Ok(restored)
+}
+
+enum ManifestState {
+    Readable(String),
+    Unreadable,
+    Missing,
+}
+
+impl ManifestState {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Readable(text) => Some(text),
+            Self::Unreadable | Self::Missing => None,
+        }
+    }
+}
+
+fn read_manifest(store: &Store) -> Result<ManifestState> {
+    let path = store.layout().manifest();
+    match std::fs::read(&path) {
+        Ok(bytes) if manifest::is_readable(&bytes) => {
+            Ok(ManifestState::Readable(String::from_utf8_lossy(&bytes).into_owned()))
+        }
+        Ok(_) => Ok(ManifestState::Unreadable),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(ManifestState::Missing),
+        Err(e) => Err(Error::io("read", &path)(e)),
+    }
+}
+
+/// Commits that rows of the manifest name and no ref does.
+fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId> {
+    inventory.rows_without_checkpoint(text).iter().flat_map(|prefix| store.objects().by_prefix(prefix)).collect()
+}
+
+/// Gives a checkpoint its ref back, if it has none: where a row names it whatever is wrong with it, because nothing else
+/// would tell of it then, and else only if it is whole.
+fn restore_ref(
+    store: &Store,
+    reader: &mut CommitReader<'_>,
+    inventory: &mut Inventory,
+    id: ObjectId,
+    has_row: bool,
+) -> Result<Option<Checkpoint>> {
+    let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id.into());
+    if known {
+        return Ok(None);
+    }
+    match store.objects().read(&id) {
+        Err(cause @ (ObjectError::Io(_) | ObjectError::Corrupt { .. })) if has_row => {
+            ref_files::write(store.layout(), Family::Checkpoints, id, id)?;
+            inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: cause.to_string() });
+            return Ok(None);
+        }
+        Ok((ObjectKind::Commit, content)) => reader.take_in(id, content),
+        Ok(_) | Err(_) => return Ok(None),
+    }
+    let Ok(checkpoint) = reader.checkpoint(id) else { return Ok(None) };
+    if !has_row && convert::read_snapshot(store.objects(), checkpoint.tree).is_err() {
+        return Ok(None);
+    }
+    if let Some(meta) = checkpoint.meta {
+        ref_files::write(store.layout(), Family::Meta, id, meta)?;
+    }
+    ref_files::write(store.layout(), Family::Checkpoints, id, id)?;
+    Ok(Some(checkpoint))
+}

@@ -1,0 +1,242 @@
+//! Salvage: a fresh store beside a damaged one, filled with all that can still be read, then put in its place.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::base::progress::Progress;
+use crate::error::Result;
+use crate::model::checkpoint::manifest;
+use crate::model::checkpoint::record::CheckpointId;
+use crate::model::state::object_id::ObjectId;
+use crate::store::damage::check::CheckOptions;
+use crate::store::damage::check::DamagedState;
+use crate::store::damage::check::Report;
+use crate::store::damage::check_states::StateChecker;
+use crate::store::damage::left_behind;
+pub use crate::store::damage::salvage_objects::Unreadable;
+use crate::store::damage::salvage_objects::take_over;
+use crate::store::damage::salvage_objects::take_some;
+use crate::store::damage::salvage_refs::Remembered;
+use crate::store::damage::salvage_refs::put_back;
+use crate::store::damage::salvage_refs::remembered;
+use crate::store::damage::swap::Mark;
+use crate::store::damage::swap::{self};
+use crate::store::files::directories;
+use crate::store::files::durable;
+use crate::store::files::plain_file;
+use crate::store::layout::Layout;
+use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::skeleton;
+use crate::store::lock::{self, LockGuard};
+use crate::store::objects::loose_files::names_in;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_writer::PackWriter;
+use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::refs::inventory::Inventory;
+use crate::store::refs::ref_files;
+use crate::store::repository::Store;
+use crate::store::state::journal::JournalState;
+use crate::store::state::journal::{self};
+
+/// What a salvage has to say for itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Salvaged {
+    /// Where the damaged store lies now.
+    pub kept_as: PathBuf,
+    pub whole: usize,
+    /// Checkpoints that lack the bytes of some files and stay all the same: the others can be restored one by one.
+    pub in_part: usize,
+    /// Checkpoints that stay in the kept copy alone.
+    pub lost: Vec<DamagedState>,
+    /// Refs of workflows and of other programs that led to nothing whole, or not to all that they led to before.
+    pub lost_refs: Vec<String>,
+}
+
+/// A salvage under way. Until it is finished the damaged store is not touched.
+pub struct Salvage<'s> {
+    place: PathBuf,
+    fresh: Store,
+    remembered: Remembered,
+    go_on: &'s dyn Fn() -> Result<()>,
+    finished: bool,
+    /// Nobody else may exchange stores here meanwhile.
+    _beside: Option<LockGuard>,
+    /// Held on, because the file goes on being the lock once the store is in its place.
+    _lock: LockGuard,
+}
+
+impl<'s> Salvage<'s> {
+    /// Builds the fresh store. The caller holds the lock of the damaged one, if that has one that can be held.
+    /// `description` is what the new store is to say of itself where the old one cannot be asked.
+    ///
+    /// # Errors
+    /// Another salvage is under way, the disk is full, or we were asked to stop; nothing has changed then.
+    pub fn begin(
+        place: &Path,
+        description: &Description,
+        wait: Duration,
+        holder: &str,
+        unreadable: Unreadable,
+        go_on: &'s dyn Fn() -> Result<()>,
+    ) -> Result<Self> {
+        let beside = lock::acquire_directory(place.parent().unwrap_or(place), wait)?;
+        let layout = Layout::new(swap::fresh_beside(place));
+        directories::create_private(&layout.own())?;
+        swap::set_mark(&layout, Mark::BeingMade)?;
+        let lock = lock::acquire(&layout.lock(), wait, Some(holder))?;
+        skeleton::heal(&layout)?;
+        let damaged = Layout::new(place.to_path_buf());
+        take_small_files(&damaged, &layout, description)?;
+        let fresh = Store::open_plain(layout)?;
+        let mut salvage = Self {
+            place: place.to_path_buf(),
+            fresh,
+            remembered: Remembered::default(),
+            go_on,
+            finished: false,
+            _beside: beside,
+            _lock: lock,
+        };
+        take_over(&damaged.objects(), salvage.fresh.objects(), unreadable, go_on)?;
+        salvage.remembered = remembered(&damaged, salvage.fresh.objects());
+        Ok(salvage)
+    }
+
+    /// The store that is being made, to be given what it lacks.
+    pub fn store(&self) -> &Store {
+        &self.fresh
+    }
+
+    /// What the checkpoints that are remembered still lack.
+    pub fn check(&self) -> Result<Report> {
+        let progress = Progress::default();
+        let options = CheckOptions { full: true, go_on: self.go_on, progress: &progress };
+        let mut checker = StateChecker::new(self.fresh.objects(), &options);
+        let mut report = Report::default();
+        self.remembered.checkpoints.iter().try_for_each(|id| checker.check(*id, &mut report))?;
+        report.damaged.extend(self.remembered.lost_rows.iter().cloned().map(DamagedState::from));
+        Ok(report)
+    }
+
+    /// Gives every checkpoint that is whole, or lacks no more than bytes of files, its ref, and puts the fresh store into place.
+    ///
+    /// # Errors
+    /// Something cannot be written or renamed. The damaged store is there still, here or beside.
+    pub fn finish(mut self, now_ms: i64) -> Result<Salvaged> {
+        let report = self.check()?;
+        let lost: BTreeSet<ObjectId> = report.damaged.iter().filter_map(|state| state.id.commit()).collect();
+        let whole: Vec<ObjectId> = self.remembered.checkpoints.difference(&lost).copied().collect();
+        let (in_part, lost): (Vec<DamagedState>, Vec<DamagedState>) =
+            report.damaged.into_iter().partition(|state| lacks_only_bytes(&self.fresh, &state.id));
+        let kept: Vec<ObjectId> =
+            whole.iter().copied().chain(in_part.iter().filter_map(|state| state.id.commit())).collect();
+        let layout = self.fresh.layout().clone();
+        let mut lost_refs = put_back(&layout, self.fresh.objects(), &self.remembered, &kept, self.go_on)?;
+        lost_refs.append(&mut self.remembered.torn);
+        let inventory = Inventory::read(&layout, self.fresh.objects())?;
+        durable::replace_through(
+            &layout.own(),
+            &layout.manifest(),
+            manifest::render(&inventory.checkpoints).as_bytes(),
+        )?;
+        if let Some(newest) = inventory.newest() {
+            ref_files::write_main(&layout, newest.id)?;
+        }
+        sync_below(layout.dir())?;
+        let kept_as = swap::kept_beside(&self.place, now_ms);
+        if !lost.is_empty() || !lost_refs.is_empty() || self.remembered.is_doubtful {
+            left_behind::note(&layout, &kept_as, left_behind::given(&self.remembered, &kept, &lost_refs))?;
+        }
+        swap::set_mark(&layout, Mark::Whole)?;
+        swap::put_in_place(layout.dir(), &self.place, &kept_as)?;
+        self.finished = true;
+        let placed = Layout::new(self.place.clone());
+        swap::remove_mark(&placed)?;
+        // The config names the store's own path.
+        skeleton::heal(&placed)?;
+        Ok(Salvaged { kept_as, whole: whole.len(), in_part: in_part.len(), lost, lost_refs })
+    }
+}
+
+/// Whether commit, meta and all trees of a checkpoint can be read: what it lacks is the bytes of some files.
+pub fn lacks_only_bytes(store: &Store, id: &CheckpointId) -> bool {
+    let commit = id.commit().and_then(|id| read_checkpoint(store.objects(), id).ok());
+    commit.is_some_and(|checkpoint| store.snapshot(&checkpoint).is_ok())
+}
+
+impl Drop for Salvage<'_> {
+    fn drop(&mut self) {
+        if !self.finished && self.fresh.dir().symlink_metadata().is_ok() {
+            // Where this fails the next writer does it.
+            let _ = swap::remove_store(self.fresh.dir());
+        }
+    }
+}
+
+/// Description, exclusion list, journal, and whatever else is readable beside them and is not derived.
+fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Result<()> {
+    let known = Description::read(from).ok().flatten();
+    let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);
+    let created_ms = known.map_or(description.created_ms, |known| known.created_ms);
+    Description { created_ms, forced, ..description.clone() }.write(to)?;
+    match plain_file::read(&from.exclusion_list()) {
+        Ok(bytes) if !bytes.contains(&0) => durable::replace_through(&to.own(), &to.exclusion_list(), &bytes)?,
+        _ => skeleton::write_exclusion_list(to)?,
+    }
+    // One that only the disk does not give is waited for: it may know of a restore that was cut off.
+    if let JournalState::Open(journal) = journal::read(from)? {
+        journal::write(to, &journal)?;
+    }
+    let left_behind = [
+        from.description(),
+        from.lock(),
+        from.journal(),
+        from.stat_cache(),
+        from.stat_cache_patch(),
+        from.commits(),
+        from.size_gate(),
+        // What can be kept of the workflows enters itself; files of the others are taken in anew.
+        from.workflow_roll(),
+        from.projected(),
+        from.tidied(),
+        from.salvage_mark(),
+    ];
+    for name in names_in(&from.own()).unwrap_or_default() {
+        let path = from.own().join(&name);
+        if left_behind.contains(&path) || name.starts_with(durable::TEMPORARY_PREFIX) {
+            continue;
+        }
+        if let Ok(bytes) = plain_file::read(&path) {
+            durable::replace(&to.own().join(&name), &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the names in every directory durable.
+fn sync_below(dir: &Path) -> Result<()> {
+    for path in Layout::new(dir.to_path_buf()).directories() {
+        durable::sync_directory(&path)?;
+    }
+    durable::sync_directory(dir)
+}
+
+/// Looks for objects in the damaged copies that were kept of a store, and writes what it finds into that store.
+///
+/// # Errors
+/// The store cannot be written.
+pub fn take_from_kept_copies(place: &Path, store: &Store, wanted: &[ObjectId]) -> Result<()> {
+    let mut wanted = wanted.to_vec();
+    for copy in swap::kept_copies(place) {
+        if wanted.is_empty() {
+            break;
+        }
+        let Ok(objects) = Objects::open(&copy.join("objects")) else { continue };
+        let mut writer = PackWriter::begin(&store.layout().objects(), store.objects())?;
+        let found = take_some(&objects, &wanted, &mut writer)?;
+        writer.finish()?;
+        wanted.retain(|id| !found.contains(id));
+    }
+    store.objects().refresh()
+}

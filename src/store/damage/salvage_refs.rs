@@ -1,0 +1,132 @@
+//! What a damaged store still remembers of its checkpoints, whatever state its refs and its manifest are in.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::base::progress::Progress;
+use crate::error::Result;
+use crate::model::checkpoint::manifest;
+use crate::model::checkpoint::record::DamagedCheckpoint;
+use crate::model::state::object_id::ObjectId;
+use crate::store::damage::check::CheckOptions;
+use crate::store::damage::check_states::StateChecker;
+use crate::store::files::plain_file;
+use crate::store::layout::Layout;
+use crate::store::objects::loose_files::names_in;
+use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::refs::inventory::lost_row;
+use crate::store::refs::inventory::names_transition;
+use crate::store::refs::ref_files;
+use crate::store::refs::ref_files::Family;
+use crate::store::runs::workflow_refs::Shelf;
+use crate::store::runs::workflow_salvage;
+
+/// Ids and names, not looked at any further.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    pub checkpoints: BTreeSet<ObjectId>,
+    /// Rows of the manifest that lead nowhere.
+    pub lost_rows: Vec<DamagedCheckpoint>,
+    pub pins: BTreeSet<ObjectId>,
+    /// Refs that are none of ours, by their full name.
+    pub others: BTreeMap<String, ObjectId>,
+    /// Full names of refs of workflows that are torn, and of which no commit tells.
+    pub torn: Vec<String>,
+    /// There may have been more: something could not be read.
+    pub is_doubtful: bool,
+}
+
+/// Collects what refs and rows name. If there are neither, every commit of ours counts: nothing tells then which of
+/// them were dropped.
+pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
+    let mut found = Remembered::default();
+    let mut family = |family| {
+        let read = ref_files::read_family(damaged, family);
+        found.is_doubtful |= read.is_err();
+        read.unwrap_or_default().into_keys()
+    };
+    let (checkpoints, pins) = (family(Family::Checkpoints), family(Family::Pins));
+    found.checkpoints.extend(checkpoints);
+    found.pins.extend(pins);
+    found.others = other_refs(damaged);
+    workflow_salvage::remember_torn(damaged, objects, &mut found);
+    let manifest = plain_file::read(&damaged.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
+    if let Some(bytes) = &manifest {
+        let with_ref: BTreeSet<String> = found.checkpoints.iter().map(|id| id.short()).collect();
+        for (id, row) in manifest::rows(&String::from_utf8_lossy(bytes)) {
+            let mut named = objects.by_prefix(&id);
+            named.retain(|id| read_checkpoint(objects, *id).is_ok());
+            found.is_doubtful |= named.is_empty();
+            let is_known = with_ref.contains(&id[..ObjectId::SHORT_DIGITS]) || names_transition(objects, &id);
+            if named.is_empty() && !is_known {
+                found.lost_rows.push(lost_row(id, row));
+            }
+            found.checkpoints.extend(named);
+        }
+    }
+    if manifest.is_none() {
+        let commits = objects.commits();
+        found.checkpoints.extend(commits.into_iter().filter(|id| read_checkpoint(objects, *id).is_ok()));
+    }
+    found
+}
+
+/// Gives those checkpoints and every other ref that leads to something whole their refs. The names of the others.
+///
+/// # Errors
+/// A ref cannot be written, or we were asked to stop.
+pub fn put_back(
+    layout: &Layout,
+    objects: &Objects,
+    remembered: &Remembered,
+    kept: &[ObjectId],
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Vec<String>> {
+    for id in kept {
+        if let Some(meta) = read_checkpoint(objects, *id).ok().and_then(|checkpoint| checkpoint.meta) {
+            ref_files::write(layout, Family::Meta, *id, meta)?;
+        }
+        ref_files::write(layout, Family::Checkpoints, *id, *id)?;
+        if remembered.pins.contains(id) {
+            ref_files::write(layout, Family::Pins, *id, *id)?;
+        }
+    }
+    let mut lost = Vec::new();
+    let progress = Progress::default();
+    let options = CheckOptions { full: true, go_on, progress: &progress };
+    let mut checker = StateChecker::new(objects, &options);
+    for (name, id) in &remembered.others {
+        if let Some(workflow) = Shelf::of_name(name) {
+            lost.extend(workflow_salvage::put_back(layout, objects, &mut checker, workflow, *id)?);
+        } else if checker.line_is_whole(*id)? {
+            ref_files::write_named(layout, name, *id)?;
+        } else {
+            lost.push(name.clone());
+        }
+    }
+    Ok(lost)
+}
+
+fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
+    let mut found: BTreeMap<String, ObjectId> = ref_files::packed(layout, "").unwrap_or_default();
+    let mut folders = vec!["refs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for name in names_in(&layout.dir().join(&folder)).unwrap_or_default() {
+            let name = format!("{folder}/{name}");
+            let path = layout.dir().join(&name);
+            if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                folders.push(name);
+            } else if let Some(id) = id_in(&path) {
+                found.insert(name, id);
+            }
+        }
+    }
+    let ours = ["refs/checkpoints/", "refs/meta/", "refs/pins/", "refs/heads/main"];
+    found.retain(|name, _| !ours.iter().any(|prefix| name.starts_with(prefix)));
+    found
+}
+
+fn id_in(path: &Path) -> Option<ObjectId> {
+    ObjectId::from_hex(plain_file::read_text(path).ok()?.trim_end())
+}

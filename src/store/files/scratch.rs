@@ -1,0 +1,145 @@
+//! A directory for what is only needed while one process runs: locked as long as it lives, cleared away afterwards by
+//! whoever comes next.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::store::files::directories;
+use crate::store::files::durable;
+
+const PREFIX: &str = "bisect-";
+const LOCK: &str = "lock";
+const TREE: &str = "tree";
+
+/// A scratch directory of this process. It goes when this is dropped.
+#[derive(Debug)]
+pub struct Scratch {
+    dir: PathBuf,
+    /// A kernel lock: it ends with the process, however that ends.
+    lock: Option<File>,
+}
+
+impl Scratch {
+    /// Makes one. The caller holds the lock of the store, so nobody sweeps it before it is locked.
+    pub(in crate::store) fn create(own: &Path) -> Result<Self> {
+        let dir = own.join(format!("{PREFIX}{}", durable::random_hex()));
+        directories::create_private(&dir)?;
+        let path = dir.join(LOCK);
+        let lock = durable::create_private(&path)?;
+        lock.lock().map_err(Error::io("lock", &path))?;
+        Ok(Self { dir, lock: Some(lock) })
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// An empty directory in it; what was there is removed.
+    pub fn fresh_tree(&self) -> Result<PathBuf> {
+        let tree = self.dir.join(TREE);
+        remove_all(&tree)?;
+        directories::create_private(&tree)?;
+        Ok(tree)
+    }
+
+    /// Removes it, and says what stood in the way.
+    pub fn remove(mut self) -> Result<()> {
+        self.clear()
+    }
+
+    /// The lock first: Windows keeps the name of a file that is open.
+    fn clear(&mut self) -> Result<()> {
+        self.lock = None;
+        remove_all(&self.dir)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed now is tried again by the next one who holds the lock of the store.
+        let _ = self.clear();
+    }
+}
+
+/// Removes scratch directories whose process is gone. The caller holds the lock of the store.
+pub(in crate::store) fn sweep(own: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(own).map_err(Error::io("read", own))? {
+        let entry = entry.map_err(Error::io("read", own))?;
+        if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) && !is_alive(&entry.path()) {
+            // It costs room and nothing else, so it stops nobody's work.
+            let _ = remove_all(&entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// Only a lock that can be had, or one that was never made, tells that nobody is there.
+fn is_alive(dir: &Path) -> bool {
+    match File::options().write(true).open(dir.join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_err(),
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    }
+}
+
+/// Removes a directory of ours with all that a user's command left in it. No link is followed.
+#[expect(clippy::disallowed_methods, reason = "the directory is one of the store's own")]
+fn remove_all(dir: &Path) -> Result<()> {
+    use std::io::ErrorKind::{NotFound, PermissionDenied};
+    match std::fs::remove_dir_all(dir) {
+        Err(error) if error.kind() == PermissionDenied => {
+            loosen(dir);
+            std::fs::remove_dir_all(dir).map_err(Error::io("remove", dir))
+        }
+        Err(error) if error.kind() != NotFound => Err(Error::io("remove", dir)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Gives every directory back what its owner needs to empty it.
+fn loosen(top: &Path) {
+    let mut open = vec![top.to_path_buf()];
+    while let Some(dir) = open.pop() {
+        let _ = directories::make_private(&dir);
+        let entries = std::fs::read_dir(&dir).into_iter().flatten().flatten();
+        open.extend(entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()));
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_takes_what_the_dead_left_and_nothing_that_is_in_use() {
+        let own = tempfile::tempdir().unwrap();
+        let alive = Scratch::create(own.path()).unwrap();
+        let dead = own.path().join("bisect-0123456789abcdef");
+        std::fs::create_dir_all(dead.join("tree/deep")).unwrap();
+        std::fs::write(dead.join("lock"), "").unwrap();
+        std::fs::write(own.path().join("description"), "x").unwrap();
+        sweep(own.path()).unwrap();
+        assert!(alive.dir().is_dir() && !dead.exists() && own.path().join("description").exists());
+        drop(alive);
+        assert_eq!(std::fs::read_dir(own.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn closed_directories_go_too_and_links_are_not_followed() {
+        use std::os::unix::fs::PermissionsExt;
+        let own = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("keep"), "x").unwrap();
+        let scratch = Scratch::create(own.path()).unwrap();
+        let tree = scratch.fresh_tree().unwrap();
+        std::fs::create_dir(tree.join("closed")).unwrap();
+        std::fs::write(tree.join("closed/f"), "x").unwrap();
+        std::fs::set_permissions(tree.join("closed"), std::fs::Permissions::from_mode(0o000)).unwrap();
+        std::os::unix::fs::symlink(outside.path(), tree.join("link")).unwrap();
+        assert_eq!(std::fs::read_dir(scratch.fresh_tree().unwrap()).unwrap().count(), 0);
+        scratch.remove().unwrap();
+        assert!(outside.path().join("keep").exists());
+    }
+}

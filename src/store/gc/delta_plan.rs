@@ -1,0 +1,117 @@
+//! Which versions of large files become deltas, and what that means for their packs: rules over a survey.
+
+use std::collections::HashSet;
+
+use crate::model::state::object_id::ObjectId;
+use crate::store::gc::delta_write::LONGEST_CHAIN;
+use crate::store::gc::repack_plan::PackFacts;
+use crate::store::gc::repack_plan::RepackPlan;
+use crate::store::gc::repack_plan::{self};
+use crate::store::gc::survey::Survey;
+use crate::store::gc::unlike::Pair;
+use crate::store::objects::id_set::IdMap;
+use crate::store::objects::pack::pack_delta::Base;
+use crate::store::objects::pack::pack_delta::{self};
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_reader::EntryKind;
+
+/// A content of a large file where it lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub entry: IndexEntry,
+    /// Where its entry ends.
+    pub end: u64,
+    /// The name of its pack.
+    pub pack: String,
+    /// What it is a delta of.
+    pub base: Option<ObjectId>,
+}
+
+impl Version {
+    fn room(&self) -> u64 {
+        self.end - self.entry.offset
+    }
+}
+
+/// The plan of `prune` where `lines` of versions are known, the newest of each first.
+///
+/// A version can only become a delta if its pack is rewritten, and is worth nothing as a base if its own stays. So what
+/// could become deltas counts as dead at first; whatever lies in packs that stay even so is left out, until no more is.
+pub fn plan(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) -> RepackPlan {
+    let mut runs = runs(survey, lines, unlike);
+    loop {
+        runs.retain(|run| run.windows(2).any(|pair| pair[1].base.is_none()));
+        let plan = repack_plan::plan(&facts_without(survey, &runs));
+        let count = |runs: &[Vec<Version>]| runs.iter().map(Vec::len).sum::<usize>();
+        let before = count(&runs);
+        let kept: HashSet<&String> = plan.keep.iter().collect();
+        for run in &mut runs {
+            run.retain(|version| !kept.contains(&version.pack));
+        }
+        if count(&runs) == before {
+            return RepackPlan { runs, ..plan };
+        }
+    }
+}
+
+/// The lines without what is in no pack, cut where one version is known to be of no use for the next, and where a chain
+/// of deltas is as long as it may be.
+fn runs(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) -> Vec<Vec<Version>> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let mut wanted: IdMap<Option<Version>> = lines.iter().flatten().map(|id| (*id, None)).collect();
+    for found in &survey.packs {
+        for entry in &found.claimed {
+            if let Some(place) = wanted.get_mut(&entry.id) {
+                *place = version(&found.pack, entry);
+            }
+        }
+    }
+    let mut runs: Vec<Vec<Version>> = Vec::new();
+    for line in lines {
+        let mut run: Vec<Version> = Vec::new();
+        let mut depth = 0;
+        for version in line.iter().filter_map(|id| wanted.get_mut(id)?.take()) {
+            let is_useless = |newer: &Version| unlike.contains(&(newer.entry.id, version.entry.id));
+            if version.base.is_none() && (depth == LONGEST_CHAIN || run.last().is_some_and(is_useless)) {
+                runs.push(std::mem::take(&mut run));
+            }
+            let is_its_delta = |newer: &Version| version.base == Some(newer.entry.id);
+            depth = if run.last().is_some_and(is_its_delta) { depth + 1 } else { 0 };
+            run.push(version);
+        }
+        runs.push(run);
+    }
+    runs
+}
+
+/// `None` for what cannot be read: it stays as it is.
+fn version(pack: &Pack, entry: &IndexEntry) -> Option<Version> {
+    let (index, reader) = (pack.index().ok()?, pack.reader().ok()?);
+    let end = index.end_of(entry.offset, reader.entries_end());
+    let base = match reader.header(entry.offset, end).ok()?.kind {
+        EntryKind::Delta => Some(base_id(pack, entry.offset)?),
+        EntryKind::Object(_) | EntryKind::Tag => None,
+    };
+    Some(Version { entry: *entry, end, pack: pack.stamp.name.clone(), base })
+}
+
+/// The object from which the delta at `offset` is made.
+pub fn base_id(pack: &Pack, offset: u64) -> Option<ObjectId> {
+    match pack_delta::base_of(pack.reader().ok()?, offset).ok()?.0 {
+        Base::Object(id) => Some(id),
+        Base::At(offset) => pack.index().ok()?.id_of_offset(offset),
+    }
+}
+
+fn facts_without(survey: &Survey, runs: &[Vec<Version>]) -> Vec<PackFacts> {
+    let mut facts = survey.facts();
+    for version in runs.iter().flatten() {
+        if let Some(pack) = facts.iter_mut().find(|pack| pack.name == version.pack) {
+            pack.live_bytes = pack.live_bytes.saturating_sub(version.room());
+        }
+    }
+    facts
+}

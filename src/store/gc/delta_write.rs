@@ -1,0 +1,120 @@
+//! Writing versions of a large file: the newest whole, each older one as a delta of the next newer.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::store::gc::delta_make;
+use crate::store::gc::delta_plan::Version;
+use crate::store::gc::survey::Survey;
+use crate::store::gc::unlike::Pair;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_delta;
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_writer::PackWriter;
+
+/// Whoever reads the last version of a chain makes all before it; git too stops here.
+pub const LONGEST_CHAIN: usize = 50;
+
+pub struct RunWriter<'a> {
+    pub objects: &'a Objects,
+    pub survey: &'a Survey,
+    /// Where the one was of no use for the other.
+    pub unlike: Vec<Pair>,
+}
+
+/// The version before, on which the next may stand.
+struct Newer<'v> {
+    version: &'v Version,
+    /// Bytes of the last whole one.
+    whole_room: u64,
+    /// How many deltas lead to it.
+    depth: usize,
+    content: Option<Arc<Vec<u8>>>,
+}
+
+impl RunWriter<'_> {
+    /// # Errors
+    /// A version cannot be read, or the pack not be written.
+    pub fn write(&mut self, writer: &mut PackWriter<'_>, run: &[Version]) -> Result<()> {
+        let mut newer: Option<Newer<'_>> = None;
+        for version in run {
+            newer = Some(match newer {
+                Some(newer) if newer.depth < LONGEST_CHAIN => self.write_next(writer, version, newer)?,
+                _ => self.write_whole(writer, version, None)?,
+            });
+        }
+        Ok(())
+    }
+
+    fn write_next<'v>(
+        &mut self,
+        writer: &mut PackWriter<'_>,
+        version: &'v Version,
+        newer: Newer<'v>,
+    ) -> Result<Newer<'v>> {
+        let (id, newer_id) = (version.entry.id, newer.version.entry.id);
+        let depth = newer.depth + 1;
+        if version.base == Some(newer_id) {
+            let pack = self.pack_of(version)?;
+            let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
+            let (_, header) = pack_delta::base_of(reader, version.entry.offset).map_err(|c| unreadable(pack, &c))?;
+            writer.copy_delta(reader, &version.entry, version.end, &header, &newer_id)?;
+            return Ok(Newer { version, depth, whole_room: newer.whole_room, content: None });
+        }
+        let base = match newer.content {
+            Some(content) => content,
+            None => self.content(newer.version)?,
+        };
+        let content = self.content(version)?;
+        // What a delta takes is compared with what the whole takes, compressed both.
+        let whole_room = if version.base.is_none() { version.end - version.entry.offset } else { newer.whole_room };
+        let delta = delta_make::make(&base, &content, content.len() / 2);
+        drop(base);
+        if let Some(delta) = delta
+            && writer.add_delta(id, &newer_id, &delta, whole_room / 2)?
+        {
+            return Ok(Newer { version, depth, whole_room: newer.whole_room, content: Some(content) });
+        }
+        self.unlike.push((newer_id, id));
+        self.write_whole(writer, version, Some(content))
+    }
+
+    fn write_whole<'v>(
+        &self,
+        writer: &mut PackWriter<'_>,
+        version: &'v Version,
+        content: Option<Arc<Vec<u8>>>,
+    ) -> Result<Newer<'v>> {
+        let id = version.entry.id;
+        if version.base.is_none() {
+            let pack = self.pack_of(version)?;
+            let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
+            writer.copy_entry(reader, &version.entry, version.end)?;
+        } else {
+            let (kind, content) = self.objects.read_any(&id)?;
+            writer.rewrite(id, kind, &content)?;
+        }
+        Ok(Newer { version, whole_room: version.end - version.entry.offset, depth: 0, content })
+    }
+
+    /// What is made of it is read back and hashed at the end, so that a right checksum is enough here.
+    fn content(&self, version: &Version) -> Result<Arc<Vec<u8>>> {
+        if version.base.is_none()
+            && let Ok(reader) = self.pack_of(version)?.reader()
+            && let Ok((_, content)) = reader.content_by_crc(version.entry.offset, version.end, version.entry.crc)
+        {
+            return Ok(Arc::new(content));
+        }
+        Ok(Arc::new(self.objects.read_any(&version.entry.id)?.1))
+    }
+
+    fn pack_of(&self, version: &Version) -> Result<&Pack> {
+        let gone = || Error::Damaged { what: version.pack.clone(), why: "it was not looked at".into() };
+        self.survey.get(&version.pack).map(|found| &*found.pack).ok_or_else(gone)
+    }
+}
+
+fn unreadable(pack: &Pack, cause: &ReadError) -> Error {
+    Error::Damaged { what: pack.pack_path.display().to_string(), why: cause.to_string() }
+}

@@ -1,0 +1,74 @@
+//! The mark of a prune: every object that something still needs.
+
+use crate::error::{Error, Result};
+use crate::model::git_index;
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::plain_file;
+use crate::store::gc::reach::Reach;
+use crate::store::refs::ref_files;
+use crate::store::refs::ref_files::Family;
+use crate::store::repository::{ObjectIds, Store};
+use crate::store::state::journal::JournalState;
+use crate::store::trees::convert;
+
+/// Objects reachable from any ref, or named by the journal, leaving out refs of `gone` checkpoints.
+///
+/// # Errors
+/// A ref, the journal, a commit or a tree that cannot be read: what it needs is unknown then, so nothing may go.
+pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
+    let mut reach = Reach::new(store);
+    extend(store, gone, &mut reach)?;
+    Ok(reach.met)
+}
+
+/// The same on top of what was reached before.
+///
+/// # Errors
+/// As [`live`].
+pub fn extend(store: &Store, gone: &ObjectIds, reach: &mut Reach<'_>) -> Result<()> {
+    let (blobs, staged_trees) = staged(store);
+    reach.extend(roots(store, gone)?, &mut |_| ())?;
+    reach.extend(staged_trees, &mut |_| ())?;
+    reach.met.extend(blobs);
+    Ok(())
+}
+
+/// What plain git has staged in this store, blobs and trees: between its `add` and its `commit` nothing else names them,
+/// and without them it could not commit.
+fn staged(store: &Store) -> (ObjectIds, Vec<ObjectId>) {
+    let index = plain_file::read(&store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
+    let index = index.unwrap_or_default();
+    let blobs = index.blobs.into_iter().filter(|id| store.objects().contains(id)).collect();
+    let whole = |id: &ObjectId| convert::read_snapshot(store.objects(), *id).is_ok();
+    (blobs, index.trees.into_iter().filter(whole).collect())
+}
+
+fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
+    let layout = store.layout();
+    let mut gone = gone.clone();
+    gone.extend(lost_pins(store)?);
+    let mut roots = ref_files::roots(layout, &gone)?;
+    match store.journal()? {
+        JournalState::None => {}
+        JournalState::Open(journal) => roots.extend([journal.target, journal.safety]),
+        JournalState::Unreadable => {
+            let why = "it may name checkpoints that are needed; 'checkpoint undo' ends it".to_owned();
+            return Err(Error::Damaged { what: "the journal of an interrupted restore".into(), why });
+        }
+    }
+    // `main` is derived: one that names nothing is no reason to stop, unless that is a checkpoint.
+    let lost_main =
+        ref_files::read_main(layout)?.filter(|id| !store.objects().contains(id) && !ref_files::exists(layout, *id));
+    roots.retain(|id| Some(*id) != lost_main);
+    Ok(roots)
+}
+
+/// Pins of what is no checkpoint and nowhere at all: they keep nothing.
+///
+/// # Errors
+/// The refs cannot be listed.
+pub fn lost_pins(store: &Store) -> Result<Vec<ObjectId>> {
+    let mut pins: Vec<ObjectId> = ref_files::names(store.layout(), Family::Pins)?.into_iter().collect();
+    pins.retain(|id| !ref_files::exists(store.layout(), *id) && !store.objects().contains(id));
+    Ok(pins)
+}

@@ -1,0 +1,114 @@
+//! What can be reached from some objects: every tree is read once, level by level, by several threads.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::message;
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::catalogue::Catalogue;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::refs::commit_codec;
+use crate::store::repository::{ObjectIds, Store};
+use crate::store::threads;
+use crate::store::trees::tree_codec::MODE_DIRECTORY;
+use crate::store::trees::tree_codec::MODE_GITLINK;
+use crate::store::trees::tree_codec::{self};
+
+/// Objects for which another thread gains more than it costs.
+const WORTH_A_THREAD: usize = 64;
+
+/// All that was reached until now.
+pub struct Reach<'s> {
+    store: &'s Store,
+    catalogue: Catalogue<'s>,
+    pub met: ObjectIds,
+}
+
+/// What some objects name.
+#[derive(Default)]
+struct Links {
+    /// To be read in their turn.
+    to_read: Vec<ObjectId>,
+    blobs: Vec<ObjectId>,
+}
+
+impl<'s> Reach<'s> {
+    /// Takes the packs as they are listed.
+    pub fn new(store: &'s Store) -> Self {
+        Self { store, catalogue: Catalogue::new(store.objects()), met: ObjectIds::default() }
+    }
+
+    pub fn catalogue(&self) -> &Catalogue<'s> {
+        &self.catalogue
+    }
+
+    /// Adds all that is reachable from `roots`, and tells `on_new` what was not in it before.
+    ///
+    /// # Errors
+    /// A commit or a tree that cannot be read.
+    pub fn extend(&mut self, roots: Vec<ObjectId>, on_new: &mut dyn FnMut(ObjectId)) -> Result<()> {
+        let mut found = Links { to_read: roots, blobs: Vec::new() };
+        loop {
+            for id in found.blobs.drain(..) {
+                if self.met.insert(id) {
+                    on_new(id);
+                }
+            }
+            found.to_read.retain(|id| self.met.insert(*id));
+            if found.to_read.is_empty() {
+                return Ok(());
+            }
+            found.to_read.iter().for_each(|id| on_new(*id));
+            found = self.read_all(&found.to_read)?;
+        }
+    }
+
+    fn read_all(&self, ids: &[ObjectId]) -> Result<Links> {
+        let mut all = Links::default();
+        for links in threads::share(ids, WORTH_A_THREAD, |part| self.read_some(part)) {
+            let links = links?;
+            all.to_read.extend(links.to_read);
+            all.blobs.extend(links.blobs);
+        }
+        Ok(all)
+    }
+
+    fn read_some(&self, ids: &[ObjectId]) -> Result<Links> {
+        let mut links = Links::default();
+        ids.iter().try_for_each(|id| self.read_one(*id, &mut links).map_err(|why| unreadable(*id, &why)))?;
+        Ok(links)
+    }
+
+    fn read_one(&self, id: ObjectId, links: &mut Links) -> std::result::Result<(), String> {
+        let (kind, bytes) = self.catalogue.read(&id)?;
+        match kind {
+            Some(ObjectKind::Blob) => {}
+            None => links.to_read.push(commit_codec::tagged(&bytes).ok_or("it is a tag that names nothing")?),
+            Some(ObjectKind::Commit) => self.read_commit(&bytes, links)?,
+            Some(ObjectKind::Tree) => {
+                for line in tree_codec::lines(&bytes) {
+                    let line = line?;
+                    match line.mode {
+                        MODE_DIRECTORY => links.to_read.push(line.id),
+                        MODE_GITLINK => {}
+                        _ => links.blobs.push(line.id),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_commit(&self, bytes: &[u8], links: &mut Links) -> std::result::Result<(), String> {
+        let commit = commit_codec::parse(bytes)?;
+        // A lost ancestor of a commit of plain git is nothing that the commit itself needs.
+        let parents = commit.parents.into_iter().filter(|parent| self.store.objects().read(parent).is_ok());
+        links.to_read.extend(parents);
+        links.to_read.push(commit.tree);
+        // A lost meta ref must not cost the meta.
+        links.to_read.extend(message::parse(&commit.message).ok().and_then(|(_, meta)| meta));
+        Ok(())
+    }
+}
+
+fn unreadable(id: ObjectId, why: &str) -> Error {
+    Error::Damaged { what: format!("object {}", id.short()), why: format!("{why}; nothing is pruned while that is so") }
+}

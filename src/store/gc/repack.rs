@@ -1,0 +1,306 @@
+//! Carrying out a repack plan: copy what lives, check the copy, and only then remove the old.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::durable::remove_if_there;
+use crate::store::files::durable::sync_directory;
+use crate::store::gc::delta_plan;
+use crate::store::gc::delta_write::RunWriter;
+use crate::store::gc::repack_plan::RepackPlan;
+use crate::store::gc::survey::Survey;
+use crate::store::gc::survey::SurveyedPack;
+use crate::store::gc::sweep;
+use crate::store::gc::unlike::Pair;
+use crate::store::objects::deflate::zlib::EntryCrc;
+use crate::store::objects::loose_files;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_delta;
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_writer::PackWriter;
+use crate::store::objects::pack::read_back::read_back;
+use crate::store::repository::ObjectIds;
+
+/// A pack of deltas holds about this much, or one line of versions.
+const WRITTEN_AT_ONCE_BYTES: u64 = 32 << 20;
+
+/// What a repack did. Bytes are those of packs and loose objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RepackOutcome {
+    pub packs_before: usize,
+    pub packs_after: usize,
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+    pub loose_removed: u64,
+    /// It stopped before the end because it was told to.
+    pub stopped: bool,
+    /// Versions of large files of which the older was tried as a delta of the newer, in vain.
+    pub unlike: Vec<Pair>,
+    /// A merge found no room; what was dropped before it stays dropped.
+    pub no_space: Option<String>,
+}
+
+/// Carries out a plan. The caller holds the exclusive lock and made `survey` under it.
+///
+/// The order: all that will be copied is checked; dead things go, which needs no space; then one group after the
+/// other is copied, published, read back, and its old packs go. `stop` is asked between these steps.
+///
+/// # Errors
+/// An object that lives cannot be read (nothing was removed), or a file cannot be written or removed.
+pub fn repack(
+    objects_dir: &Path,
+    survey: &Survey,
+    plan: &RepackPlan,
+    live: &ObjectIds,
+    objects: &Objects,
+    stop: &dyn Fn() -> bool,
+) -> Result<RepackOutcome> {
+    let mut work =
+        Work { objects_dir, survey, plan, live, objects, stop, moved: ObjectIds::default(), published: HashSet::new() };
+    let mut outcome = RepackOutcome::default();
+    (outcome.packs_before, outcome.bytes_before) = measure(objects_dir)?;
+    if work.check_sources()? {
+        work.run(&mut outcome)?;
+    } else {
+        outcome.stopped = true;
+    }
+    objects.refresh()?;
+    (outcome.packs_after, outcome.bytes_after) = measure(objects_dir)?;
+    Ok(outcome)
+}
+
+struct Work<'a> {
+    objects_dir: &'a Path,
+    survey: &'a Survey,
+    plan: &'a RepackPlan,
+    live: &'a ObjectIds,
+    objects: &'a Objects,
+    stop: &'a dyn Fn() -> bool,
+    /// What lies in a new pack already and is in no need of a copy.
+    moved: ObjectIds,
+    /// The names of the new packs. One may come out byte for byte as an old one that is about to go: the two are one file.
+    published: HashSet<String>,
+}
+
+impl<'a> Work<'a> {
+    fn run(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
+        if !self.plan.keeps_all_packs() {
+            sweep::remove_caches(self.objects_dir)?;
+        }
+        // What no pack can give is claimed by none: it is saved from wherever it can be had before any of them goes.
+        let (loose, packed): (Vec<ObjectId>, Vec<ObjectId>) =
+            self.survey.unclaimed.iter().partition(|id| self.survey.loose.binary_search(id).is_ok());
+        self.take_in(&packed)?;
+        self.plan.drop.iter().try_for_each(|name| self.remove(name))?;
+        if self.plan.loose {
+            self.remove_loose(outcome, |id| !self.live.contains(id) || !self.is_unclaimed(id))?;
+        }
+        match self.merge_all(&loose, outcome) {
+            Err(Error::Io { source, path, action }) if is_no_space(&source) => {
+                outcome.no_space = Some(Error::Io { action, path, source }.to_string());
+            }
+            other => other?,
+        }
+        sync_directory(&self.pack_dir())
+    }
+
+    fn merge_all(&mut self, loose: &[ObjectId], outcome: &mut RepackOutcome) -> Result<()> {
+        if self.plan.loose && self.take_in(loose)? {
+            self.remove_loose(outcome, |id| self.is_unclaimed(id))?;
+        }
+        self.write_runs(outcome)?;
+        for group in &self.plan.merge {
+            if (self.stop)() {
+                outcome.stopped = true;
+                return Ok(());
+            }
+            self.merge(group, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// Writes versions of large files, most of them as deltas. Their old copies go with the packs that are merged.
+    fn write_runs(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
+        let mut runs = RunWriter { objects: self.objects, survey: self.survey, unlike: Vec::new() };
+        let mut pending = self.plan.runs.iter().peekable();
+        while pending.peek().is_some() && !(self.stop)() {
+            let mut writer = PackWriter::begin(self.objects_dir, self.objects)?;
+            let mut written = Vec::new();
+            while let Some(run) = pending.next_if(|_| writer.bytes_written() < WRITTEN_AT_ONCE_BYTES) {
+                runs.write(&mut writer, run)?;
+                written.extend(run.iter().map(|version| version.entry.id));
+            }
+            self.publish(writer)?;
+            self.moved.extend(written);
+        }
+        outcome.unlike = runs.unlike;
+        Ok(())
+    }
+
+    /// Writes a pack of objects that no pack claims; whether there were any.
+    fn take_in(&mut self, ids: &[ObjectId]) -> Result<bool> {
+        let mut writer = self.writer()?;
+        ids.iter().try_for_each(|id| self.add_by_reading(&mut writer, id))?;
+        self.publish(writer)
+    }
+
+    fn merge(&mut self, group: &[String], outcome: &mut RepackOutcome) -> Result<()> {
+        let mut writer = self.writer()?;
+        for found in group.iter().filter_map(|name| self.survey.get(name)) {
+            for IndexEntry { id, .. } in found.claimed.iter().filter(|entry| !self.moved.contains(&entry.id)) {
+                if (self.stop)() {
+                    outcome.stopped = true;
+                    return Ok(());
+                }
+                self.copy(&mut writer, found, id)?;
+            }
+        }
+        self.publish(writer)?;
+        group.iter().try_for_each(|name| self.remove(name))
+    }
+
+    /// A delta stays one if its base is copied too.
+    fn copy(&self, writer: &mut PackWriter<'_>, found: &SurveyedPack, id: &ObjectId) -> Result<()> {
+        let pack = &*found.pack;
+        let bad = |cause: ReadError| unreadable(pack, &cause);
+        let reader = pack.reader().map_err(bad)?;
+        let mut deltas = Vec::new();
+        let mut next = *id;
+        while !writer.has(&next) {
+            let Some((entry, end)) = pack.place_of(&next).map_err(bad)? else {
+                self.add_by_reading(writer, &next)?;
+                break;
+            };
+            if reader.header(entry.offset, end).map_err(bad)?.kind != EntryKind::Delta {
+                writer.copy_entry(reader, &entry, end)?;
+                break;
+            }
+            let base = delta_plan::base_id(pack, entry.offset).filter(|base| self.is_copied_from(found, base));
+            let Some(base) = base.filter(|_| deltas.len() <= found.claimed.len()) else {
+                self.add_by_reading(writer, &next)?;
+                break;
+            };
+            deltas.push((entry, end, base));
+            next = base;
+        }
+        for (entry, end, base) in deltas.iter().rev() {
+            let (_, header) = pack_delta::base_of(reader, entry.offset).map_err(bad)?;
+            writer.copy_delta(reader, entry, *end, &header, base)?;
+        }
+        Ok(())
+    }
+
+    fn is_copied_from(&self, found: &SurveyedPack, id: &ObjectId) -> bool {
+        found.claimed.binary_search_by_key(id, |entry| entry.id).is_ok() && !self.moved.contains(id)
+    }
+
+    fn add_by_reading(&self, writer: &mut PackWriter<'_>, id: &ObjectId) -> Result<()> {
+        let (kind, content) = self.objects.read_any(id)?;
+        writer.rewrite(*id, kind, &content).map_err(Error::from)
+    }
+
+    fn writer(&self) -> Result<PackWriter<'a>> {
+        PackWriter::begin(self.objects_dir, self.objects)
+    }
+
+    /// Publishes a pack and reads back each object in it; whether there was anything to publish.
+    fn publish(&mut self, writer: PackWriter<'_>) -> Result<bool> {
+        let Some(stamp) = writer.finish()? else { return Ok(false) };
+        let pack = Pack::stat(&self.pack_dir(), &stamp.name);
+        let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(read_back);
+        if let Err(why) = checked {
+            return Err(Error::Damaged { what: format!("the new pack {}", stamp.name), why });
+        }
+        self.published.insert(stamp.name);
+        Ok(true)
+    }
+
+    /// Whether to go on. Nothing has been changed yet, so this is the time to find what cannot be read.
+    fn check_sources(&self) -> Result<bool> {
+        for found in self.plan.merge.iter().flatten().filter_map(|name| self.survey.get(name)) {
+            for IndexEntry { id, .. } in &found.claimed {
+                if (self.stop)() {
+                    return Ok(false);
+                }
+                self.check_source(&found.pack, id)?;
+            }
+        }
+        for id in &self.survey.unclaimed {
+            self.objects.read_any(id)?;
+        }
+        Ok(true)
+    }
+
+    fn check_source(&self, pack: &Pack, id: &ObjectId) -> Result<()> {
+        let place = pack.place_of(id).map_err(|cause| unreadable(pack, &cause))?;
+        let Some((entry, end)) = place else { return self.objects.read_any(id).map(drop).map_err(Error::from) };
+        let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
+        let mut crc = EntryCrc::default();
+        let read = reader.raw(entry.offset, end, &mut |bytes| {
+            crc.update(bytes);
+            Ok(())
+        });
+        read.map_err(|cause| unreadable(pack, &cause))?;
+        if crc.sum() == entry.crc {
+            return Ok(());
+        }
+        let why = "its bytes do not match their checksum".into();
+        Err(Error::Damaged { what: format!("object {id} in {}", pack.pack_path.display()), why })
+    }
+
+    fn is_unclaimed(&self, id: &ObjectId) -> bool {
+        self.survey.unclaimed.binary_search(id).is_ok()
+    }
+
+    fn remove_loose(&self, outcome: &mut RepackOutcome, goes: impl Fn(&ObjectId) -> bool) -> Result<()> {
+        for id in self.survey.loose.iter().filter(|id| goes(id)) {
+            let path = loose_files::path_of(self.objects_dir, id);
+            outcome.loose_removed += u64::from(remove_if_there(&path)?);
+            if let Some(fan_out) = path.parent() {
+                // It stays if something else is in it.
+                let _ = std::fs::remove_dir(fan_out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes an old pack, unless one of the new ones is the same file.
+    fn remove(&self, name: &str) -> Result<()> {
+        if self.published.contains(name) {
+            return Ok(());
+        }
+        sweep::remove_pack(&self.pack_dir(), name)
+    }
+
+    fn pack_dir(&self) -> std::path::PathBuf {
+        self.objects_dir.join("pack")
+    }
+}
+
+fn unreadable(pack: &Pack, cause: &ReadError) -> Error {
+    Error::Damaged { what: pack.pack_path.display().to_string(), why: cause.to_string() }
+}
+
+fn is_no_space(cause: &std::io::Error) -> bool {
+    matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+}
+
+/// How many packs there are, and the bytes of packs, indexes and loose objects.
+fn measure(objects_dir: &Path) -> Result<(usize, u64)> {
+    let pack_dir = objects_dir.join("pack");
+    let (mut packs, mut bytes) = (0, 0);
+    let len_of = |path: &Path| path.symlink_metadata().map_or(0, |meta| meta.len());
+    for name in loose_files::names_in(&pack_dir)? {
+        let path = pack_dir.join(&name);
+        packs += usize::from(path.extension().is_some_and(|ending| ending == "pack"));
+        bytes += len_of(&path);
+    }
+    let loose = loose_files::list(objects_dir)?;
+    bytes += loose.iter().map(|id| len_of(&loose_files::path_of(objects_dir, id))).sum::<u64>();
+    Ok((packs, bytes))
+}

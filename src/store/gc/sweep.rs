@@ -1,0 +1,85 @@
+//! Removing files of dead processes and of packs that are no longer needed.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::store::files::durable::TEMPORARY_PREFIX;
+use crate::store::files::durable::remove_if_there;
+use crate::store::objects::loose_files::names_in;
+
+/// What unfinished writers leave: ours, git's and libgit2's.
+const TEMPORARIES: [&str; 6] = [TEMPORARY_PREFIX, "tmp_pack_", "tmp_idx_", "tmp_obj_", "tmp_object_", "tmp_rev_"];
+/// The index goes first: a pack without one is invisible to readers, an index without a pack is an error to them.
+const ENDINGS_OF_A_PACK: [&str; 7] = ["idx", "pack", "rev", "keep", "mtimes", "bitmap", "promisor"];
+/// Caches of plain git that name packs or commits, and are wrong once some are gone.
+const CACHES: [&str; 3] = ["pack/multi-pack-index", "info/commit-graph", "info/commit-graphs/commit-graph-chain"];
+
+/// Removes what dead processes left under `objects/`; the caller holds the exclusive lock, so nobody is writing.
+/// The answer is how many files went.
+///
+/// # Errors
+/// A directory cannot be listed or a file cannot be removed.
+pub fn sweep_temporaries(objects_dir: &Path) -> Result<u64> {
+    let mut removed = 0;
+    let fan_out = names_in(objects_dir)?.into_iter().filter(|name| name.len() == 2).map(|name| objects_dir.join(name));
+    for directory in [objects_dir.to_path_buf(), objects_dir.join("pack")].into_iter().chain(fan_out) {
+        for name in names_in(&directory)? {
+            let path = directory.join(&name);
+            let stale = TEMPORARIES.iter().any(|prefix| name.starts_with(prefix));
+            if stale && path.symlink_metadata().is_ok_and(|meta| !meta.is_dir()) {
+                removed += u64::from(remove_if_there(&path)?);
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// Removes a pack and all that belongs to it.
+///
+/// # Errors
+/// A file cannot be removed; what stands after it in the order is left.
+pub fn remove_pack(pack_dir: &Path, name: &str) -> Result<()> {
+    for ending in ENDINGS_OF_A_PACK {
+        remove_if_there(&pack_dir.join(format!("{name}.{ending}")))?;
+    }
+    Ok(())
+}
+
+/// Removes the caches that plain git may have made; it does without them.
+///
+/// # Errors
+/// A file cannot be removed.
+#[expect(clippy::disallowed_methods, reason = "the directory is one of the store's own")]
+pub fn remove_caches(objects_dir: &Path) -> Result<()> {
+    for cache in CACHES {
+        remove_if_there(&objects_dir.join(cache))?;
+    }
+    let layered = objects_dir.join("pack/multi-pack-index.d");
+    if layered.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        std::fs::remove_dir_all(&layered).map_err(Error::io("remove", &layered))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_leftovers_go() {
+        let place = tempfile::tempdir().unwrap();
+        let objects = place.path();
+        for path in ["pack", "ab", "info"] {
+            std::fs::create_dir(objects.join(path)).unwrap();
+        }
+        let stale =
+            ["pack/tmp_pack_1_ab", "pack/tmp_idx_x", "pack/.tmp-1-2", "ab/tmp_obj_x", "tmp_object_git2_x", ".tmp-1"];
+        let good = ["pack/pack-1.pack", "pack/pack-1.idx", "info/keep", "ab/cdef"];
+        stale.iter().chain(&good).for_each(|path| std::fs::write(objects.join(path), b"").unwrap());
+        assert_eq!(sweep_temporaries(objects).unwrap(), stale.len() as u64);
+        assert!(good.iter().all(|path| objects.join(path).exists()));
+        remove_pack(&objects.join("pack"), "pack-1").unwrap();
+        assert_eq!(names_in(&objects.join("pack")).unwrap(), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,72 @@
+//! What checkpoints take on disk: compressed bytes by the indexes, each object counted once.
+
+use crate::error::Result;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::object_id::ObjectId;
+use crate::store::gc::reach::Reach;
+use crate::store::gc::usage::bytes_below;
+use crate::store::objects::id_set::IdMap;
+use crate::store::objects::loose_files;
+use crate::store::refs::ref_files;
+use crate::store::repository::{ObjectIds, Store};
+
+/// Bytes of one object in an index: id, checksum, offset.
+const INDEX_ENTRY_BYTES: u64 = 28;
+/// Bytes of a pack and its index beside their entries.
+const EMPTY_PACK_BYTES: u64 = 1104;
+
+/// Adds up checkpoints one after the other.
+pub struct Scale<'s> {
+    store: &'s Store,
+    sizes: IdMap<u64>,
+    counted: Reach<'s>,
+}
+
+impl<'s> Scale<'s> {
+    /// # Errors
+    /// A directory of the store cannot be listed. An index that cannot be read weighs nothing.
+    pub fn new(store: &'s Store) -> Result<Self> {
+        let mut sizes = IdMap::default();
+        for pack in store.objects().pack_list() {
+            let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) else { continue };
+            let end = reader.entries_end();
+            for entry in index.entries() {
+                let bytes = index.end_of(entry.offset, end).saturating_sub(entry.offset) + INDEX_ENTRY_BYTES;
+                sizes.entry(entry.id).or_insert(bytes);
+            }
+        }
+        let dir = store.objects().objects_dir();
+        for id in loose_files::list(dir)? {
+            let bytes = loose_files::path_of(dir, &id).symlink_metadata().map_or(0, |found| found.len());
+            sizes.entry(id).or_insert(bytes);
+        }
+        Ok(Self { store, sizes, counted: Reach::new(store) })
+    }
+
+    /// What is there whatever checkpoints go: files beside the objects, and what refs of others name.
+    ///
+    /// # Errors
+    /// A ref or an object cannot be read.
+    pub fn fixed(&mut self, checkpoints: &[Checkpoint]) -> Result<u64> {
+        let ours: ObjectIds = checkpoints.iter().map(|c| c.id).collect();
+        let others = ref_files::roots(self.store.layout(), &ours)?;
+        let others = others.into_iter().filter(|id| !ours.contains(id)).collect();
+        let beside = bytes_below(self.store.dir()).saturating_sub(bytes_below(&self.store.layout().objects()));
+        Ok(beside + EMPTY_PACK_BYTES + self.add(others)?)
+    }
+
+    /// What a checkpoint needs beyond all that was weighed before.
+    ///
+    /// # Errors
+    /// An object of it cannot be read.
+    pub fn more_for(&mut self, checkpoint: &Checkpoint) -> Result<u64> {
+        self.add([checkpoint.id].into_iter().chain(checkpoint.meta).collect())
+    }
+
+    fn add(&mut self, roots: Vec<ObjectId>) -> Result<u64> {
+        let mut bytes = 0;
+        let sizes = &self.sizes;
+        self.counted.extend(roots, &mut |id| bytes += sizes.get(&id).copied().unwrap_or(0))?;
+        Ok(bytes)
+    }
+}

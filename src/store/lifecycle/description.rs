@@ -1,0 +1,129 @@
+//! The description of a store: its format and the root that it is for. The path decides; device and inode are hints.
+
+use std::path::{Path, PathBuf};
+
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
+use crate::error::{Error, Result};
+use crate::store::files::durable;
+use crate::store::files::plain_file;
+use crate::store::files::summed;
+use crate::store::layout::Layout;
+
+/// The newest format of a store that this program writes.
+pub const FORMAT: u32 = 1;
+
+/// Device and inode of the root, and of the directory in which it lies, when that was last written down. Zero where
+/// they are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub root: (u64, u64),
+    pub parent: (u64, u64),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    pub format: u32,
+    /// Canonical absolute path, raw bytes.
+    pub root: Vec<u8>,
+    pub created_ms: i64,
+    pub identity: Identity,
+    /// The user said once that this root is meant although it is dangerous.
+    pub forced: bool,
+}
+
+impl Description {
+    pub fn of_root(root: &Path, created_ms: i64, identity: Identity, forced: bool) -> Self {
+        let root = root.as_os_str().as_encoded_bytes().to_vec();
+        Self { format: FORMAT, root, created_ms, identity, forced }
+    }
+
+    pub fn names(&self, root: &Path) -> bool {
+        self.root == root.as_os_str().as_encoded_bytes()
+    }
+
+    /// The root as a path; `None` where this system cannot have such a name.
+    pub fn root_path(&self) -> Option<PathBuf> {
+        #[cfg(unix)]
+        return Some(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(self.root.clone()).into());
+        #[cfg(not(unix))]
+        return String::from_utf8(self.root.clone()).ok().map(PathBuf::from);
+    }
+
+    /// Reads the description of a store; `None` if it has none that makes sense.
+    ///
+    /// # Errors
+    /// Only a failure of the system other than that the file is missing.
+    pub fn read(layout: &Layout) -> Result<Option<Self>> {
+        let path = layout.description();
+        match plain_file::read_text(&path) {
+            Ok(text) => Ok(parse(&text)),
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory | std::io::ErrorKind::InvalidData
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(e) => Err(Error::io("read", &path)(e)),
+        }
+    }
+
+    pub fn write(&self, layout: &Layout) -> Result<()> {
+        durable::replace(&layout.description(), self.render().as_bytes())
+    }
+
+    /// The text of the file.
+    pub fn render(&self) -> String {
+        let Self { format, root, created_ms, identity, forced } = self;
+        let Identity { root: (dev, ino), parent: (parent_dev, parent_ino) } = identity;
+        let forced = if *forced { "forced\n" } else { "" };
+        let root = percent_encode(root);
+        summed::with_sum(&format!(
+            "format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\nparent {parent_dev} {parent_ino}\n{forced}"
+        ))
+    }
+}
+
+/// The format that a description names, however little else of it is understood. One whose sum is wrong is damaged
+/// and names none; every format has that last line, so that a flipped byte is not taken for a newer one.
+pub fn format_of(layout: &Layout) -> Option<u32> {
+    let text = plain_file::read_text(&layout.description()).ok()?;
+    summed::lines_of(&text)?.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
+}
+
+fn parse(text: &str) -> Option<Description> {
+    let text = summed::lines_of(text)?;
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+    let pair = |text: &str| text.split_once(' ').and_then(|(dev, ino)| Some((dev.parse().ok()?, ino.parse().ok()?)));
+    let parent = value("parent").and_then(pair).unwrap_or_default();
+    Some(Description {
+        format: value("format")?.parse().ok()?,
+        root: percent_decode(value("root")?)?,
+        created_ms: value("created")?.parse().ok()?,
+        identity: Identity { root: pair(value("identity")?)?, parent },
+        forced: text.lines().any(|line| line == "forced"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_comes_back_and_garbage_is_none() {
+        let made = Description::of_root(Path::new("/a b/\u{fc}"), 5, Identity { root: (1, 2), parent: (3, 4) }, true);
+        assert_eq!(parse(&Description::render(&made)), Some(made.clone()));
+        let text = Description::render(&made);
+        for at in 0..text.len() {
+            let mut flipped = text.clone().into_bytes();
+            flipped[at] ^= 1;
+            let parsed = String::from_utf8(flipped).ok().and_then(|flipped| parse(&flipped));
+            assert_eq!(parsed, None, "flipped at {at}");
+        }
+        for garbage in ["", "\0\0\0", "format 1\n", "format x\nroot %zz\n"] {
+            assert_eq!(parse(garbage), None, "{garbage:?}");
+        }
+    }
+}

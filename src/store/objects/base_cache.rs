@@ -1,0 +1,63 @@
+//! Contents that were made from deltas lately, so that a long chain is not followed to its end each time.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::store::objects::pack::pack_list::AnyObject;
+
+/// Bytes that are kept; the newest content is kept even if it alone is larger.
+const KEPT_BYTES: usize = 64 << 20;
+
+/// A content that may be the base of several others.
+pub type Shared = Arc<AnyObject>;
+
+/// A content for one user alone.
+pub fn owned(content: Shared) -> AnyObject {
+    Arc::try_unwrap(content).unwrap_or_else(|shared| (shared.0, shared.1.clone()))
+}
+
+/// The last contents of one pack, by the offset of their entry.
+#[derive(Debug, Default)]
+pub struct BaseCache(Mutex<VecDeque<(u64, Shared)>>);
+
+impl BaseCache {
+    pub fn get(&self, offset: u64) -> Option<Shared> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(at, _)| *at == offset).map(|(_, content)| Arc::clone(content))
+    }
+
+    pub fn put(&self, offset: u64, content: Shared) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|(at, _)| *at != offset);
+        kept.push_back((offset, content));
+        let mut bytes: usize = kept.iter().map(|(_, content)| content.1.len()).sum();
+        while bytes > KEPT_BYTES && kept.len() > 1 {
+            bytes -= kept.pop_front().map_or(0, |(_, content)| content.1.len());
+        }
+    }
+
+    /// Gives the memory back.
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ones_are_kept_and_memory_is_bounded() {
+        let cache = BaseCache::default();
+        let content = |len: usize| Arc::new((None, vec![0; len]));
+        for offset in 0..5 {
+            cache.put(offset, content(KEPT_BYTES / 3));
+        }
+        let kept: Vec<u64> = (0..5).filter(|offset| cache.get(*offset).is_some()).collect();
+        assert_eq!(kept, [2, 3, 4]);
+        cache.put(9, content(KEPT_BYTES + 1));
+        assert!(cache.get(9).is_some() && cache.get(4).is_none());
+        cache.clear();
+        assert!(cache.get(9).is_none());
+    }
+}

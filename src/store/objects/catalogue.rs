@@ -1,0 +1,92 @@
+//! Where each object lies, over all packs at once, for work that reads very many of them.
+
+use std::sync::Arc;
+
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::id_set::IdMap;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_index::PackIndex;
+use crate::store::objects::pack::pack_list::AnyObject;
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::pack_reader::ReadError;
+
+/// The packs whose frames are right, as they were listed, and one place for each object in them.
+pub struct Catalogue<'o> {
+    objects: &'o Objects,
+    packs: Vec<Arc<Pack>>,
+    places: IdMap<Place>,
+}
+
+/// The pack, and the position in its index.
+#[derive(Clone, Copy)]
+struct Place {
+    pack: u32,
+    position: u32,
+}
+
+impl<'o> Catalogue<'o> {
+    /// Checks the frame of every pack. One that is damaged is left to the slow way.
+    pub fn new(objects: &'o Objects) -> Self {
+        let mut packs = objects.pack_list();
+        packs.retain(|pack| pack.check_frame().is_ok());
+        let count = |pack: &Arc<Pack>| pack.index().map_or(0, PackIndex::count);
+        let mut places = IdMap::default();
+        places.reserve(packs.iter().map(count).sum());
+        for (number, pack) in (0..).zip(&packs) {
+            let Ok(index) = pack.index() else { continue };
+            for position in 0..u32::try_from(index.count()).unwrap_or(u32::MAX) {
+                places.entry(index.id_at(position as usize)).or_insert(Place { pack: number, position });
+            }
+        }
+        Self { objects, packs, places }
+    }
+
+    /// Kind and content of an object; the kind of a tag is `None`. An undeltified one is whole when its bytes are
+    /// those that its index knows, which is as good as its hash: they were read back when they were written. Whatever
+    /// fails that is read in the way that looks for other copies.
+    ///
+    /// # Errors
+    /// In words: no copy of it can be read.
+    pub fn read(&self, id: &ObjectId) -> Result<AnyObject, String> {
+        match self.read_by_checksum(id) {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) | Err(_) => self.objects.read_any(id).map_err(|cause| cause.to_string()),
+        }
+    }
+
+    fn read_by_checksum(&self, id: &ObjectId) -> Result<Option<AnyObject>, ReadError> {
+        let Some((pack, entry)) = self.find(id) else { return Ok(None) };
+        let reader = pack.reader()?;
+        let end = pack.index()?.end_of(entry.offset, reader.entries_end());
+        let (header, content) = reader.content_by_crc(entry.offset, end, entry.crc)?;
+        Ok(match header.kind {
+            EntryKind::Object(kind) => Some((Some(kind), content)),
+            EntryKind::Tag | EntryKind::Delta => None,
+        })
+    }
+
+    /// A pack that has an object, and what its index says of it.
+    pub fn find(&self, id: &ObjectId) -> Option<(&Arc<Pack>, IndexEntry)> {
+        let place = self.places.get(id)?;
+        let pack = self.packs.get(place.pack as usize)?;
+        Some((pack, pack.index().ok()?.entry_at(place.position as usize)))
+    }
+
+    /// Bytes that an object takes in its pack; zero if it is in none.
+    pub fn room_of(&self, id: &ObjectId) -> u64 {
+        let span = || {
+            let (pack, entry) = self.find(id)?;
+            let end = pack.index().ok()?.end_of(entry.offset, pack.reader().ok()?.entries_end());
+            Some(end.saturating_sub(entry.offset))
+        };
+        span().unwrap_or_default()
+    }
+
+    /// From headers alone; `None` if no pack has it.
+    pub fn kind_and_size(&self, id: &ObjectId) -> Option<(Option<ObjectKind>, u64)> {
+        self.find(id)?.0.kind_and_size(id).ok()?
+    }
+}

@@ -1,0 +1,85 @@
+//! The compressor of the feature `isal`: Intel's ISA-L, which is written in assembly for each kind of processor and takes
+//! half the time. What reads streams is the same in every build.
+
+use std::io::Write;
+
+use isal::{Codec, CompressionLevel, write::Encoder};
+
+use super::stream::Storer;
+use super::zlib::StreamError;
+
+/// Up to this size the tables of the next level take longer to make than they save.
+const FIXED_TABLES_UPTO_BYTES: usize = 16 << 10;
+/// What does not shrink goes into blocks as it is, at least this large; the rest is for the frame.
+const BLOCK_BYTES: usize = 16 << 10;
+const BLOCK_HEADER_BYTES: usize = 8;
+const FRAME_BYTES: usize = 512;
+
+/// For buffers.
+pub struct Fast {
+    short: CompressionLevel,
+    other: CompressionLevel,
+}
+
+impl Default for Fast {
+    fn default() -> Self {
+        Self { short: CompressionLevel::Zero, other: CompressionLevel::One }
+    }
+}
+
+impl Fast {
+    /// Fills the start of `out`, which grows as needed, and says how far.
+    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+        let is_short = data.len() <= FIXED_TABLES_UPTO_BYTES;
+        deflate_into(if is_short { self.short } else { self.other }, data, out)
+    }
+
+    /// The same with tables made for the data, however short: how far do they shrink it?
+    pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+        deflate_into(self.other, sample, out)
+    }
+}
+
+fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+    // The library counts a buffer in 32 bits.
+    u32::try_from(data.len()).map_err(|_| format!("deflate failed: {} bytes are too many at once", data.len()))?;
+    let bound = data.len() + (data.len() / BLOCK_BYTES + 1) * BLOCK_HEADER_BYTES + FRAME_BYTES;
+    if out.len() < bound {
+        out.resize(bound, 0);
+    }
+    isal::compress_into(data, out, level, Codec::Zlib).map_err(|cause| format!("deflate failed: {cause}"))
+}
+
+/// For pieces. The encoder is made with the first: the crate gives the library a place to read from only then, so that
+/// one that never got a piece must not be ended.
+#[derive(Default)]
+pub struct FastStream(Option<Box<Encoder<Vec<u8>>>>);
+
+impl FastStream {
+    pub fn push<E>(
+        &mut self,
+        piece: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), StreamError<E>> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        let new = || Box::new(Encoder::new(Vec::new(), CompressionLevel::One, Codec::Zlib));
+        let encoder = self.0.get_or_insert_with(new);
+        encoder.write_all(piece).map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        let made = encoder.get_ref_mut();
+        if !made.is_empty() {
+            sink(made).map_err(StreamError::Sink)?;
+            made.clear();
+        }
+        Ok(())
+    }
+
+    pub fn finish<E>(self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
+        let Some(encoder) = self.0 else {
+            return Storer::default().finish(sink).map_err(StreamError::Sink);
+        };
+        let made = encoder.finish().map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        sink(&made).map_err(StreamError::Sink)
+    }
+}

@@ -1,0 +1,148 @@
+//! zlib streams undone: whole buffers with libdeflate, long ones in pieces with zlib. None is believed in what it declares.
+
+use std::cell::RefCell;
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use crate::store::objects::deflate::zlib::StreamError;
+
+const PIECE_BYTES: usize = 64 << 10;
+/// No deflate stream expands more than 1032 times; a few bytes are allowed for tiny ones.
+const MAX_EXPANSION: u64 = 1032;
+
+thread_local! {
+    static INFLATER: RefCell<libdeflater::Decompressor> = RefCell::new(libdeflater::Decompressor::new());
+}
+
+/// Inflates a stream whose content has exactly `size` bytes; bytes after the end of the stream are ignored.
+///
+/// # Errors
+/// Says in words why the stream is not that; never more than `size` bytes are made.
+pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
+    check_expansion(stream.len() as u64, size as u64)?;
+    let mut content = vec![0; size];
+    let made = INFLATER
+        .with_borrow_mut(|inflater| inflater.zlib_decompress(stream, &mut content))
+        .map_err(|_| "its compressed bytes are damaged".to_owned())?;
+    if made != size {
+        return Err(format!("inflates to {made} bytes in place of {size}"));
+    }
+    Ok(content)
+}
+
+/// Inflates a whole stream of unknown size, after which nothing follows.
+///
+/// # Errors
+/// Says in words what is wrong with it; more than `at_most` bytes are not made.
+pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
+    let mut content = Vec::new();
+    let mut inflater = StreamInflater::new(at_most);
+    let pushed = inflater.push(stream, &mut |piece| {
+        content.extend_from_slice(piece);
+        Ok::<(), ()>(())
+    });
+    match pushed {
+        Err(StreamError::Zlib(why)) => Err(why),
+        _ if !inflater.has_ended() => Err("the compressed stream is cut short".into()),
+        _ if inflater.consumed() != stream.len() as u64 => Err("something follows the compressed stream".into()),
+        _ => Ok(content),
+    }
+}
+
+/// As much as the start of a stream gives, at most so many bytes.
+///
+/// # Errors
+/// Says in words why it is no stream.
+pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, String> {
+    let mut content = vec![0; at_most];
+    let mut state = Decompress::new(true);
+    let done = state.decompress(stream, &mut content, FlushDecompress::None);
+    done.map_err(|cause| format!("cannot inflate: {cause}"))?;
+    content.truncate(in_buffer(0, state.total_out()));
+    Ok(content)
+}
+
+/// Whether a declared size can be true.
+///
+/// # Errors
+/// A size that no stream of that length can have: a lie that must not make us allocate.
+pub fn check_expansion(stream_len: u64, size: u64) -> Result<(), String> {
+    if size > stream_len.saturating_mul(MAX_EXPANSION) {
+        return Err(format!("declares {size} bytes, more than {stream_len} compressed ones can hold"));
+    }
+    Ok(())
+}
+
+/// A zlib stream read in pieces, with a known size of its content.
+pub struct StreamInflater {
+    state: Decompress,
+    out: Vec<u8>,
+    size: u64,
+    ended: bool,
+}
+
+impl StreamInflater {
+    pub fn new(size: u64) -> Self {
+        Self { state: Decompress::new(true), out: vec![0; PIECE_BYTES], size, ended: false }
+    }
+
+    /// Feeds compressed bytes; `sink` gets content, never more than the declared size in all.
+    ///
+    /// # Errors
+    /// `sink` failed, the bytes are no zlib stream, or it holds more than declared.
+    pub fn push<E>(
+        &mut self,
+        piece: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), StreamError<E>> {
+        let mut rest = piece;
+        while !self.ended {
+            let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
+            let status = self
+                .state
+                .decompress(rest, &mut self.out, FlushDecompress::None)
+                .map_err(|cause| StreamError::Zlib(format!("cannot inflate: {cause}")))?;
+            rest = &rest[in_buffer(before_in, self.state.total_in())..];
+            let made = in_buffer(before_out, self.state.total_out());
+            if self.state.total_out() > self.size {
+                return Err(StreamError::Zlib(format!("inflates to more than {} bytes", self.size)));
+            }
+            if made > 0 {
+                sink(&self.out[..made]).map_err(StreamError::Sink)?;
+            }
+            self.ended = status == Status::StreamEnd;
+            if rest.is_empty() && made < self.out.len() {
+                break;
+            }
+            if made == 0 && status == Status::BufError {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compressed bytes taken until now; what was pushed after the end of the stream is not among them.
+    pub fn consumed(&self) -> u64 {
+        self.state.total_in()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// # Errors
+    /// The stream did not end, or its content is shorter than declared.
+    pub fn finish(&self) -> Result<(), String> {
+        match self.state.total_out() {
+            _ if !self.ended => Err("the compressed stream is cut short".into()),
+            made if made != self.size => Err(format!("inflates to {made} bytes in place of {}", self.size)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How far zlib's counters went in one call.
+#[expect(clippy::cast_possible_truncation, reason = "one call moves within a buffer, which fits in memory")]
+pub(super) fn in_buffer(before: u64, after: u64) -> usize {
+    (after - before) as usize
+}

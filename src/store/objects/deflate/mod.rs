@@ -1,0 +1,14 @@
+//! zlib streams, made as fast as may be; what does not shrink is stored.
+
+#[cfg(feature = "isal")]
+mod fast_isal;
+#[cfg(not(feature = "isal"))]
+mod fast_libdeflate;
+mod inflate;
+mod stream;
+pub mod zlib;
+
+#[cfg(feature = "isal")]
+use fast_isal as fast;
+#[cfg(not(feature = "isal"))]
+use fast_libdeflate as fast;

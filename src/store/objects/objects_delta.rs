@@ -1,0 +1,48 @@
+//! Deltas whose base is damaged in their own pack, made from another copy of that base.
+
+use crate::model::state::object_id::ObjectId;
+use crate::store::gc::delta_plan::base_id;
+use crate::store::objects::hash::object_hash::hash_any;
+use crate::store::objects::loose_files;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::delta;
+use crate::store::objects::pack::pack_delta;
+use crate::store::objects::pack::pack_list::AnyObject;
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_reader::EntryKind;
+
+/// Longer chains are not followed here; a malicious one would have no end.
+const LONGEST_CHAIN: usize = 64;
+
+impl Objects {
+    /// The object of that id, if it is a delta whose base can be had from anywhere.
+    pub(in crate::store) fn rebuild(&self, id: &ObjectId) -> Option<AnyObject> {
+        self.rebuild_at(id, 0)
+    }
+
+    fn rebuild_at(&self, id: &ObjectId, depth: usize) -> Option<AnyObject> {
+        if depth > LONGEST_CHAIN {
+            return None;
+        }
+        let packs = self.pack_list();
+        packs.iter().find_map(|pack| {
+            let (base, delta) = delta_of(pack, id)?;
+            let (kind, base) = self.whole(&base).or_else(|| self.rebuild_at(&base, depth + 1))?;
+            let content = delta::apply(&base, &delta).ok()?;
+            (hash_any(kind, &content) == Ok(*id)).then_some((kind, content))
+        })
+    }
+
+    fn whole(&self, id: &ObjectId) -> Option<AnyObject> {
+        self.whole_copy(id).ok().flatten().or_else(|| loose_files::read(&self.dir, id).ok())
+    }
+}
+
+fn delta_of(pack: &Pack, id: &ObjectId) -> Option<(ObjectId, Vec<u8>)> {
+    let (entry, end) = pack.place_of(id).ok()??;
+    let reader = pack.reader().ok()?;
+    if reader.header(entry.offset, end).ok()?.kind != EntryKind::Delta {
+        return None;
+    }
+    Some((base_id(pack, entry.offset)?, pack_delta::instructions(reader, entry.offset, end).ok()?))
+}

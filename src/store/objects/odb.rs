@@ -1,0 +1,455 @@
+//! Reading objects by id: own packs first, then loose and deltified ones, and a second look at what is damaged.
+
+use crate::store::objects::base_cache;
+use crate::store::objects::loose_files;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::foreign::Foreign;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::hash::object_hash::hash_any;
+pub use crate::store::objects::object_error::ObjectError;
+use crate::store::objects::pack::pack_list::AnyObject;
+use crate::store::objects::pack::pack_list::Found;
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::objects::pack::pack_list::{self};
+use crate::store::objects::pack::pack_reader::EntryHeader;
+use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_reader::check_structure_size;
+
+/// Blobs above this are inflated in pieces.
+const STREAM_FROM_BYTES: u64 = 16 << 20;
+
+type ObjectResult<T> = std::result::Result<T, ObjectError>;
+
+pub(in crate::store) struct Listing {
+    pub(in crate::store) packs: Vec<Arc<Pack>>,
+    pub(in crate::store) loose_fan_out: [bool; 256],
+}
+
+/// The objects of one store, to be shared by threads. It never writes.
+pub struct Objects {
+    pub(in crate::store) dir: PathBuf,
+    pub(in crate::store) listing: RwLock<Arc<Listing>>,
+    foreign: Foreign,
+    pub(in crate::store) damaged: Mutex<BTreeMap<PathBuf, String>>,
+    /// Copies that failed once; the next attempt takes another.
+    pub(in crate::store) bad_copies: Mutex<HashSet<(PackStamp, ObjectId)>>,
+    /// What kept the last look at damaged packs from reading one of them in full.
+    pub(in crate::store) unread: Mutex<Option<Error>>,
+    /// Whether damaged packs were looked at a second time: that is done once.
+    pub(in crate::store) looked_again: Mutex<bool>,
+}
+
+impl Objects {
+    /// # Errors
+    /// The store borrows objects from elsewhere (someone planted that), or its directory cannot be listed.
+    pub fn open(objects_dir: &Path) -> Result<Self> {
+        for name in ["info/alternates", "info/http-alternates"] {
+            if objects_dir.join(name).symlink_metadata().is_ok() {
+                let why = format!("objects/{name} makes it borrow objects from elsewhere");
+                return Err(Error::HostileStore { store: objects_dir.to_path_buf(), why });
+            }
+        }
+        Ok(Self {
+            dir: objects_dir.to_path_buf(),
+            listing: RwLock::new(Arc::new(list(objects_dir, &[])?)),
+            foreign: Foreign::new(objects_dir),
+            damaged: Mutex::default(),
+            bad_copies: Mutex::default(),
+            unread: Mutex::default(),
+            looked_again: Mutex::default(),
+        })
+    }
+
+    pub fn objects_dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Looks at the directories again; what has not changed stays open.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub fn refresh(&self) -> Result<()> {
+        self.list_again(&self.snapshot().packs)
+    }
+
+    /// Adds packs that were just written, the newest of all, without a look at the others.
+    pub fn add_packs(&self, stamps: &[PackStamp]) {
+        let Listing { packs, loose_fan_out } = &*self.snapshot();
+        let pack_dir = self.dir.join("pack");
+        let added = stamps.iter().filter_map(|stamp| Pack::stat(&pack_dir, &stamp.name)).map(Arc::new);
+        let known = packs.iter().filter(|pack| !stamps.iter().any(|stamp| stamp.name == pack.stamp.name));
+        let packs = added.chain(known.cloned()).collect();
+        self.replace_listing(Listing { packs, loose_fan_out: *loose_fan_out });
+    }
+
+    pub(in crate::store) fn list_again(&self, known: &[Arc<Pack>]) -> Result<()> {
+        self.replace_listing(list(&self.dir, known)?);
+        Ok(())
+    }
+
+    pub(in crate::store) fn replace_listing(&self, listing: Listing) {
+        *self.listing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(listing);
+    }
+
+    /// Tries a second time once damaged packs were looked at, if that may help.
+    fn twice<T>(&self, attempt: impl Fn() -> ObjectResult<T>) -> ObjectResult<T> {
+        match attempt() {
+            Err(ObjectError::Missing(_) | ObjectError::Corrupt { .. }) if self.look_again() => attempt(),
+            other => other,
+        }
+    }
+
+    pub(in crate::store) fn snapshot(&self) -> Arc<Listing> {
+        Arc::clone(&self.listing.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The packs as last listed, newest first.
+    pub fn pack_list(&self) -> Vec<Arc<Pack>> {
+        self.snapshot().packs.clone()
+    }
+
+    pub fn packs(&self) -> Vec<PackStamp> {
+        self.snapshot().packs.iter().map(|pack| pack.stamp.clone()).collect()
+    }
+
+    /// How many packs have an index that nobody has asked for yet.
+    pub fn unread_indexes(&self) -> usize {
+        self.snapshot().packs.iter().filter(|pack| !pack.has_read_index()).count()
+    }
+
+    /// Looks at the directories again if a pack was looked into: what it holds counts as there, even if it is gone by now.
+    ///
+    /// # Errors
+    /// As [`Self::refresh`].
+    pub fn refresh_if_used(&self) -> Result<()> {
+        let is_used = self.snapshot().packs.iter().any(|pack| pack.has_read_index());
+        if is_used { self.refresh() } else { Ok(()) }
+    }
+
+    /// Whether there is an object of that id, whole or not; looks again if it is not found at once.
+    pub fn contains(&self, id: &ObjectId) -> bool {
+        self.holds(id) || (self.refresh().is_ok() && self.holds(id)) || (self.look_again() && self.holds(id))
+    }
+
+    /// As [`Self::contains`], by what was last listed: cheap for ids that are probably new.
+    pub fn holds(&self, id: &ObjectId) -> bool {
+        let listing = self.snapshot();
+        let packed = |pack: &Arc<Pack>| match pack.index() {
+            Ok(index) => index.find(id).is_some(),
+            Err(cause) => {
+                self.note(pack, &cause);
+                false
+            }
+        };
+        listing.packs.iter().any(packed)
+            || (listing.loose_fan_out[usize::from(id.as_bytes()[0])]
+                && loose_files::path_of(&self.dir, id).symlink_metadata().is_ok())
+    }
+
+    /// Kind and content; the hash is right.
+    ///
+    /// # Errors
+    /// Missing, no whole copy, or the store cannot be read.
+    pub fn read(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, Vec<u8>)> {
+        let (kind, content) = self.read_any(id)?;
+        Ok((kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?, content))
+    }
+
+    /// The same for tags too, whose kind is `None`.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_any(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
+        self.twice(|| self.read_once(id))
+    }
+
+    fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
+        match self.whole_copy(id) {
+            Ok(Some(object)) => Ok(object),
+            Ok(None) => self.read_foreign(id, None),
+            Err(failure) => self.read_foreign(id, Some(failure)),
+        }
+    }
+
+    /// The first good copy in a pack that is no delta.
+    pub(in crate::store) fn whole_copy(&self, id: &ObjectId) -> ObjectResult<Option<AnyObject>> {
+        self.first_copy(id, |pack| {
+            Ok(match pack.read(id)? {
+                Some(Found::Object(kind, content)) => Copy::Whole((Some(kind), content)),
+                Some(Found::Delta) => Copy::Foreign,
+                None => Copy::None,
+            })
+        })
+    }
+
+    /// Bytes of the content, from the header alone.
+    ///
+    /// # Errors
+    /// As [`Self::read`], but the content is not looked at.
+    pub fn size(&self, id: &ObjectId) -> ObjectResult<u64> {
+        self.kind_and_size_of(id).map(|(_, size)| size)
+    }
+
+    /// The kind, which is `None` for a tag, and the bytes of the content, from the header alone.
+    ///
+    /// # Errors
+    /// As [`Self::size`].
+    pub fn kind_and_size_of(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
+        self.twice(|| self.kind_and_size(id))
+    }
+
+    fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
+        let found = self.first_copy(id, |pack| {
+            Ok(match pack.header(id)? {
+                Some(EntryHeader { kind: EntryKind::Object(kind), size, .. }) => Copy::Whole((Some(kind), size)),
+                Some(EntryHeader { kind: EntryKind::Tag, size, .. }) => Copy::Whole((None, size)),
+                Some(_) => pack.kind_and_size(id).ok().flatten().map_or(Copy::Foreign, Copy::Whole),
+                None => Copy::None,
+            })
+        });
+        match found {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => self.foreign_header(id, None),
+            Err(failure) => self.foreign_header(id, Some(failure)),
+        }
+    }
+
+    /// Writes the content of a blob and says how long it is; a large undeltified one takes constant memory.
+    ///
+    /// # Errors
+    /// As [`Self::read`]. What `sink` got is then worthless, but a second call tries the next copy, if there is one.
+    pub fn stream_blob(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<u64> {
+        let mut counted = Counted { sink, bytes: 0 };
+        match self.stream_large(id, &mut counted) {
+            Ok(Some(size)) => return Ok(size),
+            // A sink that has got something cannot take it back; the next call finds what a second look shows.
+            Err(failure) if counted.bytes > 0 || matches!(failure, ObjectError::Sink(_)) => {
+                self.look_again();
+                return Err(failure);
+            }
+            Ok(None) | Err(_) => {}
+        }
+        match self.read(id)? {
+            (ObjectKind::Blob, content) => {
+                sink.write_all(&content).map_err(ObjectError::Sink)?;
+                Ok(content.len() as u64)
+            }
+            (kind, _) => Err(ObjectError::Corrupt { id: *id, why: format!("it is a {}, not a blob", kind.name()) }),
+        }
+    }
+
+    fn stream_large(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<Option<u64>> {
+        for pack in &self.snapshot().packs {
+            if self.is_bad(pack, id) {
+                continue;
+            }
+            let Ok(Some(header)) = pack.header(id) else { continue };
+            if header.kind != EntryKind::Object(ObjectKind::Blob) || header.size <= STREAM_FROM_BYTES {
+                continue;
+            }
+            return match pack.stream(id, &header, &mut |piece| sink.write_all(piece)) {
+                Ok(()) => Ok(Some(header.size)),
+                Err(cause) => Err(self.fail(pack, id, cause)),
+            };
+        }
+        Ok(None)
+    }
+
+    /// All ids that start with these hex digits, sorted. What the disk did not give is missing, see [`Self::take_unread`].
+    pub fn by_prefix(&self, digits: &str) -> Vec<ObjectId> {
+        let bound = |fill: &str| {
+            let missing = 40_usize.checked_sub(digits.len())?;
+            ObjectId::from_hex(&format!("{digits}{}", fill.repeat(missing)))
+        };
+        let (Some(low), Some(high)) = (bound("0"), bound("f")) else { return Vec::new() };
+        let (found, is_all) = self.between(&low, &high);
+        if found.is_empty() && (self.look_again() || !is_all) { self.between(&low, &high).0 } else { found }
+    }
+
+    /// What is found, and whether every place could be looked at.
+    fn between(&self, low: &ObjectId, high: &ObjectId) -> (Vec<ObjectId>, bool) {
+        let mut ids = BTreeSet::new();
+        let mut is_all = true;
+        for pack in self.pack_list() {
+            match pack.index() {
+                Ok(index) => ids.extend(index.between(low, high)),
+                Err(cause) => {
+                    is_all = false;
+                    self.note(&pack, &cause);
+                    self.note_unread(&pack.index_path, cause);
+                }
+            }
+        }
+        let loose = loose_files::list(&self.dir).map_err(|cause| self.remember_unread(cause));
+        is_all &= loose.is_ok();
+        ids.extend(loose.unwrap_or_default().into_iter().filter(|id| (low..=high).contains(&id)));
+        (ids.into_iter().collect(), is_all)
+    }
+
+    /// The ids of all commits, sorted; as [`Self::by_prefix`]. Every header is read: this is for mending, not for every day.
+    pub fn commits(&self) -> Vec<ObjectId> {
+        self.look_again();
+        let mut ids = self.by_prefix("");
+        ids.retain(|id| match self.kind_and_size(id) {
+            Ok((kind, _)) => kind == Some(ObjectKind::Commit),
+            Err(ObjectError::Io(cause)) => {
+                self.remember_unread(cause);
+                false
+            }
+            Err(_) => false,
+        });
+        ids
+    }
+
+    /// Asks the packs in order until one has a good copy; on a miss the directory is listed again, once.
+    fn first_copy<T>(
+        &self,
+        id: &ObjectId,
+        ask: impl Fn(&Pack) -> std::result::Result<Copy<T>, ReadError>,
+    ) -> std::result::Result<Option<T>, ObjectError> {
+        let (mut failure, mut foreign) = (None, false);
+        for again in [false, true] {
+            if again && self.refresh().is_err() {
+                break;
+            }
+            for pack in &self.snapshot().packs {
+                if self.is_bad(pack, id) {
+                    failure.get_or_insert_with(|| corrupt(id, "its copy is damaged"));
+                    continue;
+                }
+                match ask(pack) {
+                    Ok(Copy::Whole(found)) => return Ok(Some(found)),
+                    // Another pack may have it whole, which is cheaper to read.
+                    Ok(Copy::Foreign) => foreign = true,
+                    Ok(Copy::None) => {}
+                    // A pack that went away meanwhile was replaced by another, which the second round finds.
+                    Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {}
+                    Err(cause) if pack.index().is_ok_and(|index| index.find(id).is_some()) => {
+                        failure = Some(self.fail(pack, id, cause));
+                    }
+                    Err(cause) => self.note(pack, &cause),
+                }
+            }
+            if foreign || self.loose_exists(id) {
+                break;
+            }
+        }
+        failure.map_or(Ok(None), Err)
+    }
+
+    fn loose_exists(&self, id: &ObjectId) -> bool {
+        loose_files::path_of(&self.dir, id).symlink_metadata().is_ok()
+    }
+
+    fn foreign_header(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, u64)> {
+        self.foreign(id, failure).map(|((kind, content), _)| (kind, content.len() as u64))
+    }
+
+    fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
+        let ((kind, content), proven) = self.foreign(id, failure)?;
+        let size = content.len() as u64;
+        if let Some(Err(ReadError::Damaged(why))) = kind.map(|kind| check_structure_size(kind, size)) {
+            return Err(corrupt(id, why));
+        }
+        if proven {
+            return Ok((kind, content));
+        }
+        match hash_any(kind, &content) {
+            Ok(found) if found == *id => Ok((kind, content)),
+            Ok(found) => Err(corrupt(id, format!("its content hashes to {found}"))),
+            Err(collision) => Err(corrupt(id, collision.to_string())),
+        }
+    }
+
+    /// A loose file is read directly, and each pack resolves its deltas by itself. Only what is in a pack and could not
+    /// be had from it is asked of libgit2, which would look at a loose file too. The second is whether the hash is known
+    /// to be right.
+    fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(AnyObject, bool)> {
+        let mut why = None;
+        let is_loose = self.loose_exists(id);
+        if is_loose {
+            match loose_files::read(&self.dir, id) {
+                Ok(found) => return Ok((found, false)),
+                Err(cause) => why = Some(cause),
+            }
+        }
+        match self.resolve(id) {
+            Ok(Some(found)) => return Ok((found, true)),
+            Ok(None) => {}
+            Err(cause) => {
+                if let Some(found) = self.rebuild(id) {
+                    return Ok((found, true));
+                }
+                if let (false, Some(found)) = (is_loose || self.loose_exists(id), self.foreign.read(id)) {
+                    return Ok((found, false));
+                }
+                why = why.or(Some(cause));
+            }
+        }
+        Err(failure.unwrap_or_else(|| why.map_or(ObjectError::Missing(*id), |why| corrupt(id, why))))
+    }
+
+    /// The first whole copy in a pack, deltified or not; the error is why a pack that has one cannot give it.
+    fn resolve(&self, id: &ObjectId) -> std::result::Result<Option<AnyObject>, String> {
+        let mut why = None;
+        for again in [false, true] {
+            if again && self.refresh().is_err() {
+                break;
+            }
+            let mut gone = false;
+            for pack in &self.snapshot().packs {
+                match pack.read_resolved(id) {
+                    Ok(Some(found)) => return Ok(Some(base_cache::owned(found))),
+                    Ok(None) => {}
+                    Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => gone = true,
+                    Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string())),
+                }
+            }
+            if !gone {
+                break;
+            }
+        }
+        why.map_or(Ok(None), Err)
+    }
+}
+
+/// Knows how much went through it.
+struct Counted<'w> {
+    sink: &'w mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.sink.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+enum Copy<T> {
+    Whole(T),
+    Foreign,
+    None,
+}
+
+fn list(objects_dir: &Path, before: &[Arc<Pack>]) -> Result<Listing> {
+    let packs = pack_list::list(&objects_dir.join("pack"), before)?;
+    Ok(Listing { packs, loose_fan_out: loose_files::fan_out(objects_dir)? })
+}
+
+pub(in crate::store) fn corrupt(id: &ObjectId, why: impl Into<String>) -> ObjectError {
+    ObjectError::Corrupt { id: *id, why: why.into() }
+}

@@ -1,0 +1,230 @@
+//! Deltified entries of one pack: what they are made from, and their content, resolved within the pack.
+
+use std::sync::Arc;
+
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::base_cache::BaseCache;
+use crate::store::objects::base_cache::Shared;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::pack::delta;
+use crate::store::objects::pack::pack_reader::EntryHeader;
+use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::pack_reader::PackReader;
+use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_reader::{self};
+
+/// Git makes no longer chains.
+const LONGEST_CHAIN: usize = 4096;
+/// Instructions and tags above this are not read into memory.
+const LARGEST_BYTES: u64 = 1 << 30;
+/// Header, and the id or the distance of the base.
+const PREFIX_BYTES: usize = 40;
+
+/// What a delta is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// The entry that starts there.
+    At(u64),
+    Object(ObjectId),
+}
+
+/// Where the entries of a pack lie, as its index or a walk tells.
+pub struct Places<'p> {
+    pub offset_of: &'p dyn Fn(&ObjectId) -> Option<u64>,
+    /// Where the entry that starts there ends at the latest.
+    pub end_of: &'p dyn Fn(u64) -> u64,
+}
+
+/// The base of the delta that starts at `offset`, and its header with the length of all that precedes the stream.
+///
+/// # Errors
+/// The pack cannot be read there, or this is no delta.
+pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), ReadError> {
+    let mut bytes = [0; PREFIX_BYTES];
+    let read = reader.piece(offset, &mut bytes)?;
+    let header = reader.header(offset, reader.entries_end())?;
+    let rest = bytes[..read].get(header.len..).ok_or_else(cut_short)?;
+    let (base, len) = match bytes[0] >> 4 & 7 {
+        6 => {
+            let (distance, len) = distance(rest)?;
+            let at = offset.checked_sub(distance).filter(|_| distance > 0);
+            (Base::At(at.ok_or_else(|| damaged("a delta points outside the pack"))?), len)
+        }
+        7 => (Base::Object(rest.get(..20).and_then(ObjectId::from_slice).ok_or_else(cut_short)?), 20),
+        _ => return Err(damaged("an entry is no delta")),
+    };
+    Ok((base, EntryHeader { len: header.len + len, ..header }))
+}
+
+/// Kind and content of the entry at `offset`, whatever it is made from; the kind of a tag is `None`. The hash is not
+/// looked at.
+///
+/// # Errors
+/// A part of the chain is damaged, or its base is not in this pack.
+pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &BaseCache) -> Result<Shared, ReadError> {
+    let mut deltas = Vec::new();
+    let mut at = offset;
+    let mut content = loop {
+        if let Some(known) = cache.get(at) {
+            break known;
+        }
+        let end = (places.end_of)(at);
+        let (header, content) = reader.content(at, end)?;
+        match header.kind {
+            EntryKind::Object(kind) => break Arc::new((Some(kind), content)),
+            EntryKind::Tag => break Arc::new((None, inflated(reader, at, end, &header)?)),
+            EntryKind::Delta if deltas.len() == LONGEST_CHAIN => return Err(damaged("a chain of deltas has no end")),
+            EntryKind::Delta => {
+                let (base, header) = base_of(reader, at)?;
+                deltas.push((at, inflated(reader, at, end, &header)?));
+                at = place_of(base, places)?;
+                // Round and round, a small pack would fill the memory.
+                if deltas.iter().any(|(above, _)| *above == at) {
+                    return Err(damaged("a delta is made from itself"));
+                }
+            }
+        }
+    };
+    for (at, delta) in deltas.iter().rev() {
+        let made = delta::apply(&content.1, delta).map_err(ReadError::Damaged)?;
+        content = Arc::new((content.0, made));
+        cache.put(*at, Arc::clone(&content));
+    }
+    Ok(content)
+}
+
+/// The instructions of the delta at `offset`.
+///
+/// # Errors
+/// It is damaged, or no delta.
+pub fn instructions(reader: &PackReader, offset: u64, end: u64) -> Result<Vec<u8>, ReadError> {
+    let (_, header) = base_of(reader, offset)?;
+    inflated(reader, offset, end, &header)
+}
+
+/// Kind and size of what the delta at `offset` makes, from the start of its instructions and the headers below it.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn kind_and_size(
+    reader: &PackReader,
+    offset: u64,
+    places: &Places<'_>,
+) -> Result<(Option<ObjectKind>, u64), ReadError> {
+    let (mut at, mut size) = (offset, None);
+    for _ in 0..LONGEST_CHAIN {
+        let end = (places.end_of)(at);
+        let header = reader.header(at, end)?;
+        let kind = match header.kind {
+            EntryKind::Object(kind) => Some(kind),
+            EntryKind::Tag => None,
+            EntryKind::Delta => {
+                let (base, header) = base_of(reader, at)?;
+                if size.is_none() {
+                    let start = reader.start_of_stream(at + header.len as u64, end)?;
+                    size = Some(delta::sizes(&start).map_err(ReadError::Damaged)?.1);
+                }
+                at = place_of(base, places)?;
+                continue;
+            }
+        };
+        return Ok((kind, size.unwrap_or(header.size)));
+    }
+    Err(damaged("a chain of deltas has no end"))
+}
+
+fn place_of(base: Base, places: &Places<'_>) -> Result<u64, ReadError> {
+    match base {
+        Base::At(at) => Ok(at),
+        Base::Object(id) => (places.offset_of)(&id).ok_or_else(|| damaged(&format!("the base {id} is missing"))),
+    }
+}
+
+/// The bytes before the stream of a delta of `size` bytes whose base starts so many bytes before it.
+pub fn encode_header(size: u64, distance: u64) -> Vec<u8> {
+    const OFFSET_DELTA: u8 = 6;
+    let mut header = pack_reader::encode_start(OFFSET_DELTA, size);
+    let mut rest = distance;
+    let mut digits = vec![(rest & 0x7f) as u8];
+    while rest >> 7 != 0 {
+        rest = (rest >> 7) - 1;
+        digits.push(0x80 | (rest & 0x7f) as u8);
+    }
+    header.extend(digits.iter().rev());
+    header
+}
+
+/// The stream of a tag, or the instructions of a delta.
+fn inflated(reader: &PackReader, offset: u64, end: u64, header: &EntryHeader) -> Result<Vec<u8>, ReadError> {
+    if header.size > LARGEST_BYTES {
+        return Err(damaged("a tag or a delta has an absurd size"));
+    }
+    let mut bytes = Vec::new();
+    reader.stream(offset, end, header, &mut |piece| {
+        bytes.extend_from_slice(piece);
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// How far back the base starts, and how many bytes say so.
+fn distance(bytes: &[u8]) -> Result<(u64, usize), ReadError> {
+    let mut value = 0_u64;
+    for (at, byte) in bytes.iter().enumerate() {
+        if at > 0 {
+            value = value.checked_add(1).ok_or_else(cut_short)?;
+        }
+        if value >> 56 != 0 {
+            break;
+        }
+        value = value << 7 | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            return Ok((value, at + 1));
+        }
+    }
+    Err(cut_short())
+}
+
+fn cut_short() -> ReadError {
+    damaged("a delta is cut short")
+}
+
+fn damaged(why: &str) -> ReadError {
+    ReadError::Damaged(why.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::objects::deflate::zlib::Deflater;
+
+    #[test]
+    fn a_delta_that_is_made_from_itself_is_read_once() {
+        let id = ObjectId::from_bytes([7; 20]);
+        let instructions = vec![0; 1 << 16];
+        let mut pack = vec![0; 12];
+        pack.extend(pack_reader::encode_start(7, instructions.len() as u64));
+        pack.extend(id.as_bytes());
+        pack.extend(Deflater::default().compress(&instructions).unwrap());
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, &pack).unwrap();
+        let reader = PackReader::open_damaged(file.path()).unwrap();
+        let asked = std::cell::Cell::new(0);
+        let offset_of = |_: &ObjectId| {
+            asked.set(asked.get() + 1);
+            Some(12)
+        };
+        let places = Places { offset_of: &offset_of, end_of: &|_| pack.len() as u64 };
+        assert!(matches!(resolve(&reader, 12, &places, &BaseCache::default()), Err(ReadError::Damaged(_))));
+        assert_eq!(asked.get(), 1);
+    }
+
+    #[test]
+    fn distances_are_read_as_they_are_written() {
+        for at in [1, 127, 128, 129, 16_511, 16_512, 1 << 31, (1 << 40) + 77] {
+            let header = encode_header(5, at);
+            assert_eq!(header[0], 6 << 4 | 5);
+            assert_eq!(distance(&header[1..]).unwrap(), (at, header.len() - 1));
+        }
+    }
+}

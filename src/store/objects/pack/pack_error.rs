@@ -1,0 +1,45 @@
+//! Why an object was not added to a pack.
+
+use std::fmt;
+use std::io;
+
+use crate::error::Error;
+use crate::store::objects::hash::object_hash::Collision;
+
+/// Why an object was not added; the pack is as it was before.
+#[derive(Debug)]
+pub enum PackError {
+    /// The content carries the mark of a collision attack.
+    Collision,
+    /// The content could not be read to its end, or (copying) is not what its checksum says.
+    Source(io::Error),
+    /// The pack could not be written.
+    Store(Error),
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Collision => Collision.fmt(f),
+            Self::Source(cause) => write!(f, "cannot read the content: {cause}"),
+            Self::Store(cause) => cause.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PackError {}
+
+impl From<Error> for PackError {
+    fn from(cause: Error) -> Self {
+        Self::Store(cause)
+    }
+}
+
+impl From<PackError> for Error {
+    fn from(cause: PackError) -> Self {
+        match cause {
+            PackError::Store(cause) => cause,
+            other => Self::Unexpected(anyhow::Error::new(other)),
+        }
+    }
+}

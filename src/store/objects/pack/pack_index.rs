@@ -1,0 +1,258 @@
+//! Pack indexes, version 2: their bytes from entries, and lookups in them. It opens no file.
+
+use std::sync::OnceLock;
+
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::hash::object_hash::trailer_of;
+
+const MAGIC: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
+const NAMES_AT: usize = 8 + 256 * 4;
+const TRAILERS_BYTES: usize = 40;
+/// Offsets from here on stand in the table of 64-bit ones.
+const LARGE_OFFSET: u64 = 1 << 31;
+
+/// What an index knows of one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexEntry {
+    pub id: ObjectId,
+    /// Where the entry starts in the pack, in bytes.
+    pub offset: u64,
+    /// CRC-32 of the entry as it lies in the pack.
+    pub crc: u32,
+}
+
+/// The bytes of an index; the entries are put in order of their ids.
+pub fn encode(entries: &mut [IndexEntry], pack_trailer: [u8; 20]) -> Vec<u8> {
+    entries.sort_unstable_by_key(|entry| entry.id);
+    let mut index = Vec::with_capacity(NAMES_AT + entries.len() * 28 + TRAILERS_BYTES);
+    index.extend_from_slice(&MAGIC);
+    let mut upto = 0;
+    for first in 0..=u8::MAX {
+        upto += entries[upto..].iter().take_while(|entry| entry.id.as_bytes()[0] == first).count();
+        push_u32(&mut index, upto as u64);
+    }
+    index.extend(entries.iter().flat_map(|entry| *entry.id.as_bytes()));
+    index.extend(entries.iter().flat_map(|entry| entry.crc.to_be_bytes()));
+    let mut large = Vec::new();
+    for entry in entries.iter() {
+        if entry.offset < LARGE_OFFSET {
+            push_u32(&mut index, entry.offset);
+        } else {
+            push_u32(&mut index, LARGE_OFFSET | (large.len() / 8) as u64);
+            large.extend_from_slice(&entry.offset.to_be_bytes());
+        }
+    }
+    index.extend_from_slice(&large);
+    index.extend_from_slice(&pack_trailer);
+    let checksum = trailer_of(&index);
+    index.extend_from_slice(&checksum);
+    index
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the format has 32 bits; callers keep to them")]
+fn push_u32(bytes: &mut Vec<u8>, number: u64) {
+    bytes.extend_from_slice(&(number as u32).to_be_bytes());
+}
+
+/// An index in memory.
+#[derive(Clone, Debug)]
+pub struct PackIndex {
+    data: Vec<u8>,
+    count: usize,
+    large_count: usize,
+    /// Where each entry starts, and its position here; in order of the first.
+    by_offset: OnceLock<Vec<(u64, u32)>>,
+}
+
+impl PackIndex {
+    /// Checks the structure, not the checksum: ids found by a damaged index fail when the object is hashed.
+    ///
+    /// # Errors
+    /// Says in words why this is no index of version 2.
+    pub fn parse(data: Vec<u8>) -> Result<Self, String> {
+        if data.len() < NAMES_AT + TRAILERS_BYTES {
+            return Err(format!("the index has only {} bytes", data.len()));
+        }
+        if data[..8] != MAGIC {
+            return Err("this is no pack index of version 2".into());
+        }
+        // Numbers of four bytes, the largest first, are in order when their bytes are.
+        if !data[8..NAMES_AT].chunks_exact(4).is_sorted() {
+            return Err("the index has a broken fan-out table".into());
+        }
+        let count = u32_at(&data, NAMES_AT - 4) as usize;
+        let small = NAMES_AT + count * 28 + TRAILERS_BYTES;
+        let large = data.len().checked_sub(small).ok_or("the index is cut short")?;
+        if large % 8 != 0 || large / 8 > count {
+            return Err("the index has a wrong length".into());
+        }
+        Ok(Self { data, count, large_count: large / 8, by_offset: OnceLock::new() })
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// As it is written to a file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// Whether the bytes are those that were written.
+    pub fn checksum_is_right(&self) -> bool {
+        let (body, checksum) = self.data.split_at(self.data.len() - 20);
+        trailer_of(body) == checksum
+    }
+
+    /// The checksum at the end of the pack that this index belongs to.
+    pub fn pack_trailer(&self) -> &[u8] {
+        &self.data[self.data.len() - 40..self.data.len() - 20]
+    }
+
+    pub fn id_at(&self, position: usize) -> ObjectId {
+        let start = NAMES_AT + position * 20;
+        let mut bytes = [0; 20];
+        bytes.copy_from_slice(&self.data[start..start + 20]);
+        ObjectId::from_bytes(bytes)
+    }
+
+    pub fn entry_at(&self, position: usize) -> IndexEntry {
+        let crc = u32_at(&self.data, NAMES_AT + self.count * 20 + position * 4);
+        IndexEntry { id: self.id_at(position), offset: self.offset_at(position), crc }
+    }
+
+    /// `u64::MAX`, which is in no pack, where the table of large offsets lacks the entry.
+    fn offset_at(&self, position: usize) -> u64 {
+        let offset = u64::from(u32_at(&self.data, NAMES_AT + self.count * 24 + position * 4));
+        if offset < LARGE_OFFSET {
+            return offset;
+        }
+        let row = usize::try_from(offset - LARGE_OFFSET).unwrap_or(usize::MAX);
+        if row >= self.large_count {
+            return u64::MAX;
+        }
+        let at = NAMES_AT + self.count * 28 + row * 8;
+        u64::from(u32_at(&self.data, at)) << 32 | u64::from(u32_at(&self.data, at + 4))
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = IndexEntry> {
+        (0..self.count).map(|position| self.entry_at(position))
+    }
+
+    pub fn find(&self, id: &ObjectId) -> Option<IndexEntry> {
+        let at = self.first_not_below(id);
+        (at < self.count && self.id_at(at) == *id).then(|| self.entry_at(at))
+    }
+
+    /// All ids between two, both included.
+    pub fn between(&self, low: &ObjectId, high: &ObjectId) -> impl Iterator<Item = ObjectId> {
+        (self.first_not_below(low)..self.count).map(|at| self.id_at(at)).take_while(move |id| id <= high)
+    }
+
+    fn first_not_below(&self, id: &ObjectId) -> usize {
+        let first = usize::from(id.as_bytes()[0]);
+        let fan = |slot: usize| u32_at(&self.data, 8 + slot * 4) as usize;
+        let (mut low, mut high) = (if first == 0 { 0 } else { fan(first - 1) }, fan(first));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let start = NAMES_AT + middle * 20;
+            if self.data[start..start + 20] < id.as_bytes()[..] {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Where the entry that starts at `offset` ends at the latest, in a pack whose entries end at `entries_end`.
+    pub fn end_of(&self, offset: u64, entries_end: u64) -> u64 {
+        let offsets = self.by_offset();
+        let next = offsets.partition_point(|(start, _)| *start <= offset);
+        offsets.get(next).map_or(entries_end, |(start, _)| (*start).min(entries_end))
+    }
+
+    /// The object whose entry starts at `offset`.
+    pub fn id_of_offset(&self, offset: u64) -> Option<ObjectId> {
+        let offsets = self.by_offset();
+        let at = offsets.binary_search_by_key(&offset, |(start, _)| *start).ok()?;
+        Some(self.id_at(offsets[at].1 as usize))
+    }
+
+    fn by_offset(&self) -> &[(u64, u32)] {
+        self.by_offset.get_or_init(|| {
+            let positions = 0..u32::try_from(self.count).unwrap_or(u32::MAX);
+            let mut offsets: Vec<_> = positions.map(|at| (self.offset_at(at as usize), at)).collect();
+            offsets.sort_unstable();
+            offsets
+        })
+    }
+}
+
+fn u32_at(data: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([data[at], data[at + 1], data[at + 2], data[at + 3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(first: u8, last: u8, offset: u64) -> IndexEntry {
+        let mut bytes = [first; 20];
+        bytes[19] = last;
+        IndexEntry { id: ObjectId::from_bytes(bytes), offset, crc: u32::from(last) }
+    }
+
+    #[test]
+    fn every_entry_is_found_again_even_beyond_two_gibibytes() {
+        let mut entries = vec![
+            entry(0xff, 1, 12),
+            entry(0, 9, LARGE_OFFSET - 1),
+            entry(0, 3, LARGE_OFFSET),
+            entry(7, 7, 5 << 40),
+            entry(0xff, 2, 99),
+        ];
+        let index = PackIndex::parse(encode(&mut entries, [1; 20])).unwrap();
+        assert!(index.checksum_is_right());
+        assert_eq!(index.pack_trailer(), [1; 20]);
+        assert!(index.entries().eq(entries.iter().copied()));
+        for entry in &entries {
+            assert_eq!(index.find(&entry.id), Some(*entry));
+        }
+        assert_eq!(index.find(&entry(0, 4, 0).id), None);
+        assert_eq!(index.find(&entry(0x80, 0, 0).id), None);
+        assert_eq!(index.end_of(12, 6 << 40), 99);
+        assert_eq!(index.end_of(5 << 40, 6 << 40), 6 << 40);
+        assert_eq!(index.id_of_offset(5 << 40), Some(entry(7, 7, 0).id));
+        assert_eq!(index.id_of_offset(13), None);
+        let range: Vec<_> = index.between(&entry(0, 4, 0).id, &entry(0xff, 1, 0).id).collect();
+        assert_eq!(range, [entry(0, 9, 0).id, entry(7, 7, 0).id, entry(0xff, 1, 0).id]);
+    }
+
+    #[test]
+    fn an_empty_index_finds_nothing() {
+        let index = PackIndex::parse(encode(&mut [], [0; 20])).unwrap();
+        assert_eq!((index.count(), index.find(&entry(0, 0, 0).id)), (0, None));
+    }
+
+    #[test]
+    fn no_damage_makes_a_lookup_panic() {
+        let mut entries: Vec<_> = (0..40).map(|n| entry(n * 6, n, u64::from(n) << 29)).collect();
+        let good = encode(&mut entries, [1; 20]);
+        for len in 0..good.len() {
+            assert!(PackIndex::parse(good[..len].to_vec()).is_err() || len % 8 == good.len() % 8, "{len}");
+        }
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0xff;
+            if let Ok(index) = PackIndex::parse(bad) {
+                assert!(!index.checksum_is_right());
+                for entry in &entries {
+                    let _ = index.find(&entry.id);
+                }
+                assert_eq!(index.entries().count(), index.count());
+            }
+        }
+        assert!(PackIndex::parse(vec![0; 4096]).is_err());
+    }
+}

@@ -1,0 +1,323 @@
+//! The packs of a store: their list, newest first, and each one's index and reader, opened when first needed.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::UNIX_EPOCH;
+
+use crate::error::Result;
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::plain_file;
+use crate::store::objects::base_cache::BaseCache;
+use crate::store::objects::base_cache::Shared;
+use crate::store::objects::hash::object_hash::ObjectHasher;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::hash::object_hash::hash_any;
+use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::loose_files::names_in;
+use crate::store::objects::pack::pack_delta::Places;
+use crate::store::objects::pack::pack_delta::{self};
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_index::PackIndex;
+use crate::store::objects::pack::pack_reader::EntryHeader;
+use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::pack_reader::HEADER_BYTES;
+use crate::store::objects::pack::pack_reader::PackReader;
+use crate::store::objects::pack::pack_reader::ReadError;
+
+/// Content up to this is made at once where only its hash is wanted, which is faster.
+const AT_ONCE_UPTO_BYTES: u64 = 1 << 20;
+
+/// What tells one pack from another, and from itself after a change.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PackStamp {
+    /// Without directory and ending: `pack-<40 hex digits>`.
+    pub name: String,
+    /// Of the `.pack` file.
+    pub size_bytes: u64,
+    /// Of the `.pack` file, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+}
+
+/// One pack with its index.
+#[derive(Debug)]
+pub struct Pack {
+    pub stamp: PackStamp,
+    pub pack_path: PathBuf,
+    pub index_path: PathBuf,
+    index: OnceLock<std::result::Result<PackIndex, String>>,
+    reader: OnceLock<PackReader>,
+    bases: BaseCache,
+    rescued: Option<Rescued>,
+}
+
+/// What was wrong with a pack that is read in spite of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rescued {
+    pub why: String,
+    /// Only the index was bad: one that is right could be written.
+    pub is_whole: bool,
+}
+
+/// What a pack has under an id.
+pub enum Found {
+    Object(ObjectKind, Vec<u8>),
+    /// A delta, which needs its base.
+    Delta,
+}
+
+/// Kind and content; the kind of a tag is `None`.
+pub type AnyObject = (Option<ObjectKind>, Vec<u8>);
+
+impl Pack {
+    /// `None` if there is no such plain file. One that cannot be looked at is taken to be there: reading it says more.
+    pub fn stat(pack_dir: &Path, name: &str) -> Option<Self> {
+        let pack_path = pack_dir.join(format!("{name}.pack"));
+        let index_path = pack_dir.join(format!("{name}.idx"));
+        let (size_bytes, mtime_ns) = match std::fs::symlink_metadata(&pack_path) {
+            Ok(meta) if meta.is_file() => (meta.len(), mtime_ns(&meta)),
+            Err(cause) if !matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => (0, 0),
+            _ => return None,
+        };
+        let stamp = PackStamp { name: name.into(), size_bytes, mtime_ns };
+        let (index, reader) = (OnceLock::new(), OnceLock::new());
+        Some(Self { stamp, pack_path, index_path, index, reader, bases: BaseCache::default(), rescued: None })
+    }
+
+    /// The same pack with an index and a reader that were made in spite of damage.
+    #[must_use]
+    pub fn rescued_with(&self, index: PackIndex, reader: PackReader, rescued: Rescued) -> Self {
+        Self {
+            stamp: self.stamp.clone(),
+            pack_path: self.pack_path.clone(),
+            index_path: self.index_path.clone(),
+            index: OnceLock::from(Ok(index)),
+            reader: OnceLock::from(reader),
+            bases: BaseCache::default(),
+            rescued: Some(rescued),
+        }
+    }
+
+    /// What is wrong with it, if it is read in spite of that.
+    pub fn rescued(&self) -> Option<&Rescued> {
+        self.rescued.as_ref()
+    }
+
+    pub fn has_read_index(&self) -> bool {
+        self.index.get().is_some()
+    }
+
+    /// # Errors
+    /// The index is damaged or cannot be read.
+    pub fn index(&self) -> std::result::Result<&PackIndex, ReadError> {
+        let loaded = if let Some(loaded) = self.index.get() {
+            loaded
+        } else {
+            let data = plain_file::read(&self.index_path)?;
+            self.index.get_or_init(|| PackIndex::parse(data))
+        };
+        loaded.as_ref().map_err(|why| ReadError::Damaged(why.clone()))
+    }
+
+    /// # Errors
+    /// The pack is damaged at its start or cannot be opened.
+    pub fn reader(&self) -> std::result::Result<&PackReader, ReadError> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let opened = PackReader::open(&self.pack_path)?;
+        Ok(self.reader.get_or_init(|| opened))
+    }
+
+    /// Where the entry of an id starts and ends.
+    ///
+    /// # Errors
+    /// As [`Self::index`] and [`Self::reader`].
+    pub fn place_of(&self, id: &ObjectId) -> std::result::Result<Option<(IndexEntry, u64)>, ReadError> {
+        let index = self.index()?;
+        let Some(entry) = index.find(id) else { return Ok(None) };
+        let end = index.end_of(entry.offset, self.reader()?.entries_end());
+        Ok(Some((entry, end)))
+    }
+
+    /// # Errors
+    /// As [`Self::read`]; only the header is looked at.
+    pub fn header(&self, id: &ObjectId) -> std::result::Result<Option<EntryHeader>, ReadError> {
+        let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
+        self.reader()?.header(entry.offset, end).map(Some)
+    }
+
+    /// The object of that id, if this pack has it; its hash is checked.
+    ///
+    /// # Errors
+    /// The pack has it but cannot give it.
+    pub fn read(&self, id: &ObjectId) -> std::result::Result<Option<Found>, ReadError> {
+        let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
+        let (header, content) = self.reader()?.content(entry.offset, end)?;
+        let EntryKind::Object(kind) = header.kind else { return Ok(Some(Found::Delta)) };
+        check_hash(id, hash_object(kind, &content).ok())?;
+        Ok(Some(Found::Object(kind, content)))
+    }
+
+    /// The object of that id, whatever it is made from as long as that lies in this pack too; its hash is checked. The
+    /// kind of a tag is `None`.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_resolved(&self, id: &ObjectId) -> std::result::Result<Option<Shared>, ReadError> {
+        let Some(entry) = self.index()?.find(id) else { return Ok(None) };
+        let found = self.resolve(entry.offset)?;
+        check_hash(id, hash_any(found.0, &found.1).ok())?;
+        Ok(Some(found))
+    }
+
+    /// The same for the entry that starts at `offset`, without a look at its hash.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn resolve(&self, offset: u64) -> std::result::Result<Shared, ReadError> {
+        let (index, reader) = (self.index()?, self.reader()?);
+        with_places(index, reader, |places| pack_delta::resolve(reader, offset, places, &self.bases))
+    }
+
+    /// Kind and bytes of the content of an object, also of a delta, without making it; the kind of a tag is `None`.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn kind_and_size(&self, id: &ObjectId) -> std::result::Result<Option<(Option<ObjectKind>, u64)>, ReadError> {
+        let (index, reader) = (self.index()?, self.reader()?);
+        let Some(entry) = index.find(id) else { return Ok(None) };
+        with_places(index, reader, |places| pack_delta::kind_and_size(reader, entry.offset, places)).map(Some)
+    }
+
+    /// Gives back the memory of contents that were made from deltas.
+    pub fn forget_bases(&self) {
+        self.bases.clear();
+    }
+
+    /// Inflates the undeltified object of that id into `sink`, in constant memory; its hash is checked at the end.
+    ///
+    /// # Errors
+    /// As [`Self::read`]; what `sink` got is then worthless.
+    pub fn stream(
+        &self,
+        id: &ObjectId,
+        header: &EntryHeader,
+        sink: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
+    ) -> std::result::Result<(), ReadError> {
+        let (Some((entry, end)), EntryKind::Object(kind)) = (self.place_of(id)?, header.kind) else {
+            return Err(ReadError::Damaged("the entry is not what it was".into()));
+        };
+        let mut hasher = ObjectHasher::new(kind, header.size);
+        self.reader()?.stream(entry.offset, end, header, &mut |piece| {
+            hasher.update(piece);
+            sink(piece)
+        })?;
+        check_hash(id, hasher.finish().ok())
+    }
+
+    /// Whether the copy in this pack is whole, deltified or not.
+    pub fn can_give(&self, id: &ObjectId) -> bool {
+        match self.header(id) {
+            Ok(Some(header)) if header.kind == EntryKind::Delta => matches!(self.read_resolved(id), Ok(Some(_))),
+            _ => self.has_whole(id),
+        }
+    }
+
+    fn tag_is_whole(&self, id: &ObjectId, header: &EntryHeader) -> bool {
+        let mut hasher = ObjectHasher::named("tag", header.size);
+        let streamed = self.place_of(id).and_then(|place| {
+            let (entry, end) = place.ok_or_else(|| ReadError::Damaged("the tag is gone".into()))?;
+            self.reader()?.stream(entry.offset, end, header, &mut |piece| {
+                hasher.update(piece);
+                Ok(())
+            })
+        });
+        streamed.is_ok() && hasher.finish() == Ok(*id)
+    }
+
+    /// Whether the copy in this pack is undeltified and whole.
+    pub fn has_whole(&self, id: &ObjectId) -> bool {
+        match self.header(id) {
+            Ok(Some(header)) if matches!(header.kind, EntryKind::Object(_)) => {
+                let at_once = header.size <= AT_ONCE_UPTO_BYTES;
+                if at_once { self.read(id).is_ok() } else { self.stream(id, &header, &mut |_| Ok(())).is_ok() }
+            }
+            Ok(Some(header)) if header.kind == EntryKind::Tag => self.tag_is_whole(id, &header),
+            _ => false,
+        }
+    }
+
+    /// Whether checksums of index and pack, and the size, fit each other. Entries are not read.
+    ///
+    /// # Errors
+    /// Says what does not fit.
+    pub fn check_frame(&self) -> std::result::Result<(), ReadError> {
+        if let Some(rescued) = &self.rescued {
+            return Err(ReadError::Damaged(rescued.why.clone()));
+        }
+        let index = self.index()?;
+        if !index.checksum_is_right() {
+            return Err(ReadError::Damaged("the index does not match its checksum".into()));
+        }
+        if self.reader()?.trailer()? != index.pack_trailer() {
+            return Err(ReadError::Damaged("the pack does not end as its index says".into()));
+        }
+        Ok(())
+    }
+
+    /// The same, and that every entry lies in the pack: whoever follows such an index stays within the file.
+    ///
+    /// # Errors
+    /// As [`Self::check_frame`].
+    pub fn check_places(&self) -> std::result::Result<(), ReadError> {
+        self.check_frame()?;
+        let entries = HEADER_BYTES..self.reader()?.entries_end();
+        if self.index()?.entries().all(|entry| entries.contains(&entry.offset)) {
+            return Ok(());
+        }
+        Err(ReadError::Damaged("the index points outside the pack".into()))
+    }
+}
+
+fn mtime_ns(meta: &std::fs::Metadata) -> i64 {
+    let age = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    i64::try_from(age.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn with_places<T>(index: &PackIndex, reader: &PackReader, work: impl FnOnce(&Places<'_>) -> T) -> T {
+    work(&Places {
+        offset_of: &|base| index.find(base).map(|found| found.offset),
+        end_of: &|offset| index.end_of(offset, reader.entries_end()),
+    })
+}
+
+fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result<(), ReadError> {
+    match found {
+        Some(id) if id == *wanted => Ok(()),
+        Some(id) => Err(ReadError::Damaged(format!("its content hashes to {id}"))),
+        None => Err(ReadError::Damaged("its content is part of a SHA-1 collision attack".into())),
+    }
+}
+
+/// The packs that have an index, newest first; those of `before` that have not changed are taken over, and those that
+/// were rescued stay even without one.
+///
+/// # Errors
+/// The directory cannot be listed; one that is missing has none.
+pub fn list(pack_dir: &Path, before: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
+    let mut packs = Vec::new();
+    for file in names_in(pack_dir)? {
+        let Some(pack) = file.strip_suffix(".idx").and_then(|name| Pack::stat(pack_dir, name)) else { continue };
+        let known = before.iter().find(|old| old.stamp == pack.stamp);
+        packs.push(known.map_or_else(|| Arc::new(pack), Arc::clone));
+    }
+    let unlisted =
+        |old: &&Arc<Pack>| old.rescued.is_some() && !packs.iter().any(|pack| pack.stamp.name == old.stamp.name);
+    let still_there =
+        |old: &&Arc<Pack>| Pack::stat(pack_dir, &old.stamp.name).is_some_and(|now| now.stamp == old.stamp);
+    let kept: Vec<Arc<Pack>> = before.iter().filter(unlisted).filter(still_there).map(Arc::clone).collect();
+    packs.extend(kept);
+    packs.sort_by(|a, b| b.stamp.mtime_ns.cmp(&a.stamp.mtime_ns).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
+    Ok(packs)
+}

@@ -1,0 +1,97 @@
+//! The last steps of a new pack: seal it, make it durable, and give it and its index their names.
+
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::store::files::durable::TemporaryFile;
+use crate::store::files::durable::{self};
+use crate::store::objects::hash::object_hash::TrailerHasher;
+use crate::store::objects::hash::object_hash::hex_of;
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_index::{self};
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::objects::pack::pack_reader::HEADER_BYTES;
+
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Patches the count in, reads the file back for its checksum, and appends that; `len` is its length before.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn seal(file: &mut &std::fs::File, count: u32, len: u64) -> io::Result<[u8; 20]> {
+    file.seek(SeekFrom::Start(HEADER_BYTES - 4))?;
+    file.write_all(&count.to_be_bytes())?;
+    file.seek(SeekFrom::Start(0))?;
+    let mut hasher = TrailerHasher::default();
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut left = len;
+    while left > 0 {
+        let want = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        file.read_exact(&mut piece[..want])?;
+        hasher.update(&piece[..want]);
+        left -= want as u64;
+    }
+    let trailer = hasher.finish();
+    file.write_all(&trailer)?;
+    Ok(trailer)
+}
+
+/// A pack and its index, whole, under temporary names.
+#[derive(Debug)]
+pub struct Completed {
+    pack: TemporaryFile,
+    index: TemporaryFile,
+    name: String,
+}
+
+/// Writes the index beside a pack that is complete.
+///
+/// # Errors
+/// It cannot be written; nothing is left of either.
+pub fn complete(
+    pack_dir: &Path,
+    pack: TemporaryFile,
+    trailer: [u8; 20],
+    entries: &mut [IndexEntry],
+) -> Result<Completed> {
+    let name = format!("pack-{}", hex_of(trailer));
+    let index = TemporaryFile::create(pack_dir, "tmp_idx_", "_")?;
+    let bytes = pack_index::encode(entries, trailer);
+    index.file().write_all(&bytes).map_err(Error::io("write", index.path()))?;
+    Ok(Completed { pack, index, name })
+}
+
+/// Flushes packs, with what else is to be durable by then, and gives them and their indexes their names, the packs first.
+///
+/// # Errors
+/// Something could not be written; what is left is at worst a whole pack without an index, which nobody sees.
+pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
+    let files = completed.iter().flat_map(|one| [&one.pack, &one.index]);
+    durable::sync_together(&files.chain(also).collect::<Vec<_>>())?;
+    let mut names = Vec::new();
+    for Completed { pack, index, name } in completed {
+        put_in_place(pack, &pack_dir.join(format!("{name}.pack")))?;
+        put_in_place(index, &pack_dir.join(format!("{name}.idx")))?;
+        names.push(name);
+    }
+    if !names.is_empty() {
+        durable::sync_directory(pack_dir)?;
+    }
+    let stamp = |name: String| match Pack::stat(pack_dir, &name) {
+        Some(pack) => Ok(pack.stamp),
+        None => Err(Error::Damaged { what: name, why: "it vanished as soon as it was written".into() }),
+    };
+    names.into_iter().map(stamp).collect()
+}
+
+/// A file of that name has the same bytes, or is damaged: it is replaced. Where that cannot be done because
+/// somebody has it open (Windows), one of the right size is left.
+fn put_in_place(temporary: TemporaryFile, path: &Path) -> Result<()> {
+    let len = temporary.file().metadata().map_err(Error::io("look at", temporary.path()))?.len();
+    temporary.publish(path).or_else(|cause| match path.symlink_metadata() {
+        Ok(there) if there.is_file() && there.len() == len => Ok(()),
+        _ => Err(cause),
+    })
+}

@@ -1,0 +1,430 @@
+//! One pack file: its entries by offset, whole, in pieces or as they lie. Deltas are named, not resolved.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use crate::store::objects::deflate::zlib;
+use crate::store::objects::deflate::zlib::EntryCrc;
+use crate::store::objects::deflate::zlib::StreamError;
+use crate::store::objects::deflate::zlib::StreamInflater;
+use crate::store::objects::hash::object_hash::ObjectKind;
+
+/// Magic, version and count at the start of a pack.
+pub const HEADER_BYTES: u64 = 12;
+/// The checksum at its end.
+pub const TRAILER_BYTES: u64 = 20;
+/// Content above this is read in pieces.
+const WHOLE_UPTO_BYTES: u64 = 64 << 20;
+/// No honest tree or commit is larger.
+const STRUCTURE_UPTO_BYTES: u64 = 256 << 20;
+const PIECE_BYTES: usize = 1 << 20;
+/// Nobody checkpoints a file of this size; who declares it lies.
+const SANE_SIZE: u64 = 1 << 40;
+/// A header takes at most ten bytes for a size below 2^64.
+const ENTRY_HEADER_BYTES: usize = 16;
+/// Compressed bytes that are read for the start of a stream: the tables before its first byte must fit in.
+const STREAM_START_BYTES: usize = 1024;
+
+/// What an entry of a pack is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    Object(ObjectKind),
+    Tag,
+    /// Made from another object; see `pack_delta`.
+    Delta,
+}
+
+/// The start of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntryHeader {
+    pub kind: EntryKind,
+    /// Bytes of the content (of a delta: of its instructions).
+    pub size: u64,
+    /// Bytes of this header.
+    pub len: usize,
+}
+
+/// Why an entry could not be had.
+#[derive(Debug)]
+pub enum ReadError {
+    Damaged(String),
+    Io(io::Error),
+    /// The receiver of the bytes failed, not the pack.
+    Sink(io::Error),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(why) => f.write_str(why),
+            Self::Io(cause) | Self::Sink(cause) => cause.fmt(f),
+        }
+    }
+}
+
+impl From<io::Error> for ReadError {
+    fn from(cause: io::Error) -> Self {
+        match cause.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Damaged("the pack is cut short".into()),
+            _ => Self::Io(cause),
+        }
+    }
+}
+
+/// An open pack; reading has no position, so threads can share it.
+#[derive(Debug)]
+pub struct PackReader {
+    file: File,
+    len: u64,
+    /// Where the last entry ends.
+    entries_end: u64,
+}
+
+impl PackReader {
+    /// # Errors
+    /// The file cannot be opened, or is no pack of a version that we know.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        let reader = Self { file, len, entries_end: len.saturating_sub(TRAILER_BYTES) };
+        if len < HEADER_BYTES + TRAILER_BYTES {
+            return Err(ReadError::Damaged(format!("the pack has only {len} bytes")));
+        }
+        if !reader.has_magic() {
+            return Err(ReadError::Damaged("this is no pack of version 2 or 3".into()));
+        }
+        Ok(reader)
+    }
+
+    /// Opens what may be cut short or have a damaged start: entries may lie anywhere up to the very end.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn open_damaged(path: &Path) -> Result<Self, ReadError> {
+        let file = File::open(path)?;
+        let len = file.metadata()?.len();
+        Ok(Self { file, len, entries_end: len })
+    }
+
+    /// Bytes of the file.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether the file starts as a pack must.
+    pub fn has_magic(&self) -> bool {
+        let mut magic = [0; 8];
+        self.read_exact_at(&mut magic, 0).is_ok() && matches!(&magic, b"PACK\0\0\0\x02" | b"PACK\0\0\0\x03")
+    }
+
+    /// How many entries the pack says that it has.
+    pub fn declared_count(&self) -> u32 {
+        let mut count = [0; 4];
+        self.read_exact_at(&mut count, 8).map_or(0, |()| u32::from_be_bytes(count))
+    }
+
+    /// Where the last entry ends.
+    pub fn entries_end(&self) -> u64 {
+        self.entries_end
+    }
+
+    /// Bytes from an offset on, as many as fit and lie before the end of the entries.
+    ///
+    /// # Errors
+    /// They cannot be read, or there are none.
+    pub fn piece(&self, at: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let left = self.entries_end.saturating_sub(at).min(buffer.len() as u64);
+        if left == 0 {
+            return Err(ReadError::Damaged("the pack is cut short".into()));
+        }
+        let read = as_usize(left)?;
+        self.read_exact_at(&mut buffer[..read], at)?;
+        Ok(read)
+    }
+
+    /// The checksum at the end, as it stands there.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn trailer(&self) -> Result<[u8; 20], ReadError> {
+        let mut trailer = [0; 20];
+        self.read_exact_at(&mut trailer, self.len.saturating_sub(TRAILER_BYTES))?;
+        Ok(trailer)
+    }
+
+    /// The header of the entry that starts at `offset`.
+    ///
+    /// # Errors
+    /// The offset is outside, the header is malformed or lies.
+    pub fn header(&self, offset: u64, end: u64) -> Result<EntryHeader, ReadError> {
+        let len = self.span(offset, end)?.min(ENTRY_HEADER_BYTES as u64);
+        let mut bytes = [0; ENTRY_HEADER_BYTES];
+        let bytes = &mut bytes[..as_usize(len)?];
+        self.read_exact_at(bytes, offset)?;
+        parse_header(bytes)
+    }
+
+    /// Kind and content of the entry between `offset` and `end`; of a delta or a tag the content is empty.
+    ///
+    /// # Errors
+    /// The pack is damaged there, cannot be read, or declares a tree or commit of absurd size.
+    pub fn content(&self, offset: u64, end: u64) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+        self.content_if(offset, end, None)
+    }
+
+    /// The same, of an entry whose bytes in the pack must have this CRC-32. Larger ones than are read at once are
+    /// refused.
+    ///
+    /// # Errors
+    /// As [`Self::content`], or they have another.
+    pub fn content_by_crc(&self, offset: u64, end: u64, crc: u32) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+        if self.span(offset, end)? > WHOLE_UPTO_BYTES {
+            return Err(ReadError::Damaged("it is too large to be read at once".into()));
+        }
+        self.content_if(offset, end, Some(crc))
+    }
+
+    fn content_if(&self, offset: u64, end: u64, crc: Option<u32>) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+        let span = self.span(offset, end)?;
+        if span > WHOLE_UPTO_BYTES {
+            return self.content_in_pieces(offset, end);
+        }
+        let mut bytes = vec![0; as_usize(span)?];
+        self.read_exact_at(&mut bytes, offset)?;
+        if crc.is_some_and(|crc| EntryCrc::of(&bytes) != crc) {
+            return Err(ReadError::Damaged("its bytes do not match their checksum".into()));
+        }
+        let header = parse_header(&bytes)?;
+        if !matches!(header.kind, EntryKind::Object(_)) {
+            return Ok((header, Vec::new()));
+        }
+        check_size(&header)?;
+        if header.size > WHOLE_UPTO_BYTES {
+            return self.content_in_pieces(offset, end);
+        }
+        let content = zlib::inflate(&bytes[header.len..], as_usize(header.size)?).map_err(ReadError::Damaged)?;
+        Ok((header, content))
+    }
+
+    /// Memory grows with what was really inflated, not with what the header claims.
+    fn content_in_pieces(&self, offset: u64, end: u64) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+        let header = self.header(offset, end)?;
+        check_size(&header)?;
+        let mut content = Vec::new();
+        if matches!(header.kind, EntryKind::Object(_)) {
+            self.stream(offset, end, &header, &mut |piece| {
+                content.extend_from_slice(piece);
+                Ok(())
+            })?;
+        }
+        Ok((header, content))
+    }
+
+    /// Inflates an undeltified entry piece by piece.
+    ///
+    /// # Errors
+    /// As [`Self::content`]; what `sink` got until then is worthless. An error of `sink` is given back as it is.
+    pub fn stream(
+        &self,
+        offset: u64,
+        end: u64,
+        header: &EntryHeader,
+        sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), ReadError> {
+        zlib::check_expansion(self.span(offset, end)?, header.size).map_err(ReadError::Damaged)?;
+        let mut inflater = StreamInflater::new(header.size);
+        self.raw(offset + header.len as u64, end, &mut |piece| {
+            inflater.push(piece, sink).map_err(|cause| match cause {
+                StreamError::Zlib(why) => ReadError::Damaged(why),
+                StreamError::Sink(cause) => ReadError::Sink(cause),
+            })
+        })?;
+        inflater.finish().map_err(ReadError::Damaged)
+    }
+
+    /// The first bytes of the content of a stream that starts at `start`: at most so many as a size or two take.
+    ///
+    /// # Errors
+    /// As [`Self::content`].
+    pub fn start_of_stream(&self, start: u64, end: u64) -> Result<Vec<u8>, ReadError> {
+        let mut bytes = [0; STREAM_START_BYTES];
+        let read = as_usize(self.span(start, end)?)?.min(bytes.len());
+        self.read_exact_at(&mut bytes[..read], start)?;
+        zlib::inflate_start(&bytes[..read], STREAM_START_BYTES).map_err(ReadError::Damaged)
+    }
+
+    /// The bytes of the file between two offsets, in pieces.
+    ///
+    /// # Errors
+    /// They cannot be read, or `sink` fails.
+    pub fn raw(
+        &self,
+        start: u64,
+        end: u64,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
+        let mut buffer = vec![0; PIECE_BYTES.min(as_usize(end.saturating_sub(start))?)];
+        let mut at = start;
+        while at < end {
+            let want = buffer.len().min(as_usize(end - at)?);
+            self.read_exact_at(&mut buffer[..want], at)?;
+            sink(&buffer[..want])?;
+            at += want as u64;
+        }
+        Ok(())
+    }
+
+    fn span(&self, offset: u64, end: u64) -> Result<u64, ReadError> {
+        if offset < HEADER_BYTES || end > self.entries_end() || offset >= end {
+            return Err(ReadError::Damaged("the index points outside the pack".into()));
+        }
+        Ok(end - offset)
+    }
+
+    /// # Errors
+    /// The bytes are not there or cannot be read.
+    #[cfg(unix)]
+    pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset)
+    }
+
+    /// # Errors
+    /// The bytes are not there or cannot be read.
+    #[cfg(windows)]
+    pub fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    buffer = &mut buffer[read..];
+                    offset += read as u64;
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                Err(cause) => return Err(cause),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn as_usize(number: u64) -> Result<usize, ReadError> {
+    usize::try_from(number).map_err(|_| ReadError::Damaged("larger than the memory of this machine".into()))
+}
+
+/// Blobs may be large; what we take apart in memory may not.
+///
+/// # Errors
+/// A tree or commit of absurd size.
+pub fn check_structure_size(kind: ObjectKind, size: u64) -> Result<(), ReadError> {
+    if kind != ObjectKind::Blob && size > STRUCTURE_UPTO_BYTES {
+        return Err(too_large(size));
+    }
+    Ok(())
+}
+
+fn check_size(header: &EntryHeader) -> Result<(), ReadError> {
+    match header.kind {
+        EntryKind::Object(kind) => check_structure_size(kind, header.size),
+        EntryKind::Tag | EntryKind::Delta => Ok(()),
+    }
+}
+
+fn too_large(size: u64) -> ReadError {
+    ReadError::Damaged(format!("declares {size} bytes, more than such an object may have"))
+}
+
+/// The bytes that start an undeltified entry; no kind is a tag.
+pub fn encode_header(kind: impl Into<Option<ObjectKind>>, size: u64) -> Vec<u8> {
+    let number = match kind.into() {
+        Some(ObjectKind::Commit) => 1,
+        Some(ObjectKind::Tree) => 2,
+        Some(ObjectKind::Blob) => 3,
+        None => 4,
+    };
+    encode_start(number, size)
+}
+
+/// The number of a kind of entry, and a size.
+pub fn encode_start(number: u8, size: u64) -> Vec<u8> {
+    let mut rest = size >> 4;
+    let mut header = vec![(number << 4) | (size & 15) as u8];
+    while rest > 0 {
+        if let Some(last) = header.last_mut() {
+            *last |= 0x80;
+        }
+        header.push((rest & 0x7f) as u8);
+        rest >>= 7;
+    }
+    header
+}
+
+fn parse_header(bytes: &[u8]) -> Result<EntryHeader, ReadError> {
+    let damaged = |why: &str| ReadError::Damaged(why.into());
+    let first = *bytes.first().ok_or_else(|| damaged("an entry is empty"))?;
+    let kind = match first >> 4 & 7 {
+        1 => EntryKind::Object(ObjectKind::Commit),
+        2 => EntryKind::Object(ObjectKind::Tree),
+        3 => EntryKind::Object(ObjectKind::Blob),
+        4 => EntryKind::Tag,
+        6 | 7 => EntryKind::Delta,
+        _ => return Err(damaged("an entry has an unknown kind")),
+    };
+    let (mut size, mut shift, mut len, mut more) = (u64::from(first & 15), 4_u32, 1, first & 0x80 != 0);
+    while more {
+        let byte = *bytes.get(len).ok_or_else(|| damaged("an entry is cut short"))?;
+        let part = u64::from(byte & 0x7f);
+        if shift > 60 || part << shift >> shift != part {
+            return Err(damaged("an entry declares an impossible size"));
+        }
+        size |= part << shift;
+        (shift, len, more) = (shift + 7, len + 1, byte & 0x80 != 0);
+    }
+    if size > SANE_SIZE {
+        return Err(too_large(size));
+    }
+    Ok(EntryHeader { kind, size, len })
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_as_they_are_written() {
+        for size in [0, 1, 15, 16, 2047, 2048, u64::from(u32::MAX), SANE_SIZE] {
+            for kind in [ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit] {
+                let bytes = encode_header(kind, size);
+                let header = parse_header(&bytes).unwrap();
+                assert_eq!(header, EntryHeader { kind: EntryKind::Object(kind), size, len: bytes.len() });
+            }
+        }
+    }
+
+    #[test]
+    fn lies_in_a_header_are_refused() {
+        assert!(parse_header(&encode_header(ObjectKind::Blob, SANE_SIZE + 1)).is_err());
+        assert!(parse_header(&encode_header(ObjectKind::Blob, u64::MAX)).is_err());
+        assert!(parse_header(&[0xff; 16]).is_err());
+        assert!(parse_header(&[0x80]).is_err());
+        assert!(parse_header(&[]).is_err());
+        assert!(parse_header(&[0]).is_err());
+    }
+
+    #[test]
+    fn what_is_no_pack_is_not_opened() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("x.pack");
+        for bytes in [Vec::new(), vec![0; 1000], b"PACK\0\0\0\x02".to_vec(), b"PACK\0\0\0\x09".repeat(10)] {
+            std::fs::write(&path, bytes).unwrap();
+            assert!(matches!(PackReader::open(&path), Err(ReadError::Damaged(_))));
+        }
+        assert!(matches!(PackReader::open(&place.path().join("y")), Err(ReadError::Io(_))));
+    }
+}

@@ -1,0 +1,190 @@
+//! Walking a pack without its index: every entry that is still whole, and whether that is all of them.
+
+use std::collections::HashMap;
+use std::io;
+
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::base_cache::BaseCache;
+use crate::store::objects::deflate::zlib::EntryCrc;
+use crate::store::objects::deflate::zlib::StreamInflater;
+use crate::store::objects::hash::object_hash::ObjectHasher;
+use crate::store::objects::hash::object_hash::TrailerHasher;
+use crate::store::objects::hash::object_hash::hash_any;
+use crate::store::objects::pack::pack_delta::Places;
+use crate::store::objects::pack::pack_delta::{self};
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::pack_reader::HEADER_BYTES;
+use crate::store::objects::pack::pack_reader::PackReader;
+use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_reader::TRAILER_BYTES;
+use crate::store::objects::pack::pack_reader::check_structure_size;
+
+const PIECE_BYTES: usize = 64 << 10;
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walk {
+    pub entries: Vec<IndexEntry>,
+    /// Nothing was passed over, and count and checksum of the pack are right.
+    pub is_whole: bool,
+    /// The checksum that the pack ends with, or should.
+    pub trailer: [u8; 20],
+    /// The disk did not give all of it.
+    pub unread: Option<io::Error>,
+}
+
+/// Reads and hashes every entry. Where one is damaged, the bytes are searched for the start of the next.
+pub fn walk(reader: &PackReader) -> Walk {
+    let end = reader.entries_end();
+    let mut found = Found::default();
+    let (mut at, mut passed_over) = (HEADER_BYTES, 0);
+    let mut unread = None;
+    while at < end {
+        at = read_entry(reader, at, &mut found).unwrap_or_else(|cause| {
+            if let ReadError::Io(cause) = cause {
+                unread.get_or_insert(cause);
+            }
+            let next = next_start(reader, at + 1).unwrap_or(end);
+            passed_over += next - at;
+            next
+        });
+    }
+    let expected = u64::from(reader.declared_count());
+    let is_complete = passed_over == TRAILER_BYTES && (found.plain.len() + found.deltas.len()) as u64 == expected;
+    let resolved = resolve_deltas(reader, &mut found);
+    let (trailer, matches) = check_trailer(reader).unwrap_or_default();
+    let is_whole = is_complete && resolved && reader.has_magic() && matches;
+    Walk { entries: found.plain, is_whole, trailer, unread }
+}
+
+#[derive(Default)]
+struct Found {
+    plain: Vec<IndexEntry>,
+    /// Start and checksum.
+    deltas: Vec<(u64, u32)>,
+    ends: HashMap<u64, u64>,
+}
+
+/// Where the next entry starts.
+fn read_entry(reader: &PackReader, offset: u64, found: &mut Found) -> Result<u64, ReadError> {
+    let header = reader.header(offset, reader.entries_end())?;
+    let (skipped, kind) = match header.kind {
+        EntryKind::Object(kind) => {
+            check_structure_size(kind, header.size)?;
+            (header.len, Some(kind.name()))
+        }
+        EntryKind::Tag => (header.len, Some("tag")),
+        EntryKind::Delta => (pack_delta::base_of(reader, offset)?.1.len, None),
+    };
+    let mut hasher = kind.map(|name| ObjectHasher::named(name, header.size));
+    let mut inflater = StreamInflater::new(header.size);
+    let mut crc = EntryCrc::default();
+    let mut buffer = vec![0; PIECE_BYTES];
+    let read = reader.piece(offset, &mut buffer[..skipped])?;
+    crc.update(&buffer[..read]);
+    let mut at = offset + skipped as u64;
+    while !inflater.has_ended() {
+        let read = reader.piece(at, &mut buffer)?;
+        let before = inflater.consumed();
+        let pushed = inflater.push(&buffer[..read], &mut |bytes| {
+            if let Some(hasher) = &mut hasher {
+                hasher.update(bytes);
+            }
+            Ok::<(), ()>(())
+        });
+        let used = inflater.consumed() - before;
+        if pushed.is_err() || used == 0 {
+            return Err(ReadError::Damaged("an entry is damaged".into()));
+        }
+        crc.update(&buffer[..usize::try_from(used).unwrap_or(read).min(read)]);
+        at += used;
+    }
+    inflater.finish().map_err(ReadError::Damaged)?;
+    found.ends.insert(offset, at);
+    match hasher.map(ObjectHasher::finish) {
+        None => found.deltas.push((offset, crc.sum())),
+        Some(Ok(id)) => found.plain.push(IndexEntry { id, offset, crc: crc.sum() }),
+        Some(Err(collision)) => return Err(ReadError::Damaged(collision.to_string())),
+    }
+    Ok(at)
+}
+
+/// Where something that inflates as it declares starts: a header, then the two bytes of a zlib stream.
+fn next_start(reader: &PackReader, from: u64) -> Option<u64> {
+    let mut buffer = vec![0; PIECE_BYTES];
+    let mut at = from;
+    while at < reader.entries_end() {
+        let read = reader.piece(at, &mut buffer).ok()?;
+        for skip in 0..read {
+            let start = at + skip as u64;
+            if may_start(&buffer[skip..read]) && read_entry(reader, start, &mut Found::default()).is_ok() {
+                return Some(start);
+            }
+        }
+        at += read as u64;
+    }
+    None
+}
+
+/// A cheap look that lets nearly nothing through that is no entry. What a piece cuts off is looked at in full.
+fn may_start(bytes: &[u8]) -> bool {
+    /// The window of 32 KiB that every writer of packs uses.
+    const METHOD: u8 = 0x78;
+    let kind = bytes[0] >> 4 & 7;
+    let number = |bytes: &[u8]| bytes.iter().take(10).take_while(|byte| **byte & 0x80 != 0).count() + 1;
+    let header = number(bytes);
+    let start = match kind {
+        1..=4 => header,
+        6 => header + number(bytes.get(header..).unwrap_or_default()),
+        7 => header + 20,
+        _ => return false,
+    };
+    match (bytes.get(start), bytes.get(start + 1)) {
+        (Some(method), Some(flags)) => {
+            *method == METHOD && (u32::from(*method) << 8 | u32::from(*flags)).is_multiple_of(31)
+        }
+        _ => true,
+    }
+}
+
+/// Whether each delta has its base here. Those that have become entries like any others.
+fn resolve_deltas(reader: &PackReader, found: &mut Found) -> bool {
+    let mut waiting = std::mem::take(&mut found.deltas);
+    let cache = BaseCache::default();
+    loop {
+        let before = waiting.len();
+        let offsets: HashMap<ObjectId, u64> = found.plain.iter().map(|entry| (entry.id, entry.offset)).collect();
+        let places = Places {
+            offset_of: &|id| offsets.get(id).copied(),
+            end_of: &|offset| found.ends.get(&offset).copied().unwrap_or(reader.entries_end()),
+        };
+        let mut made = Vec::new();
+        waiting.retain(|(offset, crc)| {
+            let resolved = pack_delta::resolve(reader, *offset, &places, &cache).ok();
+            let id = resolved.and_then(|found| hash_any(found.0, &found.1).ok());
+            made.extend(id.map(|id| IndexEntry { id, offset: *offset, crc: *crc }));
+            id.is_none()
+        });
+        found.plain.extend(made);
+        if waiting.is_empty() || waiting.len() == before {
+            return waiting.is_empty();
+        }
+    }
+}
+
+/// The last twenty bytes, and whether they are the checksum of all before them.
+///
+/// # Errors
+/// The pack cannot be read.
+pub fn check_trailer(reader: &PackReader) -> Result<([u8; 20], bool), ReadError> {
+    let body = reader.len().saturating_sub(TRAILER_BYTES);
+    let mut hasher = TrailerHasher::default();
+    reader.raw(0, body, &mut |bytes| {
+        hasher.update(bytes);
+        Ok(())
+    })?;
+    let mut trailer = [0; 20];
+    reader.read_exact_at(&mut trailer, body)?;
+    Ok((trailer, hasher.finish() == trailer))
+}

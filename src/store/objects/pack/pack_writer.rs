@@ -1,0 +1,398 @@
+//! One pack of new objects: written beside the others under a temporary name, published whole or not at all.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::directories;
+use crate::store::files::durable::TemporaryFile;
+use crate::store::objects::deflate::zlib;
+use crate::store::objects::deflate::zlib::Deflater;
+use crate::store::objects::deflate::zlib::EntryCrc;
+use crate::store::objects::deflate::zlib::StreamDeflater;
+use crate::store::objects::deflate::zlib::StreamError;
+use crate::store::objects::hash::object_hash::Collision;
+use crate::store::objects::hash::object_hash::ObjectHasher;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::hash::object_hash::trailer_of;
+use crate::store::objects::odb::Objects;
+pub use crate::store::objects::pack::pack_error::PackError;
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::objects::pack::pack_publish::Completed;
+use crate::store::objects::pack::pack_publish::{self};
+use crate::store::objects::pack::pack_reader::PackReader;
+use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_reader::{self};
+use crate::store::objects::pack::pack_set::Claims;
+
+/// Content up to this size is compressed in memory.
+const WHOLE_UPTO_BYTES: u64 = 16 << 20;
+/// A pack up to this size never touches the disk before it is complete.
+const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
+const PIECE_BYTES: usize = 1 << 20;
+/// Reading the indexes of more packs than this costs more than writing small objects, as long as they are not many.
+const FEW_INDEXES: usize = 8;
+const SMALL_BYTES: usize = 16 << 10;
+const MOST_UNASKED: usize = 64;
+/// What a pack begins with; the count comes at the end.
+const START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
+
+type PackResult<T> = std::result::Result<T, PackError>;
+
+/// A pack under way. Several may be written at once, each by its own thread.
+pub struct PackWriter<'k> {
+    known: &'k Objects,
+    pack_dir: PathBuf,
+    /// Made when the pack outgrows memory.
+    spilled: Option<TemporaryFile>,
+    /// What is not in the file yet.
+    tail: Vec<u8>,
+    /// Bytes that are in the file.
+    flushed: u64,
+    pub(in crate::store) entries: HashMap<ObjectId, IndexEntry>,
+    pub(in crate::store) deflater: Deflater,
+    claims: Option<Claims>,
+    /// Objects that were taken in though the store may have them.
+    unasked: usize,
+}
+
+impl<'k> PackWriter<'k> {
+    /// Nothing is written before the first object needs it.
+    ///
+    /// # Errors
+    /// The pack directory cannot be made.
+    pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
+        let pack_dir = objects_dir.join("pack");
+        directories::create_private(&pack_dir)?;
+        let mut tail = Vec::with_capacity(PIECE_BYTES);
+        tail.extend_from_slice(START);
+        let (entries, deflater) = (HashMap::new(), Deflater::default());
+        Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None, unasked: 0 })
+    }
+
+    /// From now on, what another writer with the same claims has taken on is not written again.
+    #[must_use]
+    pub fn sharing(self, claims: Claims) -> Self {
+        Self { claims: Some(claims), ..self }
+    }
+
+    fn is_claimed(&self, id: ObjectId) -> bool {
+        self.claims.as_ref().is_some_and(|claims| !claims.take(id))
+    }
+
+    /// Objects that this pack will hold.
+    pub fn new_object_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Bytes of the pack up to now.
+    pub fn bytes_written(&self) -> u64 {
+        self.flushed + self.tail.len() as u64
+    }
+
+    /// Adds an object, unless this pack or the store has it already, whole.
+    ///
+    /// # Errors
+    /// See [`PackError`].
+    pub fn add(&mut self, kind: ObjectKind, content: &[u8]) -> PackResult<ObjectId> {
+        let id = hash_object(kind, content).map_err(|Collision| PackError::Collision)?;
+        if self.entries.contains_key(&id) || self.store_has(&id, kind, content) || self.is_claimed(id) {
+            return Ok(id);
+        }
+        self.append(id, Some(kind), content)?;
+        Ok(id)
+    }
+
+    /// An object in the store counts only if it can be read and is the same: a damaged one is written anew. For a commit
+    /// the indexes of all packs would be read in vain: each has a number of its own.
+    fn store_has(&mut self, id: &ObjectId, kind: ObjectKind, content: &[u8]) -> bool {
+        kind != ObjectKind::Commit
+            && !self.costs_less_than_asking(content.len())
+            && self.known.holds(id)
+            && self.known.read(id).is_ok_and(|(k, stored)| k == kind && stored == content)
+    }
+
+    /// A few small objects are written without asking many packs for them. What is there twice then, a repack mends.
+    fn costs_less_than_asking(&mut self, len: usize) -> bool {
+        let is_cheap = self.unasked < MOST_UNASKED && len <= SMALL_BYTES && self.known.unread_indexes() > FEW_INDEXES;
+        self.unasked += usize::from(is_cheap);
+        is_cheap
+    }
+
+    fn append(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {
+        let offset = self.bytes_written();
+        let header = pack_reader::encode_header(kind, content.len() as u64);
+        let is_commit = kind == Some(ObjectKind::Commit);
+        let stream = if is_commit { self.deflater.store(content) } else { self.deflater.compress(content) };
+        let stream = stream.map_err(|why| PackError::Source(io::Error::other(why)))?;
+        let mut crc = EntryCrc::default();
+        for part in [&*header, stream] {
+            crc.update(part);
+            self.tail.extend_from_slice(part);
+        }
+        self.entries.insert(id, IndexEntry { id, offset, crc: crc.sum() });
+        let full = self.spill_if_large();
+        self.undo_unless(full, offset, Some(&id))
+    }
+
+    /// Adds a blob whose content comes in pieces: exactly `len` bytes are read, in constant memory.
+    ///
+    /// # Errors
+    /// See [`PackError`]; a reader that ends early is `Source` with `UnexpectedEof`.
+    pub fn add_stream(&mut self, len: u64, reader: &mut dyn Read) -> PackResult<ObjectId> {
+        if len <= WHOLE_UPTO_BYTES {
+            let mut content = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
+            reader.read_exact(&mut content).map_err(PackError::Source)?;
+            return self.add(ObjectKind::Blob, &content);
+        }
+        self.append_stream(ObjectHasher::new(ObjectKind::Blob, len), len, reader)
+    }
+
+    fn append_stream(&mut self, hasher: ObjectHasher, len: u64, reader: &mut dyn Read) -> PackResult<ObjectId> {
+        let offset = self.bytes_written();
+        let written = self.write_stream(hasher, len, reader);
+        let entry = match written {
+            Ok((id, crc)) => IndexEntry { id, offset, crc },
+            Err(cause) => {
+                self.truncate(offset)?;
+                return Err(cause);
+            }
+        };
+        // Only now is the id known. Equal ids with checked hashes are equal content, so reading it back is enough.
+        let known = self.entries.contains_key(&entry.id)
+            || (self.known.holds(&entry.id) && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok())
+            || self.is_claimed(entry.id);
+        if known {
+            self.truncate(offset)?;
+        } else {
+            self.entries.insert(entry.id, entry);
+        }
+        Ok(entry.id)
+    }
+
+    fn write_stream(
+        &mut self,
+        mut hasher: ObjectHasher,
+        len: u64,
+        reader: &mut dyn Read,
+    ) -> PackResult<(ObjectId, u32)> {
+        let mut piece = vec![0; PIECE_BYTES];
+        let mut crc = EntryCrc::default();
+        self.write(&pack_reader::encode_header(ObjectKind::Blob, len), &mut crc)?;
+        let mut left = len;
+        let mut stream = None;
+        while left > 0 {
+            let want = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            reader.read_exact(&mut piece[..want]).map_err(PackError::Source)?;
+            hasher.update(&piece[..want]);
+            // The start stands for the whole here: the rest has not been read yet.
+            let stream = stream.get_or_insert_with(|| {
+                StreamDeflater::new(self.deflater.is_incompressible(&zlib::samples(&piece[..want])))
+            });
+            stream.push(&piece[..want], &mut |bytes| self.write(bytes, &mut crc)).map_err(from_stream)?;
+            left -= want as u64;
+        }
+        let stream = stream.unwrap_or_else(|| StreamDeflater::new(true));
+        stream.finish(&mut |bytes| self.write(bytes, &mut crc)).map_err(from_stream)?;
+        let id = hasher.finish().map_err(|Collision| PackError::Collision)?;
+        Ok((id, crc.sum()))
+    }
+
+    /// Writes an object that was just read from the store, even though the store has it; no kind is a tag.
+    ///
+    /// # Errors
+    /// See [`PackError`].
+    pub fn rewrite(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {
+        if self.entries.contains_key(&id) {
+            return Ok(());
+        }
+        self.append(id, kind, content)
+    }
+
+    /// Copies an undeltified entry as it lies in another pack, after checking its CRC.
+    ///
+    /// # Errors
+    /// `Source` if the old pack cannot be read there or its bytes are not those that were written.
+    pub fn copy_entry(&mut self, from: &PackReader, entry: &IndexEntry, end: u64) -> PackResult<()> {
+        if self.entries.contains_key(&entry.id) {
+            return Ok(());
+        }
+        let offset = self.bytes_written();
+        let copied = self.copy_raw(from, entry, end);
+        self.undo_unless(copied, offset, None)?;
+        self.entries.insert(entry.id, IndexEntry { offset, ..*entry });
+        Ok(())
+    }
+
+    fn copy_raw(&mut self, from: &PackReader, entry: &IndexEntry, end: u64) -> PackResult<()> {
+        let mut crc = EntryCrc::default();
+        let mut failed = None;
+        let copied = from.raw(entry.offset, end, &mut |bytes| {
+            self.write(bytes, &mut crc).map_err(|cause| {
+                failed = Some(cause);
+                ReadError::Damaged("the new pack failed".into())
+            })
+        });
+        match (copied, failed) {
+            (_, Some(cause)) => Err(cause),
+            (Err(ReadError::Io(cause) | ReadError::Sink(cause)), None) => Err(PackError::Source(cause)),
+            (Err(ReadError::Damaged(why)), None) => Err(PackError::Source(io::Error::other(why))),
+            (Ok(()), None) if crc.sum() != entry.crc => {
+                Err(PackError::Source(io::Error::other("an entry does not match its checksum")))
+            }
+            (Ok(()), None) => Ok(()),
+        }
+    }
+
+    pub(in crate::store) fn write(&mut self, bytes: &[u8], crc: &mut EntryCrc) -> PackResult<()> {
+        crc.update(bytes);
+        self.tail.extend_from_slice(bytes);
+        self.spill_if_large()
+    }
+
+    fn spill_if_large(&mut self) -> PackResult<()> {
+        let upto = if self.spilled.is_some() { PIECE_BYTES } else { IN_MEMORY_UPTO_BYTES };
+        if self.tail.len() >= upto {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        if self.spilled.is_none() {
+            self.spilled = Some(TemporaryFile::create(&self.pack_dir, "tmp_pack_", "_")?);
+        }
+        let Some(temporary) = &self.spilled else { return Ok(()) };
+        temporary.file().write_all(&self.tail).map_err(Error::io("write", temporary.path()))?;
+        self.flushed += self.tail.len() as u64;
+        self.tail.clear();
+        Ok(())
+    }
+
+    pub(in crate::store) fn undo_unless(
+        &mut self,
+        done: PackResult<()>,
+        offset: u64,
+        id: Option<&ObjectId>,
+    ) -> PackResult<()> {
+        if done.is_err() {
+            id.map(|id| self.entries.remove(id));
+            self.truncate(offset)?;
+        }
+        done
+    }
+
+    /// Takes back everything from `offset` on, also what a failed write left in the file.
+    fn truncate(&mut self, offset: u64) -> Result<()> {
+        let in_file = offset.min(self.flushed);
+        self.tail.truncate(usize::try_from(offset - in_file).unwrap_or(usize::MAX));
+        self.flushed = in_file;
+        let Some(temporary) = &self.spilled else { return Ok(()) };
+        let mut file = temporary.file();
+        file.set_len(in_file)
+            .and_then(|()| file.seek(SeekFrom::Start(in_file)).map(drop))
+            .map_err(Error::io("cut back", temporary.path()))
+    }
+
+    /// Completes the pack, makes it durable and publishes it. `None`, and no file, if nothing was added.
+    ///
+    /// # Errors
+    /// It could not be completed; no file of it is left, but perhaps a whole pack that nothing needs.
+    pub fn finish(self) -> Result<Option<PackStamp>> {
+        let pack_dir = self.pack_dir.clone();
+        let completed = self.complete()?;
+        Ok(pack_publish::publish(&pack_dir, completed.into_iter().collect(), None)?.pop())
+    }
+
+    /// Takes over what another writer holds, if that is still all in memory; gives it back otherwise.
+    ///
+    /// # Errors
+    /// What was taken over could not be written.
+    pub fn absorb(&mut self, other: Self) -> Result<Option<Self>> {
+        if other.spilled.is_some() {
+            return Ok(Some(other));
+        }
+        let shift = self.bytes_written() - START.len() as u64;
+        let moved = other.entries.into_values().map(|entry| IndexEntry { offset: entry.offset + shift, ..entry });
+        self.entries.extend(moved.map(|entry| (entry.id, entry)));
+        self.tail.extend_from_slice(other.tail.get(START.len()..).unwrap_or_default());
+        self.spill_if_large()?;
+        Ok(None)
+    }
+
+    /// Completes the pack, to be published later. `None`, and no file, if nothing was added.
+    ///
+    /// # Errors
+    /// It could not be completed; no file of it is left.
+    pub fn complete(mut self) -> Result<Option<Completed>> {
+        if self.entries.is_empty() {
+            return Ok(None);
+        }
+        let count = u32::try_from(self.entries.len())
+            .map_err(|_| Error::Unexpected(anyhow::anyhow!("a pack cannot hold {} objects", self.entries.len())))?;
+        let trailer =
+            if self.spilled.is_none() { self.complete_in_memory(count)? } else { self.complete_in_file(count)? };
+        let mut entries: Vec<IndexEntry> = std::mem::take(&mut self.entries).into_values().collect();
+        let Some(pack) = self.spilled.take() else {
+            return Err(Error::Unexpected(anyhow::anyhow!("the pack was never written")));
+        };
+        pack_publish::complete(&self.pack_dir, pack, trailer, &mut entries).map(Some)
+    }
+
+    fn complete_in_memory(&mut self, count: u32) -> Result<[u8; 20]> {
+        self.tail[8..12].copy_from_slice(&count.to_be_bytes());
+        let trailer = trailer_of(&self.tail);
+        self.tail.extend_from_slice(&trailer);
+        self.spill()?;
+        Ok(trailer)
+    }
+
+    fn complete_in_file(&mut self, count: u32) -> Result<[u8; 20]> {
+        self.spill()?;
+        let Some(temporary) = &self.spilled else { return Ok([0; 20]) };
+        let trailer = pack_publish::seal(&mut temporary.file(), count, self.flushed)
+            .map_err(Error::io("complete", temporary.path()))?;
+        self.flushed += trailer.len() as u64;
+        Ok(trailer)
+    }
+}
+
+fn from_stream(cause: StreamError<PackError>) -> PackError {
+    match cause {
+        StreamError::Zlib(why) => PackError::Source(io::Error::other(why)),
+        StreamError::Sink(cause) => cause,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::objects::hash::object_hash::tests::shattered_prefix;
+
+    #[test]
+    fn a_collision_found_at_the_end_of_a_stream_leaves_the_pack_as_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let known = Objects::open(place.path()).unwrap();
+        let mut writer = PackWriter::begin(place.path(), &known).unwrap();
+        let before = writer.add(ObjectKind::Blob, b"before").unwrap();
+        let len = writer.bytes_written();
+        let attack = shattered_prefix();
+        let answer = writer.append_stream(ObjectHasher::without_header(), 320, &mut &*attack);
+        assert!(matches!(answer, Err(PackError::Collision)));
+        assert_eq!((writer.bytes_written(), writer.new_object_count()), (len, 1));
+        let mut large = attack.clone();
+        large.resize(40 << 20, 1);
+        let answer = writer.append_stream(ObjectHasher::without_header(), 40 << 20, &mut &*large);
+        assert!(matches!(answer, Err(PackError::Collision)));
+        let after = writer.add(ObjectKind::Blob, b"after").unwrap();
+        writer.finish().unwrap().unwrap();
+        known.refresh().unwrap();
+        assert_eq!(known.read(&before).unwrap().1, b"before");
+        assert_eq!(known.read(&after).unwrap().1, b"after");
+        assert_eq!(std::fs::read_dir(place.path().join("pack")).unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,145 @@
+//! Reading back a pack that was just written, before anything that it replaces goes.
+
+use crate::store::objects::deflate::zlib::EntryCrc;
+use crate::store::objects::hash::object_hash::TrailerHasher;
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_reader::EntryHeader;
+use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::pack_reader::PackReader;
+use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::threads;
+
+/// Content above this is hashed in pieces.
+const WHOLE_UPTO_BYTES: u64 = 16 << 20;
+/// Objects for which another thread gains more than it costs.
+const WORTH_A_THREAD: usize = 64;
+
+/// Whether every entry lies where the index says, with the bytes that were written. It is enough where all that goes was
+/// copied as it lay, its checksums looked at on the way, and costs less than [`read_back`].
+///
+/// # Errors
+/// Names what is not.
+pub fn bytes_arrived(pack: &Pack) -> Result<(), String> {
+    let found = || -> Result<Option<IndexEntry>, ReadError> {
+        pack.check_places()?;
+        let (index, reader) = (pack.index()?, pack.reader()?);
+        for entry in index.entries() {
+            let mut crc = EntryCrc::default();
+            reader.raw(entry.offset, index.end_of(entry.offset, reader.entries_end()), &mut |bytes| {
+                crc.update(bytes);
+                Ok(())
+            })?;
+            if crc.sum() != entry.crc {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    };
+    match found() {
+        Ok(None) => Ok(()),
+        Ok(Some(entry)) => Err(format!("object {} in it is not as it was written", entry.id)),
+        Err(cause) => Err(cause.to_string()),
+    }
+}
+
+/// Whether every object of a pack is whole: each is made again and hashed.
+///
+/// # Errors
+/// Names what is not.
+pub fn read_back(pack: &Pack) -> Result<(), String> {
+    pack.check_frame().map_err(|cause| cause.to_string())?;
+    let mut entries: Vec<IndexEntry> = pack.index().map_err(|cause| cause.to_string())?.entries().collect();
+    // A delta stands behind its base, which is then still in memory.
+    entries.sort_unstable_by_key(|entry| entry.offset);
+    let checked = threads::share(&entries, WORTH_A_THREAD, |part| check_some(pack, part)).into_iter().collect();
+    pack.forget_bases();
+    checked
+}
+
+fn check_some(pack: &Pack, entries: &[IndexEntry]) -> Result<(), String> {
+    entries.iter().try_for_each(|entry| {
+        check_one(pack, entry).map_err(|why| format!("object {} in it cannot be read back: {why}", entry.id))
+    })
+}
+
+fn check_one(pack: &Pack, entry: &IndexEntry) -> Result<(), ReadError> {
+    let reader = pack.reader()?;
+    let end = pack.index()?.end_of(entry.offset, reader.entries_end());
+    let header = reader.header(entry.offset, end)?;
+    let sum = match header.kind {
+        EntryKind::Object(kind) if header.size <= WHOLE_UPTO_BYTES => {
+            let (_, content) = reader.content(entry.offset, end)?;
+            sum_of(kind.name(), &content)
+        }
+        EntryKind::Object(kind) => sum_of_stream(reader, entry, end, &header, kind.name())?,
+        EntryKind::Tag => sum_of_stream(reader, entry, end, &header, "tag")?,
+        EntryKind::Delta => {
+            let made = pack.resolve(entry.offset)?;
+            sum_of(made.0.map_or("tag", |kind| kind.name()), &made.1)
+        }
+    };
+    let right = sum == *entry.id.as_bytes();
+    if right { Ok(()) } else { Err(ReadError::Damaged("its content has another hash".into())) }
+}
+
+/// The id that a content has. It was hashed with an eye on collisions when it came in; this guards against accidents.
+fn sum_of(kind: &str, content: &[u8]) -> [u8; 20] {
+    let mut hasher = begin(kind, content.len() as u64);
+    hasher.update(content);
+    hasher.finish()
+}
+
+fn sum_of_stream(
+    reader: &PackReader,
+    entry: &IndexEntry,
+    end: u64,
+    header: &EntryHeader,
+    kind: &str,
+) -> Result<[u8; 20], ReadError> {
+    let mut hasher = begin(kind, header.size);
+    reader.stream(entry.offset, end, header, &mut |piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
+    Ok(hasher.finish())
+}
+
+fn begin(kind: &str, len: u64) -> TrailerHasher {
+    let mut hasher = TrailerHasher::default();
+    hasher.update(format!("{kind} {len}\0").as_bytes());
+    hasher
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests break files directly")]
+mod tests {
+    use super::*;
+    use crate::store::objects::hash::object_hash::ObjectKind;
+    use crate::store::objects::odb::Objects;
+    use crate::store::objects::pack::pack_writer::PackWriter;
+
+    #[test]
+    fn a_changed_byte_anywhere_in_a_new_pack_is_noticed() {
+        let place = tempfile::tempdir().unwrap();
+        let known = Objects::open(place.path()).unwrap();
+        let mut writer = PackWriter::begin(place.path(), &known).unwrap();
+        for content in [&b"short"[..], &b"all work and no play ".repeat(100), b""] {
+            writer.add(ObjectKind::Blob, content).unwrap();
+        }
+        let stamp = writer.finish().unwrap().unwrap();
+        let dir = place.path().join("pack");
+        let path = dir.join(format!("{}.pack", stamp.name));
+        let whole = std::fs::read(&path).unwrap();
+        let checked = || [bytes_arrived, read_back].map(|check| check(&Pack::stat(&dir, &stamp.name).unwrap()).is_ok());
+        assert_eq!(checked(), [true; 2]);
+        // The header in front says nothing about an entry.
+        for at in 12..whole.len() {
+            let mut broken = whole.clone();
+            broken[at] ^= 4;
+            std::fs::remove_file(&path).unwrap();
+            std::fs::write(&path, &broken).unwrap();
+            assert!(!checked()[0], "byte {at}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The places in the list that commits of plain git got when they were adopted: nothing in such a commit tells them, and
+//! its time, which is known to the second only, does not tell it from checkpoints of the same second.
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::durable;
+use crate::store::files::plain_file;
+use crate::store::files::summed;
+use crate::store::layout::Layout;
+
+/// Sequence number of each; empty where the file is missing or does not add up.
+pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {
+    plain_file::read_text(&layout.adopted()).ok().and_then(|text| parse(&text)).unwrap_or_default()
+}
+
+/// Writes the file if it does not tell one of the places.
+///
+/// # Errors
+/// It cannot be written.
+pub fn remember(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()> {
+    if places.is_empty() {
+        return Ok(());
+    }
+    let known = read(layout);
+    if places.iter().all(|(id, place)| known.get(id) == Some(place)) {
+        return Ok(());
+    }
+    let lines: String = places.iter().map(|(id, place)| format!("{id} {place}\n")).collect();
+    durable::replace(&layout.adopted(), summed::with_sum(&lines).as_bytes())
+}
+
+fn parse(text: &str) -> Option<BTreeMap<ObjectId, u64>> {
+    let lines = summed::lines_of(text)?.lines();
+    lines
+        .map(|line| line.split_once(' ').and_then(|(id, at)| Some((ObjectId::from_hex(id)?, at.parse().ok()?))))
+        .collect()
+}

@@ -1,0 +1,124 @@
+//! Commit objects: their bytes from parts and back. It reads no store.
+
+use crate::model::state::object_id::ObjectId;
+
+const IDENTITY: &str = "checkpoint <checkpoint@localhost>";
+
+/// What we read of a commit, ours or one that plain git made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommitParts {
+    pub tree: ObjectId,
+    pub parents: Vec<ObjectId>,
+    /// The committer's time, in seconds since 1970.
+    pub seconds: i64,
+    /// Bytes that are not UTF-8 are replaced.
+    pub message: String,
+}
+
+/// The bytes of a parentless commit at a time in UTC; the message is taken as it is.
+pub fn encode(tree: ObjectId, seconds: i64, message: &str) -> Vec<u8> {
+    encode_after(tree, None, seconds, message)
+}
+
+/// The same for one that stands on another.
+pub fn encode_after(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, message: &str) -> Vec<u8> {
+    let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
+    let time = format!("{IDENTITY} {seconds} +0000");
+    format!("tree {tree}\n{parent}author {time}\ncommitter {time}\n\n{message}").into_bytes()
+}
+
+/// Takes a commit apart; headers that we do not know are passed over.
+///
+/// # Errors
+/// Says in words what is missing or malformed.
+pub fn parse(commit: &[u8]) -> Result<CommitParts, String> {
+    let (mut rest, tree) = id_line(commit, b"tree ")?.ok_or("the commit names no tree")?;
+    let mut parents = Vec::new();
+    while let Some((tail, parent)) = id_line(rest, b"parent ")? {
+        parents.push(parent);
+        rest = tail;
+    }
+    let mut seconds = None;
+    loop {
+        let end = rest.iter().position(|b| *b == b'\n').ok_or("the commit has no end of its header")?;
+        let (line, tail) = (&rest[..end], &rest[end + 1..]);
+        rest = tail;
+        if line.is_empty() {
+            break;
+        }
+        if let Some(person) = line.strip_prefix(b"committer ") {
+            seconds = Some(time_of(person)?);
+        }
+    }
+    let seconds = seconds.ok_or("the commit has no committer")?;
+    Ok(CommitParts { tree, parents, seconds, message: String::from_utf8_lossy(rest).into_owned() })
+}
+
+/// The rest and the id, if the bytes start with a line of that key.
+fn id_line<'a>(bytes: &'a [u8], key: &[u8]) -> Result<Option<(&'a [u8], ObjectId)>, String> {
+    let Some(rest) = bytes.strip_prefix(key) else { return Ok(None) };
+    let malformed = || "the commit has a malformed id".to_owned();
+    let (line, tail) = rest.split_at_checked(41).ok_or_else(malformed)?;
+    let digits = line.strip_suffix(b"\n").and_then(|hex| std::str::from_utf8(hex).ok()).ok_or_else(malformed)?;
+    Ok(Some((tail, ObjectId::from_hex(digits).ok_or_else(malformed)?)))
+}
+
+/// The seconds in `name <mail> seconds zone`.
+fn time_of(person: &[u8]) -> Result<i64, String> {
+    let after_mail = person.iter().rposition(|b| *b == b'>').map_or(person, |at| &person[at + 1..]);
+    std::str::from_utf8(after_mail)
+        .ok()
+        .and_then(|text| text.split_ascii_whitespace().next())
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(|| "the commit has no readable time".into())
+}
+
+/// What a tag names, by its first line.
+pub fn tagged(tag: &[u8]) -> Option<ObjectId> {
+    let line = tag.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?;
+    ObjectId::from_hex(std::str::from_utf8(line).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEX: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let tree = ObjectId::from_hex(HEX).unwrap();
+        let parts = parse(&encode(tree, -5, "a | b\n\nSequence: 1\n")).unwrap();
+        assert_eq!(parts, CommitParts { tree, parents: vec![], seconds: -5, message: "a | b\n\nSequence: 1\n".into() });
+        let parent = ObjectId::from_bytes([7; 20]);
+        assert_eq!(parse(&encode_after(tree, Some(parent), 1, "x\n")).unwrap().parents, [parent]);
+    }
+
+    #[test]
+    fn commits_of_plain_git_are_read() {
+        let text = format!(
+            "tree {HEX}\nparent {HEX}\nparent {HEX}\nauthor A > B <a@b> 1 +0100\ncommitter \u{fc} <> 1700000000 -0800\n\
+             encoding latin1\ngpgsig -----BEGIN\n \n committer x\n -----END\n\nhello"
+        );
+        let parts = parse(text.as_bytes()).unwrap();
+        assert_eq!((parts.parents.len(), parts.seconds, parts.message.as_str()), (2, 1_700_000_000, "hello"));
+        assert_eq!(parse(&[text.as_bytes(), b"\xff"].concat()).unwrap().message, "hello\u{fffd}");
+    }
+
+    #[test]
+    fn garbage_is_an_error() {
+        let missing = [
+            String::new(),
+            "tree 1234\n".into(),
+            format!("tree {HEX}"),
+            format!("tree {HEX}\n\nx"),
+            format!("tree {HEX}\ncommitter x <y> soon +0000\n\nx"),
+            format!("tree {HEX}\ncommitter x <y> 1 +0000\n"),
+            format!("tree {HEX}\nparent x\ncommitter x <y> 1 +0000\n\n"),
+            "\0".repeat(200),
+        ];
+        for text in missing {
+            assert!(parse(text.as_bytes()).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Commits read as checkpoints: ours by their trailers, those of plain git by their place on their line.
+
+use std::collections::HashMap;
+
+use crate::error::Error;
+use crate::model::checkpoint::adopted;
+use crate::model::checkpoint::message;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::transition;
+use crate::model::state::object_id::ObjectId;
+use crate::store::layout::Layout;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::{ObjectError, Objects};
+use crate::store::refs::commit_codec::CommitParts;
+use crate::store::refs::commit_codec::{self};
+use crate::store::refs::kept_commits::KeptCommits;
+use crate::store::refs::kept_commits::{self};
+
+const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint";
+
+/// Reads commits and remembers the places that it worked out.
+pub struct CommitReader<'o> {
+    objects: &'o Objects,
+    /// Sequence numbers of commits met so far. One that cannot be read counts as 0.
+    places: HashMap<ObjectId, u64>,
+    newest_format: u32,
+    kept: KeptCommits,
+    /// Commits that were not among those.
+    read: Vec<(ObjectId, Vec<u8>)>,
+    /// Time in milliseconds since 1970 and sequence number of the checkpoints of ours that were read.
+    own: Vec<(i64, u64)>,
+}
+
+impl<'o> CommitReader<'o> {
+    pub fn new(objects: &'o Objects) -> Self {
+        Self::with_kept(objects, KeptCommits::default())
+    }
+
+    /// One that takes commits from what was kept of them where it can.
+    pub fn with_kept(objects: &'o Objects, kept: KeptCommits) -> Self {
+        Self { objects, places: HashMap::new(), newest_format: 0, kept, read: Vec::new(), own: Vec::new() }
+    }
+
+    /// Keeps what had to be read for the next reader, if that is worth it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(self, layout: &Layout) -> Result<(), Error> {
+        kept_commits::keep(layout, self.objects, &self.kept, self.read)
+    }
+
+    /// Takes in the places that adopted commits have, before the first of them is read.
+    pub fn take_in_places(&mut self, places: impl IntoIterator<Item = (ObjectId, u64)>) {
+        self.places.extend(places);
+    }
+
+    /// The largest format number among the checkpoints of ours that were read.
+    pub fn newest_format(&self) -> u32 {
+        self.newest_format
+    }
+
+    pub fn objects(&self) -> &'o Objects {
+        self.objects
+    }
+
+    /// Takes in a commit that was just read, so that it is not read again: the disk may not give it twice.
+    pub fn take_in(&mut self, id: ObjectId, content: Vec<u8>) {
+        self.read.push((id, content));
+    }
+
+    /// Reads one commit as a checkpoint, or says why it is none.
+    ///
+    /// # Errors
+    /// It is missing, damaged, no commit, or has trailers of ours that make no sense.
+    pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, String> {
+        let commit = self.parts(id)?;
+        if let Some(own) = self.own_of(id, &commit)? {
+            return Ok(own);
+        }
+        let record = adopted::record(&commit.message, commit.seconds, self.place_of(id));
+        Ok(Checkpoint { id, tree: commit.tree, meta: None, record, pinned: false, adopted: true })
+    }
+
+    /// The same for a commit of ours; `None` for one of plain git. Those of ours are to be read first: they tell where
+    /// the others stand.
+    ///
+    /// # Errors
+    /// As [`Self::checkpoint`].
+    pub fn own(&mut self, id: ObjectId) -> Result<Option<Checkpoint>, String> {
+        let commit = self.parts(id)?;
+        self.own_of(id, &commit)
+    }
+
+    fn own_of(&mut self, id: ObjectId, commit: &CommitParts) -> Result<Option<Checkpoint>, String> {
+        let Some(ours) = message::read(&commit.message) else {
+            return if transition::is_ours(&commit.message) { Err(NO_CHECKPOINT.to_owned()) } else { Ok(None) };
+        };
+        self.newest_format = self.newest_format.max(ours.format.unwrap_or_default());
+        let (record, meta) = ours.record?;
+        self.own.push((record.time_ms, record.sequence));
+        Ok(Some(Checkpoint { id, tree: commit.tree, meta, record, pinned: false, adopted: false }))
+    }
+
+    /// # Errors
+    /// As [`Self::checkpoint`], but the message is not looked at.
+    pub fn parts(&mut self, id: ObjectId) -> Result<CommitParts, String> {
+        if let Some(content) = self.kept.get(id) {
+            return commit_codec::parse(content);
+        }
+        if let Some((_, content)) = self.read.last().filter(|(read, _)| *read == id) {
+            return commit_codec::parse(content);
+        }
+        let (kind, bytes) = self.objects.read(&id).map_err(|e: ObjectError| e.to_string())?;
+        if kind != ObjectKind::Commit {
+            return Err(format!("{} is no commit", id.short()));
+        }
+        let parts = commit_codec::parse(&bytes)?;
+        self.read.push((id, bytes));
+        Ok(parts)
+    }
+
+    /// The sequence number of a commit: what its trailer says, or one more than the largest among its parents.
+    /// So a commit of plain git stands after the checkpoint on which it was made, and before whatever came later.
+    /// One without parents, such as an amended checkpoint, has nothing but its time to tell its place.
+    fn place_of(&mut self, id: ObjectId) -> u64 {
+        let mut pending = vec![id];
+        let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        while let Some(id) = pending.last().copied() {
+            if self.places.contains_key(&id) {
+                pending.pop();
+                continue;
+            }
+            if let Some(parents) = parents_of.get(&id) {
+                let place = parents.iter().filter_map(|parent| self.places.get(parent)).max().copied();
+                let place = place.unwrap_or_else(|| self.last_before(id));
+                self.places.insert(id, place.saturating_add(1));
+                continue;
+            }
+            match self.parts(id) {
+                Err(_) => {
+                    self.places.insert(id, 0);
+                }
+                Ok(commit) if message::is_ours(&commit.message) => {
+                    let told = message::parse(&commit.message).map_or(0, |(record, _)| record.sequence);
+                    self.places.insert(id, told);
+                }
+                Ok(commit) => {
+                    pending.extend(&commit.parents);
+                    parents_of.insert(id, commit.parents);
+                }
+            }
+        }
+        self.places.get(&id).copied().unwrap_or_default()
+    }
+
+    /// The largest sequence number among the checkpoints of ours that are not younger than a commit.
+    fn last_before(&mut self, id: ObjectId) -> u64 {
+        let Ok(commit) = self.parts(id) else { return 0 };
+        // The commit knows its time to the second only.
+        let until_ms = commit.seconds.saturating_mul(1000).saturating_add(999);
+        let earlier = self.own.iter().filter(|(time_ms, _)| *time_ms <= until_ms);
+        earlier.map(|(_, sequence)| *sequence).max().unwrap_or_default()
+    }
+}
+
+/// Reads one commit as a checkpoint, or says why it is none.
+///
+/// # Errors
+/// As [`CommitReader::checkpoint`].
+pub fn read_checkpoint(objects: &Objects, id: ObjectId) -> Result<Checkpoint, String> {
+    CommitReader::new(objects).checkpoint(id)
+}

@@ -1,0 +1,244 @@
+//! The list of checkpoints: refs and the commits that they name, in order of their sequence.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::base::text::escape;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::manifest;
+use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
+use crate::model::checkpoint::transition;
+use crate::model::state::object_id::ObjectId;
+use crate::store::damage::check::Report;
+use crate::store::files::plain_file;
+use crate::store::layout::Layout;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::{ObjectError, Objects};
+use crate::store::refs::adopt;
+use crate::store::refs::adopted_places;
+use crate::store::refs::commit_codec;
+use crate::store::refs::commit_reader::CommitReader;
+use crate::store::refs::ref_files;
+use crate::store::refs::ref_files::Family;
+use crate::store::repository::ObjectIds;
+
+/// Missing ids after which the list of what the store was last seen to hold is relied on.
+const LOOKED_FOR_ANEW: usize = 64;
+
+/// Everything that the refs name, and what rows of the manifest name beside that.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// In order of their sequence, oldest first.
+    pub checkpoints: Vec<Checkpoint>,
+    pub damaged: Vec<DamagedCheckpoint>,
+    /// Among the checkpoints: those that only a row of the manifest still names.
+    pub without_ref: Vec<ObjectId>,
+    /// Among the checkpoints: those that plain git made and nobody has taken over yet.
+    pub unadopted: Vec<ObjectId>,
+    /// The largest format number among the commits that the refs name.
+    pub newest_format: u32,
+}
+
+impl Inventory {
+    pub fn read(layout: &Layout, objects: &Objects) -> Result<Self> {
+        Self::read_by(layout, &mut CommitReader::new(objects))
+    }
+
+    /// The same with a reader that goes on to be used.
+    pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
+        let pins = ref_files::names(layout, Family::Pins)?;
+        let mut inventory = Self::default();
+        let mut of_plain_git = Vec::new();
+        for id in ref_files::names(layout, Family::Checkpoints)? {
+            // To look anew for each of a million refs of what is gone would take minutes.
+            let read = match inventory.damaged.len() {
+                LOOKED_FOR_ANEW.. if !reader.objects().holds(&id) => Err(ObjectError::Missing(id).to_string()),
+                _ => reader.own(id),
+            };
+            match read {
+                Ok(Some(own)) => inventory.checkpoints.push(own),
+                Ok(None) => of_plain_git.push(id),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why }),
+            }
+        }
+        if !of_plain_git.is_empty() {
+            reader.take_in_places(adopted_places::read(layout));
+        }
+        for id in of_plain_git {
+            match reader.checkpoint(id) {
+                Ok(adopted) => inventory.checkpoints.push(adopted),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why }),
+            }
+        }
+        for checkpoint in &mut inventory.checkpoints {
+            checkpoint.pinned = pins.contains(&checkpoint.id);
+        }
+        inventory.newest_format = reader.newest_format();
+        inventory.drop_evicted_meanwhile(layout)?;
+        inventory.sort();
+        Ok(inventory)
+    }
+
+    /// The list for those who only read: in it are also rows of the manifest whose ref is gone, if their commit is
+    /// there or damaged, and what plain git made since the last command that wrote.
+    pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
+        let objects = reader.objects();
+        let mut inventory = Self::read_by(layout, &mut reader)?;
+        let text = plain_file::read(&layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
+        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        for checkpoint in adopt::candidates(layout, &mut reader, &inventory, text.as_deref())? {
+            inventory.add_without_ref(checkpoint);
+        }
+        let lost: Vec<ObjectId> = match &text {
+            Some(text) => {
+                let rows = inventory.rows_without_checkpoint(text);
+                rows.iter().flat_map(|row| objects.by_prefix(row)).collect()
+            }
+            // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost.
+            None => objects.commits(),
+        };
+        let known = inventory.ids();
+        for id in lost.into_iter().filter(|id| !known.contains(id)) {
+            match reader.checkpoint(id) {
+                Ok(checkpoint) => inventory.add_without_ref(checkpoint),
+                Err(why) if text.is_some() && is_damaged(objects, id) => {
+                    inventory.damaged.push(DamagedCheckpoint { id: id.into(), why });
+                }
+                Err(_) => {}
+            }
+        }
+        inventory.sort();
+        if let Some(text) = &text {
+            inventory.add_lost_rows(layout, objects, text)?;
+        }
+        Ok(inventory)
+    }
+
+    /// Rows that lead nowhere: what the program itself drops loses its row before anything else, so that their commits
+    /// were lost. One that says all that the row of a checkpoint would, which has none, is that row with a garbled id.
+    ///
+    /// # Errors
+    /// The refs cannot be listed.
+    pub fn add_lost_rows(&mut self, layout: &Layout, objects: &Objects, text: &str) -> Result<()> {
+        let without: HashSet<String> = self.rows_without_checkpoint(text).into_iter().collect();
+        if without.is_empty() {
+            return Ok(());
+        }
+        // A checkpoint may have been made, or dropped, since the refs were read.
+        let made: HashSet<String> =
+            ref_files::names(layout, Family::Checkpoints)?.into_iter().map(ObjectId::short).collect();
+        let now = plain_file::read(&layout.manifest()).unwrap_or_default();
+        let still: HashSet<String> = manifest::ids(&String::from_utf8_lossy(&now)).into_iter().collect();
+        let named: HashSet<String> = manifest::ids(text).into_iter().collect();
+        let unnamed = self.checkpoints.iter().filter(|c| !named.contains(&c.id.short())).map(manifest::row);
+        let unnamed: HashSet<String> = unnamed.map(|row| manifest::rest(&row).to_owned()).collect();
+        let is_lost = |(id, row): &(String, &str)| {
+            without.contains(id)
+                && still.contains(id)
+                && !made.contains(&id[..ObjectId::SHORT_DIGITS])
+                && !unnamed.contains(manifest::rest(row))
+                && !names_transition(objects, id)
+        };
+        let lost: BTreeMap<String, &str> = manifest::rows(text).filter(is_lost).collect();
+        self.damaged.extend(lost.into_iter().map(|(id, row)| lost_row(id, row)));
+        Ok(())
+    }
+
+    /// The manifest as it is to be. Rows of what is damaged stay as they stand in `before`: nothing else may tell of it.
+    pub fn manifest(&self, before: &str) -> String {
+        let damaged: HashSet<String> = self.damaged.iter().map(|damaged| damaged.id.short()).collect();
+        let is_kept = |id: &str| damaged.contains(&id[..ObjectId::SHORT_DIGITS]);
+        let kept: String =
+            manifest::rows(before).filter(|(id, _)| is_kept(id)).map(|(_, row)| format!("{row}\n")).collect();
+        manifest::render_after(&kept, &self.checkpoints)
+    }
+
+    fn add_without_ref(&mut self, checkpoint: Checkpoint) {
+        let list = if checkpoint.adopted { &mut self.unadopted } else { &mut self.without_ref };
+        list.push(checkpoint.id);
+        self.checkpoints.push(checkpoint);
+    }
+
+    /// Every id of a commit in it, of damaged ones too.
+    pub fn ids(&self) -> ObjectIds {
+        self.checkpoints.iter().map(|c| c.id).chain(self.damaged.iter().filter_map(|lost| lost.id.commit())).collect()
+    }
+
+    /// Ids in rows of a manifest that name none of these checkpoints.
+    pub fn rows_without_checkpoint(&self, text: &str) -> Vec<String> {
+        let known: HashSet<String> = self.ids().into_iter().map(ObjectId::short).collect();
+        let mut rows = manifest::ids(text);
+        rows.retain(|row| !known.contains(&row[..ObjectId::SHORT_DIGITS]));
+        rows
+    }
+
+    /// What looked damaged may have been evicted between the reading of its ref and of its commit.
+    fn drop_evicted_meanwhile(&mut self, layout: &Layout) -> Result<()> {
+        if !self.damaged.is_empty() {
+            let still = ref_files::names(layout, Family::Checkpoints)?;
+            self.damaged.retain(|damaged| damaged.id.commit().is_none_or(|id| still.contains(&id)));
+        }
+        Ok(())
+    }
+
+    pub fn sort(&mut self) {
+        self.checkpoints.sort_by_key(|c| (c.record.sequence, c.record.time_ms, c.id));
+    }
+
+    pub fn newest(&self) -> Option<&Checkpoint> {
+        self.checkpoints.last()
+    }
+
+    pub fn get(&self, id: ObjectId) -> Option<&Checkpoint> {
+        self.checkpoints.iter().find(|c| c.id == id)
+    }
+
+    pub fn next_sequence(&self) -> u64 {
+        self.newest().map_or(1, |c| c.record.sequence + 1)
+    }
+
+    /// An id that begins like this and is damaged: asked for after no whole checkpoint answered.
+    pub fn damaged_by_prefix(&self, prefix: &str) -> Option<&DamagedCheckpoint> {
+        self.damaged.iter().find(|damaged| damaged.id.answers_to(prefix))
+    }
+}
+
+/// Whether an object is there and cannot be read.
+pub fn is_damaged(objects: &Objects, id: ObjectId) -> bool {
+    matches!(objects.read(&id), Err(ObjectError::Io(_) | ObjectError::Corrupt { .. }))
+}
+
+/// Whether a row names a transition of a workflow: that is no checkpoint, and nothing that was lost.
+pub fn names_transition(objects: &Objects, digits: &str) -> bool {
+    objects.by_prefix(digits).iter().any(|id| match objects.read(id) {
+        Ok((ObjectKind::Commit, bytes)) => {
+            commit_codec::parse(&bytes).is_ok_and(|commit| transition::is_ours(&commit.message))
+        }
+        _ => false,
+    })
+}
+
+/// What is known of a checkpoint of which nothing is left but its row.
+pub fn lost_row(id: String, row: &str) -> DamagedCheckpoint {
+    let rest = escape(manifest::rest(row));
+    let why = format!("its commit is nowhere in the store, all that is left is its row: {rest}");
+    DamagedCheckpoint { id: CheckpointId::Row(id), why }
+}
+
+/// What a check found to be damaged may have been evicted since the refs were read.
+pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
+    if !report.damaged.is_empty() {
+        let still = ref_files::names(layout, Family::Checkpoints)?;
+        let only_a_row = |id: &ObjectId| inventory.without_ref.contains(id) || inventory.unadopted.contains(id);
+        let is_there = |id: ObjectId| still.contains(&id) || only_a_row(&id);
+        report.damaged.retain(|state| state.id.commit().is_none_or(is_there));
+    }
+    Ok(())
+}
+
+/// A failure to read an object that a checkpoint needs, told apart from its eviction.
+pub fn damage_or_eviction(layout: &Layout, checkpoint: ObjectId, why: String) -> Error {
+    match ref_files::names(layout, Family::Checkpoints) {
+        Ok(refs) if !refs.contains(&checkpoint) => Error::EvictedMeanwhile { id: checkpoint },
+        _ => Error::Damaged { what: format!("checkpoint {}", checkpoint.short()), why },
+    }
+}

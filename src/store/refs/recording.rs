@@ -1,0 +1,83 @@
+//! Recording a checkpoint: commit, pack and refs, in the order that survives a kill at any point.
+
+use crate::error::Result;
+use crate::model::checkpoint::message;
+use crate::model::checkpoint::record::{Checkpoint, Record};
+use crate::model::state::meta::Meta;
+use crate::model::state::object_id::ObjectId;
+use crate::store::locked::{LockedStore, check_still_there};
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::pack::pack_set::PackSet;
+use crate::store::refs::commit_codec;
+use crate::store::refs::ref_files;
+use crate::store::trees::meta_tree::Beside;
+use crate::store::trees::meta_tree::{self};
+
+/// A tree whose objects were given to `pack`, with all that is to be said about it.
+pub struct NewCheckpoint<'s> {
+    pub pack: PackSet<'s>,
+    pub tree: ObjectId,
+    pub meta: Meta,
+    pub beside: Beside,
+    /// Its sequence number is the least that it may get.
+    pub record: Record,
+}
+
+impl LockedStore<'_> {
+    /// Makes a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in the order that survives
+    /// a kill at any point. `announce` is told the id before the ref is written. The sequence number is given here.
+    pub fn record(
+        &mut self,
+        new: NewCheckpoint,
+        announce: &mut dyn FnMut(ObjectId) -> Result<()>,
+    ) -> Result<Checkpoint> {
+        let NewCheckpoint { mut pack, tree, meta, beside, mut record } = new;
+        record.sequence = record.sequence.max(self.inventory.next_sequence());
+        let meta = add_meta(&mut pack, &meta, &beside)?;
+        let text = message::render(&record, meta);
+        let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
+        let id = pack.add(ObjectKind::Commit, &commit)?;
+        let folded = match pack.single() {
+            Some(writer) => self.fold_small_packs(writer)?,
+            None => Vec::new(),
+        };
+        let layout = self.store().layout();
+        // Once the pack has its name, nothing more needs room: its commit would count as a checkpoint where no manifest is.
+        let staged = ref_files::stage_checkpoint(layout, id)?;
+        let staged_meta = meta.map(|meta| ref_files::stage_meta(layout, meta)).transpose()?;
+        let published = pack.finish(Some(&staged))?;
+        announce(id)?;
+        if let Some(staged) = staged_meta {
+            ref_files::publish_meta(layout, id, staged)?;
+        }
+        self.keep_foreign_main()?;
+        // A user's own `git gc` may take a pack that no ref names yet: it is looked for while none does, and once more
+        // when that can no longer happen.
+        let done = check_still_there(layout, &published)
+            .and_then(|()| ref_files::publish_checkpoint(layout, id, staged))
+            .and_then(|()| check_still_there(layout, &published));
+        if let Err(e) = done {
+            // Nobody was told of this checkpoint, so nothing is to name it; the failure itself is what is to be said.
+            let _ = self.remove_refs(&[id]).and_then(|()| ref_files::sync(layout));
+            return Err(e);
+        }
+        self.store().objects().add_packs(&published);
+        // The checkpoint stands. What could not be removed is there twice, which a prune mends.
+        let _ = self.drop_folded(&folded, &published);
+        let checkpoint = Checkpoint { id, tree, meta, record, pinned: false, adopted: false };
+        self.inventory.checkpoints.push(checkpoint.clone());
+        Ok(checkpoint)
+    }
+}
+
+/// What is to be said beside the tree; nothing where all is as usual.
+fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, beside: &Beside) -> Result<Option<ObjectId>> {
+    if beside.is_empty() && *meta == Meta::default() {
+        return Ok(None);
+    }
+    let blob = pack.add(ObjectKind::Blob, &meta_tree::blob(meta))?;
+    if beside.is_empty() {
+        return Ok(Some(blob));
+    }
+    Ok(Some(pack.add(ObjectKind::Tree, &meta_tree::tree(blob, beside))?))
+}

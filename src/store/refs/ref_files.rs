@@ -1,0 +1,389 @@
+//! References as files: the name of a ref under `refs/checkpoints` is itself the commit, so a torn file loses nothing.
+//!
+//! Refs are read and written here and not through libgit2, because libgit2 passes over a damaged ref in silence
+//! and one bad line in `packed-refs` hides all of them from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::directories;
+use crate::store::files::durable::TemporaryFile;
+use crate::store::files::durable::{self};
+use crate::store::files::plain_file;
+use crate::store::layout::Layout;
+use crate::store::objects::odb::Objects;
+use crate::store::repository::ObjectIds;
+
+/// Of one part of the path of a file, on every file system that is about.
+const LONGEST_NAME_BYTES: usize = 255;
+
+/// Families of refs whose last component is the id of a checkpoint's commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    Checkpoints,
+    Meta,
+    Pins,
+    /// A commit that another program put on `main`: kept until somebody decides about it.
+    Foreign,
+}
+
+impl Family {
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Checkpoints => "checkpoints",
+            Self::Meta => "meta",
+            Self::Pins => "pins",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+/// What git too passes over at the end of a ref.
+const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// What a ref file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    Id(ObjectId),
+    /// Empty, cut or garbage.
+    Torn,
+}
+
+/// Reads one family: by the id in the name, what the file says. Files with other names are no refs of ours.
+pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, Value>> {
+    let folder = layout.refs().join(family.folder());
+    let mut found = BTreeMap::new();
+    each_packed(layout, &format!("refs/{}/", family.folder()), &mut |_, rest, value| {
+        let value = ObjectId::from_hex(value).map(Value::Id);
+        found.extend(ObjectId::from_hex(rest).zip(value));
+    })?;
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(found),
+        Err(e) => return Err(Error::io("read", &folder)(e)),
+    };
+    for entry in entries {
+        let name = entry.map_err(Error::io("read", &folder))?.file_name();
+        let Some(id) = name.to_str().and_then(ObjectId::from_hex) else { continue };
+        if let Some(value) = read_file(&folder.join(&name))? {
+            found.insert(id, value);
+        }
+    }
+    Ok(found)
+}
+
+/// The ids in the names of one family alone, for those to whom a torn file is as good as a whole one. No file is
+/// opened.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
+    let mut found = BTreeSet::new();
+    each_packed(layout, &format!("refs/{}/", family.folder()), &mut |_, rest, _| {
+        found.extend(ObjectId::from_hex(rest));
+    })?;
+    let files = list(&layout.refs().join(family.folder()))?;
+    found.extend(files.iter().filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?)));
+    Ok(found)
+}
+
+/// The branch to which HEAD leads.
+pub const MAIN: &str = "refs/heads/main";
+
+/// What keeps lines of commits alive that are no checkpoints yet: branches, and what an earlier writer set aside.
+/// By name, relative to the store; those that name nothing are passed over.
+pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
+    const FOLDERS: [&str; 2] = ["refs/heads", "refs/foreign"];
+    let mut tips = BTreeMap::new();
+    for folder in FOLDERS {
+        tips.append(&mut packed(layout, &format!("{folder}/"))?);
+    }
+    let mut folders = FOLDERS.map(str::to_owned).to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in list(&layout.dir().join(&folder))? {
+            let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else { continue };
+            let kind = entry.file_type().map_err(Error::io("stat", &entry.path()))?;
+            if kind.is_dir() {
+                folders.push(name);
+            } else if let (true, Some(Value::Id(id))) = (kind.is_file(), read_file(&entry.path())?) {
+                tips.insert(name, id);
+            }
+        }
+    }
+    tips.extend(detached_head(layout)?.map(|id| ("HEAD".to_owned(), id)));
+    Ok(tips)
+}
+
+/// The commit that HEAD itself names, where it names no branch.
+pub fn detached_head(layout: &Layout) -> Result<Option<ObjectId>> {
+    match read_file(&layout.head())? {
+        Some(Value::Id(id)) => Ok(Some(id)),
+        _ => Ok(None),
+    }
+}
+
+/// The commit that `main` names, if it names one.
+pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
+    let loose = read_file(&layout.main())?;
+    if let Some(Value::Id(id)) = loose {
+        return Ok(Some(id));
+    }
+    Ok(packed(layout, MAIN)?.get(MAIN).copied())
+}
+
+/// The ref of a checkpoint that is about to be, under a temporary name: to be flushed together with its packs.
+pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
+    durable::written_aside(&layout.own(), format!("{id}\n").as_bytes())
+}
+
+/// Gives a staged ref, which was flushed, its name, durably. From then on the checkpoint is there.
+pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) -> Result<()> {
+    let folder = layout.refs().join(Family::Checkpoints.folder());
+    directories::create_private(&folder)?;
+    durable::put_in_place(staged, &layout.own(), &path(layout, Family::Checkpoints, id))?;
+    durable::sync_directory(&folder)
+}
+
+/// The ref of the meta of a checkpoint that is about to be, under a temporary name.
+pub fn stage_meta(layout: &Layout, value: ObjectId) -> Result<TemporaryFile> {
+    directories::create_private(&layout.refs().join(Family::Meta.folder()))?;
+    durable::written_aside(&layout.own(), format!("{value}\n").as_bytes())
+}
+
+/// Gives it its name. The commit names the meta too, so a power cut may take the ref.
+pub fn publish_meta(layout: &Layout, name: ObjectId, staged: TemporaryFile) -> Result<()> {
+    durable::put_in_place(staged, &layout.own(), &path(layout, Family::Meta, name))
+}
+
+pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
+    directories::create_private(&layout.refs().join(family.folder()))?;
+    durable::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
+}
+
+/// On a full disk it is written over in place: it is derived, and has the same length as before.
+pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
+    let text = format!("{commit}\n");
+    match durable::replace_derived(&layout.own(), &layout.main(), text.as_bytes()) {
+        Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&layout.main(), text.as_bytes()),
+        written => written,
+    }
+}
+
+/// Writes a ref that is none of ours, by its full name, which is below `refs/` and has only plain components.
+pub fn write_named(layout: &Layout, name: &str, value: ObjectId) -> Result<()> {
+    let path = match layout.dir().join(name) {
+        folder if layout.directories().contains(&folder) => out_of_the_way(layout),
+        path => path,
+    };
+    directories::create_private(path.parent().unwrap_or(layout.dir()))?;
+    durable::replace_through(&layout.own(), &path, format!("{value}\n").as_bytes())
+}
+
+/// A place for a ref that stands where a folder of ours belongs.
+pub(in crate::store) fn out_of_the_way(layout: &Layout) -> PathBuf {
+    layout.refs().join(format!("in-the-way-{}", durable::random_hex()))
+}
+
+/// Leaves `main` unborn, as in a store without a checkpoint.
+pub fn remove_main(layout: &Layout) -> Result<()> {
+    if durable::remove_if_there(&layout.main())? {
+        durable::sync_directory(&layout.refs().join("heads"))?;
+    }
+    Ok(())
+}
+
+/// Whether a checkpoint, readable or not, is pinned.
+pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
+    Ok(names(layout, Family::Pins)?.contains(&checkpoint))
+}
+
+/// Removes refs; those that are gone already are no error.
+pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
+    for (family, id) in gone {
+        durable::remove_if_there(&path(layout, *family, *id))?;
+    }
+    let names = gone.iter().map(|(family, id)| format!("refs/{}/{id}", family.folder()));
+    remove_packed(layout, &names.collect()).map(drop)
+}
+
+/// Takes refs out of `packed-refs` by their full names; whether one was there.
+pub fn remove_packed(layout: &Layout, names: &BTreeSet<String>) -> Result<bool> {
+    if names.is_empty() || !layout.packed_refs().exists() {
+        return Ok(false);
+    }
+    let mut left = packed(layout, "")?;
+    let before = left.len();
+    left.retain(|name, _| !names.contains(name));
+    let is_found = left.len() < before;
+    if is_found {
+        write_packed(layout, &left)?;
+    }
+    Ok(is_found)
+}
+
+fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()> {
+    if refs.is_empty() {
+        return durable::remove_if_there(&layout.packed_refs()).map(drop);
+    }
+    let lines: String = refs.iter().map(|(name, id)| format!("{id} {name}\n")).collect();
+    durable::replace_through(&layout.own(), &layout.packed_refs(), lines.as_bytes())
+}
+
+/// Makes removals of refs durable.
+pub fn sync(layout: &Layout) -> Result<()> {
+    for family in [Family::Checkpoints, Family::Meta, Family::Pins] {
+        durable::sync_directory(&layout.refs().join(family.folder()))?;
+    }
+    Ok(())
+}
+
+/// Turns `packed-refs`, which a user's own `git gc` may have left, into files of one ref each. Those of checkpoints of
+/// which nothing is there stay in it: as files, a million of them would take minutes.
+pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
+    if !layout.packed_refs().exists() {
+        return Ok(());
+    }
+    let ours = ["refs/checkpoints/", "refs/meta/", "refs/pins/"];
+    let is_dead = |name: &str, id: &ObjectId| ours.iter().any(|folder| name.starts_with(folder)) && !objects.holds(id);
+    let (dead, live): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        packed(layout, "")?.into_iter().partition(|(name, id)| is_dead(name, id));
+    if live.is_empty() && !dead.is_empty() {
+        return Ok(());
+    }
+    for (name, id) in live {
+        let path = layout.dir().join(&name);
+        if !path.exists() {
+            let parent = path.parent().unwrap_or(layout.dir());
+            directories::create_private(parent)?;
+            durable::replace_through(&layout.own(), &path, format!("{id}\n").as_bytes())?;
+        }
+    }
+    write_packed(layout, &dead)
+}
+
+/// Every value of every ref but those named after a commit in `gone`, and of HEAD if it is detached:
+/// the roots of all that must stay.
+///
+/// # Errors
+/// A ref outside our own families that cannot be read: nothing may be dropped then.
+pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
+    let is_gone =
+        |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
+    let kept = packed(layout, "")?.into_iter().filter(|(name, _)| !is_gone(name));
+    let mut roots: Vec<ObjectId> = kept.map(|(_, id)| id).collect();
+    roots.extend(detached_head(layout)?);
+    let mut folders = vec![layout.refs()];
+    while let Some(folder) = folders.pop() {
+        for entry in list(&folder)? {
+            let path = entry.path();
+            if entry.file_type().map_err(Error::io("stat", &path))?.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            if !path.file_name().and_then(|name| name.to_str()).is_some_and(is_gone) {
+                roots.extend(root_of(&path)?);
+            }
+        }
+    }
+    Ok(roots)
+}
+
+/// Files under `refs/` that name nothing, and whose name does not tell either what they should.
+///
+/// # Errors
+/// A directory cannot be listed.
+pub fn unreadable(layout: &Layout) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut folders = vec![layout.refs()];
+    while let Some(folder) = folders.pop() {
+        for entry in list(&folder)? {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                _ if root_of(&path).is_err() => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn root_of(path: &Path) -> Result<Option<ObjectId>> {
+    let by_name = || path.file_name().and_then(|name| ObjectId::from_hex(name.to_str()?));
+    match read_file(path)? {
+        Some(Value::Id(id)) => Ok(Some(id)),
+        Some(Value::Torn) if by_name().is_some() => Ok(by_name()),
+        Some(Value::Torn) if path.ends_with(MAIN) => Ok(None),
+        Some(Value::Torn) => {
+            Err(Error::Damaged { what: format!("ref {}", path.display()), why: "it names no object".into() })
+        }
+        None => Ok(None),
+    }
+}
+
+pub(in crate::store) fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
+    match std::fs::read_dir(folder) {
+        Ok(entries) => entries.collect::<std::io::Result<_>>().map_err(Error::io("read", folder)),
+        // A file where a folder should be has no refs below it.
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(e) => Err(Error::io("read", folder)(e)),
+    }
+}
+
+/// The file of one ref.
+pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
+    layout.refs().join(family.folder()).join(name.to_hex())
+}
+
+/// What one ref file says; `None` if there is none.
+pub(in crate::store) fn read_file(path: &Path) -> Result<Option<Value>> {
+    let bytes = match plain_file::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Some(Value::Torn)),
+        Err(e) => return Err(Error::io("read", path)(e)),
+    };
+    let id = std::str::from_utf8(&bytes).ok().and_then(|text| ObjectId::from_hex(text.trim_end_matches(BLANKS)));
+    Ok(Some(id.map_or(Value::Torn, Value::Id)))
+}
+
+/// The part of `packed-refs` whose names begin like this, by name. Lines that make no sense are passed over, each alone.
+pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, ObjectId>> {
+    let mut refs = BTreeMap::new();
+    each_packed(layout, beginning, &mut |name, _, id| {
+        refs.extend(ObjectId::from_hex(id).map(|id| (name.to_owned(), id)));
+    })?;
+    Ok(refs)
+}
+
+/// Gives name, what follows the beginning in it, and value of each of them.
+fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str, &str)) -> Result<()> {
+    let path = layout.packed_refs();
+    let bytes = match plain_file::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::io("read", &path)(e)),
+    };
+    for line in String::from_utf8_lossy(&bytes).lines() {
+        let Some((id, name)) = line.split_once(' ') else { continue };
+        let Some(rest) = name.strip_prefix(beginning) else { continue };
+        if name.starts_with("refs/") && name.split('/').all(can_be_a_file) {
+            see(name, rest, id);
+        }
+    }
+    Ok(())
+}
+
+/// Git takes no control characters in the name of a ref either.
+fn can_be_a_file(part: &str) -> bool {
+    !matches!(part, "" | "." | "..") && part.len() <= LONGEST_NAME_BYTES && !part.chars().any(char::is_control)
+}
+
+/// Whether a checkpoint has its ref.
+pub fn exists(layout: &Layout, checkpoint: ObjectId) -> bool {
+    path(layout, Family::Checkpoints, checkpoint).exists()
+        || packed(layout, &format!("refs/checkpoints/{checkpoint}")).is_ok_and(|refs| !refs.is_empty())
+}

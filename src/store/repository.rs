@@ -1,0 +1,265 @@
+//! The directory that we own: a bare git repository with one ref a checkpoint. It knows nothing of working directories.
+
+use crate::store::damage::check;
+use crate::store::damage::check_files;
+use crate::store::damage::check_objects;
+use crate::store::damage::check_states;
+use crate::store::damage::check_workflows;
+use crate::store::damage::swap;
+use crate::store::files::plain_file;
+use crate::store::gc::tidied;
+use crate::store::lifecycle::guard;
+use crate::store::lifecycle::skeleton;
+use crate::store::lock;
+use crate::store::refs;
+use crate::store::refs::inventory;
+use crate::store::refs::kept_commits;
+use crate::store::state::holds;
+use crate::store::state::journal;
+use crate::store::state::stat_cache;
+use crate::store::trees;
+use crate::store::trees::databases;
+use crate::store::trees::meta_tree;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::base::progress::Phase;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::hold::Hold;
+use crate::model::checkpoint::record::{Checkpoint, CheckpointId};
+use crate::model::state::database::Databases;
+use crate::model::state::meta::Meta;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::snapshot::Snapshot;
+
+use crate::store::layout::Layout;
+use crate::store::lifecycle::description::Description;
+use crate::store::locked::LockedStore;
+use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_reader::CommitReader;
+use crate::store::refs::inventory::Inventory;
+use crate::store::state::journal::JournalState;
+use crate::store::trees::meta_tree::Companion;
+
+/// A salvage that takes longer than this to put its store into place has been stopped.
+const LONGEST_SALVAGE: Duration = Duration::from_secs(30);
+
+pub use crate::store::objects::id_set::ObjectIds;
+
+/// A store that is there, open for reading. Nothing here writes or waits.
+pub struct Store {
+    layout: Layout,
+    objects: Objects,
+}
+
+impl Store {
+    /// Opens the store in `dir`; `None` if there is none.
+    ///
+    /// # Errors
+    /// A store that belongs to another user or holds something planted is refused.
+    pub fn open(dir: PathBuf) -> Result<Option<Self>> {
+        let layout = Layout::new(dir);
+        if !guard::is_store(&layout)? {
+            return Ok(None);
+        }
+        guard::check(&layout)?;
+        Self::open_plain(layout).map(Some)
+    }
+
+    /// Opens one that was just looked at, or just made.
+    pub(super) fn open_plain(layout: Layout) -> Result<Self> {
+        let objects = Objects::open(&layout.objects())?;
+        Ok(Self { layout, objects })
+    }
+
+    /// Opens the store in `dir`, and makes it first where there is none.
+    pub fn open_or_create(dir: PathBuf, description: &Description) -> Result<Self> {
+        if let Some(store) = Self::open(dir.clone())? {
+            return Ok(store);
+        }
+        // Between two renames of a salvage the place is empty for a moment: nobody may build there then.
+        swap::settle(&dir, LONGEST_SALVAGE)?;
+        if let Some(store) = Self::open(dir.clone())? {
+            return Ok(store);
+        }
+        let layout = Layout::new(dir);
+        make(&layout, description)?;
+        guard::check(&layout)?;
+        Self::open_plain(layout)
+    }
+
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.layout.dir()
+    }
+
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    pub fn description(&self) -> Result<Option<Description>> {
+        Description::read(&self.layout)
+    }
+
+    pub fn inventory(&self) -> Result<Inventory> {
+        let kept = kept_commits::read(&self.layout, &self.objects);
+        Inventory::read_with_rows(&self.layout, CommitReader::with_kept(&self.objects, kept))
+    }
+
+    /// The same, with every commit read from its pack.
+    fn inventory_as_stored(&self) -> Result<Inventory> {
+        Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects))
+    }
+
+    /// The journal of a restore. Changes are under way only once its two checkpoints are here: where neither is, it was
+    /// brought from another store, and nothing in it is believed.
+    pub fn journal(&self) -> Result<JournalState> {
+        let state = journal::read(&self.layout)?;
+        let is_here = |id: &ObjectId| self.objects.contains(id) || refs::ref_files::exists(&self.layout, *id);
+        Ok(match state {
+            JournalState::Open(open)
+                if open.stage == journal::Stage::Applying && ![open.target, open.safety].iter().any(is_here) =>
+            {
+                JournalState::Unreadable
+            }
+            state => state,
+        })
+    }
+
+    /// Waits for the exclusive lock and heals what is derived.
+    pub fn lock(&self, wait: Duration, holder: &str) -> Result<LockedStore<'_>> {
+        LockedStore::acquire(self, wait, holder)
+    }
+
+    /// Whether some process holds the lock at this moment.
+    pub fn is_locked(&self) -> bool {
+        lock::is_held(&self.layout.lock())
+    }
+
+    /// What a tree cannot hold; the standard one where the checkpoint names none.
+    ///
+    /// # Errors
+    /// A meta that is named and cannot be read makes the checkpoint damaged.
+    pub fn meta(&self, checkpoint: &Checkpoint) -> Result<Meta> {
+        self.companion(checkpoint).map(|companion| companion.meta)
+    }
+
+    /// The meta, and what else belongs to a checkpoint without being a file of the user's.
+    ///
+    /// # Errors
+    /// As [`Self::meta`].
+    pub fn companion(&self, checkpoint: &Checkpoint) -> Result<Companion> {
+        let Some(id) = checkpoint.meta else { return Ok(Companion::default()) };
+        meta_tree::read(&self.objects, id).map_err(|why| self.damage(checkpoint.id, why))
+    }
+
+    /// The databases that a checkpoint holds.
+    ///
+    /// # Errors
+    /// As [`Self::meta`].
+    pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
+        let beside = self.companion(checkpoint)?.beside;
+        databases::read(&self.objects, beside.databases).map_err(|why| self.damage(checkpoint.id, why))
+    }
+
+    /// The whole state that a checkpoint holds: every tree is read and checked, its meta too.
+    pub fn snapshot(&self, checkpoint: &Checkpoint) -> Result<Snapshot> {
+        let read = trees::convert::read_snapshot(&self.objects, checkpoint.tree);
+        let mut snapshot = read.map_err(|why| self.damage(checkpoint.id, why))?;
+        self.meta(checkpoint)?.complete(&mut snapshot).map_err(|why| self.damage(checkpoint.id, why))?;
+        Ok(snapshot)
+    }
+
+    /// The failure for something of a checkpoint that cannot be read.
+    pub fn damage(&self, checkpoint: ObjectId, why: String) -> Error {
+        inventory::damage_or_eviction(&self.layout, checkpoint, why)
+    }
+
+    /// Checks the whole store, or one checkpoint of it. Nothing is written.
+    ///
+    /// # Errors
+    /// The store could not be looked at, or we were asked to stop. Damage is in the report.
+    pub fn check(&self, only: Option<&CheckpointId>, options: &check::CheckOptions<'_>) -> Result<check::Report> {
+        let inventory = self.inventory_as_stored()?;
+        let mut report = check::Report::default();
+        options.progress.begin(Phase::Verifying, 0, 0);
+        let mut states = check_states::StateChecker::new(&self.objects, options);
+        let is_asked = |id: &CheckpointId| only.is_none_or(|wanted| wanted == id);
+        for checkpoint in inventory.checkpoints.iter().filter(|checkpoint| is_asked(&checkpoint.id.into())) {
+            states.check(checkpoint.id, &mut report)?;
+        }
+        for lost in inventory.damaged.iter().filter(|lost| is_asked(&lost.id)) {
+            report.checkpoints += 1;
+            report.damaged.push(lost.clone().into());
+        }
+        inventory::drop_evicted(&self.layout, &inventory, &mut report)?;
+        if only.is_none() {
+            check_workflows::check(self, &mut states, &mut report)?;
+            check_files::check(self, &inventory, &mut report)?;
+            check_objects::check(&self.layout, &self.objects, options, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    /// The exclusion list as it stands; without one the built-in list.
+    pub fn exclusion_list(&self) -> Vec<u8> {
+        let built_in = || crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes().to_vec();
+        plain_file::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
+    }
+
+    /// Whether a cache may be believed: its checkpoints are there, and each of its packs is as it was.
+    pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
+        let packs = self.objects.packs();
+        let named = [Some(cache.checkpoint()), cache.restored()];
+        named.into_iter().flatten().all(|id| refs::ref_files::exists(&self.layout, id))
+            && cache.packs().iter().all(|pack| packs.contains(pack))
+    }
+
+    /// Whether an object is there, can be read, and is what its id says.
+    pub fn has_whole(&self, id: ObjectId) -> bool {
+        self.objects.stream_blob(&id, &mut std::io::sink()).is_ok()
+    }
+
+    /// The cache of the last scan, if there is one that adds up.
+    pub fn stat_cache(&self) -> Option<stat_cache::StatCache> {
+        stat_cache::read(&self.layout)
+    }
+
+    /// The newest checkpoint of when packs were last tidied up, which may be gone.
+    pub fn last_tidied(&self) -> Option<ObjectId> {
+        tidied::last(&self.layout)
+    }
+
+    /// The holds that were taken, also those that have ended.
+    ///
+    /// # Errors
+    /// In words: they cannot be read, so none stands.
+    pub fn holds(&self) -> std::result::Result<Vec<Hold>, String> {
+        holds::read(&self.layout)
+    }
+
+    /// What was left out by rule when that was last told, in the words of then.
+    pub fn left_out(&self) -> Option<String> {
+        plain_file::read_text(&self.layout.left_out()).ok()
+    }
+}
+
+/// Makes all that a store has from the start. Another process may make the same one at this moment, have the lock
+/// before us, and clear our temporary files away as leftovers: then it is done once more.
+fn make(layout: &Layout, description: &Description) -> Result<()> {
+    const TRIES: usize = 10;
+    let attempt = || {
+        skeleton::heal(layout)?;
+        skeleton::write_founding_files(layout, description)
+    };
+    for _ in 1..TRIES {
+        match attempt() {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+            done => return done,
+        }
+    }
+    attempt()
+}

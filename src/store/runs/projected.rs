@@ -1,0 +1,115 @@
+//! Which files of the project were last written for workflows, and as what: a file of its own, replaced in one step. It is
+//! derived from the workflows, so damage holds nobody up.
+
+use std::io::ErrorKind;
+
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
+use crate::error::Result;
+use crate::model::state::rel_path::RelPath;
+use crate::model::workflow::id::is_legal;
+use crate::store::files::durable;
+use crate::store::files::plain_file;
+use crate::store::files::summed;
+use crate::store::layout::Layout;
+use crate::store::repository::Store;
+
+const FILE: &str = "file ";
+/// In place of the sum of a file that was removed, or that nobody has read.
+const NO_SUM: &str = "-";
+const SUM_DIGITS: usize = 64;
+
+/// One file of the project.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Projected {
+    /// Relative to the root.
+    pub path: String,
+    /// SHA-256 of what was last written there, in hex.
+    pub sum: Option<String>,
+    /// The id of the workflow for which it was written.
+    pub workflow: String,
+}
+
+impl Store {
+    /// The files that were last written for workflows; none if nobody knows of any.
+    pub fn projected(&self) -> Vec<Projected> {
+        self.projected_or_why_not().unwrap_or_default()
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// In words: the note is there and cannot be read, or makes no sense.
+    pub fn projected_or_why_not(&self) -> Result<Vec<Projected>, String> {
+        read(self.layout())
+    }
+}
+
+/// # Errors
+/// As [`Store::projected_or_why_not`].
+pub fn read(layout: &Layout) -> Result<Vec<Projected>, String> {
+    match plain_file::read_text(&layout.projected()) {
+        Ok(text) => parse(&text).ok_or_else(|| "it does not add up".to_owned()),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(cause) => Err(cause.to_string()),
+    }
+}
+
+/// # Errors
+/// The file cannot be written; then it is as before.
+pub fn write(layout: &Layout, files: &[Projected]) -> Result<()> {
+    if files.is_empty() {
+        return durable::remove_if_there(&layout.projected()).map(drop);
+    }
+    let text = render(files);
+    if plain_file::read(&layout.projected()).is_ok_and(|found| found == text.as_bytes()) {
+        return Ok(());
+    }
+    durable::replace_derived(&layout.own(), &layout.projected(), text.as_bytes())
+}
+
+fn render(files: &[Projected]) -> String {
+    let line = |file: &Projected| {
+        let sum = file.sum.as_deref().unwrap_or(NO_SUM);
+        format!("{FILE}{sum} {} {}\n", percent_encode(file.path.as_bytes()), file.workflow)
+    };
+    summed::with_sum(&files.iter().map(line).collect::<String>())
+}
+
+fn parse(text: &str) -> Option<Vec<Projected>> {
+    summed::lines_of(text)?.lines().map(|line| parse_line(line.strip_prefix(FILE)?)).collect()
+}
+
+fn parse_line(line: &str) -> Option<Projected> {
+    let mut words = line.split(' ');
+    let (sum, path, workflow) = (words.next()?, words.next()?, words.next()?);
+    let is_sum = sum.len() == SUM_DIGITS && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let path = String::from_utf8(percent_decode(path)?).ok()?;
+    let makes_sense = RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) && is_legal(workflow);
+    if words.next().is_some() || !makes_sense || !(is_sum || sum == NO_SUM) {
+        return None;
+    }
+    Some(Projected { path, sum: is_sum.then(|| sum.to_owned()), workflow: workflow.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_come_back_whole_or_not_at_all() {
+        let file = |path: &str, sum: Option<String>| Projected { path: path.into(), sum, workflow: "w_1".into() };
+        let files = [file(".claude/pipeline-state.json", Some("ab".repeat(32))), file("a b/\u{e4}\n", None)];
+        let text = render(&files);
+        assert_eq!(parse(&text), Some(files.to_vec()));
+        for at in 0..text.len() {
+            assert_eq!(parse(&text[..at]), None, "cut at {at}");
+            let mut flipped = text.clone().into_bytes();
+            flipped[at] ^= 1;
+            assert_eq!(String::from_utf8(flipped).ok().and_then(|flipped| parse(&flipped)), None, "flipped at {at}");
+        }
+        for line in ["- ../x w", "- x ../w", "zz x w", "- x w more", "- x"] {
+            assert_eq!(parse(&summed::with_sum(&format!("{FILE}{line}\n"))), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The journal of a restore: what is under way, durable before the first change and gone after the last.
+
+use std::io::ErrorKind;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::base::text::percent_decode;
+use crate::base::text::percent_encode;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Verb;
+use crate::model::restore_plan::Reach;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::scope::Scope;
+use crate::store::files::durable;
+use crate::store::files::plain_file;
+use crate::store::layout::Layout;
+
+const FIRST_LINE: &str = "checkpoint-journal 1";
+
+/// How far the restore had come when this was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Nothing of the user's was changed yet.
+    Preparing,
+    /// Changes may have begun.
+    Applying,
+    /// All changes are made and durable; only the staging directory may still be there.
+    Finished,
+}
+
+impl Stage {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Preparing => "preparing",
+            Self::Applying => "applying",
+            Self::Finished => "finished",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Preparing, Self::Applying, Self::Finished].into_iter().find(|stage| stage.word() == word)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    pub stage: Stage,
+    pub verb: Verb,
+    pub target: ObjectId,
+    pub safety: ObjectId,
+    pub reach: Reach,
+    /// Names the staging directory: sixteen hex digits.
+    pub staging: String,
+    /// Names the one that a way out of this restore fills: nothing of the user's is in it yet.
+    pub filling: Option<String>,
+    /// This takes an interrupted restore back, so its target is also where `undo` leads.
+    pub settles: bool,
+}
+
+/// What stands in place of a journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JournalState {
+    None,
+    Open(Journal),
+    /// There is one, but it cannot be read.
+    Unreadable,
+}
+
+pub fn read(layout: &Layout) -> Result<JournalState> {
+    let path = layout.journal();
+    match plain_file::read(&path) {
+        Ok(bytes) => Ok(parse(&bytes).map_or(JournalState::Unreadable, JournalState::Open)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(JournalState::None),
+        Err(e) if e.kind() == ErrorKind::InvalidData => Ok(JournalState::Unreadable),
+        Err(e) => Err(Error::io("read", &path)(e)),
+    }
+}
+
+pub fn write(layout: &Layout, journal: &Journal) -> Result<()> {
+    durable::replace(&layout.journal(), render(journal).as_bytes())
+}
+
+pub fn remove(layout: &Layout) -> Result<()> {
+    let path = layout.journal();
+    match std::fs::remove_file(&path) {
+        Ok(()) => durable::sync_directory(&layout.own()),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(Error::io("remove", &path)(e)),
+    }
+}
+
+/// The text of a journal, with its sum.
+pub fn render(journal: &Journal) -> String {
+    let mut text = format!(
+        "{FIRST_LINE}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
+        journal.stage.word(),
+        journal.verb.word(),
+        journal.target,
+        journal.safety,
+        journal.staging
+    );
+    if let Some(filling) = &journal.filling {
+        text.extend(["filling ", filling, "\n"]);
+    }
+    let flags = [
+        ("overlay", journal.reach.overlay),
+        ("special-bits", journal.reach.special_bits),
+        ("settles", journal.settles),
+    ];
+    for (flag, _) in flags.iter().filter(|(_, set)| *set) {
+        text.push_str(flag);
+        text.push('\n');
+    }
+    for path in &journal.reach.paths {
+        text.extend(["path ", &percent_encode(path.as_bytes()), "\n"]);
+    }
+    for field in journal.reach.within.iter().flat_map(Scope::to_fields) {
+        text.extend(["within ", &field, "\n"]);
+    }
+    let sum = xxh3_64(text.as_bytes());
+    format!("{text}sum {sum:016x}\n")
+}
+
+/// `None` if the sum is not that of the text, or something in it is not understood.
+pub fn parse(bytes: &[u8]) -> Option<Journal> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (body, sum) = text.strip_suffix('\n')?.rsplit_once("sum ")?;
+    if u64::from_str_radix(sum, 16).ok()? != xxh3_64(body.as_bytes()) {
+        return None;
+    }
+    let mut lines = body.lines();
+    if lines.next() != Some(FIRST_LINE) {
+        return None;
+    }
+    let value = |key: &str| body.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+    let flag = |key: &str| body.lines().any(|line| line == key);
+    let paths = body.lines().filter_map(|line| line.strip_prefix("path "));
+    let paths = paths.map(|path| RelPath::new(&percent_decode(path)?).ok()).collect::<Option<_>>()?;
+    let within = Scope::from_fields(body.lines().filter_map(|line| line.strip_prefix("within "))).ok()?;
+    Some(Journal {
+        stage: Stage::from_word(value("stage")?)?,
+        verb: Verb::from_word(value("verb")?)?,
+        target: ObjectId::from_hex(value("target")?)?,
+        safety: ObjectId::from_hex(value("safety")?)?,
+        reach: Reach { paths, within, overlay: flag("overlay"), special_bits: flag("special-bits") },
+        staging: value("staging").filter(|name| is_staging_name(name))?.to_owned(),
+        filling: value("filling").filter(|name| is_staging_name(name)).map(str::to_owned),
+        settles: flag("settles"),
+    })
+}
+
+fn is_staging_name(name: &str) -> bool {
+    name.len() == 16 && name.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal() -> Journal {
+        Journal {
+            stage: Stage::Applying,
+            verb: Verb::Restore,
+            target: ObjectId::from_bytes([1; 20]),
+            safety: ObjectId::from_bytes([2; 20]),
+            reach: Reach {
+                paths: vec![RelPath::new(b"a b/\xff\nsum 0").unwrap(), RelPath::root()],
+                overlay: true,
+                special_bits: false,
+                within: Some(Scope::default()),
+            },
+            staging: "0123456789abcdef".to_owned(),
+            filling: Some("fedcba9876543210".to_owned()),
+            settles: true,
+        }
+    }
+
+    #[test]
+    fn a_journal_comes_back_whole_or_not_at_all() {
+        let text = render(&journal());
+        assert_eq!(parse(text.as_bytes()), Some(journal()));
+        for end in 0..text.len() {
+            assert_eq!(parse(&text.as_bytes()[..end]), None, "cut at {end}");
+        }
+        for at in 0..text.len() {
+            let mut flipped = text.clone().into_bytes();
+            flipped[at] ^= 1;
+            assert_ne!(parse(&flipped), Some(journal()), "flipped at {at}");
+        }
+    }
+}

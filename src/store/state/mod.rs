@@ -1,0 +1,7 @@
+//! What a store remembers in small files beside its objects and refs.
+
+pub mod holds;
+pub mod journal;
+pub mod size_gate;
+pub mod stat_cache;
+pub mod stat_cache_head;

@@ -1,0 +1,45 @@
+//! Which sessions are over the size gate and which began under it: remembered, so that nobody counts twice.
+
+use crate::base::text::percent_encode;
+use crate::store::files::durable;
+use crate::store::files::plain_file;
+use crate::store::layout::Layout;
+
+/// Sessions remembered; the oldest are forgotten first and count again.
+const REMEMBERED: usize = 64;
+
+/// What a decision was made about: the same session under the same limit and rules gets the same answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GateKey {
+    pub session: String,
+    pub limit: u64,
+    /// A digest of the rules that decide what counts.
+    pub rules: u64,
+}
+
+impl GateKey {
+    fn words(&self) -> String {
+        format!("{} {} {:016x}", percent_encode(self.session.as_bytes()), self.limit, self.rules)
+    }
+}
+
+/// Whether this session is over the limit, if that was decided before.
+pub fn recall(layout: &Layout, key: &GateKey) -> Option<bool> {
+    let text = plain_file::read_text(&layout.size_gate()).ok()?;
+    let prefix = format!("{} ", key.words());
+    text.lines().rev().find_map(|line| line.strip_prefix(&prefix)).map(|verdict| verdict == "over")
+}
+
+/// Remembers a decision. A failure costs one more count and is not reported.
+pub fn remember(layout: &Layout, key: &GateKey, over: bool) {
+    let text = plain_file::read_text(&layout.size_gate()).unwrap_or_default();
+    let words = key.words();
+    let line = format!("{words} {}", if over { "over" } else { "under" });
+    if text.lines().next_back() == Some(&line) {
+        return;
+    }
+    let others: Vec<&str> = text.lines().filter(|line| !line.starts_with(&format!("{words} "))).collect();
+    let kept = &others[others.len().saturating_sub(REMEMBERED - 1)..];
+    let text = kept.iter().copied().chain([line.as_str()]).flat_map(|line| [line, "\n"]).collect::<String>();
+    let _ = durable::replace_derived(&layout.own(), &layout.size_gate(), text.as_bytes());
+}

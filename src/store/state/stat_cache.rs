@@ -1,0 +1,150 @@
+//! The stat cache: what the last scan saw and which blobs that gave. Only a hint, checksummed, rebuilt at need.
+//!
+//! Two files. The base is a magic word, a block (see `model::kept_block`) and the XXH3 sum of both. The patch says what
+//! the cache is good for, brings a block of the directories that changed since the base was written, or none, and ends
+//! in a sum too. What does not add up makes the whole cache worthless and nothing else.
+
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::{Error, Result};
+use crate::model::rules_stamp::RulesStamp;
+use crate::model::stat_cache::kept_block::KeptBlock;
+use crate::model::stat_cache::kept_listing::KeptListing;
+use crate::model::stat_cache::kept_write;
+use crate::model::state::listing::Listing;
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::durable;
+use crate::store::files::plain_file;
+use crate::store::layout::Layout;
+use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::state::stat_cache_head as head;
+pub use crate::store::state::stat_cache_head::Head;
+
+const BASE_MAGIC: &[u8; 8] = b"CKPTSC02";
+const SUM_BYTES: usize = 8;
+/// A writer puts two files in place one after the other; who comes in between looks again.
+const TRIES: usize = 2;
+
+/// A listing that can be trusted as far as its checkpoint and its packs are still there unchanged.
+#[derive(Clone, Debug)]
+pub struct StatCache {
+    pub head: Head,
+    pub kept: Arc<KeptListing>,
+}
+
+impl StatCache {
+    /// The checkpoint whose packs hold every blob named here.
+    pub fn checkpoint(&self) -> ObjectId {
+        self.head.checkpoint
+    }
+
+    /// Another one, whose packs hold what was restored, if anything was.
+    pub fn restored(&self) -> Option<ObjectId> {
+        self.head.restored
+    }
+
+    pub fn packs(&self) -> &[PackStamp] {
+        &self.head.packs
+    }
+
+    pub fn rules(&self) -> RulesStamp {
+        self.head.rules
+    }
+}
+
+/// What a cache is good for.
+pub struct Basis {
+    pub checkpoint: ObjectId,
+    /// See [`StatCache::restored`].
+    pub restored: Option<ObjectId>,
+    pub packs: Vec<PackStamp>,
+    pub rules: RulesStamp,
+}
+
+/// Reads the cache; `None` if there is none that adds up.
+pub fn read(layout: &Layout) -> Option<StatCache> {
+    (0..TRIES).find_map(|_| read_once(layout))
+}
+
+/// The packs that the cache goes by, if there is one, from the smaller file alone.
+pub fn packs(layout: &Layout) -> Option<Vec<PackStamp>> {
+    Some(head::parse(plain_file::read(&layout.stat_cache_patch()).ok()?)?.0.packs)
+}
+
+fn read_once(layout: &Layout) -> Option<StatCache> {
+    let (head, patch) = head::parse(plain_file::read(&layout.stat_cache_patch()).ok()?)?;
+    let base = plain_file::read(&layout.stat_cache()).ok()?;
+    let end = base.len().checked_sub(SUM_BYTES)?;
+    let sum = sum_at_end(&base)?;
+    if !base.starts_with(BASE_MAGIC) || sum != head.base_sum {
+        return None;
+    }
+    let base = KeptBlock::parse(base, BASE_MAGIC.len(), end)?;
+    Some(StatCache { head, kept: Arc::new(KeptListing::new(base, patch)?) })
+}
+
+/// The sum in the last eight bytes, if it is the one of all before it.
+pub(in crate::store) fn sum_at_end(bytes: &[u8]) -> Option<u64> {
+    let (body, sum) = bytes.split_last_chunk::<SUM_BYTES>()?;
+    let sum = u64::from_le_bytes(*sum);
+    (sum == xxh3_64(body)).then_some(sum)
+}
+
+/// Writes what a scan saw: as a patch where that will do, and not at all where the cache says just that already.
+/// `known` is the cache that the scan knew and that is in place. Nothing is flushed to disk: a lost cache costs time and
+/// nothing else.
+///
+/// # Errors
+/// A file cannot be written; the cache is worthless then.
+pub fn save(layout: &Layout, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
+    let Basis { checkpoint, restored, packs, rules } = basis;
+    if let Some((known, patch)) = known.and_then(|known| Some((known, kept_write::patch(listing, &known.kept)?))) {
+        let base_sum = known.head.base_sum;
+        let head = Head { base_sum, checkpoint, restored, packs, rules };
+        return write_patch(layout, &head, &patch);
+    }
+    let Some(block) = kept_write::base(listing) else { return remove(layout) };
+    let mut base = Vec::with_capacity(BASE_MAGIC.len() + block.len() + SUM_BYTES);
+    base.extend(BASE_MAGIC);
+    base.extend(block);
+    let base_sum = xxh3_64(&base);
+    base.extend(base_sum.to_le_bytes());
+    put(layout, &base, &layout.stat_cache())?;
+    write_patch(layout, &Head { base_sum, checkpoint, restored, packs, rules }, &[])
+}
+
+/// Says of a cache that is in place that it is good for other packs: what it names lives on in them.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn save_packs(layout: &Layout, cache: &StatCache, packs: Vec<PackStamp>) -> Result<()> {
+    write_patch(layout, &Head { packs, ..cache.head.clone() }, cache.kept.patch_bytes())
+}
+
+/// Whether `listing` is what the cache holds, seen under the same rules.
+pub fn says_already(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
+    cache.head.rules == rules
+        && kept_write::patch(listing, &cache.kept).is_some_and(|patch| patch == cache.kept.patch_bytes())
+}
+
+/// Removes what is there of a cache.
+///
+/// # Errors
+/// A file cannot be removed.
+pub fn remove(layout: &Layout) -> Result<()> {
+    durable::remove_if_there(&layout.stat_cache_patch())?;
+    durable::remove_if_there(&layout.stat_cache())?;
+    Ok(())
+}
+
+fn write_patch(layout: &Layout, head: &Head, block: &[u8]) -> Result<()> {
+    put(layout, &head::render(head, block), &layout.stat_cache_patch())
+}
+
+fn put(layout: &Layout, bytes: &[u8], path: &std::path::Path) -> Result<()> {
+    let temporary = durable::TemporaryFile::create(&layout.own(), ".tmp-", "-")?;
+    std::io::Write::write_all(&mut temporary.file(), bytes).map_err(Error::io("write", temporary.path()))?;
+    temporary.publish(path)
+}

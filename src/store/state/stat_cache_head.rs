@@ -1,0 +1,99 @@
+//! The first part of the patch file of the stat cache: what the cache is good for.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::model::rules_stamp::RulesStamp;
+use crate::model::stat_cache::kept_block::KeptBlock;
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::state::stat_cache::sum_at_end;
+
+const MAGIC: &[u8; 8] = b"CKPTSP03";
+const SUM_BYTES: usize = 8;
+
+/// A cache may be believed while these are there, unchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The sum of the base that the patch is for.
+    pub base_sum: u64,
+    pub checkpoint: ObjectId,
+    /// Another one that must be there too: what it holds was restored, and is named here.
+    pub restored: Option<ObjectId>,
+    pub packs: Vec<PackStamp>,
+    pub rules: RulesStamp,
+}
+
+/// The bytes of a patch file; an empty block is a patch of nothing.
+pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(4096 + block.len());
+    out.extend(MAGIC);
+    let RulesStamp { rules, index, names } = head.rules;
+    for number in [head.base_sum, rules, index, names, head.packs.len() as u64] {
+        put(&mut out, number);
+    }
+    out.extend(head.checkpoint.as_bytes());
+    // Where there is none, the first one stands twice.
+    out.extend(head.restored.unwrap_or(head.checkpoint).as_bytes());
+    for pack in &head.packs {
+        pack.render(&mut out);
+    }
+    out.extend(block);
+    let sum = xxh3_64(&out);
+    put(&mut out, sum);
+    out
+}
+
+/// Appends a number, as all numbers of these files are.
+pub fn put(out: &mut Vec<u8>, number: u64) {
+    out.extend(number.to_le_bytes());
+}
+
+/// The head, and the block if there is one; `None` if the bytes do not add up.
+pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<KeptBlock>)> {
+    sum_at_end(&bytes)?;
+    let end = bytes.len() - SUM_BYTES;
+    let mut input = Input(bytes.get(..end)?);
+    if input.take(MAGIC.len())? != MAGIC {
+        return None;
+    }
+    let (base_sum, rules, index, names) = (input.number()?, input.number()?, input.number()?, input.number()?);
+    let pack_count = input.number()?;
+    let checkpoint = ObjectId::from_slice(input.take(20)?)?;
+    let restored = ObjectId::from_slice(input.take(20)?).filter(|restored| *restored != checkpoint);
+    let packs = (0..pack_count).map(|_| input.pack()).collect::<Option<_>>()?;
+    let at = end - input.0.len();
+    let head = Head { base_sum, checkpoint, restored, packs, rules: RulesStamp { rules, index, names } };
+    let block = if at == end { None } else { Some(KeptBlock::parse(bytes, at, end)?) };
+    Some((head, block))
+}
+
+/// What is left of a file to be parsed; `None` everywhere where it ends too soon.
+pub struct Input<'b>(pub &'b [u8]);
+
+impl PackStamp {
+    /// Appends it as [`Input::pack`] reads it.
+    pub fn render(&self, out: &mut Vec<u8>) {
+        put(out, self.name.len() as u64);
+        out.extend(self.name.as_bytes());
+        put(out, self.size_bytes);
+        put(out, self.mtime_ns.cast_unsigned());
+    }
+}
+
+impl<'b> Input<'b> {
+    pub fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub fn number(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    pub fn pack(&mut self) -> Option<PackStamp> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let name = String::from_utf8(self.take(length)?.to_vec()).ok()?;
+        Some(PackStamp { name, size_bytes: self.number()?, mtime_ns: self.number()?.cast_signed() })
+    }
+}

@@ -1,0 +1,105 @@
+//! Git trees from a listing, and a state by path from git trees.
+
+use crate::model::stat_cache::kept_listing::KeptDir;
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::Kind;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::git_mode;
+use crate::model::state::listing::Listing;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::model::state::snapshot::Standing;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::Objects;
+use crate::store::trees::tree_codec;
+use crate::store::trees::tree_codec::MODE_DIRECTORY;
+use crate::store::trees::tree_codec::MODE_EXECUTABLE;
+use crate::store::trees::tree_codec::MODE_GITLINK;
+use crate::store::trees::tree_codec::MODE_SYMLINK;
+use crate::store::trees::tree_codec::TreeEntry;
+
+/// Computes the tree of every directory, children first, and gives each to `put`, which answers with its id; what is as
+/// the scan knew it keeps the tree that it had. Every file's blob must be known. Directories without a file below them
+/// get no tree, except the root.
+pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<ObjectId, E>) -> Result<ObjectId, E> {
+    let mut same = vec![false; listing.dirs.len()];
+    // Parents have smaller indexes than their children, so backwards means children first.
+    for index in (0..listing.dirs.len()).rev() {
+        if let Some(before) = before_if_same(listing, index, &same) {
+            (same[index], listing.dirs[index].tree) = (true, before.tree());
+            continue;
+        }
+        listing.dirs[index].tree = match entries_of(listing, index) {
+            entries if entries.is_empty() => None,
+            mut entries => Some(put(&tree_codec::encode(&mut entries))?),
+        };
+    }
+    match listing.dirs[0].tree {
+        Some(root) => Ok(root),
+        None => put(&[]),
+    }
+}
+
+/// What a directory was, if nothing in it or below it changed.
+fn before_if_same<'l>(listing: &'l Listing, index: usize, same: &[bool]) -> Option<KeptDir<'l>> {
+    let dir = listing.dirs.get(index).filter(|dir| dir.untouched)?;
+    let kept = listing.kept.as_ref()?;
+    let number = dir.kept?;
+    let has_all = dir.dirs.len() == kept.children(number).len() && dir.dirs.iter().all(|child| same[*child]);
+    if has_all { kept.dir(number) } else { None }
+}
+
+fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
+    let dir = &listing.dirs[index];
+    let files = dir.files.iter().filter_map(|file| {
+        Some(TreeEntry { mode: git_mode(file.kind, file.stat.perm()), name: file.name.into(), id: file.id? })
+    });
+    let dirs = dir.dirs.iter().filter_map(|child| {
+        let child = &listing.dirs[*child];
+        Some(TreeEntry { mode: MODE_DIRECTORY, name: child.name.clone(), id: child.tree? })
+    });
+    files.chain(dirs).collect()
+}
+
+/// Reads every tree below `root`. Permission bits are those that git knows, sizes are unknown and left at zero;
+/// directories are for the meta to complete. Another repository's commit, which plain git may have recorded for a
+/// nested repository, holds no bytes: something stood there and was not captured.
+///
+/// # Errors
+/// In words: a tree that is missing, damaged, or holds a name that must not be written to a disk.
+pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, String> {
+    let mut snapshot = Snapshot::default();
+    let mut pending = vec![(RelPath::root(), root)];
+    while let Some((path, id)) = pending.pop() {
+        for entry in read_tree(objects, id).map_err(|why| format!("{path}: {why}"))? {
+            pending.extend(put_entry(&mut snapshot, path.join(&entry.name), &entry));
+        }
+    }
+    Ok(snapshot)
+}
+
+/// Puts one entry of a tree into a state. What is a directory is given back, with its tree.
+pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) -> Option<(RelPath, ObjectId)> {
+    let (kind, perm) = match entry.mode {
+        MODE_DIRECTORY => return Some((path, entry.id)),
+        MODE_GITLINK => {
+            snapshot.uncaptured.insert(path, Standing { why: WhyNot::Gitlink, is_dir: true });
+            return None;
+        }
+        MODE_SYMLINK => (Kind::Symlink, 0o777),
+        MODE_EXECUTABLE => (Kind::File, 0o755),
+        _ => (Kind::File, 0o644),
+    };
+    snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
+    None
+}
+
+/// One tree, checked.
+pub fn read_tree(objects: &Objects, id: ObjectId) -> Result<Vec<TreeEntry>, String> {
+    let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
+    if kind != ObjectKind::Tree {
+        return Err(format!("{} is no tree", id.short()));
+    }
+    tree_codec::parse(&bytes)
+}

@@ -1,0 +1,100 @@
+//! What stands beside the tree of a checkpoint: the meta blob alone, or a tree of it and of what else belongs to the
+//! checkpoint without being a file of the user's.
+
+use crate::model::state::meta::Meta;
+use crate::model::state::meta_text;
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::hash::object_hash::Collision;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::odb::Objects;
+use crate::store::trees::tree_codec::MODE_DIRECTORY;
+use crate::store::trees::tree_codec::MODE_FILE;
+use crate::store::trees::tree_codec::TreeEntry;
+use crate::store::trees::tree_codec::{self};
+
+const META: &str = "meta";
+const RULES: &str = "rules";
+const STATE: &str = "state.json";
+const DATABASES: &str = "databases";
+
+/// Objects beside the files; each must have been given to the pack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Tree of the ignore files outside the scope that have a say in it.
+    pub rules: Option<ObjectId>,
+    /// Blob of the values that are no files.
+    pub state: Option<ObjectId>,
+    /// Tree of the databases, each a blob.
+    pub databases: Option<ObjectId>,
+}
+
+/// The same, with the meta, as it is read.
+#[derive(Clone, Debug, Default)]
+pub struct Companion {
+    pub meta: Meta,
+    pub beside: Beside,
+}
+
+impl Beside {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The bytes of the meta blob.
+pub fn blob(meta: &Meta) -> Vec<u8> {
+    meta_text::render(meta)
+}
+
+/// The bytes of the tree of a meta blob and what is beside it.
+pub fn tree(meta: ObjectId, beside: &Beside) -> Vec<u8> {
+    let entry =
+        |name: &str, mode, id: Option<ObjectId>| id.map(|id| TreeEntry { mode, name: name.as_bytes().into(), id });
+    let parts = [
+        entry(META, MODE_FILE, Some(meta)),
+        entry(RULES, MODE_DIRECTORY, beside.rules),
+        entry(STATE, MODE_FILE, beside.state),
+        entry(DATABASES, MODE_DIRECTORY, beside.databases),
+    ];
+    tree_codec::encode(&mut parts.into_iter().flatten().collect::<Vec<_>>())
+}
+
+/// The object that a checkpoint would name; `None` where nothing is to be said.
+///
+/// # Errors
+/// The content is an attack on the hash.
+pub fn id_of(meta: &Meta, beside: &Beside) -> Result<Option<ObjectId>, Collision> {
+    if beside.is_empty() && *meta == Meta::default() {
+        return Ok(None);
+    }
+    let meta = hash_object(ObjectKind::Blob, &blob(meta))?;
+    if beside.is_empty() { Ok(Some(meta)) } else { hash_object(ObjectKind::Tree, &tree(meta, beside)).map(Some) }
+}
+
+/// Reads either form.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn read(objects: &Objects, id: ObjectId) -> Result<Companion, String> {
+    let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
+    if kind != ObjectKind::Tree {
+        return Ok(Companion { meta: meta_text::parse(&bytes)?, beside: Beside::default() });
+    }
+    let entries = tree_codec::parse(&bytes)?;
+    let find = |name: &str, mode| {
+        let found = entries.iter().find(|entry| *entry.name == *name.as_bytes());
+        match found {
+            Some(entry) if entry.mode != mode => Err(format!("{name} in it is of another kind")),
+            other => Ok(other.map(|entry| entry.id)),
+        }
+    };
+    let meta = find(META, MODE_FILE)?.ok_or("there is no meta in it")?;
+    let (_, text) = objects.read(&meta).map_err(|e| e.to_string())?;
+    let beside = Beside {
+        rules: find(RULES, MODE_DIRECTORY)?,
+        state: find(STATE, MODE_FILE)?,
+        databases: find(DATABASES, MODE_DIRECTORY)?,
+    };
+    Ok(Companion { meta: meta_text::parse(&text)?, beside })
+}

@@ -1,0 +1,71 @@
+//! What is to be done to the directory, as data.
+
+use std::sync::Arc;
+
+use crate::model::state::listing::Name;
+use crate::model::state::listing::Stat;
+use crate::model::state::rel_path::RelPath;
+
+/// What must stand at a path for the plan to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    Absent,
+    Present(Stat),
+}
+
+/// A staged file that goes to its path.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub path: RelPath,
+    /// The index under which it was staged.
+    pub staged: usize,
+    pub expect: Expect,
+}
+
+/// A file or link that goes.
+#[derive(Clone, Debug)]
+pub struct Removal {
+    pub path: RelPath,
+    pub expect: Stat,
+}
+
+/// A directory that is new with all that is in it. It was staged as a tree and goes to its path in one step.
+#[derive(Clone, Debug)]
+pub struct Graft {
+    pub path: RelPath,
+    /// The number of its tree in the stage.
+    pub staged: usize,
+    pub holds: Arc<[GraftedDir]>,
+}
+
+/// What was staged in one directory of a tree.
+#[derive(Clone, Debug)]
+pub struct GraftedDir {
+    /// From the top of the tree.
+    pub below: RelPath,
+    pub files: Vec<(Name, Stat)>,
+}
+
+/// Everything that is to be done, in the order of these fields.
+#[derive(Clone, Debug, Default)]
+pub struct ApplyPlan {
+    /// Files where a directory is needed, and files of directories where a file is needed.
+    pub displaced: Vec<Removal>,
+    /// Directories where a file is needed, children first.
+    pub displaced_dirs: Vec<RelPath>,
+    /// Where something new comes although something stands there: it goes with these, under another spelling.
+    pub freed: Vec<RelPath>,
+    /// With their permission bits, parents first.
+    pub make_dirs: Vec<(RelPath, u32)>,
+    pub grafts: Vec<Graft>,
+    pub writes: Vec<Write>,
+    /// Files that keep their content.
+    pub chmods: Vec<(RelPath, u32, Stat)>,
+    pub deletes: Vec<Removal>,
+    /// Children first. One that is not empty then stays.
+    pub remove_dirs: Vec<RelPath>,
+    pub dir_modes: Vec<(RelPath, u32)>,
+    /// Whether set-uid, set-gid and sticky are set as given; otherwise directories keep theirs, and files only those
+    /// that they have and should have.
+    pub special_bits: bool,
+}

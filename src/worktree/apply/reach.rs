@@ -1,0 +1,108 @@
+//! Directories open for change: those that forbid it even to their owner are opened up for the time of the change.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::apply::rollback::Done;
+use crate::worktree::sys::{self, Access, Dir};
+use crate::worktree::tree_handle::WorkTree;
+
+/// What the owner needs to list, change and enter a directory.
+const OWNER_RWX: u32 = 0o700;
+
+/// Hands out directories by path, and keeps the last one open, since steps come sorted by path.
+pub(in crate::worktree) struct Reach<'w> {
+    work: &'w WorkTree,
+    current: Option<(RelPath, Dir)>,
+    /// Permission bits that directories had before they were opened up.
+    unlocked: BTreeMap<RelPath, u32>,
+}
+
+impl<'w> Reach<'w> {
+    pub(in crate::worktree) fn new(work: &'w WorkTree) -> Self {
+        Self { work, current: None, unlocked: BTreeMap::new() }
+    }
+
+    /// The directory that holds `path`, with its owner's permission to change it.
+    ///
+    /// # Errors
+    /// The system's; [`sys::is_absent`] if it can no longer be reached through directories alone.
+    pub(in crate::worktree) fn parent_of(&mut self, path: &RelPath, log: &mut Vec<Done>) -> io::Result<&Dir> {
+        let parent = path.parent().unwrap_or_default();
+        let held = match self.current.take() {
+            Some(held) if held.0 == parent => held,
+            _ => {
+                let dir = self.open(&parent, log)?;
+                (parent, dir)
+            }
+        };
+        Ok(&self.current.insert(held).1)
+    }
+
+    /// The directory that holds `path`, only to look at or change the mode of what is in it.
+    pub(in crate::worktree) fn look_into_parent_of(&mut self, path: &RelPath, log: &mut Vec<Done>) -> io::Result<Dir> {
+        let parent = path.parent().unwrap_or_default();
+        match self.work.root().open_below(&parent, Access::Search) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.open(&parent, log),
+            opened => opened,
+        }
+    }
+
+    /// The directory is gone: neither is it kept open, nor are its permission bits put back.
+    pub(in crate::worktree) fn forget(&mut self, path: &RelPath) {
+        self.unlocked.remove(path);
+        self.current = None;
+    }
+
+    /// Directories opened up since the last call, with the bits that they had.
+    pub(in crate::worktree) fn take_unlocked(&mut self) -> BTreeMap<RelPath, u32> {
+        std::mem::take(&mut self.unlocked)
+    }
+
+    fn open(&mut self, path: &RelPath, log: &mut Vec<Done>) -> io::Result<Dir> {
+        let dir = match self.work.root().open_below(path, Access::Read) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return self.open_by_component(path, log),
+            opened => opened?,
+        };
+        self.unlock(path, &dir, log)?;
+        Ok(dir)
+    }
+
+    fn open_by_component(&mut self, path: &RelPath, log: &mut Vec<Done>) -> io::Result<Dir> {
+        let mut at = RelPath::root();
+        let mut dir = self.work.root().open_below(&at, Access::Read)?;
+        self.unlock(&at, &dir, log)?;
+        for name in path.components() {
+            at = at.join(name);
+            dir = match dir.open_child(name, Access::Read) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    let stat = dir.stat_child(name)?;
+                    if sys::kind_of(&stat) != sys::ItemKind::Dir {
+                        return Err(error);
+                    }
+                    dir.chmod_child(name, stat.perm() | OWNER_RWX)?;
+                    self.note(&at, stat.perm(), log);
+                    dir.open_child(name, Access::Read)?
+                }
+                opened => opened?,
+            };
+            self.unlock(&at, &dir, log)?;
+        }
+        Ok(dir)
+    }
+
+    /// A directory of somebody else's stays as it is: perhaps the group may write there, or the step itself fails.
+    fn unlock(&mut self, path: &RelPath, dir: &Dir, log: &mut Vec<Done>) -> io::Result<()> {
+        let perm = dir.stat()?.perm();
+        if perm & OWNER_RWX != OWNER_RWX && dir.chmod(perm | OWNER_RWX).is_ok() {
+            self.note(path, perm, log);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, path: &RelPath, perm: u32, log: &mut Vec<Done>) {
+        self.unlocked.entry(path.clone()).or_insert(perm);
+        log.push(Done::ChangedMode { path: path.clone(), perm });
+    }
+}

@@ -1,0 +1,231 @@
+//! What an apply has done, step by step, and how each step is taken back.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::Arc;
+
+use crate::error::Obstacle;
+use crate::model::state::listing::Stat;
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::apply::apply_plan::GraftedDir;
+use crate::worktree::apply::reach::Reach;
+use crate::worktree::apply::stage::Stage;
+use crate::worktree::sys::{self, Access, Dir, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// One change to the directory.
+#[derive(Debug)]
+pub(in crate::worktree) enum Done {
+    /// What stood at `path` waits in the stage as `gone`.
+    Moved {
+        path: RelPath,
+        gone: String,
+        expected: Stat,
+    },
+    /// What stood at `path` waits in the stage as `staged`; `ours` stands at `path`.
+    Exchanged {
+        path: RelPath,
+        staged: String,
+        expected: Stat,
+        ours: Stat,
+    },
+    /// `ours` stands at `path`, where nothing stood.
+    Placed {
+        path: RelPath,
+        staged: String,
+        ours: Stat,
+    },
+    /// The tree `staged` stands at `path`, where nothing stood.
+    Grafted {
+        path: RelPath,
+        staged: String,
+        holds: Arc<[GraftedDir]>,
+    },
+    MadeDir {
+        path: RelPath,
+    },
+    RemovedDir {
+        path: RelPath,
+        perm: u32,
+    },
+    /// `perm` are the bits before.
+    ChangedMode {
+        path: RelPath,
+        perm: u32,
+    },
+}
+
+impl Done {
+    pub(in crate::worktree) fn path(&self) -> &RelPath {
+        match self {
+            Self::Moved { path, .. }
+            | Self::Exchanged { path, .. }
+            | Self::Placed { path, .. }
+            | Self::Grafted { path, .. }
+            | Self::MadeDir { path }
+            | Self::RemovedDir { path, .. }
+            | Self::ChangedMode { path, .. } => path,
+        }
+    }
+
+    /// Where in the stage a file of the user's waits, and what it was.
+    pub(in crate::worktree) fn waiting(&self) -> Option<(&str, &Stat)> {
+        match self {
+            Self::Moved { gone, expected, .. } => Some((gone, expected)),
+            Self::Exchanged { staged, expected, .. } => Some((staged, expected)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether this is the same file with the same bytes after it was renamed, which alone changes its ctime.
+pub(in crate::worktree) fn is_same_after_rename(now: &Stat, before: &Stat) -> bool {
+    now.ino == before.ino
+        && now.mode == before.mode
+        && now.size_bytes == before.size_bytes
+        && now.mtime_ns == before.mtime_ns
+}
+
+/// Takes back all steps, the last one first, and goes on where one cannot be. What is returned could not be taken back.
+pub(in crate::worktree) fn take_back(work: &WorkTree, stage: &Stage, done: &[Done]) -> Vec<Obstacle> {
+    let mut reach = Reach::new(work);
+    let mut problems = Vec::new();
+    // Directories that had to be opened up once more for this.
+    let mut opened_up = Vec::new();
+    for step in done.iter().rev() {
+        if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
+            problems.push(Obstacle { path: step.path().clone(), why: sys::reason(&error) });
+        }
+    }
+    for step in std::mem::take(&mut opened_up).iter().rev() {
+        if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
+            problems.push(Obstacle { path: step.path().clone(), why: sys::reason(&error) });
+        }
+    }
+    if let Some(lost) = stage.half_exchanged() {
+        problems.push(Obstacle { path: lost, why: "could not be put back after half an exchange".into() });
+    }
+    problems
+}
+
+fn undo(reach: &mut Reach<'_>, opened_up: &mut Vec<Done>, stage: &Stage, step: &Done) -> io::Result<()> {
+    let path = step.path();
+    match step {
+        Done::ChangedMode { perm, .. } => {
+            let dir = reach.look_into_parent_of(path, opened_up)?;
+            // A change that was refused left the old mode in place.
+            if has_mode(&dir, path, *perm) { Ok(()) } else { set_mode(&dir, path, *perm) }
+        }
+        Done::Moved { gone, .. } => {
+            stage.dir().rename_no_replace(gone.as_bytes(), reach.parent_of(path, opened_up)?, path.name())
+        }
+        Done::Exchanged { staged, ours, .. } => {
+            exchange_back(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
+        }
+        Done::Placed { staged, ours, .. } => {
+            take_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
+        }
+        Done::Grafted { staged, holds, .. } => {
+            reach.forget(path);
+            take_tree_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), holds)
+        }
+        Done::MadeDir { .. } => {
+            let removed = reach.parent_of(path, opened_up)?.rmdir(path.name());
+            reach.forget(path);
+            if_present(removed)
+        }
+        Done::RemovedDir { perm, .. } => {
+            let dir = reach.parent_of(path, opened_up)?;
+            match dir.make_dir(path.name()) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !is_dir(dir, path) => Err(error),
+                _ => dir.chmod_child(path.name(), *perm),
+            }
+        }
+    }
+}
+
+/// Sets the bits of what stands at `path`, given the directory that holds it; the root has none and is that directory.
+pub(in crate::worktree) fn set_mode(parent: &Dir, path: &RelPath, perm: u32) -> io::Result<()> {
+    if path.is_root() { parent.chmod(perm) } else { parent.chmod_child(path.name(), perm) }
+}
+
+fn has_mode(parent: &Dir, path: &RelPath, perm: u32) -> bool {
+    let stat = if path.is_root() { parent.stat() } else { parent.stat_child(path.name()) };
+    stat.is_ok_and(|stat| stat.perm() == perm)
+}
+
+fn is_dir(parent: &Dir, path: &RelPath) -> bool {
+    parent.stat_child(path.name()).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
+}
+
+fn if_present(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// Puts the former file back. Bytes that somebody wrote to the new one meanwhile stay where they are, and that is told.
+fn exchange_back(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> io::Result<()> {
+    match stage.rename_exchange(staged, dir, name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return stage.rename_no_replace(staged, dir, name),
+        exchanged => exchanged?,
+    }
+    if is_same_after_rename(&stage.stat_child(staged)?, ours) {
+        return Ok(());
+    }
+    stage.rename_exchange(staged, dir, name)?;
+    Err(changed_again())
+}
+
+fn take_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> io::Result<()> {
+    match dir.rename_no_replace(name, stage, staged) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        moved => moved?,
+    }
+    if is_same_after_rename(&stage.stat_child(staged)?, ours) {
+        return Ok(());
+    }
+    stage.rename_no_replace(staged, dir, name)?;
+    Err(changed_again())
+}
+
+/// Takes a tree out with all that was staged in it; whatever somebody changed or put there meanwhile keeps it in place.
+fn take_tree_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], holds: &[GraftedDir]) -> io::Result<()> {
+    match dir.rename_dir_no_replace(name, stage, staged) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        moved => moved?,
+    }
+    if is_as_staged(stage, staged, holds).unwrap_or(false) {
+        return Ok(());
+    }
+    stage.rename_dir_no_replace(staged, dir, name)?;
+    Err(changed_again())
+}
+
+fn is_as_staged(stage: &Dir, staged: &[u8], holds: &[GraftedDir]) -> io::Result<bool> {
+    let top = stage.open_child(staged, Access::Read)?;
+    let dirs: HashSet<&RelPath> = holds.iter().map(|dir| &dir.below).collect();
+    for held in holds {
+        let dir = match top.open_below(&held.below, Access::Read) {
+            Err(error) if sys::is_absent(&error) => continue,
+            opened => opened?,
+        };
+        let files: HashMap<&[u8], &Stat> = held.files.iter().map(|(name, stat)| (&**name, stat)).collect();
+        for item in dir.list()? {
+            let now = dir.stat_child(&item.name)?;
+            let is_ours = match files.get(&*item.name) {
+                Some(ours) => is_same_after_rename(&now, ours),
+                None => sys::kind_of(&now) == ItemKind::Dir && dirs.contains(&held.below.join(&item.name)),
+            };
+            if !is_ours {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
+}
+
+fn changed_again() -> io::Error {
+    io::Error::other("changed again before it could be taken back")
+}

@@ -1,0 +1,321 @@
+//! The place in the root where new content is made complete before it goes to its path, and where what it replaces waits.
+//!
+//! Single files lie in it under a number. A directory that is new as a whole is made as a tree, `tree-<number>`, so that
+//! one rename brings it to its path with all that is in it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::model::state::entry::Kind;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::state::entry::SPECIAL_BITS;
+use crate::model::state::listing::Stat;
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::apply::stage_removal::in_writable_root;
+use crate::worktree::apply::stage_removal::{self};
+use crate::worktree::sys::{self, Access, Dir};
+use crate::worktree::tree_handle::WorkTree;
+
+const PREFIX: &str = ".checkpoint-stage-";
+const HEX_DIGITS: usize = 16;
+/// What the name of a tree begins with.
+const TREE_PREFIX: &str = "tree-";
+/// So few files and directories are made durable one by one; more are left to one call for the whole file system.
+const SYNCED_SINGLY: usize = 16;
+/// What the owner needs to fill a directory and to move it: one that lacks it gets its mode at the very end.
+const OWNER_RWX: u32 = 0o700;
+
+/// Whether a directory of this name is one of ours.
+pub fn is_stage_name(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(PREFIX.as_bytes());
+    digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// The name of a tree in a stage.
+pub fn tree_name(number: usize) -> String {
+    format!("{TREE_PREFIX}{number}")
+}
+
+/// Whether what bears this name in a stage is a tree.
+pub(in crate::worktree) fn is_tree_name(name: &[u8]) -> bool {
+    name.strip_prefix(TREE_PREFIX.as_bytes()).is_some_and(|number| number.iter().all(u8::is_ascii_digit))
+}
+
+/// Whether a directory with these permission bits can be filled and moved when it has them already.
+pub fn can_be_moved(perm: u32) -> bool {
+    perm & OWNER_RWX == OWNER_RWX
+}
+
+/// A stage directory that is open for use, by several threads at a time. It stays on disk until it is discarded.
+#[derive(Debug)]
+pub struct Stage {
+    dir: Dir,
+    path: RelPath,
+    kept_bits: u32,
+    unsynced: Mutex<Unsynced>,
+}
+
+/// What still has to be made durable.
+#[derive(Debug, Default)]
+struct Unsynced {
+    /// While they are few.
+    files: Vec<File>,
+    count: usize,
+}
+
+/// A directory of a stage that is open to be filled.
+#[derive(Debug)]
+pub struct Place {
+    dir: Dir,
+    /// From the root; to be shown.
+    path: RelPath,
+}
+
+impl Stage {
+    /// Makes `.checkpoint-stage-<hex16>` in the root, for its owner only.
+    ///
+    /// # Errors
+    /// It exists, or the root cannot be written.
+    pub fn create(work: &WorkTree, hex16: &str) -> Result<Self> {
+        let path = stage_path(hex16)?;
+        let make = |name: &[u8]| -> io::Result<Dir> {
+            work.root().make_dir(name)?;
+            let dir = work.root().open_child(name, Access::Read)?;
+            dir.chmod(0o700)?;
+            Ok(dir)
+        };
+        let dir = in_writable_root(work, || make(path.name())).map_err(|error| work.io("make", &path, error))?;
+        Ok(Self { dir, path, kept_bits: RWX_BITS, unsynced: Mutex::default() })
+    }
+
+    /// From now on set-uid, set-gid and sticky bits are put on too.
+    pub fn keep_special_bits(&mut self) {
+        self.kept_bits = RWX_BITS | SPECIAL_BITS;
+    }
+
+    pub fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    pub fn path(&self) -> &RelPath {
+        &self.path
+    }
+
+    /// A directory in the stage, by its path in it: the stage itself for the root path.
+    ///
+    /// # Errors
+    /// It is not there.
+    pub fn place(&self, work: &WorkTree, below: &RelPath) -> Result<Place> {
+        let path = self.path.join_all(below);
+        let dir = self.dir.open_below(below, Access::Read).map_err(|error| work.io("open", &path, error))?;
+        Ok(Place { dir, path })
+    }
+
+    /// Makes the directory at a path in the stage, for its owner only; `place` is the one that holds it.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn make_dir(&self, work: &WorkTree, place: &Place, below: &RelPath) -> Result<()> {
+        let made = place.dir.make_dir(below.name());
+        made.map_err(|error| work.io("make", &place.path.join(below.name()), error))?;
+        self.unsynced().count += 1;
+        Ok(())
+    }
+
+    /// Gives a directory of a tree the mode that it is to have, if it can be filled and moved with that.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn set_mode(&self, work: &WorkTree, place: &Place, perm: u32) -> Result<()> {
+        if !can_be_moved(perm) {
+            return Ok(());
+        }
+        place.dir.chmod(perm & self.kept_bits).map_err(|error| work.io("set the mode of", &place.path, error))
+    }
+
+    /// Makes the file `<index>` in the stage itself; see [`Self::add_in`].
+    ///
+    /// # Errors
+    /// As [`Self::add_in`].
+    pub fn add(
+        &self,
+        work: &WorkTree,
+        index: usize,
+        kind: Kind,
+        perm: u32,
+        writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,
+    ) -> Result<Stat> {
+        self.make_file(work, (&self.dir, &self.path), index.to_string().as_bytes(), (kind, perm), writer)
+    }
+
+    /// Makes a file with what `writer` writes; for a symlink that is its text.
+    ///
+    /// # Errors
+    /// `writer` failed, or the file cannot be made.
+    pub fn add_in(
+        &self,
+        work: &WorkTree,
+        place: &Place,
+        name: &[u8],
+        (kind, perm): (Kind, u32),
+        writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,
+    ) -> Result<Stat> {
+        self.make_file(work, (&place.dir, &place.path), name, (kind, perm), writer)
+    }
+
+    fn make_file(
+        &self,
+        work: &WorkTree,
+        (dir, path): (&Dir, &RelPath),
+        name: &[u8],
+        (kind, perm): (Kind, u32),
+        writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,
+    ) -> Result<Stat> {
+        let failed = |error: io::Error| work.io("write", &path.join(name), error);
+        if kind == Kind::Symlink {
+            let mut text = Vec::new();
+            writer(&mut text)?;
+            dir.make_symlink(name, &text).map_err(failed)?;
+            return dir.stat_child(name).map_err(failed);
+        }
+        let wanted = perm & self.kept_bits;
+        // Nobody else comes into the stage, so it may have its bits from the start.
+        let mut file = dir.create_file_with(name, wanted & RWX_BITS).map_err(failed)?;
+        writer(&mut file)?;
+        let mut stat = sys::stat_file(&file).map_err(failed)?;
+        if stat.perm() != wanted {
+            sys::set_file_mode(&file, wanted).map_err(failed)?;
+            stat = sys::stat_file(&file).map_err(failed)?;
+        }
+        self.note_unsynced(file).map_err(failed)?;
+        Ok(stat)
+    }
+
+    /// A file of the user's that an exchange by renames took out and could not put back, with the stage's path.
+    pub(in crate::worktree) fn half_exchanged(&self) -> Option<RelPath> {
+        let items = self.dir.list().ok()?;
+        let found = items.iter().find(|item| item.name.ends_with(sys::SWAP_SUFFIX))?;
+        Some(self.path.join(&found.name))
+    }
+
+    fn unsynced(&self) -> std::sync::MutexGuard<'_, Unsynced> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_unsynced(&self, file: File) -> io::Result<()> {
+        let mut unsynced = self.unsynced();
+        unsynced.count += 1;
+        if unsynced.count <= SYNCED_SINGLY {
+            unsynced.files.push(file);
+            return Ok(());
+        }
+        drop(unsynced);
+        if cfg!(target_os = "linux") { Ok(()) } else { file.sync_all() }
+    }
+
+    /// Whether one call for the whole file system is cheaper than one for each file.
+    pub(in crate::worktree) fn holds_many(&self) -> bool {
+        self.unsynced().count > SYNCED_SINGLY
+    }
+
+    /// Makes the files durable that were made here, wherever they are by now.
+    ///
+    /// # Errors
+    /// The system cannot write them.
+    pub(in crate::worktree) fn sync_files(&self) -> io::Result<()> {
+        self.unsynced().files.iter().try_for_each(File::sync_all)
+    }
+
+    /// Removes the stage with all that is still in it.
+    ///
+    /// # Errors
+    /// The system refuses, or something stands in it that this program never put there.
+    pub fn discard(self, work: &WorkTree) -> Result<()> {
+        // What is open cannot go everywhere.
+        self.unsynced().files.clear();
+        stage_removal::remove(work, &self.dir, &self.path)
+    }
+}
+
+pub(in crate::worktree) fn stage_path(hex16: &str) -> Result<RelPath> {
+    let name = format!("{PREFIX}{hex16}");
+    if !is_stage_name(name.as_bytes()) {
+        return Err(Error::Unexpected(anyhow::anyhow!("'{name}' is no name of a stage")));
+    }
+    Ok(RelPath::root().join(name.as_bytes()))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+
+    const HEX: &str = "0123456789abcdef";
+
+    fn stage_in(temp: &tempfile::TempDir) -> (WorkTree, Stage) {
+        let work = WorkTree::open(temp.path()).unwrap();
+        let stage = Stage::create(&work, HEX).unwrap();
+        (work, stage)
+    }
+
+    #[test]
+    fn a_stage_is_made_once_and_removed_whole() {
+        let temp = tempfile::tempdir().unwrap();
+        let (work, stage) = stage_in(&temp);
+        assert!(Stage::create(&work, HEX).is_err());
+        let stat = stage
+            .add(&work, 0, Kind::File, 0o4751, &mut |out| {
+                out.write_all(b"abc").unwrap();
+                Ok(3)
+            })
+            .unwrap();
+        assert_eq!(stat.size_bytes, 3);
+        if cfg!(unix) {
+            assert_eq!(stat.perm(), 0o751);
+        }
+        stage.sync_files().unwrap();
+        drop(stage);
+        Stage::remove_leftover(&work, HEX).unwrap();
+        Stage::remove_leftover(&work, HEX).unwrap();
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn removal_of_a_leftover_follows_no_link_and_takes_nobody_elses_directory() {
+        let temp = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("keep"), "x").unwrap();
+        let (work, stage) = stage_in(&temp);
+        let target = outside.path().to_str().unwrap().to_owned();
+        let mut write = |out: &mut dyn Write| {
+            out.write_all(target.as_bytes()).unwrap();
+            Ok(0)
+        };
+        stage.add(&work, 0, Kind::Symlink, 0o777, &mut write).unwrap();
+        drop(stage);
+        let foreign = temp.path().join(format!("{PREFIX}{HEX}/theirs"));
+        std::fs::create_dir(&foreign).unwrap();
+        std::fs::write(foreign.join("f"), "x").unwrap();
+        assert!(Stage::remove_leftover(&work, HEX).is_err());
+        assert!(foreign.join("f").exists());
+        std::fs::remove_file(foreign.join("f")).unwrap();
+        Stage::remove_leftover(&work, HEX).unwrap();
+        assert!(outside.path().join("keep").exists());
+        std::os::unix::fs::symlink(outside.path(), temp.path().join(format!("{PREFIX}{HEX}"))).unwrap();
+        assert!(Stage::remove_leftover(&work, HEX).is_err());
+        assert!(outside.path().join("keep").exists());
+    }
+
+    #[test]
+    fn only_sixteen_hex_digits_make_a_stage_name() {
+        assert!(is_stage_name(b".checkpoint-stage-0123456789abcdef"));
+        for name in
+            ["x", ".checkpoint-stage-", ".checkpoint-stage-0123456789abcdeg", ".checkpoint-stage-0123456789abcdef0"]
+        {
+            assert!(!is_stage_name(name.as_bytes()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Removing a stage, and what a killed run left of one.
+
+use std::io::{self, Read};
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::apply::stage::Stage;
+use crate::worktree::apply::stage::is_tree_name;
+use crate::worktree::apply::stage::stage_path;
+use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// What the owner of a directory needs to make and remove names in it.
+const OWNER_WX: u32 = 0o300;
+/// The same, and to list it.
+const OWNER_RWX: u32 = 0o700;
+/// What the names of removed files begin with that a file system keeps until they are closed.
+const HIDDEN: [&[u8]; 2] = [b".fuse_hidden", b".nfs"];
+/// How often the directory that holds them is tried again, and after which time.
+const TRIES: usize = 40;
+const PAUSE: Duration = Duration::from_millis(5);
+/// With fewer names than this, a second thread costs more than it gives.
+const SHARED_FROM_NAMES: usize = 128;
+
+impl Stage {
+    /// Whether a stage that a killed run left holds a file of which `is_known` says that its bytes are nowhere else.
+    ///
+    /// # Errors
+    /// The system refuses, or `is_known` failed.
+    pub fn leftover_holds_news(
+        work: &WorkTree,
+        hex16: &str,
+        is_known: &dyn Fn(&mut dyn Read, u64) -> Result<bool>,
+    ) -> Result<bool> {
+        let path = stage_path(hex16)?;
+        let dir = match work.root().open_child(path.name(), Access::Read) {
+            Ok(dir) => dir,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(work.io("open", &path, error)),
+        };
+        let mut pending = vec![RelPath::root()];
+        while let Some(below) = pending.pop() {
+            let failed = |error: io::Error| work.io("read", &path.join_all(&below), error);
+            let place = dir.open_below(&below, Access::Read).map_err(failed)?;
+            for item in place.list().map_err(failed)? {
+                // Only what was the user's counts: our own half-written files can be made again.
+                if let Ok((mut file, stat)) = place.open_file(&item.name) {
+                    if stat.size_bytes > 0 && !is_known(&mut file, stat.size_bytes)? {
+                        return Ok(true);
+                    }
+                } else if is_ours_to_enter(&place, &below, &item) {
+                    pending.push(below.join(&item.name));
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Removes the stage that a killed run left; nothing happens if there is none. No symlink in it is followed.
+    ///
+    /// # Errors
+    /// It is no directory, the system refuses, or a directory that is not empty and no tree of ours stands in it: no run
+    /// of this program puts one there, so it belongs to somebody.
+    pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
+        let path = stage_path(hex16)?;
+        match work.root().open_child(path.name(), Access::Read) {
+            Ok(dir) => remove(work, &dir, &path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(work.io("open", &path, error)),
+        }
+    }
+}
+
+/// In the stage itself only a tree is; all that lies in a tree is.
+fn is_ours_to_enter(place: &Dir, below: &RelPath, item: &Item) -> bool {
+    (!below.is_root() || is_tree_name(&item.name)) && is_dir(place, &item.name)
+}
+
+fn is_dir(place: &Dir, name: &[u8]) -> bool {
+    place.stat_child(name).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
+}
+
+/// Removes an open stage with all that is in it.
+pub(in crate::worktree) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
+    // Each directory comes before those in it; what is empty by then goes backwards.
+    let mut places = vec![RelPath::root()];
+    let mut at = 0;
+    while let Some(below) = places.get(at).cloned() {
+        let entered = empty(dir, &below).map_err(|(name, error)| {
+            let place = path.join_all(&below);
+            if name.is_empty() { work.io("read", &place, error) } else { work.io("remove", &place.join(&name), error) }
+        })?;
+        places.extend(entered);
+        at += 1;
+    }
+    for below in places.iter().skip(1).rev() {
+        let parent = dir.open_below(&below.parent().unwrap_or_default(), Access::Search);
+        let removed = parent.and_then(|parent| parent.rmdir(below.name()));
+        removed.map_err(|error| work.io("remove", &path.join_all(below), error))?;
+    }
+    let mut removed = in_writable_root(work, || work.root().rmdir(path.name()));
+    for _ in 0..TRIES {
+        if removed.is_ok() || !holds_only_hidden(dir) {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        removed = in_writable_root(work, || work.root().rmdir(path.name()));
+    }
+    removed.map_err(|error| work.io("remove", path, error))?;
+    flush_root(work);
+    Ok(())
+}
+
+/// On FUSE and NFS a file that was open a moment ago goes by another name until the system knows that it is closed.
+fn holds_only_hidden(dir: &Dir) -> bool {
+    let is_hidden = |item: &Item| HIDDEN.iter().any(|prefix| item.name.starts_with(prefix));
+    dir.list().is_ok_and(|items| items.iter().all(is_hidden))
+}
+
+/// The journal that names the stage goes next, perhaps on another disk: after a loss of power nobody would know whose a
+/// stage is that came back. Where it cannot be flushed, that is the worst that can happen, and no reason to fail.
+fn flush_root(work: &WorkTree) {
+    let root = RelPath::root();
+    if work.root().open_below(&root, Access::Read).and_then(|root| root.sync()).is_err() {
+        let _ = work.root().sync_file_system();
+    }
+}
+
+/// The name that could not go, none if it was the directory itself, and why.
+type Refusal = (Vec<u8>, io::Error);
+
+/// Removes all names of a directory but those of trees, and of directories in them, which it gives back.
+fn empty(stage: &Dir, below: &RelPath) -> std::result::Result<Vec<RelPath>, Refusal> {
+    let whole = |error: io::Error| (Vec::new(), error);
+    let place = open_for_change(stage, below).map_err(whole)?;
+    let items = place.list().map_err(whole)?;
+    if items.len() < SHARED_FROM_NAMES {
+        return remove_items(&place, below, &items);
+    }
+    // The file system gives the room of one file back while the next name goes.
+    std::thread::scope(|scope| {
+        let (one, other) = items.split_at(items.len() / 2);
+        let one = scope.spawn(|| remove_items(&place, below, one));
+        let other = remove_items(&place, below, other);
+        let mut left = one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        left.extend(other?);
+        Ok(left)
+    })
+}
+
+fn remove_items(place: &Dir, below: &RelPath, items: &[Item]) -> std::result::Result<Vec<RelPath>, Refusal> {
+    let mut left = Vec::new();
+    for item in items {
+        match place.unlink(&item.name) {
+            Ok(()) => {}
+            Err(_) if is_ours_to_enter(place, below, item) => left.push(below.join(&item.name)),
+            Err(_) if is_dir(place, &item.name) => {
+                place.rmdir(&item.name).map_err(|error| (item.name.to_vec(), error))?;
+            }
+            Err(error) => return Err((item.name.to_vec(), error)),
+        }
+    }
+    Ok(left)
+}
+
+/// A directory of a tree may have come back from its place with a mode that keeps its owner out.
+fn open_for_change(stage: &Dir, below: &RelPath) -> io::Result<Dir> {
+    let opened = stage.open_below(below, Access::Read);
+    if below.is_root() {
+        return opened;
+    }
+    if let Ok(dir) = &opened
+        && dir.stat()?.perm() & OWNER_RWX == OWNER_RWX
+    {
+        return opened;
+    }
+    let parent = stage.open_below(&below.parent().unwrap_or_default(), Access::Search)?;
+    parent.chmod_child(below.name(), OWNER_RWX)?;
+    parent.open_child(below.name(), Access::Read)
+}
+
+/// Does something in the root; one that its owner may not write is opened up for just that time.
+pub(in crate::worktree) fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let root = work.root();
+    match act() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let perm = root.stat()?.perm();
+            if perm & OWNER_WX == OWNER_WX || root.chmod(perm | OWNER_WX).is_err() {
+                return Err(error);
+            }
+            let done = act();
+            root.chmod(perm)?;
+            done
+        }
+        done => done,
+    }
+}

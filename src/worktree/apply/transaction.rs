@@ -1,0 +1,251 @@
+//! Changes the directory as a plan says: all of it, or nothing.
+//!
+//! No byte of the user's is overwritten or unlinked here. What must go is renamed or exchanged into the stage, compared
+//! there with what the plan expected, and waits until the caller has closed its journal. Any difference or failure
+//! takes back every step done.
+
+use crate::worktree::apply::one_place;
+use crate::worktree::apply::rollback;
+use std::collections::BTreeSet;
+use std::io;
+
+use crate::base::interrupt::Interrupt;
+use crate::error::{Error, Obstacle, Result};
+use crate::model::state::listing::Stat;
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::apply::apply_plan::ApplyPlan;
+use crate::worktree::apply::apply_run::Progress;
+use crate::worktree::apply::apply_run::Run;
+use crate::worktree::apply::apply_run::Stop;
+use crate::worktree::apply::rollback::Done;
+use crate::worktree::apply::stage::Stage;
+use crate::worktree::sys;
+use crate::worktree::tree_handle::WorkTree;
+
+/// More places than this are made durable by one call for the whole file system, where there is one.
+const SYNCED_SINGLY: usize = 64;
+
+/// Why nothing, or too little, was done.
+#[derive(Debug)]
+pub enum ApplyError {
+    /// These were not what the plan expected. All is as before.
+    Changed(Vec<Obstacle>),
+    /// `problems` names what could not be taken back; then the stage, with what waits in it, stays.
+    Failed { error: Error, rolled_back: bool, problems: Vec<Obstacle> },
+}
+
+/// A plan that was carried out. What it replaced still waits in the stage.
+#[derive(Debug)]
+pub struct Applied<'w> {
+    work: &'w WorkTree,
+    stage: Stage,
+    done: Vec<Done>,
+    stats: Vec<(RelPath, Stat)>,
+    left_alone: Vec<RelPath>,
+}
+
+/// Carries out a plan with the files of a stage.
+///
+/// # Errors
+/// See [`ApplyError`]; a signal is the error [`Error::Interrupted`]. If all was taken back, the stage is gone too.
+pub fn apply<'w>(
+    work: &'w WorkTree,
+    stage: Stage,
+    plan: &ApplyPlan,
+    interrupt: &Interrupt,
+) -> std::result::Result<Applied<'w>, ApplyError> {
+    let checked = Run::new(work, &stage, plan, interrupt).check_all();
+    // Only where something stands in the way can a name be another spelling of one that goes.
+    let turned = if checked.is_err() { one_place::removals_first(work, plan) } else { None };
+    let mut run = Run::new(work, &stage, turned.as_ref().unwrap_or(plan), interrupt);
+    let checked = if turned.is_some() { run.check_all() } else { checked };
+    let ended = checked.and_then(|()| run.go());
+    let Progress { done, stats, left_alone } = run.progress;
+    match ended {
+        Ok(()) => Ok(Applied { work, stage, done, stats, left_alone }),
+        Err(stop) => Err(take_back(work, stage, &done, stop)),
+    }
+}
+
+fn take_back(work: &WorkTree, stage: Stage, done: &[Done], stop: Stop) -> ApplyError {
+    let problems = rollback::take_back(work, &stage, done);
+    let rolled_back = problems.is_empty();
+    if rolled_back {
+        // Only our own files are left in it. If it stays, the caller's journal still names it.
+        let _ = stage.discard(work);
+    }
+    match stop {
+        Stop::Changed(obstacles) if rolled_back => ApplyError::Changed(obstacles),
+        Stop::Changed(obstacles) => {
+            ApplyError::Failed { error: Error::ChangedMeanwhile { obstacles }, rolled_back, problems }
+        }
+        Stop::Failed(error) => ApplyError::Failed { error, rolled_back, problems },
+    }
+}
+
+impl Applied<'_> {
+    /// Each file that was written or whose mode was changed, with its stat after that.
+    pub fn stats(&self) -> &[(RelPath, Stat)] {
+        &self.stats
+    }
+
+    /// Files that were written to after they had been replaced, by somebody who had them open: these bytes are only in
+    /// the stage.
+    pub fn written_late(&self) -> Vec<RelPath> {
+        let late = |step: &&Done| {
+            step.waiting().is_some_and(|(name, expected)| {
+                let now = self.stage.dir().stat_child(name.as_bytes());
+                now.is_ok_and(|now| !rollback::is_same_after_rename(&now, expected))
+            })
+        };
+        self.done.iter().filter(late).map(|step| step.path().clone()).collect()
+    }
+
+    /// Directories that should have gone but are not empty.
+    pub fn left_alone(&self) -> &[RelPath] {
+        &self.left_alone
+    }
+
+    /// Makes all changes durable.
+    ///
+    /// # Errors
+    /// The system cannot write them.
+    pub fn sync(&self) -> Result<()> {
+        let mut places = BTreeSet::new();
+        self.done.iter().for_each(|step| add_places(step, &mut places));
+        let whole = || {
+            let synced = self.work.root().sync_file_system();
+            synced.map_err(|error| self.work.io("write", &RelPath::root(), error))
+        };
+        let are_many = places.len() > SYNCED_SINGLY || self.stage.holds_many();
+        if are_many && whole()? {
+            return Ok(());
+        }
+        self.stage.sync_files().map_err(|error| self.work.io("write", self.stage.path(), error))?;
+        if self.stage.holds_many() {
+            self.done.iter().for_each(|step| add_files(step, &mut places));
+        }
+        for place in &places {
+            match self.sync_place(place) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    // It may not be opened, not even by its owner.
+                    whole()?;
+                }
+                Err(error) if !sys::is_absent(&error) => return Err(self.work.io("write", place, error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A directory that was changed, or a file whose mode was. What stands there in their stead needs nothing.
+    fn sync_place(&self, path: &RelPath) -> io::Result<()> {
+        match self.work.root().open_below(path, sys::Access::Read) {
+            Err(error) if sys::is_absent(&error) => {}
+            opened => return opened?.sync(),
+        }
+        let parent = self.work.root().open_below(&path.parent().unwrap_or_default(), sys::Access::Search)?;
+        match sys::kind_of(&parent.stat_child(path.name())?) {
+            sys::ItemKind::File => parent.sync_file(path.name()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the stage with all that was replaced.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn discard(self) -> Result<()> {
+        self.stage.discard(self.work)
+    }
+}
+
+/// Directories that a step changed, and files of which it changed the mode alone.
+fn add_places(step: &Done, places: &mut BTreeSet<RelPath>) {
+    let path = step.path();
+    places.insert(path.parent().unwrap_or_default());
+    match step {
+        Done::MadeDir { .. } | Done::ChangedMode { .. } => drop(places.insert(path.clone())),
+        Done::Grafted { holds, .. } => places.extend(holds.iter().map(|dir| path.join_all(&dir.below))),
+        _ => {}
+    }
+}
+
+/// Files that a step brought.
+fn add_files(step: &Done, places: &mut BTreeSet<RelPath>) {
+    let path = step.path();
+    match step {
+        Done::Placed { .. } | Done::Exchanged { .. } => drop(places.insert(path.clone())),
+        Done::Grafted { holds, .. } => {
+            for dir in holds.iter() {
+                let within = path.join_all(&dir.below);
+                places.extend(dir.files.iter().map(|(name, _)| within.join(name)));
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::model::state::entry::Kind;
+    use crate::worktree::apply::apply_plan::Expect;
+    use crate::worktree::apply::apply_plan::Write;
+
+    const HEX: &str = "00112233445566aa";
+
+    /// A root with the file `f`, a stage, and a plan that gives the named files the bytes `ours`.
+    fn scene(names: &[&str]) -> (tempfile::TempDir, WorkTree, Stage, ApplyPlan) {
+        let temp = tempfile::tempdir().unwrap();
+        fs::File::create_new(temp.path().join("f")).unwrap().write_all(b"old").unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let stage = Stage::create(&work, HEX).unwrap();
+        let mut plan = ApplyPlan::default();
+        for (staged, name) in names.iter().enumerate() {
+            let path = RelPath::new(name.as_bytes()).unwrap();
+            let mut write = |out: &mut dyn io::Write| {
+                out.write_all(b"ours").unwrap();
+                Ok(4)
+            };
+            stage.add(&work, staged, Kind::File, 0o644, &mut write).unwrap();
+            let expect = work.stat(&path).unwrap().map_or(Expect::Absent, Expect::Present);
+            plan.writes.push(Write { path, staged, expect });
+        }
+        (temp, work, stage, plan)
+    }
+
+    #[test]
+    fn bytes_written_after_the_change_are_never_lost_by_taking_it_back() {
+        let (temp, work, stage, plan) = scene(&["f", "g"]);
+        let applied = apply(&work, stage, &plan, &Interrupt::default()).unwrap();
+        for name in ["f", "g"] {
+            let file = fs::File::options().write(true).truncate(true).open(temp.path().join(name));
+            file.unwrap().write_all(b"edited since").unwrap();
+        }
+        let problems = rollback::take_back(&work, &applied.stage, &applied.done);
+        let paths: Vec<String> = problems.iter().map(|problem| problem.path.to_string()).collect();
+        assert_eq!(paths, ["g", "f"]);
+        let read = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap();
+        assert_eq!([read("f"), read("g")], ["edited since", "edited since"]);
+        assert_eq!(read(&format!(".checkpoint-stage-{HEX}/0")), "old");
+    }
+
+    #[test]
+    fn late_bytes_in_a_replaced_file_take_the_change_back() {
+        let (temp, work, stage, plan) = scene(&["f"]);
+        let mut open = fs::File::options().append(true).open(temp.path().join("f")).unwrap();
+        let interrupt = Interrupt::default();
+        let mut run = Run::new(&work, &stage, &plan, &interrupt);
+        assert!(run.check_all().is_ok() && run.go().is_ok());
+        // What an editor does through a descriptor that it opened before.
+        open.write_all(b" and late").unwrap();
+        assert!(matches!(run.check_waiting(), Err(Stop::Changed(_))));
+        assert!(rollback::take_back(&work, &stage, &run.progress.done).is_empty());
+        assert_eq!(fs::read_to_string(temp.path().join("f")).unwrap(), "old and late");
+    }
+}

@@ -1,0 +1,150 @@
+//! A directory that gets its name only once all that is in it is written and flushed.
+
+use std::io;
+
+use crate::error::{Error, Result};
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::files::private_dir::open_or_make;
+use crate::worktree::sys::{Access, Dir, Item, ItemKind, kind_of};
+use crate::worktree::tree_handle::WorkTree;
+
+/// Before sixteen hex digits: the names of those that are being filled.
+const MARK: &str = ".unfinished-";
+const HEX_DIGITS: usize = 16;
+const WHILE_FILLED: u32 = 0o700;
+
+/// One that is being filled.
+#[derive(Debug)]
+pub struct Unfinished<'w> {
+    holder: &'w WorkTree,
+    name: RelPath,
+    pub work: WorkTree,
+}
+
+impl<'w> Unfinished<'w> {
+    /// Makes one below the top of `holder`, and removes those that killed runs left there: whoever calls this is the only
+    /// one who does.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn begin(holder: &'w WorkTree, hex16: &str) -> Result<Self> {
+        let items = holder.root().list().map_err(|error| holder.io("read", &RelPath::root(), error))?;
+        for item in items.iter().filter(|item| is_leftover(&item.name)) {
+            // One that cannot be removed is in nobody's way.
+            let _ = remove(holder.root(), &item.name);
+        }
+        let bytes = format!("{MARK}{hex16}").into_bytes();
+        let name = RelPath::new(&bytes).map_err(|why| Error::unexpected(why.to_string()))?;
+        let work = open_or_make(holder, &name)?;
+        Ok(Self { holder, name, work })
+    }
+
+    /// Makes all of it durable and gives it its name, at which nothing may stand.
+    ///
+    /// # Errors
+    /// Something stands there, or the system refuses; then it is still unfinished.
+    pub fn publish(&self, name: &RelPath) -> Result<()> {
+        let flushed = match self.work.root().sync_file_system() {
+            Ok(true) => Ok(()),
+            Ok(false) => flush(self.work.root()),
+            Err(error) => Err(error),
+        };
+        flushed.map_err(|error| self.holder.io("flush", &self.name, error))?;
+        let top = self.holder.root();
+        let renamed = top.rename_dir_no_replace(self.name.name(), top, name.name());
+        renamed.and_then(|()| top.sync()).map_err(|error| self.holder.io("make", name, error))
+    }
+
+    /// Removes it with all that is in it.
+    ///
+    /// # Errors
+    /// The system refuses; the next one that is begun removes it.
+    pub fn give_up(self) -> Result<()> {
+        remove(self.holder.root(), self.name.name()).map_err(|error| self.holder.io("remove", &self.name, error))
+    }
+}
+
+fn is_leftover(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(MARK.as_bytes());
+    digits.is_some_and(|digits| digits.len() == HEX_DIGITS && digits.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// The directories at and below `top`, what holds one before it; `each` is told of all else that is in them.
+fn walk(top: &Dir, each: &mut dyn FnMut(&Dir, &Item) -> io::Result<()>) -> io::Result<Vec<RelPath>> {
+    let mut places = vec![RelPath::root()];
+    let mut at = 0;
+    while let Some(below) = places.get(at).cloned() {
+        let dir = top.open_below(&below, Access::Read)?;
+        for item in dir.list()? {
+            if kind_of(&dir.stat_child(&item.name)?) == ItemKind::Dir {
+                places.push(below.join(&item.name));
+            }
+            each(&dir, &item)?;
+        }
+        at += 1;
+    }
+    Ok(places)
+}
+
+fn flush(top: &Dir) -> io::Result<()> {
+    let places = walk(top, &mut |dir, item| match kind_of(&dir.stat_child(&item.name)?) {
+        ItemKind::File => dir.sync_file(&item.name),
+        _ => Ok(()),
+    })?;
+    places.iter().try_for_each(|place| top.open_below(place, Access::Read)?.sync())
+}
+
+fn remove(holder: &Dir, name: &[u8]) -> io::Result<()> {
+    holder.chmod_child(name, WHILE_FILLED)?;
+    let top = holder.open_child(name, Access::Read)?;
+    let places = walk(&top, &mut |dir, item| match kind_of(&dir.stat_child(&item.name)?) {
+        ItemKind::Dir => dir.chmod_child(&item.name, WHILE_FILLED),
+        _ => dir.unlink(&item.name),
+    })?;
+    for place in places.iter().skip(1).rev() {
+        top.open_below(&place.parent().unwrap_or_default(), Access::Search)?.rmdir(place.name())?;
+    }
+    holder.rmdir(name)
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    fn fill(work: &WorkTree) {
+        let top = work.root();
+        top.make_dir(b"d").unwrap();
+        top.open_child(b"d", Access::Read).unwrap().create_file(b"f").unwrap();
+        top.make_symlink(b"l", b"../..").unwrap();
+        top.chmod_child(b"d", 0o500).unwrap();
+    }
+
+    #[test]
+    fn it_gets_its_name_whole_and_replaces_nothing() {
+        let temp = tempfile::tempdir().unwrap();
+        let holder = WorkTree::open(temp.path()).unwrap();
+        let name = RelPath::new(b"done").unwrap();
+        let first = Unfinished::begin(&holder, "0123456789abcdef").unwrap();
+        fill(&first.work);
+        assert!(flush(first.work.root()).is_ok());
+        first.publish(&name).unwrap();
+        let second = Unfinished::begin(&holder, "0123456789abcdee").unwrap();
+        fill(&second.work);
+        second.publish(&name).unwrap_err();
+        second.give_up().unwrap();
+        assert!(temp.path().join("done/d/f").exists());
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_run_left_goes_with_the_next_one() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join(".unfinished-mine")).unwrap();
+        let holder = WorkTree::open(temp.path()).unwrap();
+        fill(&Unfinished::begin(&holder, "0123456789abcdef").unwrap().work);
+        Unfinished::begin(&holder, "fedcba9876543210").unwrap().give_up().unwrap();
+        assert!(temp.path().join(".unfinished-mine").exists());
+        assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1);
+    }
+}

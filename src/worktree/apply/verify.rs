@@ -1,0 +1,84 @@
+//! Whether one path is what a checkpoint says.
+
+use std::io::{self, Read};
+
+use crate::error::Result;
+use crate::model::state::entry::Entry;
+use crate::model::state::entry::Kind;
+use crate::model::state::entry::RWX_BITS;
+use crate::model::state::listing::Stat;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::sys::{self, Dir, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// Compares kind, permission bits and content of what stands at `path`, in `dir`, which holds it; `hash` is given a
+/// reader and how many bytes it yields. The stat of what is as expected was taken before it was read.
+/// Only the bits that the system keeps are compared: on some it is the owner's write bit alone.
+///
+/// # Errors
+/// The path cannot be read, or `hash` failed.
+pub fn check(
+    work: &WorkTree,
+    dir: &Dir,
+    path: &RelPath,
+    expected: &Entry,
+    hash: &dyn Fn(&mut dyn Read, u64) -> Result<ObjectId>,
+) -> Result<Option<Stat>> {
+    let failed = |error: io::Error| work.io("read", path, error);
+    if expected.kind == Kind::Symlink {
+        let stat = match dir.stat_child(path.name()) {
+            Ok(stat) if sys::kind_of(&stat) == ItemKind::Symlink => stat,
+            Err(error) if !sys::is_absent(&error) => return Err(failed(error)),
+            _ => return Ok(None),
+        };
+        let text = dir.read_link(path.name()).map_err(failed)?;
+        return Ok((hash(&mut &*text, text.len() as u64)? == expected.id).then_some(stat));
+    }
+    let (mut file, stat) = match dir.open_file(path.name()) {
+        Ok(opened) => opened,
+        // Nothing, a symlink, or whatever else is no regular file.
+        Err(error) if sys::is_absent(&error) || error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let compared = if cfg!(unix) { RWX_BITS } else { 0o200 };
+    if stat.perm() & compared != expected.perm & compared || stat.size_bytes != expected.size_bytes {
+        return Ok(None);
+    }
+    Ok((hash(&mut file, stat.size_bytes)? == expected.id).then_some(stat))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::error::Error;
+
+    /// Stands for a hash: the content itself, cut to the length of an id.
+    fn content(reader: &mut dyn Read, _len: u64) -> Result<ObjectId> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).map_err(Error::io("read", Path::new("f")))?;
+        bytes.resize(20, 0);
+        Ok(ObjectId::from_slice(&bytes).unwrap())
+    }
+
+    #[test]
+    fn kind_mode_and_content_are_compared() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("f"), "abc").unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let path = RelPath::new(b"f").unwrap();
+        let stat = work.stat(&path).unwrap().unwrap();
+        let id = content(&mut b"abc".as_slice(), 3).unwrap();
+        let entry = Entry { kind: Kind::File, perm: stat.perm(), id, size_bytes: 3 };
+        let is = |entry: Entry, at: &RelPath| check(&work, work.root(), at, &entry, &content).unwrap().is_some();
+        assert!(is(entry, &path));
+        assert!(!is(Entry { kind: Kind::Symlink, ..entry }, &path));
+        assert!(!is(Entry { perm: entry.perm ^ 0o200, ..entry }, &path));
+        assert!(!is(Entry { size_bytes: 4, ..entry }, &path));
+        assert!(!is(Entry { id: content(&mut b"abd".as_slice(), 3).unwrap(), ..entry }, &path));
+        assert!(!is(entry, &RelPath::new(b"none").unwrap()));
+    }
+}

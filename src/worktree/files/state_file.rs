@@ -1,0 +1,333 @@
+//! Small files of other programs that we keep for them, somewhere below the root: read and replaced whole, through no symlink.
+//!
+//! Whoever writes here is the only one of us who does: what killed runs left beside a file goes with the next write.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+
+use crate::error::{Error, Result};
+use crate::model::state::listing::Stat;
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::sys::{self, Access, Dir, ItemKind, kind_of};
+use crate::worktree::tree_handle::WorkTree;
+
+mod known;
+
+pub use known::{remove_known, replace_known};
+
+/// Before sixteen hex digits: the names of files that are being written.
+const PREFIX: &[u8] = b".checkpoint-state-";
+const HEX_DIGITS: usize = 16;
+const LARGEST_BYTES: u64 = 16 << 20;
+/// Of what is new, less what the umask takes away.
+const NEW_FILE: u32 = 0o644;
+const NEW_DIR: u32 = 0o755;
+/// Without these a directory that was just made could not be filled.
+const OWNER_RWX: u32 = 0o700;
+
+/// Whether a file of this name is one that was being written.
+pub fn is_temporary(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(PREFIX);
+    digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// The content; `None` if nothing can be reached at this path.
+///
+/// # Errors
+/// No regular file stands there, it is too large, or the system refuses.
+pub fn read(work: &WorkTree, path: &RelPath) -> Result<Option<Vec<u8>>> {
+    let failed = |error| work.io("read", path, error);
+    let Some(dir) = open_parent(work, path)? else { return Ok(None) };
+    if look(work, &dir, path)?.is_none() {
+        return Ok(None);
+    }
+    let (file, stat) = dir.open_file(path.name()).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if stat.size_bytes.max(bytes.len() as u64) > LARGEST_BYTES {
+        return Err(failed(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 16 MiB")));
+    }
+    Ok(Some(bytes))
+}
+
+/// Replaces or makes a file, so that whatever happens it holds the old bytes or the new ones. One that stands there keeps
+/// its mode; other names of it keep the old bytes.
+///
+/// # Errors
+/// Something else than a regular file stands there or a directory on the way is none, or the system refuses: then the
+/// file is as it was.
+pub fn replace(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
+    let failed = |error| work.io("write", path, error);
+    let dir = make_parent(work, path)?;
+    let before = look(work, &dir, path)?;
+    sweep(&dir).map_err(failed)?;
+    let temporary = [PREFIX, random_hex().as_bytes()].concat();
+    let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
+        .and_then(|()| dir.rename_over(&temporary, &dir, path.name()))
+        .and_then(|()| dir.sync());
+    done.map_err(|error| {
+        // After the rename there is none of that name any more.
+        let _ = dir.unlink(&temporary);
+        failed(error)
+    })
+}
+
+/// Removes a file; whether there was one.
+///
+/// # Errors
+/// Something else than a regular file stands there, or the system refuses.
+pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
+    let failed = |error| work.io("remove", path, error);
+    let Some(dir) = open_parent(work, path)? else { return Ok(false) };
+    if look(work, &dir, path)?.is_none() {
+        return Ok(false);
+    }
+    dir.unlink(path.name()).and_then(|()| dir.sync()).map_err(failed)?;
+    Ok(true)
+}
+
+/// Gives a file another path, at which nothing may stand; `false` if it is not there.
+///
+/// # Errors
+/// As [`replace`] and [`remove`].
+pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
+    let Some(dir) = open_parent(work, from)? else { return Ok(false) };
+    if look(work, &dir, from)?.is_none() {
+        return Ok(false);
+    }
+    move_any(work, from, to)
+}
+
+/// The same for whatever stands there: a link is not followed.
+///
+/// # Errors
+/// As [`replace`].
+pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
+    let Some(dir) = open_parent(work, from)? else { return Ok(false) };
+    if work.stat(from)?.is_none() {
+        return Ok(false);
+    }
+    let target = make_parent(work, to)?;
+    let moved = dir.rename_no_replace(from.name(), &target, to.name());
+    moved.and_then(|()| target.sync()).and_then(|()| dir.sync()).map_err(|error| work.io("move to", to, error))?;
+    Ok(true)
+}
+
+/// The same for a program: it may be run by all who may read it.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_program(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
+    replace(work, path, bytes)?;
+    let failed = |error| work.io("set the mode of", path, error);
+    let dir = make_parent(work, path)?;
+    let mode = dir.stat_child(path.name()).map_err(failed)?.mode;
+    dir.chmod_child(path.name(), (mode | (mode & 0o444) >> 2) & 0o777).map_err(failed)
+}
+
+/// Removes a directory in which nothing is left; whether it went.
+///
+/// # Errors
+/// The system refuses.
+pub fn remove_empty_folder(work: &WorkTree, path: &RelPath) -> Result<bool> {
+    let Some(dir) = open_parent(work, path)? else { return Ok(false) };
+    match dir.rmdir(path.name()) {
+        Ok(()) => Ok(true),
+        Err(error) if sys::is_absent(&error) || error.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(error) => Err(work.io("remove", path, error)),
+    }
+}
+
+/// The names of the directories in a directory, in order; none if it is not there.
+///
+/// # Errors
+/// The system refuses.
+pub fn folders(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
+    names(work, path, ItemKind::Dir)
+}
+
+/// The names of the regular files in a directory, in order; none if it is not there. Names that are no Unicode are not ours.
+///
+/// # Errors
+/// The system refuses.
+pub fn list(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
+    names(work, path, ItemKind::File)
+}
+
+fn names(work: &WorkTree, path: &RelPath, wanted: ItemKind) -> Result<Vec<String>> {
+    let failed = |error| work.io("read", path, error);
+    let dir = match work.root().open_below(path, Access::Read) {
+        Err(error) if sys::is_absent(&error) => return Ok(Vec::new()),
+        opened => opened.map_err(failed)?,
+    };
+    let mut names = Vec::new();
+    for item in dir.list().map_err(failed)? {
+        let kind = match item.kind {
+            ItemKind::Unknown => dir.stat_child(&item.name).map_or(ItemKind::Unknown, |stat| kind_of(&stat)),
+            kind => kind,
+        };
+        let name = std::str::from_utf8(&item.name).ok().filter(|_| kind == wanted);
+        names.extend(name.filter(|name| !is_temporary(name.as_bytes())).map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// `None` if a directory on the way is missing.
+fn open_parent(work: &WorkTree, path: &RelPath) -> Result<Option<Dir>> {
+    let parent = parent_of(path)?;
+    match work.root().open_below(&parent, Access::Read) {
+        Err(error) if sys::is_absent(&error) => no_symlink_on_the_way(work, &parent).map(|()| None),
+        opened => opened.map(Some).map_err(|error| work.io("open", &parent, error)),
+    }
+}
+
+/// What cannot be reached because of a symlink or a file is not absent: whoever asks would write over it.
+fn no_symlink_on_the_way(work: &WorkTree, parent: &RelPath) -> Result<()> {
+    for above in parent.ancestors().chain([parent.clone()]) {
+        if let Some(stat) = work.stat(&above)?
+            && kind_of(&stat) != ItemKind::Dir
+        {
+            return Err(work.io("open", &above, io::Error::new(ErrorKind::NotADirectory, "it is no directory")));
+        }
+    }
+    Ok(())
+}
+
+fn parent_of(path: &RelPath) -> Result<RelPath> {
+    path.parent().ok_or_else(|| Error::unexpected("the root is no file".to_owned()))
+}
+
+/// Opens the directory of a file, and makes what is missing of it, durably.
+fn make_parent(work: &WorkTree, path: &RelPath) -> Result<Dir> {
+    let mut dir = work.dir(&RelPath::root())?;
+    let mut reached = RelPath::root();
+    for name in parent_of(path)?.components() {
+        reached = reached.join(name);
+        dir = enter(&dir, name).map_err(|error| work.io("open", &reached, error))?;
+    }
+    Ok(dir)
+}
+
+fn enter(above: &Dir, name: &[u8]) -> io::Result<Dir> {
+    match above.open_child(name, Access::Read) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        opened => return opened,
+    }
+    match above.make_dir_with(name, NEW_DIR) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let perm = above.stat_child(name)?.perm();
+    if perm & OWNER_RWX != OWNER_RWX {
+        above.chmod_child(name, perm | OWNER_RWX)?;
+    }
+    above.sync()?;
+    above.open_child(name, Access::Read)
+}
+
+/// What stands at a path; anything but a regular file is refused.
+fn look(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
+    match dir.stat_child(path.name()) {
+        Ok(stat) if kind_of(&stat) == ItemKind::File => Ok(Some(stat)),
+        Ok(_) => Err(work.io("use", path, io::Error::new(ErrorKind::InvalidInput, "it is no regular file"))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(work.io("look at", path, error)),
+    }
+}
+
+fn sweep(dir: &Dir) -> io::Result<()> {
+    for item in dir.list()?.iter().filter(|item| is_temporary(&item.name)) {
+        // One that cannot be removed is in nobody's way.
+        let _ = dir.unlink(&item.name);
+    }
+    Ok(())
+}
+
+fn write_aside(dir: &Dir, name: &[u8], before: Option<&Stat>, bytes: &[u8]) -> io::Result<()> {
+    let mut file = dir.create_file_with(name, NEW_FILE)?;
+    file.write_all(bytes)?;
+    if let Some(before) = before {
+        sys::set_file_mode(&file, before.perm())?;
+    }
+    file.sync_all()
+}
+
+fn random_hex() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_keeps_its_mode() {
+        let temp = tempfile::tempdir().unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let (file, at) = (path("a/b/state.json"), temp.path().join("a/b/state.json"));
+        assert_eq!(read(&work, &file).unwrap(), None);
+        replace(&work, &file, b"one").unwrap();
+        std::fs::set_permissions(&at, std::fs::Permissions::from_mode(0o640)).unwrap();
+        std::fs::hard_link(&at, temp.path().join("other")).unwrap();
+        std::fs::write(temp.path().join("a/b/.checkpoint-state-0123456789abcdef"), "left").unwrap();
+        replace(&work, &file, b"two").unwrap();
+        assert_eq!(read(&work, &file).unwrap().as_deref(), Some(&b"two"[..]));
+        assert_eq!(std::fs::metadata(&at).unwrap().permissions().mode() & 0o7777, 0o640);
+        assert_eq!(std::fs::read(temp.path().join("other")).unwrap(), b"one");
+        assert_eq!(std::fs::read_dir(temp.path().join("a/b")).unwrap().count(), 1);
+        std::fs::File::create(&at).unwrap().set_len(LARGEST_BYTES + 1).unwrap();
+        read(&work, &file).unwrap_err();
+        replace(&work, &path("top"), b"x").unwrap();
+    }
+
+    #[test]
+    fn files_are_listed_moved_and_removed() {
+        let temp = tempfile::tempdir().unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        for name in ["d/b", "d/a", "d/.checkpoint-state-0123456789abcdef", "d/sub/c"] {
+            replace(&work, &path(name), b"x").unwrap();
+        }
+        assert_eq!(list(&work, &path("d")).unwrap(), ["a", "b"]);
+        assert!(list(&work, &path("none")).unwrap().is_empty());
+        assert!(move_to(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
+        assert!(!move_to(&work, &path("d/a"), &path("failed/deep/a")).unwrap());
+        move_to(&work, &path("d/b"), &path("failed/deep/a")).unwrap_err();
+        assert!(remove(&work, &path("d/b")).unwrap() && !remove(&work, &path("d/b")).unwrap());
+        assert!(!remove(&work, &path("none/b")).unwrap());
+        assert!(temp.path().join("failed/deep/a").exists());
+    }
+
+    #[test]
+    fn nothing_is_reached_through_a_symlink_and_only_files_are_touched() {
+        let temp = tempfile::tempdir().unwrap();
+        let (root, outside) = (temp.path().join("root"), temp.path().join("outside"));
+        std::fs::create_dir_all(root.join("dir")).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("f"), "theirs").unwrap();
+        symlink("../outside", root.join("away")).unwrap();
+        symlink("../outside/f", root.join("link")).unwrap();
+        let work = WorkTree::open(&root).unwrap();
+        for place in ["away/f", "away/new", "link", "dir", "link/x"] {
+            let place = path(place);
+            read(&work, &place).unwrap_err();
+            replace(&work, &place, b"x").unwrap_err();
+            remove(&work, &place).unwrap_err();
+            move_to(&work, &place, &path("moved")).unwrap_err();
+        }
+        replace(&work, &path("ours"), b"x").unwrap();
+        move_to(&work, &path("ours"), &path("away/ours")).unwrap_err();
+        assert_eq!(std::fs::read(outside.join("f")).unwrap(), b"theirs");
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+        assert!(root.join("ours").exists());
+    }
+}

@@ -1,0 +1,147 @@
+//! Finds the index of the project's own repository and reads it as a file; nothing of the repository is ever written.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::model::git_index::{self, IndexNames};
+use crate::model::state::listing::Stat;
+use crate::model::state::listing::is_racy;
+use crate::model::state::object_id::ObjectId;
+use crate::worktree::rules::rule_set::Tracked;
+use crate::worktree::sys;
+
+/// Larger than the index of any real project.
+const MAX_INDEX_BYTES: u64 = 2 << 30;
+/// One line with a path.
+const MAX_LINK_BYTES: u64 = 64 << 10;
+
+/// The paths that the index of the repository at this very root names; none without a repository or an index.
+///
+/// # Errors
+/// Why it cannot be read, in words: worth a warning and no more.
+pub fn load(root: &Path) -> Result<Tracked, String> {
+    let Some(git_dir) = git_dir(root)? else { return Ok(Tracked::none()) };
+    let Some(index) = read_index(&git_dir.join("index"))? else { return Ok(Tracked::none()) };
+    let shared = match index.shared {
+        None => None,
+        Some(id) => {
+            let name = format!("sharedindex.{}", ObjectId::from_slice(&id).map(ObjectId::to_hex).unwrap_or_default());
+            let path = git_dir.join(name);
+            Some(read_index(&path)?.ok_or_else(|| failure(&path, "it is missing, and the index refers to it"))?)
+        }
+    };
+    Ok(Tracked::from_parts(shared.into_iter().chain([index])))
+}
+
+/// Ids by path.
+pub type Blobs = HashMap<Box<[u8]>, ObjectId>;
+
+/// The blobs that the index names; `None` without a repository or an index, or where its ids are not ours to
+/// compare.
+///
+/// # Errors
+/// As [`load`].
+pub fn blobs(root: &Path) -> Result<Option<Blobs>, String> {
+    let Some(git_dir) = git_dir(root)? else { return Ok(None) };
+    let Some(index) = read_index(&git_dir.join("index"))? else { return Ok(None) };
+    let repositories: HashSet<&Box<[u8]>> = index.repositories.iter().collect();
+    let files: Vec<Box<[u8]>> = index.paths.iter().filter(|path| !repositories.contains(path)).cloned().collect();
+    let comparable = index.shared.is_none() && files.len() == index.blobs.len();
+    Ok(comparable.then(|| files.into_iter().zip(index.blobs).collect()))
+}
+
+/// The stat of the index, which tells it from itself after a change; an empty one where there is none, and `None` if a
+/// change in this moment would not show.
+pub fn stamp(root: &Path) -> Option<Stat> {
+    let started_ns = sys::coarse_now_ns();
+    let index = git_dir(root).ok()?.and_then(|dir| sys::stat_path(&dir.join("index")).ok()).unwrap_or_default();
+    (!is_racy(&index, started_ns)).then_some(index)
+}
+
+/// Whether the index names a path more than once: each side of a conflict does.
+pub(in crate::worktree) fn has_conflicts(git_dir: &Path) -> bool {
+    let index = read_index(&git_dir.join("index")).ok().flatten().unwrap_or_default();
+    index.paths.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+fn read_index(path: &Path) -> Result<Option<IndexNames>, String> {
+    let Some(bytes) = read_regular(path, MAX_INDEX_BYTES)? else { return Ok(None) };
+    git_index::parse(&bytes).map(Some).map_err(|why| failure(path, &why))
+}
+
+/// The repository's directory: `.git` itself, or what a `.git` file names in a linked worktree or submodule.
+pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>, String> {
+    let dot_git = root.join(".git");
+    match fs::metadata(&dot_git) {
+        Ok(found) if found.is_dir() => return Ok(Some(dot_git)),
+        Ok(_) => {}
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(failure(&dot_git, &error.to_string())),
+    }
+    let text = read_regular(&dot_git, MAX_LINK_BYTES)?.unwrap_or_default();
+    let named = text.strip_prefix(b"gitdir: ").ok_or_else(|| failure(&dot_git, "it names no git directory"))?;
+    let end = named.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+    let named = path_from(&named[..end]).ok_or_else(|| failure(&dot_git, "its path is not UTF-8"))?;
+    Ok(Some(root.join(named)))
+}
+
+/// The content of a regular file; `None` if nothing is there. A FIFO is not opened: it would block.
+pub(in crate::worktree) fn read_regular(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return Err(failure(path, "it is no regular file")),
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(failure(path, &error.to_string())),
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| failure(path, &error.to_string()))?;
+    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|error| failure(path, &error.to_string()))?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(failure(path, "it is too large"));
+    }
+    Ok(Some(bytes))
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
+fn failure(path: &Path, why: &str) -> String {
+    format!("cannot read {}: {why}", path.display())
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere a path must be UTF-8")]
+fn path_from(bytes: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+#[cfg(not(unix))]
+fn path_from(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_repository_nothing_is_tracked_and_a_bad_one_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(load(dir.path()), Ok(Tracked::none()));
+        let dot_git = dir.path().join(".git");
+        fs::create_dir(&dot_git).unwrap();
+        assert_eq!(load(dir.path()), Ok(Tracked::none()));
+        fs::write(dot_git.join("index"), "DIRC garbage").unwrap();
+        assert!(load(dir.path()).unwrap_err().contains("index"));
+        fs::remove_dir_all(&dot_git).unwrap();
+        fs::write(&dot_git, "gitdir: ../nowhere\n").unwrap();
+        assert_eq!(load(dir.path()), Ok(Tracked::none()));
+        fs::write(&dot_git, "something else").unwrap();
+        assert!(load(dir.path()).is_err());
+    }
+}

@@ -1,0 +1,331 @@
+//! Which paths are captured: compiled-in secrets, the user's patterns, ignore files and the store's list, in this order.
+
+use crate::worktree::rules::secrets;
+use std::sync::Arc;
+
+use crate::base::text;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::rel_path::is_dot_git;
+use crate::worktree::files::state_file;
+
+use crate::worktree::rules::chain::Cover;
+pub use crate::worktree::rules::chain::DirRules;
+use crate::worktree::rules::pattern::Subject;
+use crate::worktree::rules::pattern_list::PatternList;
+use crate::worktree::rules::secrets::Sensitive;
+pub use crate::worktree::rules::secrets::{Peek, may_be_secret};
+pub use crate::worktree::rules::tracked::{Tracked, TrackedLater};
+
+/// Directories of the root in which this program keeps files of its own for others to read: never captured.
+const OWN_DIRECTORIES: [&[u8]; 2] = [b".checkpoints", b".audit"];
+/// As shown to people.
+const OWN_RULE: &str = "kept by checkpoint";
+
+/// Where rules come from, beside the ignore files of the project.
+#[derive(Clone, Debug, Default)]
+pub struct RuleSources {
+    /// The store's own list in the syntax of an ignore file: asked last.
+    pub store_list: Vec<u8>,
+    /// The user's patterns, relative to the root: asked before every ignore file.
+    pub excludes: Vec<String>,
+    /// Patterns of sensitive paths that the user wants captured.
+    pub sensitive_allow: Vec<String>,
+    pub max_file_size_bytes: Option<u64>,
+    pub tracked: Arc<TrackedLater>,
+    /// Asked for by name: captured in spite of every rule but those for secrets; a directory that a rule leaves out with
+    /// all that is below it.
+    pub named: Vec<RelPath>,
+    /// Files and directories that this program writes for others: never captured, whoever names them.
+    pub own_files: Vec<RelPath>,
+}
+
+/// All rules for one root.
+#[derive(Debug)]
+pub struct Rules {
+    store_list: PatternList,
+    excludes: PatternList,
+    sensitive_allow: PatternList,
+    max_file_size_bytes: Option<u64>,
+    tracked: Arc<TrackedLater>,
+    /// Sorted bytewise.
+    named: Vec<RelPath>,
+    /// Sorted bytewise.
+    own_files: Vec<RelPath>,
+}
+
+/// What the rules say about one path. Rules are named as people see them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Capture,
+    /// A file that is captured unless its first bytes make it a secret. A symlink of such a name is captured.
+    Peek(Peek),
+    LeaveOut(String),
+    Secret(String),
+    /// A directory that a rule leaves out, below which paths lie that are captured nevertheless.
+    OnlyTracked,
+}
+
+/// A verdict with all that follows from it for what is below.
+enum Decision {
+    Take,
+    TakeUnless(Peek),
+    /// `descend`: a directory with something below it that is captured nevertheless.
+    Covered {
+        cover: Cover,
+        descend: bool,
+    },
+}
+
+impl Rules {
+    pub fn new(sources: RuleSources) -> Self {
+        let from_lines = |lines: &[String]| PatternList::parse(lines.join("\n").as_bytes());
+        Self {
+            store_list: PatternList::parse(&sources.store_list),
+            excludes: from_lines(&sources.excludes),
+            sensitive_allow: from_lines(&sources.sensitive_allow),
+            max_file_size_bytes: sources.max_file_size_bytes,
+            tracked: sources.tracked,
+            named: sorted(sources.named),
+            own_files: sorted(sources.own_files),
+        }
+    }
+
+    /// The user's own limit; a larger file is present, but not captured.
+    pub fn max_file_size_bytes(&self) -> Option<u64> {
+        self.max_file_size_bytes
+    }
+
+    /// The rules in the root, with the content of its `.gitignore`.
+    pub fn enter_root(&self, ignore_file: Option<&[u8]>) -> DirRules {
+        DirRules::root(ignore_file)
+    }
+
+    /// The rules in a directory for which [`Self::judge`] said `Capture` or `OnlyTracked`.
+    pub fn enter(&self, dir: &DirRules, name: &[u8], ignore_file: Option<&[u8]>) -> DirRules {
+        let path = join(&dir.path, name);
+        let subject = Subject { path: &path, name, is_dir: true };
+        let cover = match self.decide(dir, subject) {
+            Decision::Take | Decision::TakeUnless(_) => None,
+            Decision::Covered { cover, .. } => Some(cover.into()),
+        };
+        // In a directory that is left out, git reads no ignore file either.
+        let mut below = dir.below(&path, ignore_file.filter(|_| cover.is_none()));
+        below.takes_ignored |= self.is_named_in_spite(dir, subject);
+        below.cover = cover;
+        below.lets_sensitive_through = self.lets_through(dir, subject);
+        below
+    }
+
+    /// The rules in a directory that a scan has reached, where `ignore_file_of` gives the `.gitignore` of each on the way.
+    pub fn on_the_way_to(&self, path: &RelPath, ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>) -> DirRules {
+        let mut above = RelPath::root();
+        let mut dir = self.enter_root(ignore_file_of(&above).as_deref());
+        for name in path.components() {
+            above = above.join(name);
+            dir = self.enter(&dir, name, ignore_file_of(&above).as_deref());
+        }
+        dir
+    }
+
+    /// Judges one name in a directory. `is_dir` is false for a symlink, whatever it points to.
+    pub fn judge(&self, dir: &DirRules, name: &[u8], is_dir: bool) -> Verdict {
+        let path = join(&dir.path, name);
+        match self.decide(dir, Subject { path: &path, name, is_dir }) {
+            Decision::Take => Verdict::Capture,
+            Decision::TakeUnless(peek) => Verdict::Peek(peek),
+            Decision::Covered { descend: true, .. } => Verdict::OnlyTracked,
+            Decision::Covered { cover: Cover { rule, is_secret: true }, .. } => Verdict::Secret(rule),
+            Decision::Covered { cover: Cover { rule, is_secret: false }, .. } => Verdict::LeaveOut(rule),
+        }
+    }
+
+    /// Whether these rules would have captured something of this kind and size at this path,
+    /// where `ignore_file_of` gives the `.gitignore` of a directory. A file that is secret by content only counts as captured.
+    pub fn would_capture(
+        &self,
+        path: &RelPath,
+        is_dir: bool,
+        size_bytes: u64,
+        ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>,
+    ) -> bool {
+        if path.components().any(is_dot_git) {
+            return false;
+        }
+        if !is_dir && self.max_file_size_bytes.is_some_and(|limit| size_bytes > limit) {
+            return false;
+        }
+        !matches!(self.judge_at(path, is_dir, ignore_file_of), Verdict::LeaveOut(_) | Verdict::Secret(_))
+    }
+
+    /// Judges a path from the root down, as a scan would.
+    pub fn judge_at(
+        &self,
+        path: &RelPath,
+        is_dir: bool,
+        ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>,
+    ) -> Verdict {
+        let mut above = RelPath::root();
+        let mut dir = self.enter_root(ignore_file_of(&above).as_deref());
+        let mut names = path.components().peekable();
+        while let Some(name) = names.next() {
+            let is_last = names.peek().is_none();
+            let verdict = self.judge(&dir, name, is_dir || !is_last);
+            if is_last || matches!(verdict, Verdict::LeaveOut(_) | Verdict::Secret(_)) {
+                return verdict;
+            }
+            above = above.join(name);
+            dir = self.enter(&dir, name, ignore_file_of(&above).as_deref());
+        }
+        Verdict::Capture
+    }
+
+    /// Whether the file at this path is captured even if it is a private key: the user lets it through, or the project's
+    /// git tracks it.
+    pub fn takes_secret_content(&self, path: &RelPath) -> bool {
+        let dir = self.on_the_way_to(&path.parent().unwrap_or_default(), &|_| None);
+        let subject = Subject { path: path.as_bytes(), name: path.name(), is_dir: false };
+        self.is_tracked(subject) || self.lets_through(&dir, subject)
+    }
+
+    fn decide(&self, dir: &DirRules, subject: Subject<'_>) -> Decision {
+        let dir_name = dir.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if self.is_ours(dir, subject) {
+            return Decision::Covered { cover: Cover { rule: OWN_RULE.to_owned(), is_secret: false }, descend: false };
+        }
+        let sensitive = secrets::sensitive(dir_name, subject.name, subject.is_dir);
+        if dir.takes_ignored {
+            return self.decide_named(dir, subject, sensitive);
+        }
+        if let Some(cover) = &dir.cover {
+            return self.decide_below(cover, dir, subject, sensitive);
+        }
+        if sensitive.is_some() && self.lets_through(dir, subject) {
+            return Decision::Take;
+        }
+        let covered = |rule: String, is_secret| Decision::Covered {
+            cover: Cover { rule, is_secret },
+            descend: self.has_exception_below(subject, is_secret),
+        };
+        let peek = match sensitive {
+            Some(Sensitive::Environment { rule }) => return covered(rule.to_string(), true),
+            Some(_) if self.is_tracked(subject) => return Decision::Take,
+            Some(Sensitive::Named { rule }) => return covered(rule.to_string(), true),
+            Some(Sensitive::ByContent(peek)) => Some(peek),
+            None => None,
+        };
+        match (self.leaving_out(dir, subject), peek) {
+            (Some(_), _) if self.is_tracked(subject) => Decision::Take,
+            (Some(_), peek) if self.is_named(subject) => peek.map_or(Decision::Take, Decision::TakeUnless),
+            (Some(rule), _) => covered(rule, false),
+            (None, Some(peek)) => Decision::TakeUnless(peek),
+            (None, None) => Decision::Take,
+        }
+    }
+
+    /// Below a directory that is left out only what is tracked is taken, and what the user let through below a secret one.
+    fn decide_below(
+        &self,
+        cover: &Cover,
+        dir: &DirRules,
+        subject: Subject<'_>,
+        sensitive: Option<Sensitive>,
+    ) -> Decision {
+        if (cover.is_secret || self.is_named(subject)) && self.lets_through(dir, subject) {
+            return Decision::Take;
+        }
+        let own_rule = match sensitive {
+            Some(Sensitive::Environment { rule }) => Some(rule),
+            _ if self.is_tracked(subject) => return Decision::Take,
+            Some(Sensitive::Named { rule }) => Some(rule),
+            Some(Sensitive::ByContent(peek)) if !cover.is_secret && self.is_named(subject) => {
+                return Decision::TakeUnless(peek);
+            }
+            None if !cover.is_secret && self.is_named(subject) => return Decision::Take,
+            Some(Sensitive::ByContent(_)) | None => None,
+        };
+        let cover = match own_rule {
+            Some(rule) => Cover { rule: rule.to_string(), is_secret: true },
+            None => cover.clone(),
+        };
+        let descend = self.has_exception_below(subject, cover.is_secret);
+        Decision::Covered { cover, descend }
+    }
+
+    /// Where all is asked for by name, only secrets stay out.
+    fn decide_named(&self, dir: &DirRules, subject: Subject<'_>, sensitive: Option<Sensitive>) -> Decision {
+        let rule = match sensitive {
+            None => return Decision::Take,
+            Some(_) if self.lets_through(dir, subject) => return Decision::Take,
+            Some(Sensitive::ByContent(peek)) => return Decision::TakeUnless(peek),
+            Some(Sensitive::Named { .. }) if self.is_tracked(subject) => return Decision::Take,
+            Some(Sensitive::Environment { rule } | Sensitive::Named { rule }) => rule,
+        };
+        let descend = self.has_exception_below(subject, true);
+        Decision::Covered { cover: Cover { rule: rule.to_string(), is_secret: true }, descend }
+    }
+
+    /// Whether it is kept by this program, whatever the rules of the project say.
+    fn is_ours(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
+        let is_directory = || dir.path.is_empty() && subject.is_dir && OWN_DIRECTORIES.contains(&subject.name);
+        is_directory()
+            || !subject.is_dir && state_file::is_temporary(subject.name)
+            || self.own_files.binary_search_by(|path| path.as_bytes().cmp(subject.path)).is_ok()
+    }
+
+    fn is_named(&self, subject: Subject<'_>) -> bool {
+        self.named.binary_search_by(|path| path.as_bytes().cmp(subject.path)).is_ok()
+    }
+
+    fn is_any_named_below(&self, dir: &[u8]) -> bool {
+        let first = [dir, b"/"].concat();
+        let at = self.named.partition_point(|path| *path.as_bytes() < *first);
+        self.named.get(at).is_some_and(|path| path.as_bytes().starts_with(&first))
+    }
+
+    /// Whether this is a directory that was asked for by name and that a rule leaves out, itself or with one above it.
+    fn is_named_in_spite(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
+        self.is_named(subject) && (dir.cover.is_some() || self.leaving_out(dir, subject).is_some())
+    }
+
+    /// Whether the index names this file, or this directory as a repository of its own.
+    fn is_tracked(&self, subject: Subject<'_>) -> bool {
+        if subject.is_dir { self.tracked.is_repository(subject.path) } else { self.tracked.contains(subject.path) }
+    }
+
+    fn has_exception_below(&self, subject: Subject<'_>, is_secret: bool) -> bool {
+        subject.is_dir
+            && (self.tracked.any_below(subject.path)
+                || self.is_any_named_below(subject.path)
+                || is_secret && self.sensitive_allow.names_below(subject.path))
+    }
+
+    fn lets_through(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
+        let deciding = self.sensitive_allow.deciding(subject, 0);
+        deciding.map_or(dir.lets_sensitive_through, |pattern| !pattern.is_negated)
+    }
+
+    /// The rule that leaves a path out, as shown to people, if one does.
+    fn leaving_out(&self, dir: &DirRules, subject: Subject<'_>) -> Option<String> {
+        if let Some(pattern) = self.excludes.deciding(subject, 0) {
+            return (!pattern.is_negated).then(|| text::escape_bytes(&pattern.text));
+        }
+        if let Some((pattern, base_len)) = dir.deciding(subject) {
+            let base = &subject.path[..base_len];
+            let slash = if base.is_empty() { "" } else { "/" };
+            let shown = |bytes| text::escape_bytes(bytes);
+            return (!pattern.is_negated)
+                .then(|| format!("{}{slash}.gitignore: {}", shown(base), shown(&pattern.text)));
+        }
+        let pattern = self.store_list.deciding(subject, 0)?;
+        (!pattern.is_negated).then(|| text::escape_bytes(&pattern.text))
+    }
+}
+
+fn sorted(mut paths: Vec<RelPath>) -> Vec<RelPath> {
+    paths.sort_unstable();
+    paths
+}
+
+fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
+    if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() }
+}

@@ -1,0 +1,209 @@
+//! Adds single paths to a listing that a rule left out of it, so that a safety checkpoint can hold them.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::error::Result;
+use crate::model::state::entry::Kind;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::ListedDir;
+use crate::model::state::listing::ListedFile;
+use crate::model::state::listing::Listing;
+use crate::model::state::listing::Name;
+use crate::model::state::listing::Uncaptured;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::rel_path::is_dot_git;
+use crate::worktree::scan::scan_dir::insert_uncaptured;
+use crate::worktree::scan::scan_dir::is_store;
+use crate::worktree::scan::scanner::STORES_RULE;
+use crate::worktree::sys::{self, Access, Dir, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// What is said of names beside an added one whose directory no scan has judged.
+const NOT_SCANNED: &str = "not scanned";
+
+/// Adds each path that stands on disk as a regular file, symlink or directory and is not in the listing; others are
+/// passed over.
+///
+/// Directories that were left out come in with it, holding only what is added: all else in them is recorded as
+/// uncaptured, under the rule that left the directory out. What a mount, an unreadable directory or a place of stores
+/// holds is not added, nor anything at or below a `.git`, nor what has changed its kind since it was listed: under one
+/// name there is a file or a directory, never both.
+///
+/// # Errors
+/// No descriptors left.
+pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> Result<()> {
+    let mut added = Added::new();
+    for path in paths {
+        if path.is_root() || path.components().any(is_dot_git) {
+            continue;
+        }
+        // Another failure means unreadable or gone: the listing tells what it can, and the plan decides by that.
+        if let Err(error) = add_path(work, listing, path, &mut added)
+            && sys::is_exhausted(&error)
+        {
+            return Err(work.io("read", path, error));
+        }
+    }
+    for (at, files) in added {
+        settle(listing, at, files);
+    }
+    Ok(())
+}
+
+/// The directories to which something was added, with the files among it: they are put in order once, at the end.
+type Added = BTreeMap<usize, Vec<ListedFile>>;
+
+fn settle(listing: &mut Listing, at: usize, added: Vec<ListedFile>) {
+    let is_dir: HashSet<Name> = listing.dirs[at].dirs.iter().map(|child| listing.dirs[*child].name.clone()).collect();
+    let dir = &mut listing.dirs[at];
+    (dir.untouched, dir.settled) = (false, false);
+    let files = dir.files.make_listed();
+    files.extend(added.into_iter().filter(|file| !is_dir.contains(&file.name)));
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files.dedup_by(|later, kept| later.name == kept.name);
+    dir.uncaptured.retain(|item| !is_dir.contains(&item.name) && dir.files.get(&item.name).is_none());
+}
+
+fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath, added: &mut Added) -> std::io::Result<()> {
+    let parent = path.parent().unwrap_or_default();
+    let last = work.root().open_below(&parent, Access::Search)?;
+    let kind = sys::kind_of(&last.stat_child(path.name())?);
+    let way = match kind {
+        ItemKind::File | ItemKind::Symlink => &parent,
+        ItemKind::Dir => path,
+        _ => return Ok(()),
+    };
+    let mut at = 0;
+    let mut reached = RelPath::root();
+    let mut opened: Option<Dir> = None;
+    for name in way.components() {
+        reached = reached.join(name);
+        if let Some(known) = child_dir(listing, at, name) {
+            at = known;
+            continue;
+        }
+        if listing.dirs[at].files.get(name).is_some() {
+            return Ok(());
+        }
+        let dir = match &opened {
+            Some(above) => above.open_child(name, Access::Read)?,
+            None => work.root().open_below(&reached, Access::Read)?,
+        };
+        match bring_in(work, listing, at, name, &dir)? {
+            Some(index) => {
+                added.entry(at).or_default();
+                at = index;
+            }
+            None => return Ok(()),
+        }
+        opened = Some(dir);
+    }
+    if kind != ItemKind::Dir
+        && let Some(file) = file_to_add(listing, at, &last, path.name())?
+    {
+        added.entry(at).or_default().push(file);
+    }
+    Ok(())
+}
+
+fn child_dir(listing: &Listing, at: usize, name: &[u8]) -> Option<usize> {
+    let dirs = &listing.dirs[at].dirs;
+    dirs.binary_search_by(|index| (*listing.dirs[*index].name).cmp(name)).ok().map(|found| dirs[found])
+}
+
+/// Gives a directory its place in the listing, with all that it holds as uncaptured. `None`: it must stay out.
+fn bring_in(
+    work: &WorkTree,
+    listing: &mut Listing,
+    above: usize,
+    name: &[u8],
+    dir: &Dir,
+) -> std::io::Result<Option<usize>> {
+    let found = listing.dirs[above].uncaptured.binary_search_by(|item| (*item.name).cmp(name));
+    let why = match found.map(|at| listing.dirs[above].uncaptured[at].why.clone()) {
+        Ok(WhyNot::LeftOut(rule)) if rule == STORES_RULE => return Ok(None),
+        Ok(why @ (WhyNot::LeftOut(_) | WhyNot::Secret(_))) => why,
+        Ok(_) => return Ok(None),
+        Err(_) => WhyNot::LeftOut(NOT_SCANNED.into()),
+    };
+    let stat = dir.stat()?;
+    if work.is_foreign(dir, &stat) {
+        return Ok(None);
+    }
+    let mut items = dir.list()?;
+    if is_store(&items) {
+        return Ok(None);
+    }
+    let index = listing.dirs.len();
+    let mut listed = ListedDir::empty(above, name.into(), stat);
+    sys::sort_items(&mut items);
+    for item in items {
+        let why = if is_dot_git(&item.name) { dot_git_reason(&item.name) } else { why.clone() };
+        let is_dir = match item.kind {
+            ItemKind::Unknown => dir.stat_child(&item.name).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir),
+            kind => kind == ItemKind::Dir,
+        };
+        insert_uncaptured(&mut listed.uncaptured, Uncaptured { name: item.name, why, is_dir });
+    }
+    listing.dirs.push(listed);
+    let names = &listing.dirs;
+    let place = names[above].dirs.partition_point(|sibling| *names[*sibling].name < *name);
+    listing.dirs[above].dirs.insert(place, index);
+    Ok(Some(index))
+}
+
+fn dot_git_reason(name: &[u8]) -> WhyNot {
+    if name == b".git" { WhyNot::DotGit } else { WhyNot::ReservedName }
+}
+
+fn file_to_add(listing: &Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io::Result<Option<ListedFile>> {
+    if listing.dirs[at].files.get(name).is_some() || child_dir(listing, at, name).is_some() {
+        return Ok(None);
+    }
+    let stat = dir.stat_child(name)?;
+    let kind = match sys::kind_of(&stat) {
+        ItemKind::File => Kind::File,
+        ItemKind::Symlink => Kind::Symlink,
+        _ => return Ok(None),
+    };
+    Ok(Some(ListedFile { name: Name::from(name), kind, stat, id: None, unsteady: false }))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+    use crate::model::state::listing::Stat;
+    use crate::worktree::scan::scan_dir::insert_file;
+
+    fn place() -> (tempfile::TempDir, WorkTree, Listing) {
+        let temp = tempfile::tempdir().unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let listing = Listing::of_empty_root(work.root().stat().unwrap(), 0);
+        (temp, work, listing)
+    }
+
+    #[test]
+    fn what_was_a_file_when_it_was_scanned_is_no_directory_too() {
+        let (temp, work, mut listing) = place();
+        let name = Name::from(&b"d"[..]);
+        let link = ListedFile { name, kind: Kind::Symlink, stat: Stat::default(), id: None, unsteady: false };
+        insert_file(listing.dirs[0].files.make_listed(), link);
+        std::fs::create_dir(temp.path().join("d")).unwrap();
+        std::fs::write(temp.path().join("d/f"), "1").unwrap();
+        for path in [&b"d"[..], b"d/f"] {
+            add_paths(&work, &mut listing, &[RelPath::new(path).unwrap()]).unwrap();
+            assert_eq!(listing.dirs.len(), 1);
+        }
+    }
+
+    #[test]
+    fn what_was_a_directory_when_it_was_scanned_is_no_file_too() {
+        let (temp, work, mut listing) = place();
+        listing.dirs.push(ListedDir::empty(0, Name::from(&b"d"[..]), Stat::default()));
+        listing.dirs[0].dirs.push(1);
+        std::fs::write(temp.path().join("d"), "1").unwrap();
+        add_paths(&work, &mut listing, &[RelPath::new(b"d").unwrap()]).unwrap();
+        assert!(listing.dirs[0].files.get(b"d").is_none());
+    }
+}

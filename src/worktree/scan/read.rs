@@ -1,0 +1,229 @@
+//! The bytes of one file, read in a state in which it stood still, or flagged where it never did.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::error::{self, Error};
+use crate::model::state::entry::Kind;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::ListedFile;
+use crate::model::state::listing::Stat;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::sys::{self, Dir, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// Files of at least this size are passed on in pieces instead of being held in memory.
+pub const STREAM_FROM_BYTES: u64 = 16 * 1024 * 1024;
+/// How often a file that changes while it is read is read again.
+const TRIES: usize = 3;
+
+/// Why a blob was not taken.
+#[derive(Debug)]
+pub enum SinkError {
+    /// For what its bytes are it is not to be captured.
+    Refused(WhyNot),
+    Failed(Error),
+}
+
+impl From<Error> for SinkError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// Takes the bytes of files and says which blob they are.
+pub trait BlobSink {
+    /// # Errors
+    /// The blob could not be taken.
+    fn blob(&mut self, bytes: &[u8]) -> Result<ObjectId, SinkError>;
+
+    /// Takes exactly `len` bytes.
+    ///
+    /// # Errors
+    /// The reader failed or ended before, or the blob could not be taken.
+    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> Result<ObjectId, SinkError>;
+}
+
+/// What became of one file.
+#[derive(Debug)]
+pub enum ReadOutcome {
+    Captured {
+        id: ObjectId,
+        /// As of the moment it was read; the size is that of the blob.
+        stat: Stat,
+        kind: Kind,
+        /// It changed during every try.
+        unsteady: bool,
+    },
+    Vanished,
+    /// Something that cannot be captured stands there now.
+    NotAFile,
+    Unreadable(String),
+    /// By the sink, see [`SinkError::Refused`].
+    Refused(WhyNot),
+}
+
+/// Reads one file of a directory; see [`read_in`].
+///
+/// # Errors
+/// See [`read_in`].
+pub fn read_file(
+    work: &WorkTree,
+    dir: &RelPath,
+    name: &[u8],
+    file: &ListedFile,
+    sink: &mut dyn BlobSink,
+) -> error::Result<ReadOutcome> {
+    match work.root().open_below(dir, sys::Access::Search) {
+        Ok(opened) => read_in(work, &opened, dir, name, file, sink),
+        Err(error) => no_read(work, dir, error),
+    }
+}
+
+/// Reads one file of an open directory, up to three times if it changes meanwhile, and passes its bytes on.
+///
+/// # Errors
+/// The sink failed, or there are no descriptors left. A file that cannot be read is no error.
+pub fn read_in(
+    work: &WorkTree,
+    opened: &Dir,
+    dir: &RelPath,
+    name: &[u8],
+    file: &ListedFile,
+    sink: &mut dyn BlobSink,
+) -> error::Result<ReadOutcome> {
+    let mut kind = file.kind;
+    for left in (0..TRIES).rev() {
+        let is_last = left == 0;
+        let tried = match kind {
+            Kind::File => read_regular(opened, name, is_last, sink),
+            Kind::Symlink => read_symlink(opened, name, is_last, sink),
+        };
+        match tried {
+            Ok(Tried::Done(outcome)) => return Ok(outcome),
+            Ok(Tried::Again) => {}
+            Err(Failure::Sink(SinkError::Refused(why))) => return Ok(ReadOutcome::Refused(why)),
+            Err(Failure::Sink(SinkError::Failed(error))) => return Err(error),
+            Err(Failure::Read(error)) => match opened.stat_child(name).as_ref().map(sys::kind_of) {
+                Ok(ItemKind::File) if kind == Kind::Symlink => kind = Kind::File,
+                Ok(ItemKind::Symlink) if kind == Kind::File => kind = Kind::Symlink,
+                Ok(ItemKind::File | ItemKind::Symlink) | Err(_) => return no_read(work, &dir.join(name), error),
+                Ok(_) => return Ok(ReadOutcome::NotAFile),
+            },
+        }
+    }
+    Ok(ReadOutcome::Unreadable("it kept changing while it was read".into()))
+}
+
+enum Tried {
+    Done(ReadOutcome),
+    Again,
+}
+
+enum Failure {
+    Read(io::Error),
+    Sink(SinkError),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+fn no_read(work: &WorkTree, path: &RelPath, error: io::Error) -> error::Result<ReadOutcome> {
+    if sys::is_exhausted(&error) {
+        return Err(work.io("read", path, error));
+    }
+    if sys::is_absent(&error) {
+        return Ok(ReadOutcome::Vanished);
+    }
+    Ok(ReadOutcome::Unreadable(sys::reason(&error)))
+}
+
+fn read_symlink(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
+    let before = dir.stat_child(name)?;
+    let text = dir.read_link(name)?;
+    let after = dir.stat_child(name)?;
+    let is_steady = after.same_content_as(&before);
+    if !is_steady && !is_last {
+        return Ok(Tried::Again);
+    }
+    let id = sink.blob(&text).map_err(Failure::Sink)?;
+    let stat = Stat { size_bytes: text.len() as u64, ..before };
+    Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::Symlink, unsteady: !is_steady }))
+}
+
+fn read_regular(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
+    let (mut file, before) = dir.open_file(name)?;
+    if before.size_bytes >= STREAM_FROM_BYTES {
+        return stream(&file, &before, is_last, sink);
+    }
+    BUFFER.with_borrow_mut(|bytes| {
+        bytes.clear();
+        bytes.reserve(usize::try_from(before.size_bytes).unwrap_or_default());
+        (&mut file).take(before.size_bytes).read_to_end(bytes)?;
+        let after = sys::stat_file(&file)?;
+        let is_steady = after.same_content_as(&before) && bytes.len() as u64 == before.size_bytes;
+        if !is_steady && !is_last {
+            return Ok(Tried::Again);
+        }
+        let id = sink.blob(bytes).map_err(Failure::Sink)?;
+        let stat = Stat { size_bytes: bytes.len() as u64, ..before };
+        Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::File, unsteady: !is_steady }))
+    })
+}
+
+thread_local! {
+    /// The memory for whole files, used again and again: to ask the system for it each time costs more than to read.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A large file: its blob is made before it is known whether the file stood still.
+fn stream(file: &File, before: &Stat, is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
+    let mut reader = Watched { file, left_bytes: before.size_bytes, failed: None, is_short: false };
+    let id = match sink.blob_stream(before.size_bytes, &mut reader) {
+        Ok(id) => id,
+        Err(error) => {
+            return match reader.failed.take() {
+                Some(cause) => Err(Failure::Read(cause)),
+                None if reader.is_short => Ok(Tried::Again),
+                None => Err(Failure::Sink(error)),
+            };
+        }
+    };
+    let is_steady = sys::stat_file(file)?.same_content_as(before);
+    if !is_steady && !is_last {
+        return Ok(Tried::Again);
+    }
+    Ok(Tried::Done(ReadOutcome::Captured { id, stat: *before, kind: Kind::File, unsteady: !is_steady }))
+}
+
+/// Reads at most what was announced, and remembers whether the file, not the sink, was to blame for a failure.
+struct Watched<'f> {
+    file: &'f File,
+    left_bytes: u64,
+    failed: Option<io::Error>,
+    is_short: bool,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = buffer.len().min(usize::try_from(self.left_bytes).unwrap_or(usize::MAX));
+        match self.file.read(&mut buffer[..wanted]) {
+            Ok(count) => {
+                self.is_short |= count == 0 && wanted > 0;
+                self.left_bytes -= count as u64;
+                Ok(count)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(error) => {
+                let shown = io::Error::new(error.kind(), error.to_string());
+                self.failed = Some(error);
+                Err(shown)
+            }
+        }
+    }
+}

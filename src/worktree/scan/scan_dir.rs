@@ -1,0 +1,266 @@
+//! One directory of a scan: which of its names are captured, which are not and why, and which are to be entered.
+
+use std::io::{self, Read};
+
+use crate::model::default_rules::IGNORE_FILE;
+use crate::model::state::entry::Kind;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::files::Files;
+use crate::model::state::listing::ListedFile;
+use crate::model::state::listing::Name;
+use crate::model::state::listing::Stat;
+use crate::model::state::listing::Uncaptured;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::is_dot_git;
+use crate::worktree::apply::stage;
+use crate::worktree::rules::rule_set::{DirRules, Peek, Rules, Verdict};
+use crate::worktree::sys::{self, Dir, ItemKind};
+
+/// Larger ones are no rules that a person wrote; they are taken for absent.
+const MAX_IGNORE_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The files that the scan before saw in the same directory. Those that could change unseen have no blob there.
+pub struct Known {
+    pub files: Files,
+}
+
+/// The names of one directory, judged. Sorted bytewise if they were considered in that order.
+pub struct DirScan<'a> {
+    rules: &'a Rules,
+    dir_rules: &'a DirRules,
+    known: Option<Known>,
+    pub files: Vec<ListedFile>,
+    pub uncaptured: Vec<Uncaptured>,
+    pub subdirs: Vec<Name>,
+    /// Names alone decided: a listing with the same names would give the same.
+    pub is_settled: bool,
+}
+
+/// The bytes of the `.gitignore` in this directory, if there is a regular file of that name that can be read.
+pub fn read_ignore_file(dir: &Dir) -> Option<Vec<u8>> {
+    let (file, stat) = dir.open_file(IGNORE_FILE).ok()?;
+    if stat.size_bytes > MAX_IGNORE_FILE_BYTES {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.take(MAX_IGNORE_FILE_BYTES).read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
+/// Whether a listing may hold a `.gitignore` that can be read.
+pub fn may_be_ignore_file(item: &sys::Item) -> bool {
+    *item.name == *IGNORE_FILE && matches!(item.kind, ItemKind::File | ItemKind::Unknown)
+}
+
+/// Whether these are the names in a store of checkpoints, of whichever base, or in what is left of one: what is ours
+/// beside what is git's, one of the two whole.
+pub fn is_store(items: &[sys::Item]) -> bool {
+    let has = |name: &[u8], kind| items.iter().any(|item| *item.name == *name && is_kind(item.kind, kind));
+    let ours = [has(b"checkpoint-manifest.md", ItemKind::File), has(b"checkpoint", ItemKind::Dir)];
+    if ours == [false; 2] {
+        return false;
+    }
+    let of_git = [has(b"HEAD", ItemKind::File), has(b"objects", ItemKind::Dir), has(b"refs", ItemKind::Dir)];
+    of_git == [true; 3] || (ours == [true; 2] && of_git != [false; 3])
+}
+
+/// What a listing does not tell may be of any kind.
+fn is_kind(told: ItemKind, kind: ItemKind) -> bool {
+    told == kind || told == ItemKind::Unknown
+}
+
+impl<'a> DirScan<'a> {
+    pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<Known>) -> Self {
+        let (files, uncaptured, subdirs) = (Vec::new(), Vec::new(), Vec::new());
+        Self { rules, dir_rules, known, files, uncaptured, subdirs, is_settled: true }
+    }
+
+    /// Judges one name. `kind` is what the listing told, and is asked for only where it told nothing.
+    ///
+    /// # Errors
+    /// No descriptors or no memory left. All else is recorded with the name.
+    pub fn consider(&mut self, dir: &Dir, name: Name, kind: ItemKind) -> io::Result<()> {
+        if *name == *b".git" {
+            self.leave(name, WhyNot::DotGit, kind);
+            return Ok(());
+        }
+        if kind == ItemKind::Unnameable {
+            self.leave(name, WhyNot::Unreadable("its name is not Unicode".into()), kind);
+            return Ok(());
+        }
+        let mut stat = None;
+        let mut kind = kind;
+        if kind == ItemKind::Unknown {
+            match self.stat(dir, &name)? {
+                Some(found) => (stat, kind) = (Some(found), sys::kind_of(&found)),
+                None => return Ok(()),
+            }
+        }
+        if is_dot_git(&name) {
+            self.leave(name, WhyNot::ReservedName, kind);
+            return Ok(());
+        }
+        if kind == ItemKind::Dir && stage::is_stage_name(&name) {
+            return Ok(());
+        }
+        self.judge(dir, name, kind, stat)
+    }
+
+    fn judge(&mut self, dir: &Dir, name: Name, kind: ItemKind, stat: Option<Stat>) -> io::Result<()> {
+        let is_dir = kind == ItemKind::Dir;
+        let peek = match self.rules.judge(self.dir_rules, &name, is_dir) {
+            Verdict::Capture => None,
+            Verdict::Peek(peek) => Some(peek),
+            Verdict::OnlyTracked if is_dir => None,
+            Verdict::OnlyTracked => {
+                self.leave(name, WhyNot::LeftOut("not tracked".into()), kind);
+                return Ok(());
+            }
+            Verdict::LeaveOut(rule) => {
+                self.leave(name, WhyNot::LeftOut(rule), kind);
+                return Ok(());
+            }
+            Verdict::Secret(rule) => {
+                self.leave(name, WhyNot::Secret(rule), kind);
+                return Ok(());
+            }
+        };
+        match kind {
+            ItemKind::Dir => self.subdirs.push(name),
+            ItemKind::Fifo => self.leave(name, WhyNot::Fifo, kind),
+            ItemKind::Socket => self.leave(name, WhyNot::Socket, kind),
+            ItemKind::Device => self.leave(name, WhyNot::Device, kind),
+            _ => return self.take(dir, name, kind, stat, peek),
+        }
+        Ok(())
+    }
+
+    /// A file or link that no rule left out.
+    fn take(
+        &mut self,
+        dir: &Dir,
+        name: Name,
+        kind: ItemKind,
+        stat: Option<Stat>,
+        peek: Option<Peek>,
+    ) -> io::Result<()> {
+        let stat = match stat {
+            Some(stat) => stat,
+            None => match self.stat(dir, &name)? {
+                Some(stat) => stat,
+                None => return Ok(()),
+            },
+        };
+        let kind_now = sys::kind_of(&stat);
+        if kind_now != kind {
+            // Replaced by another kind since it was listed: other rules may hold for what stands there now.
+            return self.judge(dir, name, kind_now, Some(stat));
+        }
+        let file_kind = if kind == ItemKind::Symlink { Kind::Symlink } else { Kind::File };
+        let is_over = |limit: u64| file_kind == Kind::File && stat.size_bytes > limit;
+        if self.rules.max_file_size_bytes().is_some_and(is_over) {
+            self.leave(name, WhyNot::TooLarge, kind);
+            return Ok(());
+        }
+        let id = self.known_id(&name, file_kind, &stat);
+        if let (Some(peek), None) = (&peek, id)
+            && file_kind == Kind::File
+            && is_secret(peek, dir, &name)?
+        {
+            // Another content would make it another verdict.
+            self.is_settled = false;
+            self.leave(name, WhyNot::Secret(peek.rule().into()), kind);
+            return Ok(());
+        }
+        insert_file(&mut self.files, ListedFile { name, kind: file_kind, stat, id, unsteady: false });
+        Ok(())
+    }
+
+    /// `None` if it is gone, or cannot be looked at and is recorded as such.
+    fn stat(&mut self, dir: &Dir, name: &[u8]) -> io::Result<Option<Stat>> {
+        match dir.stat_child(name) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if sys::is_exhausted(&error) => Err(error),
+            Err(error) => {
+                self.leave(name.into(), WhyNot::Unreadable(sys::reason(&error)), ItemKind::Unknown);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The blob that this file had in the scan before, if nothing can have changed in it unseen.
+    fn known_id(&self, name: &[u8], kind: Kind, stat: &Stat) -> Option<ObjectId> {
+        let before = self.known.as_ref()?.files.get(name)?;
+        let is_same = before.kind == kind && stat.same_content_as(&before.stat);
+        before.id.filter(|_| is_same)
+    }
+
+    /// Whether an ignore file was captured here.
+    pub fn has_ignore_file(&self) -> bool {
+        self.files.iter().any(|file| *file.name == *IGNORE_FILE)
+    }
+
+    /// Whether the rules that the ignore file makes may differ from those of the scan before; `stands`: there is one.
+    pub fn ignore_file_changed(&self, stands: bool) -> bool {
+        let stood = self.known.as_ref().is_some_and(|known| known.files.get(IGNORE_FILE).is_some());
+        let is_same = || self.files.iter().any(|file| *file.name == *IGNORE_FILE && file.id.is_some());
+        stands != stood || stands && !is_same()
+    }
+
+    fn leave(&mut self, name: Name, why: WhyNot, kind: ItemKind) {
+        self.is_settled &= !matches!(why, WhyNot::TooLarge | WhyNot::Unreadable(_));
+        insert_uncaptured(&mut self.uncaptured, Uncaptured { name, why, is_dir: kind == ItemKind::Dir });
+    }
+}
+
+/// A file that cannot be read is not judged here: it is reported when its content is wanted.
+fn is_secret(peek: &Peek, dir: &Dir, name: &[u8]) -> io::Result<bool> {
+    let mut head = Vec::new();
+    let read = dir.open_file(name).and_then(|(file, _)| file.take(peek.len_bytes() as u64).read_to_end(&mut head));
+    match read {
+        Ok(_) => Ok(peek.is_secret(&head)),
+        Err(error) if sys::is_exhausted(&error) => Err(error),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Keeps the order by name; at the end, where names come sorted, without a search.
+pub fn insert_file(files: &mut Vec<ListedFile>, file: ListedFile) {
+    if files.last().is_none_or(|last| last.name < file.name) {
+        files.push(file);
+        return;
+    }
+    match files.binary_search_by(|held| held.name.cmp(&file.name)) {
+        Ok(at) => files[at] = file,
+        Err(at) => files.insert(at, file),
+    }
+}
+
+/// The same for what is not captured.
+pub fn insert_uncaptured(items: &mut Vec<Uncaptured>, item: Uncaptured) {
+    if items.last().is_none_or(|last| last.name < item.name) {
+        items.push(item);
+        return;
+    }
+    match items.binary_search_by(|held| held.name.cmp(&item.name)) {
+        Ok(at) => items[at] = item,
+        Err(at) => items.insert(at, item),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_comes_late_finds_its_place() {
+        let item = |name: &[u8]| Uncaptured { name: name.into(), why: WhyNot::Fifo, is_dir: false };
+        let mut items = Vec::new();
+        for name in [b"b", b"c", b"a", b"b"] {
+            insert_uncaptured(&mut items, item(name));
+        }
+        let names: Vec<&[u8]> = items.iter().map(|item| &*item.name).collect();
+        assert_eq!(names, [b"a", b"b", b"c"]);
+    }
+}
