@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::shell_word::shell_word;
-use crate::base::text::escape_line;
-use crate::base::text::escape_path;
+use crate::base::text::{escape_line, escape_path};
 use crate::model::checkpoint::hold::Hold;
-use crate::model::checkpoint::selector::Candidate;
-use crate::model::checkpoint::selector::SelectorProblem;
-pub use crate::model::restore_plan::obstacle::Obstacle;
+use crate::model::checkpoint::selector::{Candidate, SelectorProblem};
 use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::problem::Problem;
+
+pub use crate::model::restore_plan::obstacle::Obstacle;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

@@ -1,7 +1,8 @@
 //! How far a long piece of work has come: counted by those who do it, read by whoever shows it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU64};
 
 /// What is being done; shown with the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

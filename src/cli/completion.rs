@@ -17,8 +17,7 @@ use crate::cli::environment;
 use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::browse::list::ListOptions;
-use crate::ops::browse::list::{self};
+use crate::ops::browse::list::{self, ListOptions};
 
 /// The name under which shells know the program.
 const NAME: &str = "checkpoint";

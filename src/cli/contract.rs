@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::base::shell_word::shell_line;
-use crate::base::shell_word::shell_word;
+use crate::base::shell_word::{shell_line, shell_word};
 use crate::cli::args::contract::{ContractArgs, Format};
 use crate::cli::environment;
 use crate::cli::rim::Rim;

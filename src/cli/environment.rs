@@ -7,8 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::time;
 use crate::cli::args::COMPLETE_VARIABLE;
-use crate::config::settings;
-use crate::config::settings::Environment;
+use crate::config::settings::{self, Environment};
 use crate::config::variables::{VARIABLES, Variable};
 use crate::error::{Error, Result};
 

@@ -5,10 +5,14 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use args::{Cli, Command, GlobalArgs, Refusal};
+use printer::Printer;
+use prompt::Prompt;
+use rim::Rim;
+
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
-use crate::config::settings;
-use crate::config::settings::{Environment, OwnFile};
+use crate::config::settings::{self, Environment, OwnFile};
 use crate::error::{Error, Result};
 use crate::ops::context::{Context, Unsaid};
 use crate::view::contract::{Document, Form};
@@ -30,11 +34,6 @@ pub mod progress;
 pub mod prompt;
 pub mod rim;
 pub mod signals;
-
-use args::{Cli, Command, GlobalArgs, Refusal};
-use printer::Printer;
-use prompt::Prompt;
-use rim::Rim;
 
 /// Runs one command line and answers with its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {

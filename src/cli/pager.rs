@@ -6,8 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Child;
 
-use crate::base::interrupt::Interrupt;
-use crate::base::interrupt::Shield;
+use crate::base::interrupt::{Interrupt, Shield};
 use crate::cli::child;
 use crate::cli::printer::Printer;
 use crate::cli::progress::{self, Hidden};

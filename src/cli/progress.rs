@@ -7,11 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::base::interrupt::Interrupt;
-use crate::base::interrupt::Shield;
-use crate::base::progress::Figures;
-use crate::base::progress::Phase;
-use crate::base::progress::Progress;
+use crate::base::interrupt::{Interrupt, Shield};
+use crate::base::progress::{Figures, Phase, Progress};
 use crate::cli::printer::{self, Printer};
 use crate::cli::signals;
 use crate::error::Error;

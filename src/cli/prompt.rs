@@ -9,9 +9,8 @@ use crate::base::interrupt::Interrupt;
 use crate::cli::{printer, progress};
 use crate::error::{Error, Result};
 use crate::ops::restore::restore_terms::Proposal;
-use crate::view::databases;
 use crate::view::format::Paint;
-use crate::view::plan;
+use crate::view::{databases, plan};
 
 /// How often a signal is looked for while a person thinks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);

@@ -1,14 +1,11 @@
 //! Settings: defaults, the user's file, the project's file and the environment, in rising order, each with its origin.
 
-use crate::config::databases;
-use crate::config::file;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::config::databases::{self, DatabaseCommands};
+use crate::config::file::{self, Amount, ConfigFile};
 use crate::error::{Error, Result};
-
-use crate::config::databases::DatabaseCommands;
-use crate::config::file::{Amount, ConfigFile};
 
 /// Every environment variable that this program reads. Filled once, at the rim.
 #[derive(Clone, Debug, Default)]

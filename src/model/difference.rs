@@ -4,9 +4,7 @@ pub mod tree_change;
 
 use std::collections::BTreeSet;
 
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{Entry, Kind, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 

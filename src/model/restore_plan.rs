@@ -5,14 +5,10 @@ pub mod obstacle;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::restore_plan::obstacle::Obstacle;
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::RWX_BITS;
-use crate::model::state::entry::SPECIAL_BITS;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{Entry, RWX_BITS, SPECIAL_BITS, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
-use crate::model::state::snapshot::Snapshot;
-use crate::model::state::snapshot::below;
+use crate::model::state::snapshot::{Snapshot, below};
 
 /// How far a restore goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,8 +11,7 @@ use crate::error::{Error, Result};
 use crate::ops::database::database_command::RunDatabaseCommand;
 use crate::ops::warning::Warning;
 use crate::store::layout::{Layout, dir_hash, store_dir};
-use crate::store::lifecycle::description::Description;
-use crate::store::lifecycle::description::Identity;
+use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::repository::Store;
 use crate::worktree::root::{Root, identity};
 

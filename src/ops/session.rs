@@ -10,9 +10,7 @@ use crate::store::lifecycle::description::Description;
 use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::state::journal::Journal;
-use crate::store::state::journal::JournalState;
-use crate::store::state::journal::Stage;
+use crate::store::state::journal::{Journal, JournalState, Stage};
 use crate::worktree::apply::stage::Stage as StageDir;
 use crate::worktree::tree_handle::WorkTree;
 

@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::base::shell_word::shell_word;
-use crate::base::text::escape;
-use crate::base::text::escape_path;
+use crate::base::text::{escape, escape_path};
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;

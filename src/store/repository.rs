@@ -1,25 +1,5 @@
 //! The directory that we own: a bare git repository with one ref a checkpoint. It knows nothing of working directories.
 
-use crate::store::damage::check;
-use crate::store::damage::check_files;
-use crate::store::damage::check_objects;
-use crate::store::damage::check_states;
-use crate::store::damage::check_workflows;
-use crate::store::damage::swap;
-use crate::store::files::plain_file;
-use crate::store::gc::tidied;
-use crate::store::lifecycle::guard;
-use crate::store::lifecycle::skeleton;
-use crate::store::lock;
-use crate::store::refs;
-use crate::store::refs::inventory;
-use crate::store::refs::kept_commits;
-use crate::store::state::holds;
-use crate::store::state::journal;
-use crate::store::state::stat_cache;
-use crate::store::trees;
-use crate::store::trees::databases;
-use crate::store::trees::meta_tree;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -31,15 +11,22 @@ use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::snapshot::Snapshot;
-
+use crate::store::damage::{check, check_files, check_objects, check_states, check_workflows, swap};
+use crate::store::files::plain_file;
+use crate::store::gc::tidied;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::{guard, skeleton};
+use crate::store::lock;
 use crate::store::locked::LockedStore;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::CommitReader;
-use crate::store::refs::inventory::Inventory;
-use crate::store::state::journal::JournalState;
-use crate::store::trees::meta_tree::Companion;
+use crate::store::refs::inventory::{self, Inventory};
+use crate::store::refs::{self, kept_commits};
+use crate::store::state::journal::{self, JournalState};
+use crate::store::state::{holds, stat_cache};
+use crate::store::trees::meta_tree::{self, Companion};
+use crate::store::trees::{self, databases};
 
 /// A salvage that takes longer than this to put its store into place has been stopped.
 const LONGEST_SALVAGE: Duration = Duration::from_secs(30);

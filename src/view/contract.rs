@@ -6,11 +6,9 @@ use serde_json::{Value, json};
 
 use crate::base::shell_word::shell_line;
 use crate::base::text::escape_path;
-use crate::base::time::rfc3339_seconds;
-use crate::base::time::utc_date;
+use crate::base::time::{rfc3339_seconds, utc_date};
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::terms::Expiry;
-use crate::model::checkpoint::terms::Mechanism;
+use crate::model::checkpoint::terms::{Expiry, Mechanism};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::create_contract::Contract;
 use crate::view::json::parts;

@@ -4,9 +4,7 @@ use crate::base::quoting::quoted;
 use crate::base::text::escape_content;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::diff_side::Seen;
-use crate::ops::browse::diff::file_diff::Body;
-use crate::ops::browse::diff::file_diff::FileDiff;
-use crate::ops::browse::diff::file_diff::Piece;
+use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};
 use crate::view::format::Paint;
 
 /// Digits of an id in a header. A patch that holds binary data has all of them, as git wants it.

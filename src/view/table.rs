@@ -1,8 +1,7 @@
 //! The list of checkpoints as an aligned table for a terminal.
 
 use crate::base::text::escape;
-use crate::base::time::age;
-use crate::base::time::local_minutes;
+use crate::base::time::{age, local_minutes};
 use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
 use crate::ops::warning_words::thousands;
 use crate::view::format::Paint;

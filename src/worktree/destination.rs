@@ -4,8 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::rel_path::is_dot_git;
+use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::root::{self, Root};
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;

@@ -3,8 +3,7 @@
 use std::ffi::OsString;
 
 use crate::ops::browse::diff::compare::DiffOptions;
-use crate::ops::browse::diff::file_diff::Detail;
-use crate::ops::browse::diff::file_diff::Manner;
+use crate::ops::browse::diff::file_diff::{Detail, Manner};
 
 /// Show what differs between two checkpoints, or from the directory
 ///

@@ -4,10 +4,9 @@ use std::ffi::OsString;
 
 use clap::{Args, Command as Grammar, FromArgMatches as _};
 
-use super::{Cli, GlobalArgs};
 use super::{
-    bisect, cat, config, create, delete, diff, find, guard, hold, list, phase, pin, prune, relink, restore, schema,
-    shell, status, verify, workflow,
+    Cli, GlobalArgs, bisect, cat, config, create, delete, diff, find, guard, hold, list, phase, pin, prune, relink,
+    restore, schema, shell, status, verify, workflow,
 };
 
 /// Reads a call that is right in every word. `None` for any other, and for help: the whole command line knows what to

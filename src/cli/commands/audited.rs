@@ -2,13 +2,11 @@
 
 use crate::cli::args::create::CreateArgs;
 use crate::cli::commands::create::create;
-use crate::cli::exit_code;
-use crate::cli::printer;
 use crate::cli::rim::Rim;
+use crate::cli::{exit_code, printer};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::ops::contract::audit::Ended;
-use crate::ops::contract::audit::{self};
+use crate::ops::contract::audit::{self, Ended};
 use crate::ops::warning::Warning;
 
 pub fn audited(context: &Context, rim: &Rim<'_>, args: CreateArgs) -> Result<u8> {

@@ -3,16 +3,11 @@
 use std::time::Duration;
 
 use crate::cli::args::{Color, GlobalArgs};
-use crate::cli::environment;
-use crate::cli::exit_code;
 use crate::cli::rim::Rim;
-use crate::config::settings;
-use crate::config::settings::{Environment, Origin};
+use crate::cli::{environment, exit_code};
+use crate::config::settings::{self, Environment, Origin};
 use crate::error::{Error, Result};
-use crate::ops::browse::config::ConfigOptions;
-use crate::ops::browse::config::Setting;
-use crate::ops::browse::config::Value;
-use crate::ops::browse::config::{self as config_op};
+use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, Value};
 use crate::ops::context::resolve_root;
 use crate::view::{human, json};
 

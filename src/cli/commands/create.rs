@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::cli::args::create::CreateArgs;
 use crate::cli::contract::Words;
-use crate::cli::exit_code;
-use crate::cli::lists;
 use crate::cli::rim::Rim;
+use crate::cli::{exit_code, lists};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::contract::create_contract as contract_op;

@@ -5,8 +5,7 @@ use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::Deletion;
-use crate::ops::maintain::delete::{self as delete_op};
+use crate::ops::maintain::delete::{self as delete_op, Deletion};
 use crate::ops::maintain::delete_store;
 use crate::view::{human, json};
 

@@ -1,13 +1,11 @@
 //! `guard`: the id alone on stdout, or the refusal that an orchestrator heeds.
 
 use crate::cli::args::guard::GuardArgs;
-use crate::cli::exit_code;
-use crate::cli::lists;
 use crate::cli::rim::Rim;
+use crate::cli::{exit_code, lists};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::contract::guard::GuardOptions;
-use crate::ops::contract::guard::{self as guard_op};
+use crate::ops::contract::guard::{self as guard_op, GuardOptions};
 use crate::view::{human, json};
 
 pub fn guard(context: &Context, rim: &Rim<'_>, args: GuardArgs) -> Result<u8> {

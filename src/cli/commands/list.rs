@@ -8,8 +8,8 @@ use crate::ops::browse::list as list_op;
 use crate::ops::context::Context;
 use crate::ops::maintain::stores;
 use crate::ops::warning::Warning;
-use crate::view::human::Said;
-use crate::view::{human, json};
+use crate::view::human::{self, Said};
+use crate::view::json;
 
 pub fn list(context: &Context, rim: &Rim<'_>, args: ListArgs) -> Result<u8> {
     if args.all {

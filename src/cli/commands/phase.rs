@@ -6,9 +6,8 @@ use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::model::workflow::change::Change;
 use crate::ops::context::Context;
-use crate::ops::workflow::phase as phase_op;
-use crate::ops::workflow::report;
 use crate::ops::workflow::step::{StepOptions, StepOutcome, step};
+use crate::ops::workflow::{phase as phase_op, report};
 use crate::view::human::workflow as human;
 use crate::view::json::workflow as json;
 

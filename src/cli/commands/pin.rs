@@ -5,8 +5,7 @@ use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::pin::PinOptions;
-use crate::ops::maintain::pin::{self as pin_op};
+use crate::ops::maintain::pin::{self as pin_op, PinOptions};
 use crate::view::{human, json};
 
 pub fn pin(context: &Context, rim: &Rim<'_>, args: &PinArgs) -> Result<u8> {

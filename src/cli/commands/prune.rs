@@ -5,11 +5,10 @@ use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::orphans;
-use crate::ops::maintain::prune as prune_op;
 use crate::ops::maintain::stores::KnownStore;
-use crate::view::human::Said;
-use crate::view::{human, json};
+use crate::ops::maintain::{orphans, prune as prune_op};
+use crate::view::human::{self, Said};
+use crate::view::json;
 
 pub fn prune(context: &Context, rim: &Rim<'_>, args: PruneArgs) -> Result<u8> {
     if args.orphaned {

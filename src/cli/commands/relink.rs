@@ -5,9 +5,7 @@ use crate::cli::rim::Rim;
 use crate::cli::{environment, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::relink as relink_op;
-use crate::ops::maintain::relink::RelinkOptions;
-use crate::ops::maintain::relink::Relinking;
+use crate::ops::maintain::relink::{self as relink_op, RelinkOptions, Relinking};
 use crate::view::{human, json};
 
 pub fn relink(context: &Context, rim: &Rim<'_>, args: &RelinkArgs) -> Result<u8> {

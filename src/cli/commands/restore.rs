@@ -2,21 +2,18 @@
 
 use crate::cli::args::restore::{RedoArgs, RestoreArgs, UndoArgs};
 use crate::cli::contract::Words;
-use crate::cli::environment;
-use crate::cli::exit_code;
 use crate::cli::rim::Rim;
+use crate::cli::{environment, exit_code};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands as restore_op;
-use crate::ops::restore::restore_terms::Check;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_terms::{Check, RestoreOutcome};
 use crate::ops::restore::restore_to::restore_to;
 use crate::view::contract::Form;
-use crate::view::human::{check as check_view, restore_to as restore_to_view};
-use crate::view::json::Given;
-use crate::view::restore_contract as contract_view;
-use crate::view::{databases, human, json, plan};
+use crate::view::human::{self, check as check_view, restore_to as restore_to_view};
+use crate::view::json::{self, Given};
+use crate::view::{databases, plan, restore_contract as contract_view};
 
 pub fn restore(context: &Context, rim: &Rim<'_>, mut args: RestoreArgs) -> Result<u8> {
     let (to, check, wants) = (args.to.take(), args.check.take(), args.contract);

@@ -1,10 +1,8 @@
 //! `completions` and `man`: what a shell and a reader of manuals need. Neither looks at a store.
 
 use crate::cli::args::shell::{CompletionsArgs, ManArgs};
-use crate::cli::completion;
-use crate::cli::exit_code;
-use crate::cli::manual;
 use crate::cli::rim::Rim;
+use crate::cli::{completion, exit_code, manual};
 use crate::error::Result;
 use crate::view::json;
 

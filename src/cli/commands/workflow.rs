@@ -8,9 +8,8 @@ use crate::cli::args::workflow::{
 };
 use crate::cli::commands::phase::said;
 use crate::cli::commands::workflow_resume;
-use crate::cli::exit_code;
-use crate::cli::lists;
 use crate::cli::rim::Rim;
+use crate::cli::{exit_code, lists};
 use crate::error::{Error, Result};
 use crate::model::workflow::change::Change;
 use crate::model::workflow::mini_commit::project_commit_due;
@@ -21,12 +20,10 @@ use crate::ops::workflow::endings::{self, CleanupOptions, EndOutcome};
 use crate::ops::workflow::exchange::{self, ExportOptions, Exported, ImportOptions};
 use crate::ops::workflow::init::{self, InitOptions};
 use crate::ops::workflow::mini_commit::{CommitInProject, mini_commit};
-use crate::ops::workflow::report;
 use crate::ops::workflow::rewind::{self, RewindOptions};
-use crate::ops::workflow::shims;
 use crate::ops::workflow::step::step;
-use crate::view::human::Said;
-use crate::view::human::workflow as human;
+use crate::ops::workflow::{report, shims};
+use crate::view::human::{Said, workflow as human};
 use crate::view::json::workflow as json;
 
 pub fn workflow(context: &Context, rim: &Rim<'_>, command: WorkflowCommand) -> Result<u8> {

@@ -14,8 +14,7 @@ use crate::ops::workflow::resume::{self as op, Question, ResumeOptions};
 use crate::ops::workflow::runs::Runs;
 use crate::ops::workflow::step::StepOptions;
 use crate::ops::workflow::sync::{self, Settled};
-use crate::view::human::workflow as human;
-use crate::view::human::workflow::questions;
+use crate::view::human::workflow::{self as human, questions};
 use crate::view::json::workflow as json;
 
 pub fn resume(context: &Context, rim: &Rim<'_>, args: &ResumeArgs) -> Result<u8> {

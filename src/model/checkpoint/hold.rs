@@ -1,8 +1,6 @@
 //! A hold: for a while no checkpoint is made, because work is under way of which it would catch a half.
 
-use crate::base::text::escape;
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 
 const HOUR_MS: i64 = 60 * 60 * 1000;

@@ -1,13 +1,9 @@
 //! The commit message of a checkpoint: `<reason> | <time> | <source>`, then trailers. Record to text and back.
 
-use crate::base::text::escape;
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
-use crate::model::checkpoint::terms::Expiry;
-use crate::model::checkpoint::terms::Mechanism;
-use crate::model::checkpoint::terms::Terms;
+use crate::model::checkpoint::terms::{Expiry, Mechanism, Terms};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;

@@ -1,8 +1,7 @@
 //! A recorded state of the root: what a checkpoint is, apart from how it is stored.
 
 use crate::model::checkpoint::selector::MIN_PREFIX;
-use crate::model::checkpoint::terms::Expiry;
-use crate::model::checkpoint::terms::Terms;
+use crate::model::checkpoint::terms::{Expiry, Terms};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;

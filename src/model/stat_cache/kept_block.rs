@@ -8,9 +8,7 @@ use std::ops::Range;
 
 use crate::model::state::entry::Kind;
 use crate::model::state::files::FileView;
-use crate::model::state::listing::SYMLINK_BITS;
-use crate::model::state::listing::Stat;
-use crate::model::state::listing::TYPE_BITS;
+use crate::model::state::listing::{SYMLINK_BITS, Stat, TYPE_BITS};
 use crate::model::state::object_id::ObjectId;
 
 pub(in crate::model) const HEADER_BYTES: usize = 20;

@@ -4,15 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::stat_cache::kept_block::DirRecord;
-use crate::model::stat_cache::kept_block::FILES_IN_BASE;
-use crate::model::stat_cache::kept_block::HIDDEN_RULES;
-use crate::model::stat_cache::kept_block::KeptBlock;
-use crate::model::stat_cache::kept_block::SETTLED;
+use crate::model::stat_cache::kept_block::{DirRecord, FILES_IN_BASE, HIDDEN_RULES, KeptBlock, SETTLED};
 use crate::model::stat_cache::kept_rest;
 use crate::model::state::files::Files;
-use crate::model::state::listing::Stat;
-use crate::model::state::listing::Uncaptured;
+use crate::model::state::listing::{Stat, Uncaptured};
 use crate::model::state::object_id::ObjectId;
 
 /// A listing that is read where it lies. Directory 0 is the root; the children of each lie together, sorted by name.

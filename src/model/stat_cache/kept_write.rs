@@ -1,19 +1,12 @@
 //! A listing as bytes for the stat cache: whole, or as a patch of what is there already.
 
-use crate::model::stat_cache::kept_block::DIR_BYTES;
-use crate::model::stat_cache::kept_block::FILE_BYTES;
-use crate::model::stat_cache::kept_block::FILES_IN_BASE;
-use crate::model::stat_cache::kept_block::HAS_TREE;
-use crate::model::stat_cache::kept_block::HIDDEN_RULES;
-use crate::model::stat_cache::kept_block::NO_ID;
-use crate::model::stat_cache::kept_block::SETTLED;
+use crate::model::stat_cache::kept_block::{
+    DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID, SETTLED,
+};
 use crate::model::stat_cache::kept_listing::KeptListing;
 use crate::model::stat_cache::kept_rest;
 use crate::model::state::files::Files;
-use crate::model::state::listing::ListedDir;
-use crate::model::state::listing::Listing;
-use crate::model::state::listing::Stat;
-use crate::model::state::listing::is_racy;
+use crate::model::state::listing::{ListedDir, Listing, Stat, is_racy};
 
 /// A patch may be this large, or an eighth of what it patches.
 const SMALL_PATCH_BYTES: usize = 64 << 10;

@@ -1,8 +1,7 @@
 //! Files of a listing that are held in another way than as files: they stand in it as present and not captured.
 
 use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::Listing;
-use crate::model::state::listing::Uncaptured;
+use crate::model::state::listing::{Listing, Uncaptured};
 use crate::model::state::rel_path::RelPath;
 
 /// Takes those of `paths` that are to be captured, or were left out by a rule, out of the files. Whether anything

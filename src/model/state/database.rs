@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::base::text::escape;
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::model::restore_plan::Reach;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;

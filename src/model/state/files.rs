@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::model::stat_cache::kept_block::KeptBlock;
 use crate::model::state::entry::Kind;
-use crate::model::state::listing::ListedFile;
-use crate::model::state::listing::Stat;
+use crate::model::state::listing::{ListedFile, Stat};
 use crate::model::state::object_id::ObjectId;
 
 /// Files sorted bytewise by name. Nothing is copied for a directory in which nothing changed.

@@ -5,10 +5,8 @@
 use std::sync::Arc;
 
 use crate::model::stat_cache::kept_listing::KeptListing;
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::files::FileView;
-use crate::model::state::files::Files;
+use crate::model::state::entry::{Kind, WhyNot};
+use crate::model::state::files::{FileView, Files};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 

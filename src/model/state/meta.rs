@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::RWX_BITS;
-use crate::model::state::listing::ListedDir;
-use crate::model::state::listing::Listing;
+use crate::model::state::entry::{Kind, RWX_BITS};
+use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::model::state::snapshot::Standing;
+use crate::model::state::snapshot::{Snapshot, Standing};
 
 /// The record beside a tree. Equal directories give equal metas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,13 +2,10 @@
 
 use std::fmt::Write as _;
 
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{percent_decode, percent_encode};
 use crate::model::state::entry::WhyNot;
-use crate::model::state::meta::Meta;
-use crate::model::state::meta::UsualModes;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::rel_path::is_dot_git;
+use crate::model::state::meta::{Meta, UsualModes};
+use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::model::state::snapshot::Standing;
 
 const FIRST_LINE: &str = "checkpoint-meta 1";

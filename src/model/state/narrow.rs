@@ -2,8 +2,7 @@
 //! hold them.
 
 use crate::model::state::files::FileView;
-use crate::model::state::listing::ListedDir;
-use crate::model::state::listing::Listing;
+use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
 
 /// What of a listing `wants` is asked for, by path, with the directories above it. Trees are not known in it, and nothing

@@ -1,8 +1,6 @@
 //! What a scoped checkpoint is limited to: paths, each with all below it, and patterns.
 
-use crate::base::text::escape_bytes;
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{escape_bytes, percent_decode, percent_encode};
 use crate::model::path_pattern::{PathPattern, has_marks};
 use crate::model::state::rel_path::RelPath;
 

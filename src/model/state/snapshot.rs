@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 

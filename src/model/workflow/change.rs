@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::model::workflow::problem::Problem;
-use crate::model::workflow::profile;
 use crate::model::workflow::status::RunStatus;
-use crate::model::workflow::{Interruption, MiniCommit, Workflow};
+use crate::model::workflow::{Interruption, MiniCommit, Workflow, profile};
 
 pub mod phases;
 mod settings;

@@ -1,10 +1,9 @@
 //! What follows from the phases of a run and is never stored: what is done, what is next, what may run side by side.
 
-use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
-use crate::model::workflow::plan;
 use crate::model::workflow::status::{PhaseStatus, RunStatus};
 use crate::model::workflow::task::Task;
+use crate::model::workflow::{Workflow, plan};
 
 impl Workflow {
     /// The word for the whole run: what is stored, or what its phases say.

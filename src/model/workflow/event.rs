@@ -1,8 +1,6 @@
 //! What a transition is called in the log: the message of its commit, written and read.
 
-use crate::base::text::escape;
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish, Start};

@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use phase::Phase;
+use profile::Profile;
+use profile::phases::PHASE_FILE;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use status::RunStatus;
+use task::Task;
 
 pub mod advice;
 pub mod change;
@@ -22,12 +27,6 @@ pub mod sight;
 pub mod status;
 pub mod task;
 pub mod validate;
-
-use phase::Phase;
-use profile::Profile;
-use profile::phases::PHASE_FILE;
-use status::RunStatus;
-use task::Task;
 
 /// The number behind `schema`; a larger one is not understood.
 pub const SCHEMA: u32 = 1;

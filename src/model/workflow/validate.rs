@@ -3,16 +3,14 @@
 use serde_json::Value;
 
 use crate::base::shell_word::shell_word;
-use crate::base::time::age;
-use crate::base::time::rfc3339_seconds;
-use crate::model::workflow::Workflow;
+use crate::base::time::{age, rfc3339_seconds};
 use crate::model::workflow::phase::Phase;
-use crate::model::workflow::plan;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::profile::phases::{PHASE_FILE, known_names, named_unbegun};
 use crate::model::workflow::sight::{Found, Sights};
 use crate::model::workflow::status::{PhaseStatus, TaskStatus};
 use crate::model::workflow::task::Task;
+use crate::model::workflow::{Workflow, plan};
 
 /// A run that began longer ago than this is shown as old, in milliseconds.
 pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::bisection::Bisection;
-use crate::model::checkpoint::bisection::Verdict;
+use crate::model::checkpoint::bisection::{Bisection, Verdict};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::ended::Ended;
 use crate::model::restore_plan::Reach;

@@ -18,9 +18,7 @@ use crate::store::objects::object_error::ObjectError;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::trees::convert::read_tree;
-use crate::store::trees::tree_codec::MODE_FILE;
-use crate::store::trees::tree_codec::MODE_GITLINK;
-use crate::store::trees::tree_codec::TreeEntry;
+use crate::store::trees::tree_codec::{MODE_FILE, MODE_GITLINK, TreeEntry};
 
 /// Names of a directory that a failure lists before it says how many more there are.
 const ENTRIES_SHOWN: usize = 12;

@@ -5,8 +5,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::database::Held;
 use crate::model::state::rel_path::RelPath;
 use crate::store::repository::Store;
-use crate::store::trees::tree_codec::MODE_FILE;
-use crate::store::trees::tree_codec::TreeEntry;
+use crate::store::trees::tree_codec::{MODE_FILE, TreeEntry};
 
 const PREFIX: &[u8] = b"@db/";
 

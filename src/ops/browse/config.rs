@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
-use crate::config::settings;
-use crate::config::settings::{Environment, Problem, Settings};
-pub use crate::config::settings::{LookedFor, Origin};
+use crate::config::settings::{self, Environment, Problem, Settings};
 use crate::config::variables::Variable;
 use crate::error::Error;
 use crate::ops::context::{Context, Unsaid};
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
+
+pub use crate::config::settings::{LookedFor, Origin};
 
 #[derive(Clone, Debug)]
 pub struct ConfigOptions {

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::retention;
 use crate::model::checkpoint::selector::latest;
+use crate::model::checkpoint::{baseline, retention};
 use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::snapshot::Snapshot;
@@ -19,9 +18,8 @@ use crate::ops::contract::hold;
 use crate::ops::maintain::size_limit;
 use crate::ops::maintain::stores::kept_copies_of;
 use crate::ops::own_files::OwnFiles;
-use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::ops::workflow_needs;
+use crate::ops::{session, workflow_needs};
 use crate::store::gc::usage::bytes_below;
 use crate::store::layout::dir_hash;
 use crate::store::repository::Store;

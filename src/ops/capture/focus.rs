@@ -3,16 +3,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::model::state::snapshot::Standing;
-use crate::ops::capture::held_state::HeldState;
-use crate::ops::capture::held_state::Unreadable;
+use crate::model::state::snapshot::{Snapshot, Standing};
+use crate::ops::capture::held_state::{HeldState, Unreadable};
 
 /// Of all other directories only the name counts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@ use std::io::{self, Read};
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::worktree::scan::read::BlobSink;
-use crate::worktree::scan::read::SinkError;
+use crate::worktree::scan::read::{BlobSink, SinkError};
 
 /// A sink that looks up between two pieces.
 pub struct HeedfulSink<'h> {

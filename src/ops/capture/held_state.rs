@@ -11,8 +11,7 @@ use crate::model::state::snapshot::Snapshot;
 use crate::ops::capture::focus::Focus;
 use crate::store::repository::Store;
 use crate::store::trees::convert;
-use crate::store::trees::tree_codec::MODE_GITLINK;
-use crate::store::trees::tree_codec::TreeEntry;
+use crate::store::trees::tree_codec::{MODE_GITLINK, TreeEntry};
 use crate::store::trees::tree_memo::TreeMemo;
 
 /// Why a state cannot be read, in words.

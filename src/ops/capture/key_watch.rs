@@ -8,8 +8,7 @@ use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::rules::rule_set::{Peek, Rules};
-use crate::worktree::scan::read::BlobSink;
-use crate::worktree::scan::read::SinkError;
+use crate::worktree::scan::read::{BlobSink, SinkError};
 
 /// Which files are captured although they are private keys.
 pub struct Admission<'a> {

@@ -9,17 +9,14 @@ use crate::model::rules_stamp::RulesStamp;
 use crate::model::state::apart::set_apart;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
-use crate::model::state::meta::Meta;
-use crate::model::state::meta::RuleRecord;
+use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::narrow::narrow;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 use crate::ops::capture::key_watch::Admission;
 use crate::ops::capture::read_unknown::read_unknown;
-use crate::ops::capture::rules_today::RulesToday;
-use crate::ops::capture::rules_today::rules_today;
-pub use crate::ops::capture::sink::Sink;
+use crate::ops::capture::rules_today::{RulesToday, rules_today};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
@@ -29,6 +26,8 @@ use crate::worktree::rules::rule_set::Rules;
 use crate::worktree::scan::extend::add_paths;
 use crate::worktree::scan::scanner::{Scan, ScanOptions, scan};
 use crate::worktree::tree_handle::WorkTree;
+
+pub use crate::ops::capture::sink::Sink;
 
 /// How a capture goes about its work.
 #[derive(Default)]

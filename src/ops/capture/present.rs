@@ -4,29 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use crate::error::{Error, Result};
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::entry::git_mode;
-use crate::model::state::listing::ListedFile;
-use crate::model::state::listing::Stat;
+use crate::model::state::entry::{Entry, WhyNot, git_mode};
+use crate::model::state::listing::{ListedFile, Stat};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::model::state::snapshot::Standing;
-use crate::ops::browse::diff::diff_side::LARGEST_TEXT_BYTES;
-use crate::ops::browse::diff::diff_side::Loaded;
-use crate::ops::browse::diff::diff_side::Seen;
-use crate::ops::browse::diff::diff_side::Version;
+use crate::model::state::snapshot::{Snapshot, Standing};
+use crate::ops::browse::diff::diff_side::{LARGEST_TEXT_BYTES, Loaded, Seen, Version};
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::rules::rule_set::{Peek, RuleSources, Rules, Verdict};
-use crate::worktree::scan::read::BlobSink;
-use crate::worktree::scan::read::ReadOutcome;
-use crate::worktree::scan::read::SinkError;
-use crate::worktree::scan::read::read_file;
+use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use crate::worktree::tree_handle::WorkTree;
 
 pub struct Present {

@@ -5,14 +5,11 @@ use std::io::Read;
 use crate::error::{Error, Result};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::ObjectHasher;
-use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind, hash_object};
 use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_set::PackSet;
 use crate::store::objects::pack::pack_writer::PackWriter;
-use crate::worktree::scan::read::BlobSink;
-use crate::worktree::scan::read::SinkError;
+use crate::worktree::scan::read::{BlobSink, SinkError};
 
 /// Where blobs and trees go.
 pub enum Sink<'a, 's> {

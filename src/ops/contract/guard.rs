@@ -2,21 +2,16 @@
 //! the directory is scanned only to advise what works where there is none.
 
 use crate::base::shell_word::shell_word;
-use crate::base::time::age;
-use crate::base::time::{self};
+use crate::base::time::{self, age};
 use crate::config::settings;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::Scope;
-use crate::model::state::scope::ScopePart;
+use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::gather;
 use crate::ops::context::Context;
-use crate::ops::contract::guard_cover::covers;
-use crate::ops::contract::guard_cover::lacks;
-use crate::ops::contract::guard_cover::link_above;
-use crate::ops::contract::guard_cover::unmatched;
+use crate::ops::contract::guard_cover::{covers, lacks, link_above, unmatched};
 use crate::ops::create::create_terms;
 use crate::ops::maintain::verify::check_calmly;
 use crate::ops::warning::Warning;

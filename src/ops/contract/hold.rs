@@ -2,10 +2,7 @@
 
 use crate::base::time;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::hold::Hold;
-use crate::model::checkpoint::hold::LONGEST_MS;
-use crate::model::checkpoint::hold::USUAL_MS;
-use crate::model::checkpoint::hold::check_name;
+use crate::model::checkpoint::hold::{Hold, LONGEST_MS, USUAL_MS, check_name};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;

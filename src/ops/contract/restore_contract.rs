@@ -5,21 +5,14 @@ use std::io::{Read, Write as _};
 use crate::error::Result;
 use crate::model::restore_plan::Reach;
 use crate::model::state::entry::git_mode;
-use crate::model::state::listing::ListedFile;
-use crate::model::state::listing::Stat;
+use crate::model::state::listing::{ListedFile, Stat};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_terms::RestoreOutcome;
-use crate::store::trees::digest::ContentSink;
-use crate::store::trees::digest::Facts;
-use crate::store::trees::digest::Sum;
-use crate::store::trees::digest::{self};
-use crate::worktree::scan::read::BlobSink;
-use crate::worktree::scan::read::ReadOutcome;
-use crate::worktree::scan::read::SinkError;
-use crate::worktree::scan::read::read_file;
+use crate::store::trees::digest::{self, ContentSink, Facts, Sum};
+use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use crate::worktree::tree_handle::WorkTree;
 
 /// What a restore can prove.

@@ -2,17 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::base::text::escape_bytes;
-use crate::base::text::escape_path;
+use crate::base::text::{escape_bytes, escape_path};
 use crate::base::time;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::terms::Expiry;
-use crate::model::checkpoint::terms::Mechanism;
-use crate::model::checkpoint::terms::Terms;
+use crate::model::checkpoint::terms::{Expiry, Mechanism, Terms};
 use crate::model::path_pattern::has_marks;
 use crate::model::state::database::Database;
-use crate::model::state::scope::Scope;
-use crate::model::state::scope::ScopePart;
+use crate::model::state::scope::{Scope, ScopePart};
 use crate::model::state::state_document::StateDocument;
 use crate::ops::context::Context;
 use crate::ops::database::database_names;

@@ -3,8 +3,7 @@
 use crate::ops::capture::left_out::rules_digest;
 use crate::ops::context::Context;
 use crate::store::repository::Store;
-use crate::store::state::size_gate::GateKey;
-use crate::store::state::size_gate::{self};
+use crate::store::state::size_gate::{self, GateKey};
 
 /// What a call says of the gate.
 #[derive(Clone, Debug, Default)]

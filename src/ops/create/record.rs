@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record};
-use crate::model::checkpoint::retention::EvictionReason;
-use crate::model::checkpoint::retention::{self};
+use crate::model::checkpoint::retention::{self, EvictionReason};
 use crate::model::checkpoint::terms::Terms;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::pipeline::Captured;
@@ -12,8 +11,7 @@ use crate::ops::session::{Pending, Session};
 use crate::ops::warning::Warning;
 use crate::ops::workflow_needs;
 use crate::store::locked::LockedStore;
-use crate::store::state::stat_cache::Basis;
-use crate::store::state::stat_cache::{self};
+use crate::store::state::stat_cache::{self, Basis};
 
 /// A checkpoint that a policy dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,13 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::state::database::Database;
-use crate::model::state::database::Databases;
-use crate::model::state::database::Held;
+use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::heedful::Pieces;
-use crate::ops::capture::heedful::heed;
+use crate::ops::capture::heedful::{Pieces, heed};
 use crate::ops::context::Context;
 use crate::ops::database::database_command;
 use crate::store::files::durable;

@@ -2,10 +2,8 @@
 
 use crate::error::Result;
 use crate::model::restore_plan::Reach;
-use crate::model::state::database::Database;
-use crate::model::state::database::Held;
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::Kind;
+use crate::model::state::database::{Database, Held};
+use crate::model::state::entry::{Entry, Kind};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;

@@ -5,26 +5,18 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::DeleteOutcome;
-use crate::ops::maintain::delete::Deletion;
-use crate::ops::maintain::delete::DeletionConsent;
-use crate::ops::maintain::delete::Doomed;
-use crate::ops::maintain::delete::WholeStore;
+use crate::ops::maintain::delete::{DeleteOutcome, Deletion, DeletionConsent, Doomed, WholeStore};
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::gc::usage::bytes_below;
 use crate::store::layout::Layout;
-use crate::store::lifecycle::description::FORMAT;
-use crate::store::lifecycle::description::format_of;
+use crate::store::lifecycle::description::{FORMAT, format_of};
 use crate::store::lifecycle::guard;
-use crate::store::lifecycle::removal::Removal;
-use crate::store::lifecycle::removal::{self};
+use crate::store::lifecycle::removal::{self, Removal};
 use crate::store::lock;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::state::journal::JournalState;
-use crate::store::state::journal::Stage;
-use crate::store::state::journal::{self};
+use crate::store::state::journal::{self, JournalState, Stage};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeleteStoreOptions {

@@ -4,15 +4,11 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::ops::context::{Context, projects};
-use crate::ops::maintain::stores::KnownStore;
-use crate::ops::maintain::stores::RootState;
-use crate::ops::maintain::stores::{self};
+use crate::ops::maintain::stores::{self, KnownStore, RootState};
 use crate::ops::warning::Warning;
 use crate::store::layout::Layout;
-use crate::store::lifecycle::description::FORMAT;
-use crate::store::lifecycle::description::format_of;
-use crate::store::lifecycle::removal::Removal;
-use crate::store::lifecycle::removal::{self};
+use crate::store::lifecycle::description::{FORMAT, format_of};
+use crate::store::lifecycle::removal::{self, Removal};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OrphanOptions {

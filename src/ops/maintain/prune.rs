@@ -4,22 +4,18 @@ use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::DamagedCheckpoint;
-use crate::model::checkpoint::retention::EvictionPlan;
-use crate::model::checkpoint::retention::{self};
+use crate::model::checkpoint::retention::{self, EvictionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::record::Evicted;
-use crate::ops::create::record::drop_planned;
+use crate::ops::create::record::{Evicted, drop_planned};
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::ops::workflow_needs;
-use crate::store::gc::mark;
 use crate::store::gc::reach::Reach;
-use crate::store::gc::survey;
 use crate::store::gc::usage::bytes_below;
-use crate::store::gc::versions;
+use crate::store::gc::{mark, survey, versions};
 use crate::store::repository::{ObjectIds, Store};
 
 /// Plain git's index in a store is left alone for this long: somebody may be between its `add` and its `commit`.

@@ -2,11 +2,9 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::retention::SizePlan;
-use crate::model::checkpoint::retention::{self};
+use crate::model::checkpoint::retention::{self, SizePlan};
 use crate::model::state::object_id::ObjectId;
-use crate::ops::create::record::Evicted;
-use crate::ops::create::record::drop_planned;
+use crate::ops::create::record::{Evicted, drop_planned};
 use crate::ops::session::{Pending, Session};
 use crate::ops::warning::Warning;
 use crate::ops::workflow_needs;

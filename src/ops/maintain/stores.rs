@@ -5,15 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::ops::context::{Context, projects, subdirectories};
-pub use crate::store::damage::swap::KEPT_MARK;
 use crate::store::gc::usage::bytes_below;
 use crate::store::layout::{Layout, dir_hash};
-use crate::store::lifecycle::description::Description;
-use crate::store::lifecycle::description::FORMAT;
-use crate::store::lifecycle::description::Identity;
-use crate::store::lifecycle::description::format_of;
+use crate::store::lifecycle::description::{Description, FORMAT, Identity, format_of};
 use crate::store::repository::Store;
 use crate::worktree::root::identity;
+
+pub use crate::store::damage::swap::KEPT_MARK;
 
 /// Hex digits of the name of a store directory.
 const NAME_DIGITS: usize = 16;

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::model::state::entry::Kind;
-use crate::model::state::listing::ListedFile;
-use crate::model::state::listing::Listing;
-use crate::model::state::listing::Stat;
+use crate::model::state::listing::{ListedFile, Listing, Stat};
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -15,14 +13,11 @@ use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::store::damage::check::Report;
 use crate::store::damage::salvage;
-use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::hash::object_hash::{ObjectKind, hash_object};
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::repository::Store;
-use crate::store::trees::convert;
-use crate::store::trees::meta_tree;
-use crate::worktree::scan::read::ReadOutcome;
-use crate::worktree::scan::read::read_file;
+use crate::store::trees::{convert, meta_tree};
+use crate::worktree::scan::read::{ReadOutcome, read_file};
 use crate::worktree::sys::{ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 

@@ -5,18 +5,18 @@ use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
-use crate::ops::maintain::repair::Mended;
-use crate::ops::maintain::repair::repair;
+use crate::ops::maintain::repair::{Mended, repair};
 use crate::ops::restore::commands::find;
 use crate::ops::warning::Warning;
 use crate::store::damage::check::CheckOptions;
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::store::trees::digest;
+
 pub use crate::store::damage::check::DamagedState;
 pub use crate::store::damage::check::Fault;
 pub use crate::store::damage::check::FileFinding;
 pub use crate::store::damage::check::Report;
-use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
-use crate::store::trees::digest;
 
 /// So many times is damage looked at before it is believed.
 const PASSES: usize = 4;

@@ -6,16 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::entry::Kind;
-use crate::model::state::listing::ListedDir;
-use crate::model::state::listing::ListedFile;
-use crate::model::state::listing::Listing;
-use crate::model::state::listing::SYMLINK_BITS;
-use crate::model::state::listing::Stat;
-use crate::model::state::listing::TYPE_BITS;
-use crate::model::state::listing::is_racy;
+use crate::model::state::listing::{ListedDir, ListedFile, Listing, SYMLINK_BITS, Stat, TYPE_BITS, is_racy};
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::confirmation::Confirmed;
-use crate::ops::restore::confirmation::Written;
+use crate::ops::restore::confirmation::{Confirmed, Written};
 use crate::worktree::rules::rule_set::may_be_secret;
 
 /// Carries a plan over to the listing that it was made from. `left` names directories that could not go after all.

@@ -2,22 +2,16 @@
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::checkpoint::selector::SelectorProblem;
-use crate::model::checkpoint::selector::{self};
-use crate::model::checkpoint::steps::Step;
-use crate::model::checkpoint::steps::Steps;
+use crate::model::checkpoint::selector::{self, SelectorProblem};
+use crate::model::checkpoint::steps::{Step, Steps};
 use crate::model::restore_plan::Reach;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::own_files::OwnFiles;
-use crate::ops::restore::restore_paths;
-use crate::ops::restore::restore_run;
-use crate::ops::restore::restore_terms::CommonOptions;
-use crate::ops::restore::restore_terms::Consent;
-use crate::ops::restore::restore_terms::Request;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_terms::{CommonOptions, Consent, Request, RestoreOutcome};
 use crate::ops::restore::target::Target;
+use crate::ops::restore::{restore_paths, restore_run};
 use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::rel_path::is_dot_git;
+use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::ops::restore::target::Target;
 use crate::worktree::root::Root;
 

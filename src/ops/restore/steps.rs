@@ -3,8 +3,7 @@
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::carry_out::Errand;
 use crate::ops::restore::new_trees::NewTrees;
-use crate::worktree::apply::apply_plan::ApplyPlan;
-use crate::worktree::apply::apply_plan::Removal;
+use crate::worktree::apply::apply_plan::{ApplyPlan, Removal};
 use crate::worktree::apply::stage::can_be_moved;
 
 /// Everything but the content; what comes with one of `trees` is not made singly.

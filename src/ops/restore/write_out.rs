@@ -12,8 +12,7 @@ use crate::model::state::snapshot::Snapshot;
 use crate::ops::context::Context;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
-use crate::worktree::apply::materialize::Wanted;
-use crate::worktree::apply::materialize::materialize;
+use crate::worktree::apply::materialize::{Wanted, materialize};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Permission bits of a root of which nothing is recorded.

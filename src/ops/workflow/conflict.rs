@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::base::shell_word::shell_word;
-use crate::base::text::escape;
-use crate::base::text::escape_line;
+use crate::base::text::{escape, escape_line};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::problem::{Choice, Problem};
 use crate::model::workflow::profile::Finding;

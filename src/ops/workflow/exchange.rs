@@ -4,25 +4,21 @@ use serde_json::{Map, Value, json};
 
 use crate::base::time::rfc3339_seconds;
 use crate::error::{Error, Result};
-use crate::model::workflow::Workflow;
 use crate::model::workflow::event::Event;
-use crate::model::workflow::id;
 use crate::model::workflow::problem::Problem;
 use crate::model::workflow::profile::reader::parse;
-use crate::model::workflow::profile::{self, Finding, Profile, Reading, phases, pipeline, registry};
-use crate::model::workflow::{plan, profile::Document};
+use crate::model::workflow::profile::{self, Document, Finding, Profile, Reading, phases, pipeline, registry};
+use crate::model::workflow::{Workflow, id, plan};
 use crate::ops::context::Context;
 use crate::ops::open::open_usable;
 use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::ops::workflow::conflict;
-use crate::ops::workflow::documents;
-use crate::ops::workflow::endings;
 use crate::ops::workflow::init::{self, InitOptions};
 use crate::ops::workflow::report::{self, Status};
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
 use crate::ops::workflow::sync::{self, Settled, Trouble};
+use crate::ops::workflow::{conflict, documents, endings};
 use crate::store::repository::Store;
 
 #[derive(Clone, Debug, Default)]

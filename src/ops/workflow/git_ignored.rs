@@ -8,8 +8,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::documents::rel;
 use crate::ops::workflow::run_warning::RunWarning;
 use crate::worktree::files::state_file;
-use crate::worktree::git::git_head;
-use crate::worktree::git::git_index;
+use crate::worktree::git::{git_head, git_index};
 use crate::worktree::rules::rule_set::{RuleSources, Rules, Verdict};
 use crate::worktree::tree_handle::WorkTree;
 

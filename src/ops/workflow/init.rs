@@ -3,22 +3,18 @@
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::model::workflow::Workflow;
 use crate::model::workflow::event::Event;
-use crate::model::workflow::id;
-use crate::model::workflow::plan;
 use crate::model::workflow::problem::Problem;
 use crate::model::workflow::profile::reader::parse;
 use crate::model::workflow::profile::{Finding, Profile, registry};
+use crate::model::workflow::{Workflow, id, plan};
 use crate::ops::context::Context;
 use crate::ops::open::open_usable;
 use crate::ops::session::{self, Session};
 use crate::ops::workflow::conflict::{self, Trouble};
-use crate::ops::workflow::endings;
-use crate::ops::workflow::git_ignored;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome};
-use crate::ops::workflow::sync;
+use crate::ops::workflow::{endings, git_ignored, sync};
 use crate::store::repository::Store;
 use crate::worktree::git::git_head;
 

@@ -8,12 +8,11 @@ use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict::Trouble;
-use crate::ops::workflow::endings;
 use crate::ops::workflow::look::look;
 use crate::ops::workflow::resume::start_fresh;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{StepOptions, actor, change_run, choose};
-use crate::ops::workflow::sync;
+use crate::ops::workflow::{endings, sync};
 
 /// Mends a run without resuming it: the run, and what was mended in words.
 ///

@@ -3,11 +3,10 @@
 use crate::base::text::escape;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::model::workflow::Workflow;
 use crate::model::workflow::change::{Change, Finish, Start, phases};
 use crate::model::workflow::profile::Profile;
-use crate::model::workflow::recover;
 use crate::model::workflow::status::PhaseStatus;
+use crate::model::workflow::{Workflow, recover};
 use crate::ops::context::Context;
 use crate::ops::create::command::Standing;
 use crate::ops::session::Session;

@@ -2,16 +2,15 @@
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::model::workflow::Workflow;
 use crate::model::workflow::advice::{self, Advice};
 use crate::model::workflow::compare::{self, Difference};
 use crate::model::workflow::event::Event;
-use crate::model::workflow::plan;
 use crate::model::workflow::problem::Problem;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::recover::{self, Mend};
 use crate::model::workflow::sight::Sights;
 use crate::model::workflow::validate::{self, Report};
+use crate::model::workflow::{Workflow, plan};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::drift::{self, FileDrift};

@@ -12,14 +12,12 @@ use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict::in_words;
-use crate::ops::workflow::endings;
-use crate::ops::workflow::init;
 use crate::ops::workflow::look::look;
 use crate::ops::workflow::phase::{self, StartOptions};
 use crate::ops::workflow::report::{self, Status};
 use crate::ops::workflow::runs::Run;
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor, change_run, choose};
-use crate::ops::workflow::sync;
+use crate::ops::workflow::{endings, init, sync};
 
 #[derive(Clone, Debug, Default)]
 pub struct ResumeOptions {

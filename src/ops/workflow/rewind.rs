@@ -8,16 +8,13 @@ use crate::model::workflow::problem::Problem;
 use crate::model::workflow::status::RunStatus;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::{RestoreOptions, restore};
-use crate::ops::restore::restore_terms::CommonOptions;
-use crate::ops::restore::restore_terms::Consent;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_terms::{CommonOptions, Consent, RestoreOutcome};
 use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::ops::workflow::leftovers;
-use crate::ops::workflow::report;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::step::{self, StepOptions, StepOutcome, actor};
 use crate::ops::workflow::sync::{self, Settled};
+use crate::ops::workflow::{leftovers, report};
 use crate::store::repository::Store;
 
 #[derive(Clone, Debug, Default)]

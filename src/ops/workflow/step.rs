@@ -2,11 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::model::workflow::Workflow;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::event::Event;
 use crate::model::workflow::problem::Problem;
-use crate::model::workflow::profile;
+use crate::model::workflow::{Workflow, profile};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;

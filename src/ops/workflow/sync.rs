@@ -5,26 +5,24 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::model::workflow::Workflow;
 use crate::model::workflow::change::Change;
 use crate::model::workflow::event::Event;
-use crate::model::workflow::id;
 use crate::model::workflow::profile::{self, Finding, Profile, Reading};
 use crate::model::workflow::status::RunStatus;
+use crate::model::workflow::{Workflow, id};
 use crate::ops::context::Context;
 use crate::ops::open::open_usable;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict::Kind;
-pub use crate::ops::workflow::conflict::Trouble;
 use crate::ops::workflow::documents::{self, OnDisk};
-use crate::ops::workflow::endings;
-use crate::ops::workflow::project;
 use crate::ops::workflow::run_warning::RunWarning;
 use crate::ops::workflow::runs::{self, Run, Runs};
-use crate::ops::workflow::step;
 use crate::ops::workflow::verdict::{Removed, Verdict, judge, judge_all, removed};
+use crate::ops::workflow::{endings, project, step};
 use crate::store::repository::Store;
+
+pub use crate::ops::workflow::conflict::Trouble;
 
 /// In the log, as the one who wrote into a file.
 const BY_HAND: &str = "file";

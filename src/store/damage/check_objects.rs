@@ -5,9 +5,7 @@ use std::path::Path;
 
 use crate::base::progress::Phase;
 use crate::error::Result;
-use crate::store::damage::check::CheckOptions;
-use crate::store::damage::check::FileFinding;
-use crate::store::damage::check::Report;
+use crate::store::damage::check::{CheckOptions, FileFinding, Report};
 use crate::store::layout::Layout;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;

@@ -3,21 +3,16 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
-use crate::model::state::meta::Meta;
-use crate::model::state::meta::contradiction;
+use crate::model::state::meta::{Meta, contradiction};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::store::damage::check::CheckOptions;
-use crate::store::damage::check::DamagedState;
-use crate::store::damage::check::Fault;
-use crate::store::damage::check::Report;
+use crate::store::damage::check::{CheckOptions, DamagedState, Fault, Report};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::trees::convert;
-use crate::store::trees::meta_tree::Companion;
-use crate::store::trees::meta_tree::{self};
+use crate::store::trees::meta_tree::{self, Companion};
 use crate::store::trees::tree_codec::MODE_GITLINK;
 use crate::store::trees::tree_memo::TreeMemo;
 

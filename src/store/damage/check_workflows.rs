@@ -1,14 +1,12 @@
 //! Checking workflows: the whole line of each. Damage there is no checkpoint's.
 
 use crate::error::Result;
-use crate::store::damage::check::Fault;
-use crate::store::damage::check::Report;
+use crate::store::damage::check::{Fault, Report};
 use crate::store::damage::check_objects::finding;
 use crate::store::damage::check_states::StateChecker;
 use crate::store::refs::ref_files::Value;
 use crate::store::repository::Store;
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_refs::{self};
+use crate::store::runs::workflow_refs::{self, Shelf};
 use crate::store::runs::workflows;
 
 /// Names each workflow that cannot be had whole.

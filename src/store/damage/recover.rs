@@ -5,21 +5,17 @@ use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::rescue;
-use crate::store::files::durable;
-use crate::store::files::scratch;
+use crate::store::files::{durable, scratch};
 use crate::store::gc::sweep;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::ObjectError;
 use crate::store::refs::adopt;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
-use crate::store::refs::ref_files;
-use crate::store::refs::ref_files::{Family, Value};
+use crate::store::refs::ref_files::{self, Family, Value};
 use crate::store::repository::Store;
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_refs::{self};
-use crate::store::runs::workflow_roll;
-use crate::store::runs::workflows;
+use crate::store::runs::workflow_refs::{self, Shelf};
+use crate::store::runs::{workflow_roll, workflows};
 use crate::store::trees::convert;
 
 /// What had to be mended, for one warning each.

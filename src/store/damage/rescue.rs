@@ -8,14 +8,10 @@ use crate::error::{Error, Result};
 use crate::store::files::durable;
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_index::PackIndex;
-use crate::store::objects::pack::pack_index::{self};
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_list::Rescued;
-use crate::store::objects::pack::pack_reader::PackReader;
-use crate::store::objects::pack::pack_reader::ReadError;
-use crate::store::objects::pack::pack_walk::Walk;
-use crate::store::objects::pack::pack_walk::{self};
+use crate::store::objects::pack::pack_index::{self, PackIndex};
+use crate::store::objects::pack::pack_list::{Pack, Rescued};
+use crate::store::objects::pack::pack_reader::{PackReader, ReadError};
+use crate::store::objects::pack::pack_walk::{self, Walk};
 
 /// Packs, each as readable as it can be made.
 #[derive(Debug, Default)]

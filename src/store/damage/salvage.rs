@@ -9,22 +9,13 @@ use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
-use crate::store::damage::check::CheckOptions;
-use crate::store::damage::check::DamagedState;
-use crate::store::damage::check::Report;
+use crate::store::damage::check::{CheckOptions, DamagedState, Report};
 use crate::store::damage::check_states::StateChecker;
 use crate::store::damage::left_behind;
-pub use crate::store::damage::salvage_objects::Unreadable;
-use crate::store::damage::salvage_objects::take_over;
-use crate::store::damage::salvage_objects::take_some;
-use crate::store::damage::salvage_refs::Remembered;
-use crate::store::damage::salvage_refs::put_back;
-use crate::store::damage::salvage_refs::remembered;
-use crate::store::damage::swap::Mark;
-use crate::store::damage::swap::{self};
-use crate::store::files::directories;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
+use crate::store::damage::salvage_objects::{take_over, take_some};
+use crate::store::damage::salvage_refs::{Remembered, put_back, remembered};
+use crate::store::damage::swap::{self, Mark};
+use crate::store::files::{directories, durable, plain_file};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::skeleton;
@@ -36,8 +27,9 @@ use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files;
 use crate::store::repository::Store;
-use crate::store::state::journal::JournalState;
-use crate::store::state::journal::{self};
+use crate::store::state::journal::{self, JournalState};
+
+pub use crate::store::damage::salvage_objects::Unreadable;
 
 /// What a salvage has to say for itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,11 +9,9 @@ use crate::store::files::durable;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::EntryHeader;
-use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind};
 use crate::store::objects::pack::pack_walk;
-use crate::store::objects::pack::pack_writer::PackError;
-use crate::store::objects::pack::pack_writer::PackWriter;
+use crate::store::objects::pack::pack_writer::{PackError, PackWriter};
 
 /// What is made of a pack that the disk does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,10 +15,8 @@ use crate::store::layout::Layout;
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::read_checkpoint;
-use crate::store::refs::inventory::lost_row;
-use crate::store::refs::inventory::names_transition;
-use crate::store::refs::ref_files;
-use crate::store::refs::ref_files::Family;
+use crate::store::refs::inventory::{lost_row, names_transition};
+use crate::store::refs::ref_files::{self, Family};
 use crate::store::runs::workflow_refs::Shelf;
 use crate::store::runs::workflow_salvage;
 

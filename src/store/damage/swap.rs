@@ -9,8 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
-use crate::store::files::durable;
-use crate::store::files::plain_file;
+use crate::store::files::{durable, plain_file};
 use crate::store::layout::Layout;
 use crate::store::lock;
 use crate::store::objects::loose_files::names_in;

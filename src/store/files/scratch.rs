@@ -5,8 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::store::files::directories;
-use crate::store::files::durable;
+use crate::store::files::{directories, durable};
 
 const PREFIX: &str = "bisect-";
 const LOCK: &str = "lock";

@@ -4,14 +4,11 @@ use std::collections::HashSet;
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::delta_write::LONGEST_CHAIN;
-use crate::store::gc::repack_plan::PackFacts;
-use crate::store::gc::repack_plan::RepackPlan;
-use crate::store::gc::repack_plan::{self};
+use crate::store::gc::repack_plan::{self, PackFacts, RepackPlan};
 use crate::store::gc::survey::Survey;
 use crate::store::gc::unlike::Pair;
 use crate::store::objects::id_set::IdMap;
-use crate::store::objects::pack::pack_delta::Base;
-use crate::store::objects::pack::pack_delta::{self};
+use crate::store::objects::pack::pack_delta::{self, Base};
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;

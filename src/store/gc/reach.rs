@@ -8,9 +8,7 @@ use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
 use crate::store::repository::{ObjectIds, Store};
 use crate::store::threads;
-use crate::store::trees::tree_codec::MODE_DIRECTORY;
-use crate::store::trees::tree_codec::MODE_GITLINK;
-use crate::store::trees::tree_codec::{self};
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
 
 /// Objects for which another thread gains more than it costs.
 const WORTH_A_THREAD: usize = 64;

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::store::gc::repack_plan::PackFacts;
-use crate::store::gc::repack_plan::is_low;
+use crate::store::gc::repack_plan::{PackFacts, is_low};
 use crate::store::objects::id_set::IdMap;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;

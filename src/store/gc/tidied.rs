@@ -1,8 +1,7 @@
 //! After which checkpoint packs were last tidied up: remembered, so that not every `create` looks for what can go.
 
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
+use crate::store::files::{durable, plain_file};
 use crate::store::layout::Layout;
 
 /// `None` if that is not known.

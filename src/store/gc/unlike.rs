@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
+use crate::store::files::{durable, plain_file};
 use crate::store::layout::Layout;
 use crate::store::repository::ObjectIds;
 

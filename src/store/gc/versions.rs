@@ -8,10 +8,7 @@ use crate::store::objects::catalogue::Catalogue;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::IdMap;
 use crate::store::repository::ObjectIds;
-use crate::store::trees::tree_codec::MODE_DIRECTORY;
-use crate::store::trees::tree_codec::MODE_GITLINK;
-use crate::store::trees::tree_codec::TreeLine;
-use crate::store::trees::tree_codec::{self};
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, TreeLine};
 
 /// Content below this gains too little.
 const SMALLEST_BYTES: u64 = 1 << 20;

@@ -2,12 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
-use crate::store::files::durable;
-use crate::store::files::plain_file;
-use crate::store::files::summed;
+use crate::store::files::{durable, plain_file, summed};
 use crate::store::layout::Layout;
 
 /// The newest format of a store that this program writes.

@@ -7,8 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
 use crate::store::files::plain_file;
 use crate::store::layout::Layout;
-use crate::store::refs::ref_files;
-use crate::store::refs::ref_files::Family;
+use crate::store::refs::ref_files::{self, Family};
 
 /// What would lead git, or us, elsewhere.
 const PLANTED: [&str; 7] = [

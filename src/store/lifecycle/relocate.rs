@@ -8,22 +8,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::store::files::directories;
-use crate::store::files::durable;
+use crate::store::files::{directories, durable};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
-use crate::store::lifecycle::removal::Detached;
-use crate::store::lifecycle::removal::Removal;
+use crate::store::lifecycle::removal::{Detached, Removal};
 use crate::store::locked::LockedStore;
-use crate::store::objects::loose_files::names_in;
-use crate::store::objects::loose_files::{self};
-use crate::store::refs::ref_files;
-use crate::store::refs::ref_files::{Family, Value};
-use crate::store::runs::projected;
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_refs::{self};
+use crate::store::objects::loose_files::{self, names_in};
+use crate::store::refs::ref_files::{self, Family, Value};
+use crate::store::runs::workflow_refs::{self, Shelf};
 use crate::store::runs::workflow_writes::free_name;
-use crate::store::runs::workflows;
+use crate::store::runs::{projected, workflows};
 
 /// What belongs to one pack, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];

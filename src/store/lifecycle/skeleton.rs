@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::default_rules::DEFAULT_STORE_LIST;
-use crate::store::files::directories;
-use crate::store::files::durable;
+use crate::store::files::{directories, durable};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 

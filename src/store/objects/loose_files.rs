@@ -6,8 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::plain_file;
 use crate::store::objects::deflate::zlib;
-use crate::store::objects::hash::object_hash::ObjectHasher;
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind};
 
 /// A loose object of this size is not read into memory: git streams larger files into packs.
 const LARGEST_BYTES: u64 = 2 << 30;

@@ -1,7 +1,6 @@
 //! Why an object could not be had.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use crate::error::Error;
 use crate::model::state::object_id::ObjectId;

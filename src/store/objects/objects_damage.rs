@@ -6,8 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::damage::rescue::Rescue;
-use crate::store::damage::rescue::{self};
+use crate::store::damage::rescue::{self, Rescue};
 use crate::store::objects::object_error::ObjectError;
 use crate::store::objects::odb::{Listing, Objects, corrupt};
 use crate::store::objects::pack::pack_list::Pack;

@@ -5,11 +5,9 @@ use crate::store::gc::delta_plan::base_id;
 use crate::store::objects::hash::object_hash::hash_any;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::delta;
-use crate::store::objects::pack::pack_delta;
-use crate::store::objects::pack::pack_list::AnyObject;
-use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_list::{AnyObject, Pack};
 use crate::store::objects::pack::pack_reader::EntryKind;
+use crate::store::objects::pack::{delta, pack_delta};
 
 /// Longer chains are not followed here; a malicious one would have no end.
 const LONGEST_CHAIN: usize = 64;

@@ -7,8 +7,7 @@ use std::io::Write;
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::deflate::zlib;
-use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::hash::object_hash::TrailerHasher;
+use crate::store::objects::hash::object_hash::{ObjectKind, TrailerHasher};
 use crate::store::objects::object_error::ObjectError;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::Pack;

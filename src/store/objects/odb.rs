@@ -1,7 +1,5 @@
 //! Reading objects by id: own packs first, then loose and deltified ones, and a second look at what is damaged.
 
-use crate::store::objects::base_cache;
-use crate::store::objects::loose_files;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -10,18 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::foreign::Foreign;
-use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::hash::object_hash::hash_any;
+use crate::store::objects::hash::object_hash::{ObjectKind, hash_any};
+use crate::store::objects::pack::pack_list::{self, AnyObject, Found, Pack, PackStamp};
+use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
+use crate::store::objects::{base_cache, loose_files};
+
 pub use crate::store::objects::object_error::ObjectError;
-use crate::store::objects::pack::pack_list::AnyObject;
-use crate::store::objects::pack::pack_list::Found;
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::objects::pack::pack_list::{self};
-use crate::store::objects::pack::pack_reader::EntryHeader;
-use crate::store::objects::pack::pack_reader::EntryKind;
-use crate::store::objects::pack::pack_reader::ReadError;
-use crate::store::objects::pack::pack_reader::check_structure_size;
 
 /// Blobs above this are inflated in pieces.
 const STREAM_FROM_BYTES: u64 = 16 << 20;

@@ -7,17 +7,15 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::message;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::{manifest, message};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::durable;
 use crate::store::layout::Layout;
 use crate::store::refs::adopted_places;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
-use crate::store::refs::ref_files;
-use crate::store::refs::ref_files::Family;
+use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::ObjectIds;
 
 /// What plain git made and nobody has taken over yet, in no particular order. Nothing is written.

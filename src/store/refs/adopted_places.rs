@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
-use crate::store::files::summed;
+use crate::store::files::{durable, plain_file, summed};
 use crate::store::layout::Layout;
 
 /// Sequence number of each; empty where the file is missing or does not add up.

@@ -3,18 +3,14 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
-use crate::model::checkpoint::adopted;
-use crate::model::checkpoint::message;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::transition;
+use crate::model::checkpoint::{adopted, message, transition};
 use crate::model::state::object_id::ObjectId;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};
-use crate::store::refs::commit_codec::CommitParts;
-use crate::store::refs::commit_codec::{self};
-use crate::store::refs::kept_commits::KeptCommits;
-use crate::store::refs::kept_commits::{self};
+use crate::store::refs::commit_codec::{self, CommitParts};
+use crate::store::refs::kept_commits::{self, KeptCommits};
 
 const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint";
 

@@ -4,21 +4,17 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::base::text::escape;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
-use crate::model::checkpoint::transition;
+use crate::model::checkpoint::{manifest, transition};
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::Report;
 use crate::store::files::plain_file;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};
-use crate::store::refs::adopt;
-use crate::store::refs::adopted_places;
-use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::CommitReader;
-use crate::store::refs::ref_files;
-use crate::store::refs::ref_files::Family;
+use crate::store::refs::ref_files::{self, Family};
+use crate::store::refs::{adopt, adopted_places, commit_codec};
 use crate::store::repository::ObjectIds;
 
 /// Missing ids after which the list of what the store was last seen to hold is relied on.

@@ -11,15 +11,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
+use crate::store::files::{durable, plain_file};
 use crate::store::layout::Layout;
 use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::objects::pack::pack_list::{Pack, PackStamp};
 use crate::store::state::stat_cache::sum_at_end;
-use crate::store::state::stat_cache_head::Input;
-use crate::store::state::stat_cache_head::put;
+use crate::store::state::stat_cache_head::{Input, put};
 
 const MAGIC: &[u8; 8] = b"CKPTCM01";
 const SUM_BYTES: usize = 8;

@@ -8,10 +8,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::pack::pack_set::PackSet;
-use crate::store::refs::commit_codec;
-use crate::store::refs::ref_files;
-use crate::store::trees::meta_tree::Beside;
-use crate::store::trees::meta_tree::{self};
+use crate::store::refs::{commit_codec, ref_files};
+use crate::store::trees::meta_tree::{self, Beside};
 
 /// A tree whose objects were given to `pack`, with all that is to be said about it.
 pub struct NewCheckpoint<'s> {

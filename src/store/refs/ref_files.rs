@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::directories;
-use crate::store::files::durable::TemporaryFile;
-use crate::store::files::durable::{self};
-use crate::store::files::plain_file;
+use crate::store::files::durable::{self, TemporaryFile};
+use crate::store::files::{directories, plain_file};
 use crate::store::layout::Layout;
 use crate::store::objects::odb::Objects;
 use crate::store::repository::ObjectIds;

@@ -3,14 +3,11 @@
 
 use std::io::ErrorKind;
 
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{percent_decode, percent_encode};
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::model::workflow::id::is_legal;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
-use crate::store::files::summed;
+use crate::store::files::{durable, plain_file, summed};
 use crate::store::layout::Layout;
 use crate::store::repository::Store;
 

@@ -7,11 +7,9 @@ use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::id::is_legal;
 use crate::store::files::directories;
-use crate::store::files::durable::TemporaryFile;
-use crate::store::files::durable::{self};
+use crate::store::files::durable::{self, TemporaryFile};
 use crate::store::layout::Layout;
-use crate::store::refs::ref_files;
-use crate::store::refs::ref_files::Value;
+use crate::store::refs::ref_files::{self, Value};
 use crate::store::runs::workflow_roll;
 
 /// Where a workflow stands.

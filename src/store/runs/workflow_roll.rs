@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::id::is_legal;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
-use crate::store::files::summed;
+use crate::store::files::{durable, plain_file, summed};
 use crate::store::layout::Layout;
 use crate::store::refs::ref_files::Value;
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_refs::{self};
+use crate::store::runs::workflow_refs::{self, Shelf};
 
 /// In place of the commit of one that moves on with each transition.
 const MOVES: &str = "-";

@@ -13,10 +13,8 @@ use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::refs::commit_codec;
 use crate::store::refs::ref_files::Value;
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_refs::{self};
-use crate::store::runs::workflows::Transition;
-use crate::store::runs::workflows::{self};
+use crate::store::runs::workflow_refs::{self, Shelf};
+use crate::store::runs::workflows::{self, Transition};
 
 /// Adds those whose ref is torn to what is remembered of a damaged store, by what the commits tell.
 pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered) {

@@ -9,10 +9,8 @@ use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
 use crate::store::refs::ref_files::Value;
-use crate::store::runs::projected::Projected;
-use crate::store::runs::projected::{self};
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_refs::{self};
+use crate::store::runs::projected::{self, Projected};
+use crate::store::runs::workflow_refs::{self, Shelf};
 use crate::store::runs::workflows;
 
 /// Numbers that are tried behind a name that is taken.

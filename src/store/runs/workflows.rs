@@ -7,17 +7,13 @@ use crate::model::checkpoint::transition;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
-use crate::store::refs::commit_codec::CommitParts;
-use crate::store::refs::commit_codec::{self};
+use crate::store::refs::commit_codec::{self, CommitParts};
 use crate::store::refs::ref_files::Value;
 use crate::store::repository::Store;
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_refs::{self};
+use crate::store::runs::workflow_refs::{self, Shelf};
 use crate::store::runs::workflow_roll;
 use crate::store::trees::convert;
-use crate::store::trees::tree_codec::MODE_FILE;
-use crate::store::trees::tree_codec::TreeEntry;
-use crate::store::trees::tree_codec::{self};
+use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
 
 const STATE: &str = "state.json";
 /// Fewer states than this take little room as they are.

@@ -4,9 +4,7 @@ use std::io::ErrorKind;
 
 use crate::error::Result;
 use crate::model::checkpoint::hold::Hold;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
-use crate::store::files::summed;
+use crate::store::files::{durable, plain_file, summed};
 use crate::store::layout::Layout;
 
 const HOLD: &str = "hold ";

@@ -4,16 +4,14 @@ use std::io::ErrorKind;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::base::text::percent_decode;
-use crate::base::text::percent_encode;
+use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::Reach;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
+use crate::store::files::{durable, plain_file};
 use crate::store::layout::Layout;
 
 const FIRST_LINE: &str = "checkpoint-journal 1";

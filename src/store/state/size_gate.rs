@@ -1,8 +1,7 @@
 //! Which sessions are over the size gate and which began under it: remembered, so that nobody counts twice.
 
 use crate::base::text::percent_encode;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
+use crate::store::files::{durable, plain_file};
 use crate::store::layout::Layout;
 
 /// Sessions remembered; the oldest are forgotten first and count again.

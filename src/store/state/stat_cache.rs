@@ -15,11 +15,11 @@ use crate::model::stat_cache::kept_listing::KeptListing;
 use crate::model::stat_cache::kept_write;
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable;
-use crate::store::files::plain_file;
+use crate::store::files::{durable, plain_file};
 use crate::store::layout::Layout;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::state::stat_cache_head as head;
+
 pub use crate::store::state::stat_cache_head::Head;
 
 const BASE_MAGIC: &[u8; 8] = b"CKPTSC02";

@@ -1,23 +1,14 @@
 //! Git trees from a listing, and a state by path from git trees.
 
 use crate::model::stat_cache::kept_listing::KeptDir;
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::entry::git_mode;
+use crate::model::state::entry::{Entry, Kind, WhyNot, git_mode};
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::model::state::snapshot::Standing;
+use crate::model::state::snapshot::{Snapshot, Standing};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
-use crate::store::trees::tree_codec;
-use crate::store::trees::tree_codec::MODE_DIRECTORY;
-use crate::store::trees::tree_codec::MODE_EXECUTABLE;
-use crate::store::trees::tree_codec::MODE_GITLINK;
-use crate::store::trees::tree_codec::MODE_SYMLINK;
-use crate::store::trees::tree_codec::TreeEntry;
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
 
 /// Computes the tree of every directory, children first, and gives each to `put`, which answers with its id; what is as
 /// the scan knew it keeps the tree that it had. Every file's blob must be known. Directories without a file below them

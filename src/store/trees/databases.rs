@@ -2,18 +2,13 @@
 
 use crate::base::text::escape_bytes;
 use crate::error::Result;
-use crate::model::state::database::Databases;
-use crate::model::state::database::Held;
-use crate::model::state::database::entry_name;
-use crate::model::state::database::from_entry;
+use crate::model::state::database::{Databases, Held, entry_name, from_entry};
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_set::PackSet;
 use crate::store::trees::convert::read_tree;
-use crate::store::trees::tree_codec::MODE_FILE;
-use crate::store::trees::tree_codec::TreeEntry;
-use crate::store::trees::tree_codec::{self};
+use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
 
 /// Writes the tree; the blobs must have been given to the pack. `None` where there is no database.
 ///

@@ -4,14 +4,9 @@
 use crate::model::state::meta::Meta;
 use crate::model::state::meta_text;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::Collision;
-use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::hash::object_hash::{Collision, ObjectKind, hash_object};
 use crate::store::objects::odb::Objects;
-use crate::store::trees::tree_codec::MODE_DIRECTORY;
-use crate::store::trees::tree_codec::MODE_FILE;
-use crate::store::trees::tree_codec::TreeEntry;
-use crate::store::trees::tree_codec::{self};
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE, TreeEntry};
 
 const META: &str = "meta";
 const RULES: &str = "rules";

@@ -8,9 +8,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::convert::read_tree;
-use crate::store::trees::tree_codec::MODE_GITLINK;
-use crate::store::trees::tree_codec::TreeEntry;
-use crate::store::trees::tree_codec::{self};
+use crate::store::trees::tree_codec::{self, MODE_GITLINK, TreeEntry};
 
 /// Every tree read until now.
 pub struct TreeMemo<'o> {

@@ -2,8 +2,7 @@
 
 use crate::base::text::escape;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::browse::bisect::BisectOutcome;
-use crate::ops::browse::bisect::Tested;
+use crate::ops::browse::bisect::{BisectOutcome, Tested};
 use crate::view::format::{Paint, count};
 use crate::view::human::Said;
 

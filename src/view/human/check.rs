@@ -1,10 +1,8 @@
 //! How the user's own check after a restore ended, and the way back.
 
-use crate::base::text::escape;
-use crate::base::text::escape_bytes;
+use crate::base::text::{escape, escape_bytes};
 use crate::model::ended::Ended;
-use crate::ops::restore::restore_terms::Check;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_terms::{Check, RestoreOutcome};
 use crate::view::format::Paint;
 
 /// What is said of a check that passed.

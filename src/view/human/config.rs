@@ -1,9 +1,7 @@
 //! `config` as an aligned table.
 
 use crate::base::text::escape;
-use crate::ops::browse::config::ConfigOutcome;
-use crate::ops::browse::config::Setting;
-use crate::ops::browse::config::Value;
+use crate::ops::browse::config::{ConfigOutcome, Setting, Value};
 use crate::view::format::{Paint, size};
 use crate::view::human::Said;
 use crate::view::origin;

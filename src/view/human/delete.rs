@@ -1,12 +1,8 @@
 //! `delete` in words: the question before, and what went.
 
-use crate::base::text::escape;
-use crate::base::text::escape_path;
-use crate::base::time::age;
-use crate::base::time::local_minutes;
-use crate::ops::maintain::delete::DeleteOutcome;
-use crate::ops::maintain::delete::Deletion;
-use crate::ops::maintain::delete::Doomed;
+use crate::base::text::{escape, escape_path};
+use crate::base::time::{age, local_minutes};
+use crate::ops::maintain::delete::{DeleteOutcome, Deletion, Doomed};
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;
 

@@ -2,8 +2,7 @@
 
 use crate::base::quoting::quoted;
 use crate::model::difference::Unsayable;
-use crate::model::state::entry::RWX_BITS;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{RWX_BITS, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::compare::DiffOutcome;
 use crate::ops::browse::diff::file_diff::FileDiff;

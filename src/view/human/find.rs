@@ -1,16 +1,10 @@
 //! The history of paths, and where a text is, for people.
 
 use crate::base::shell_word::shell_word;
-use crate::base::text::escape;
-use crate::base::text::escape_bytes;
-use crate::base::time::local_minutes;
-use crate::base::time::utc_seconds;
-use crate::ops::browse::find::find_path::Change;
-use crate::ops::browse::find::find_path::Event;
-use crate::ops::browse::find::find_path::FindOutcome;
-use crate::ops::browse::find::find_path::FoundPath;
-use crate::ops::browse::find::find_text::FindTextOutcome;
-use crate::ops::browse::find::find_text::TextMatch;
+use crate::base::text::{escape, escape_bytes};
+use crate::base::time::{local_minutes, utc_seconds};
+use crate::ops::browse::find::find_path::{Change, Event, FindOutcome, FoundPath};
+use crate::ops::browse::find::find_text::{FindTextOutcome, TextMatch};
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;
 use crate::view::place::placed;

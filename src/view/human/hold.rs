@@ -3,8 +3,7 @@
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::hold::Hold;
-use crate::ops::contract::hold::HoldOutcome;
-use crate::ops::contract::hold::ReleaseOutcome;
+use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::view::human::Said;
 
 pub fn hold(outcome: &HoldOutcome) -> Said {

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::base::progress::Figures;
-use crate::base::progress::Phase;
+use crate::base::progress::{Figures, Phase};
 use crate::ops::warning_words::thousands;
 use crate::view::format::size;
 

@@ -2,8 +2,7 @@
 
 use crate::base::text::escape_path;
 use crate::ops::maintain::moved::Likeness;
-use crate::ops::maintain::relink::RelinkOutcome;
-use crate::ops::maintain::relink::Relinking;
+use crate::ops::maintain::relink::{RelinkOutcome, Relinking};
 use crate::view::format::count;
 use crate::view::human::Said;
 

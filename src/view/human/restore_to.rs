@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use crate::base::text::escape;
-use crate::base::text::escape_bytes;
+use crate::base::text::{escape, escape_bytes};
 use crate::ops::restore::restore_terms::RestoreOutcome;
 use crate::view::format::Paint;
 use crate::view::human::Said;

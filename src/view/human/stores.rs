@@ -1,13 +1,10 @@
 //! `list --all` and `prune --orphaned` in words.
 
-use crate::base::text::escape;
-use crate::base::text::escape_path;
-use crate::base::time::age;
-use crate::base::time::utc_seconds;
+use crate::base::text::{escape, escape_path};
+use crate::base::time::{age, utc_seconds};
 use crate::model::checkpoint::manifest::cell;
 use crate::ops::maintain::orphans::OrphansOutcome;
-use crate::ops::maintain::stores::KnownStore;
-use crate::ops::maintain::stores::RootState;
+use crate::ops::maintain::stores::{KnownStore, RootState};
 use crate::view::columns::aligned;
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;

@@ -1,13 +1,8 @@
 //! `verify` in sentences: one line if all is well, otherwise a line for each thing that is not.
 
-use crate::base::text::escape;
-use crate::base::text::escape_path;
+use crate::base::text::{escape, escape_path};
 use crate::ops::maintain::repair::Mended;
-use crate::ops::maintain::verify::DamagedState;
-use crate::ops::maintain::verify::Fault;
-use crate::ops::maintain::verify::FileFinding;
-use crate::ops::maintain::verify::Report;
-use crate::ops::maintain::verify::VerifyOutcome;
+use crate::ops::maintain::verify::{DamagedState, Fault, FileFinding, Report, VerifyOutcome};
 use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};
 use crate::view::human::Said;

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::model::checkpoint::bisection::Verdict;
 use crate::model::ended::Ended;
-use crate::ops::browse::bisect::BisectOutcome;
-use crate::ops::browse::bisect::Tested;
+use crate::ops::browse::bisect::{BisectOutcome, Tested};
 use crate::view::json::parts::{envelope, hex, row};
 
 pub fn bisect(outcome: &BisectOutcome, exit: u8) -> String {

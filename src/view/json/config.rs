@@ -2,10 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ops::browse::config::ConfigOutcome;
-use crate::ops::browse::config::Origin;
-use crate::ops::browse::config::Setting;
-use crate::ops::browse::config::Value;
+use crate::ops::browse::config::{ConfigOutcome, Origin, Setting, Value};
 use crate::view::json::parts::{envelope, envelope_with};
 use crate::view::origin;
 

@@ -4,10 +4,8 @@ use serde_json::{Value, json};
 
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::alias;
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::RWX_BITS;
-use crate::ops::create::copies::Copied;
-use crate::ops::create::copies::Manifest;
+use crate::model::state::entry::{Kind, RWX_BITS};
+use crate::ops::create::copies::{Copied, Manifest};
 use crate::view::json::parts::{add_terms, hex, text, with_path};
 
 pub fn manifest(manifest: &Manifest<'_>) -> String {

@@ -2,11 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::model::state::database::Database;
-use crate::model::state::database::Databases;
-use crate::model::state::database::Held;
-use crate::ops::database::database_return::DatabaseReport;
-use crate::ops::database::database_return::Fate;
+use crate::model::state::database::{Database, Databases, Held};
+use crate::ops::database::database_return::{DatabaseReport, Fate};
 use crate::view::json::parts::{hex, with_path};
 
 /// One that is a file has its path, any other its name.

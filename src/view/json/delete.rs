@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::base::time::rfc3339;
-use crate::ops::maintain::delete::DeleteOutcome;
-use crate::ops::maintain::delete::Doomed;
+use crate::ops::maintain::delete::{DeleteOutcome, Doomed};
 use crate::view::json::parts::envelope;
 
 pub fn delete(outcome: &DeleteOutcome) -> String {

@@ -5,10 +5,8 @@ use serde_json::{Value, json};
 use crate::base::text::escape_bytes;
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::browse::find::find_path::Event;
-use crate::ops::browse::find::find_path::FindOutcome;
-use crate::ops::browse::find::find_text::FindTextOutcome;
-use crate::ops::browse::find::find_text::TextMatch;
+use crate::ops::browse::find::find_path::{Event, FindOutcome};
+use crate::ops::browse::find::find_text::{FindTextOutcome, TextMatch};
 use crate::view::json::parts::{envelope, hex, with_path};
 
 pub fn paths(outcome: &FindOutcome) -> String {

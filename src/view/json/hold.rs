@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::hold::Hold;
-use crate::ops::contract::hold::HoldOutcome;
-use crate::ops::contract::hold::ReleaseOutcome;
+use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::view::json::parts::envelope;
 
 pub fn hold(outcome: &HoldOutcome) -> String {

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use crate::base::time::rfc3339;
 use crate::model::state::rel_path::hex_of;
 use crate::ops::maintain::orphans::OrphansOutcome;
-use crate::ops::maintain::stores::KnownStore;
-use crate::ops::maintain::stores::RootState;
+use crate::ops::maintain::stores::{KnownStore, RootState};
 use crate::ops::warning::Warning;
 use crate::view::json::parts::{envelope, envelope_with};
 

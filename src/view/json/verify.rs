@@ -4,10 +4,7 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::ops::maintain::repair::Mended;
-use crate::ops::maintain::verify::DamagedState;
-use crate::ops::maintain::verify::Fault;
-use crate::ops::maintain::verify::FileFinding;
-use crate::ops::maintain::verify::VerifyOutcome;
+use crate::ops::maintain::verify::{DamagedState, Fault, FileFinding, VerifyOutcome};
 use crate::view::human::verify::damage;
 use crate::view::json::parts::{envelope, envelope_with, hex, with_path};
 

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::base::time::rfc3339;
-use crate::base::time::rfc3339_seconds;
+use crate::base::time::{rfc3339, rfc3339_seconds};
 use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::model::workflow::advice::Advice;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::state::listing::Name;
-use crate::model::state::listing::Stat;
+use crate::model::state::listing::{Name, Stat};
 use crate::model::state::rel_path::RelPath;
 
 /// What must stand at a path for the plan to hold.

@@ -6,23 +6,14 @@ use std::sync::Arc;
 
 use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Obstacle};
-use crate::model::state::entry::RWX_BITS;
-use crate::model::state::entry::SPECIAL_BITS;
+use crate::model::state::entry::{RWX_BITS, SPECIAL_BITS};
 use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::apply_plan::ApplyPlan;
-use crate::worktree::apply::apply_plan::Expect;
-use crate::worktree::apply::apply_plan::Graft;
-use crate::worktree::apply::apply_plan::Removal;
-use crate::worktree::apply::apply_plan::Write;
-use crate::worktree::apply::one_place::APPEARED;
-use crate::worktree::apply::one_place::{self};
+use crate::worktree::apply::apply_plan::{ApplyPlan, Expect, Graft, Removal, Write};
+use crate::worktree::apply::one_place::{self, APPEARED};
 use crate::worktree::apply::reach::Reach;
-use crate::worktree::apply::rollback::Done;
-use crate::worktree::apply::rollback::is_same_after_rename;
-use crate::worktree::apply::rollback::{self};
-use crate::worktree::apply::stage::Stage;
-use crate::worktree::apply::stage::tree_name;
+use crate::worktree::apply::rollback::{self, Done, is_same_after_rename};
+use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::{Looker, WorkTree};
 

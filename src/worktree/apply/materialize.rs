@@ -5,10 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Result};
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::RWX_BITS;
-use crate::model::state::entry::SPECIAL_BITS;
+use crate::model::state::entry::{Entry, Kind, RWX_BITS, SPECIAL_BITS};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::{self, Access, Dir};

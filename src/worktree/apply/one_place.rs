@@ -3,12 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Obstacle;
-use crate::model::state::listing::Name;
-use crate::model::state::listing::Stat;
+use crate::model::state::listing::{Name, Stat};
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::apply_plan::ApplyPlan;
-use crate::worktree::apply::apply_plan::Expect;
-use crate::worktree::apply::apply_plan::Removal;
+use crate::worktree::apply::apply_plan::{ApplyPlan, Expect, Removal};
 use crate::worktree::sys::Access;
 use crate::worktree::tree_handle::{Looker, WorkTree};
 

@@ -8,13 +8,10 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::RWX_BITS;
-use crate::model::state::entry::SPECIAL_BITS;
+use crate::model::state::entry::{Kind, RWX_BITS, SPECIAL_BITS};
 use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::stage_removal::in_writable_root;
-use crate::worktree::apply::stage_removal::{self};
+use crate::worktree::apply::stage_removal::{self, in_writable_root};
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::stage::Stage;
-use crate::worktree::apply::stage::is_tree_name;
-use crate::worktree::apply::stage::stage_path;
+use crate::worktree::apply::stage::{Stage, is_tree_name, stage_path};
 use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 

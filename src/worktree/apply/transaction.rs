@@ -4,8 +4,6 @@
 //! there with what the plan expected, and waits until the caller has closed its journal. Any difference or failure
 //! takes back every step done.
 
-use crate::worktree::apply::one_place;
-use crate::worktree::apply::rollback;
 use std::collections::BTreeSet;
 use std::io;
 
@@ -14,10 +12,9 @@ use crate::error::{Error, Obstacle, Result};
 use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::apply::apply_plan::ApplyPlan;
-use crate::worktree::apply::apply_run::Progress;
-use crate::worktree::apply::apply_run::Run;
-use crate::worktree::apply::apply_run::Stop;
-use crate::worktree::apply::rollback::Done;
+use crate::worktree::apply::apply_run::{Progress, Run, Stop};
+use crate::worktree::apply::one_place;
+use crate::worktree::apply::rollback::{self, Done};
 use crate::worktree::apply::stage::Stage;
 use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;

@@ -3,9 +3,7 @@
 use std::io::{self, Read};
 
 use crate::error::Result;
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::RWX_BITS;
+use crate::model::state::entry::{Entry, Kind, RWX_BITS};
 use crate::model::state::listing::Stat;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use crate::worktree::git::git_index::git_dir;
-use crate::worktree::git::git_index::has_conflicts;
-use crate::worktree::git::git_index::read_regular;
+use crate::worktree::git::git_index::{git_dir, has_conflicts, read_regular};
 
 /// `packed-refs` of a large repository.
 const LONGEST_BYTES: u64 = 64 << 20;

@@ -1,18 +1,16 @@
 //! Which paths are captured: compiled-in secrets, the user's patterns, ignore files and the store's list, in this order.
 
-use crate::worktree::rules::secrets;
 use std::sync::Arc;
 
 use crate::base::text;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::rel_path::is_dot_git;
+use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::files::state_file;
-
 use crate::worktree::rules::chain::Cover;
-pub use crate::worktree::rules::chain::DirRules;
 use crate::worktree::rules::pattern::Subject;
 use crate::worktree::rules::pattern_list::PatternList;
-use crate::worktree::rules::secrets::Sensitive;
+use crate::worktree::rules::secrets::{self, Sensitive};
+
+pub use crate::worktree::rules::chain::DirRules;
 pub use crate::worktree::rules::secrets::{Peek, may_be_secret};
 pub use crate::worktree::rules::tracked::{Tracked, TrackedLater};
 

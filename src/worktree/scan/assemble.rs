@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::model::state::listing::ListedDir;
-use crate::model::state::listing::Name;
+use crate::model::state::listing::{ListedDir, Name};
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::scan::scan_dir::insert_file;
-use crate::worktree::scan::scan_dir::insert_uncaptured;
+use crate::worktree::scan::scan_dir::{insert_file, insert_uncaptured};
 
 /// Folders named when there are too many files.
 const LARGEST_SHOWN: usize = 3;

@@ -3,17 +3,10 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::error::Result;
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::ListedDir;
-use crate::model::state::listing::ListedFile;
-use crate::model::state::listing::Listing;
-use crate::model::state::listing::Name;
-use crate::model::state::listing::Uncaptured;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::rel_path::is_dot_git;
-use crate::worktree::scan::scan_dir::insert_uncaptured;
-use crate::worktree::scan::scan_dir::is_store;
+use crate::model::state::entry::{Kind, WhyNot};
+use crate::model::state::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
+use crate::model::state::rel_path::{RelPath, is_dot_git};
+use crate::worktree::scan::scan_dir::{insert_uncaptured, is_store};
 use crate::worktree::scan::scanner::STORES_RULE;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;

@@ -5,10 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use crate::error::{self, Error};
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::ListedFile;
-use crate::model::state::listing::Stat;
+use crate::model::state::entry::{Kind, WhyNot};
+use crate::model::state::listing::{ListedFile, Stat};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::{self, Dir, ItemKind};

@@ -3,13 +3,9 @@
 use std::io::{self, Read};
 
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::state::entry::Kind;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::files::Files;
-use crate::model::state::listing::ListedFile;
-use crate::model::state::listing::Name;
-use crate::model::state::listing::Stat;
-use crate::model::state::listing::Uncaptured;
+use crate::model::state::listing::{ListedFile, Name, Stat, Uncaptured};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::is_dot_git;
 use crate::worktree::apply::stage;

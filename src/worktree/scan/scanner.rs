@@ -1,9 +1,8 @@
 //! The scan of the whole directory: what is captured and what is not, by as many threads as are worth it.
 
-use crate::worktree::scan::assemble;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
@@ -12,10 +11,9 @@ use crate::model::stat_cache::kept_listing::KeptListing;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::rules::rule_set::Rules;
-use crate::worktree::scan::assemble::Segment;
+use crate::worktree::scan::assemble::{self, Segment};
 use crate::worktree::scan::share::Exchange;
-use crate::worktree::scan::walk::Job;
-use crate::worktree::scan::walk::Walk;
+use crate::worktree::scan::walk::{Job, Walk};
 use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;
 

@@ -1,6 +1,7 @@
 //! Work that is given away: whoever has nothing to do is handed a part by those who have plenty.
 
-use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicIsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Where parts change hands. It ends when all who take part wait and nothing lies ready.

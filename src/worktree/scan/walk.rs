@@ -9,21 +9,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::{Error, Result};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::stat_cache::kept_listing::KeptDir;
-use crate::model::stat_cache::kept_listing::KeptListing;
+use crate::model::stat_cache::kept_listing::{KeptDir, KeptListing};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::files::Files;
-use crate::model::state::listing::ListedDir;
-use crate::model::state::listing::Name;
-use crate::model::state::listing::Stat;
-use crate::model::state::listing::Uncaptured;
+use crate::model::state::listing::{ListedDir, Name, Stat, Uncaptured};
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::rules::rule_set::DirRules;
-use crate::worktree::scan::assemble::Place;
-use crate::worktree::scan::assemble::Segment;
-use crate::worktree::scan::scan_dir::DirScan;
-use crate::worktree::scan::scan_dir::Known;
-use crate::worktree::scan::scan_dir::{self};
+use crate::worktree::scan::assemble::{Place, Segment};
+use crate::worktree::scan::scan_dir::{self, DirScan, Known};
 use crate::worktree::scan::scanner::{STORES_RULE, Shared};
 use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
 

@@ -6,10 +6,7 @@
 
 use std::io;
 
-use crate::model::state::listing::Name;
-use crate::model::state::listing::SYMLINK_BITS;
-use crate::model::state::listing::Stat;
-use crate::model::state::listing::TYPE_BITS;
+use crate::model::state::listing::{Name, SYMLINK_BITS, Stat, TYPE_BITS};
 
 #[cfg(any(not(unix), checkpoint_portable))]
 mod portable;

@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::base::time::parse_iso;
-use crate::base::time::rfc3339_seconds;
+use crate::base::time::{parse_iso, rfc3339_seconds};
 
 /// One object of a document while it is written.
 pub struct Overlay {

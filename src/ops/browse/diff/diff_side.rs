@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::entry::Entry;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;

@@ -1,9 +1,8 @@
 //! `find --text`: which files of which checkpoints have a text in them. Each content is read once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
@@ -13,11 +12,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::find::find_path::unread;
 use crate::ops::browse::find::path_pattern;
-use crate::ops::browse::find::text_search::Found;
-use crate::ops::browse::find::text_search::Needle;
-use crate::ops::browse::find::text_search::Search;
-use crate::ops::browse::history::History;
-use crate::ops::browse::history::Version;
+use crate::ops::browse::find::text_search::{Found, Needle, Search};
+use crate::ops::browse::history::{History, Version};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;

@@ -3,7 +3,8 @@
 
 use std::io::Write;
 
-use isal::{Codec, CompressionLevel, write::Encoder};
+use isal::write::Encoder;
+use isal::{Codec, CompressionLevel};
 
 use super::stream::Storer;
 use super::zlib::StreamError;

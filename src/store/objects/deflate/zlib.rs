@@ -1,6 +1,7 @@
 //! zlib streams, made as fast as may be; what does not shrink is stored.
 
 use crate::store::objects::deflate::fast::Fast;
+
 pub use crate::store::objects::deflate::inflate::{
     StreamInflater, check_expansion, inflate, inflate_start, inflate_unsized,
 };

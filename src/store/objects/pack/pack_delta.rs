@@ -3,15 +3,10 @@
 use std::sync::Arc;
 
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::base_cache::BaseCache;
-use crate::store::objects::base_cache::Shared;
+use crate::store::objects::base_cache::{BaseCache, Shared};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::pack::delta;
-use crate::store::objects::pack::pack_reader::EntryHeader;
-use crate::store::objects::pack::pack_reader::EntryKind;
-use crate::store::objects::pack::pack_reader::PackReader;
-use crate::store::objects::pack::pack_reader::ReadError;
-use crate::store::objects::pack::pack_reader::{self};
+use crate::store::objects::pack::pack_reader::{self, EntryHeader, EntryKind, PackReader, ReadError};
 
 /// Git makes no longer chains.
 const LONGEST_CHAIN: usize = 4096;

@@ -1,7 +1,6 @@
 //! Why an object was not added to a pack.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use crate::error::Error;
 use crate::store::objects::hash::object_hash::Collision;

@@ -8,22 +8,12 @@ use std::time::UNIX_EPOCH;
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::plain_file;
-use crate::store::objects::base_cache::BaseCache;
-use crate::store::objects::base_cache::Shared;
-use crate::store::objects::hash::object_hash::ObjectHasher;
-use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::hash::object_hash::hash_any;
-use crate::store::objects::hash::object_hash::hash_object;
+use crate::store::objects::base_cache::{BaseCache, Shared};
+use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind, hash_any, hash_object};
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::pack::pack_delta::Places;
-use crate::store::objects::pack::pack_delta::{self};
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_index::PackIndex;
-use crate::store::objects::pack::pack_reader::EntryHeader;
-use crate::store::objects::pack::pack_reader::EntryKind;
-use crate::store::objects::pack::pack_reader::HEADER_BYTES;
-use crate::store::objects::pack::pack_reader::PackReader;
-use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_delta::{self, Places};
+use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
+use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError};
 
 /// Content up to this is made at once where only its hash is wanted, which is faster.
 const AT_ONCE_UPTO_BYTES: u64 = 1 << 20;

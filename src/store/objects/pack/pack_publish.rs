@@ -4,14 +4,10 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::store::files::durable::TemporaryFile;
-use crate::store::files::durable::{self};
-use crate::store::objects::hash::object_hash::TrailerHasher;
-use crate::store::objects::hash::object_hash::hex_of;
-use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_index::{self};
-use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::files::durable::{self, TemporaryFile};
+use crate::store::objects::hash::object_hash::{TrailerHasher, hex_of};
+use crate::store::objects::pack::pack_index::{self, IndexEntry};
+use crate::store::objects::pack::pack_list::{Pack, PackStamp};
 use crate::store::objects::pack::pack_reader::HEADER_BYTES;
 
 const PIECE_BYTES: usize = 1 << 20;

@@ -1,14 +1,10 @@
 //! One pack file: its entries by offset, whole, in pieces or as they lie. Deltas are named, not resolved.
 
-use std::fmt;
 use std::fs::File;
-use std::io;
 use std::path::Path;
+use std::{fmt, io};
 
-use crate::store::objects::deflate::zlib;
-use crate::store::objects::deflate::zlib::EntryCrc;
-use crate::store::objects::deflate::zlib::StreamError;
-use crate::store::objects::deflate::zlib::StreamInflater;
+use crate::store::objects::deflate::zlib::{self, EntryCrc, StreamError, StreamInflater};
 use crate::store::objects::hash::object_hash::ObjectKind;
 
 /// Magic, version and count at the start of a pack.

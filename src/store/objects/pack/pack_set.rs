@@ -11,8 +11,7 @@ use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::objects::pack::pack_publish::Completed;
-use crate::store::objects::pack::pack_publish::{self};
+use crate::store::objects::pack::pack_publish::{self, Completed};
 use crate::store::objects::pack::pack_writer::PackWriter;
 
 /// Which objects some writer of a set has taken on, so that no two write the same.

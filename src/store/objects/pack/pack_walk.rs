@@ -5,20 +5,13 @@ use std::io;
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::base_cache::BaseCache;
-use crate::store::objects::deflate::zlib::EntryCrc;
-use crate::store::objects::deflate::zlib::StreamInflater;
-use crate::store::objects::hash::object_hash::ObjectHasher;
-use crate::store::objects::hash::object_hash::TrailerHasher;
-use crate::store::objects::hash::object_hash::hash_any;
-use crate::store::objects::pack::pack_delta::Places;
-use crate::store::objects::pack::pack_delta::{self};
+use crate::store::objects::deflate::zlib::{EntryCrc, StreamInflater};
+use crate::store::objects::hash::object_hash::{ObjectHasher, TrailerHasher, hash_any};
+use crate::store::objects::pack::pack_delta::{self, Places};
 use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_reader::EntryKind;
-use crate::store::objects::pack::pack_reader::HEADER_BYTES;
-use crate::store::objects::pack::pack_reader::PackReader;
-use crate::store::objects::pack::pack_reader::ReadError;
-use crate::store::objects::pack::pack_reader::TRAILER_BYTES;
-use crate::store::objects::pack::pack_reader::check_structure_size;
+use crate::store::objects::pack::pack_reader::{
+    EntryKind, HEADER_BYTES, PackReader, ReadError, TRAILER_BYTES, check_structure_size,
+};
 
 const PIECE_BYTES: usize = 64 << 10;
 

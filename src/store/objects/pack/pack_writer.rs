@@ -8,26 +8,16 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::directories;
 use crate::store::files::durable::TemporaryFile;
-use crate::store::objects::deflate::zlib;
-use crate::store::objects::deflate::zlib::Deflater;
-use crate::store::objects::deflate::zlib::EntryCrc;
-use crate::store::objects::deflate::zlib::StreamDeflater;
-use crate::store::objects::deflate::zlib::StreamError;
-use crate::store::objects::hash::object_hash::Collision;
-use crate::store::objects::hash::object_hash::ObjectHasher;
-use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::hash::object_hash::hash_object;
-use crate::store::objects::hash::object_hash::trailer_of;
+use crate::store::objects::deflate::zlib::{self, Deflater, EntryCrc, StreamDeflater, StreamError};
+use crate::store::objects::hash::object_hash::{Collision, ObjectHasher, ObjectKind, hash_object, trailer_of};
 use crate::store::objects::odb::Objects;
-pub use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::objects::pack::pack_publish::Completed;
-use crate::store::objects::pack::pack_publish::{self};
-use crate::store::objects::pack::pack_reader::PackReader;
-use crate::store::objects::pack::pack_reader::ReadError;
-use crate::store::objects::pack::pack_reader::{self};
+use crate::store::objects::pack::pack_publish::{self, Completed};
+use crate::store::objects::pack::pack_reader::{self, PackReader, ReadError};
 use crate::store::objects::pack::pack_set::Claims;
+
+pub use crate::store::objects::pack::pack_error::PackError;
 
 /// Content up to this size is compressed in memory.
 const WHOLE_UPTO_BYTES: u64 = 16 << 20;

@@ -8,9 +8,7 @@ use crate::store::objects::deflate::zlib::EntryCrc;
 use crate::store::objects::pack::pack_delta;
 use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_index::IndexEntry;
-use crate::store::objects::pack::pack_reader::EntryHeader;
-use crate::store::objects::pack::pack_reader::PackReader;
-use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_reader::{EntryHeader, PackReader, ReadError};
 use crate::store::objects::pack::pack_writer::PackWriter;
 
 type PackResult<T> = Result<T, PackError>;

@@ -4,10 +4,7 @@ use crate::store::objects::deflate::zlib::EntryCrc;
 use crate::store::objects::hash::object_hash::TrailerHasher;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::EntryHeader;
-use crate::store::objects::pack::pack_reader::EntryKind;
-use crate::store::objects::pack::pack_reader::PackReader;
-use crate::store::objects::pack::pack_reader::ReadError;
+use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
 use crate::store::threads;
 
 /// Content above this is hashed in pieces.

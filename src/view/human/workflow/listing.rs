@@ -1,7 +1,6 @@
 //! Lists: of runs, of what happened in one, of differences, of tasks.
 
-use crate::base::text::escape;
-use crate::base::text::escape_line;
+use crate::base::text::{escape, escape_line};
 use crate::base::time::utc_seconds;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::task::Task;

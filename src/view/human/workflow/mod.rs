@@ -1,9 +1,7 @@
 //! Runs of phases in words: the layouts and the questions that each profile's readers know.
 
-use crate::base::text::escape;
-use crate::base::text::escape_line;
-use crate::base::time::age;
-use crate::base::time::rfc3339_seconds;
+use crate::base::text::{escape, escape_line};
+use crate::base::time::{age, rfc3339_seconds};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::advice::approve_command;
 use crate::model::workflow::profile::Profile;

@@ -1,8 +1,7 @@
 //! What is asked before a run is gone on with: each profile's own words and letters.
 
 use crate::base::text::escape;
-use crate::base::time::rfc3339_seconds;
-use crate::base::time::utc_seconds;
+use crate::base::time::{rfc3339_seconds, utc_seconds};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::choices::voice;
 use crate::model::workflow::phase::Phase;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Place, is_nothing, write::DESCRIPTION_KEYS};
+use super::write::DESCRIPTION_KEYS;
+use super::{Place, is_nothing};
 use crate::model::workflow::plan::dependency_key;
 use crate::model::workflow::profile::Finding;
 use crate::model::workflow::profile::reader::{Fields, Reader};

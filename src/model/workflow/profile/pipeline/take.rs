@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::listing::Listing;
-use super::read::{Context, Entry, Read};
-use super::{Place, entries, export, is_same_commit, paths, read};
+use super::read::{self, Context, Entry, Read};
+use super::{Place, entries, export, is_same_commit, paths};
 use crate::model::workflow::Workflow;
 use crate::model::workflow::phase::Phase;
 use crate::model::workflow::plan::{self, dependency_key};
