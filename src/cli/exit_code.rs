@@ -5,9 +5,9 @@ use crate::model::workflow::problem::Grade;
 use crate::ops::browse::diff::compare::DiffOutcome;
 use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::copies::Copies;
-use crate::ops::database::database_return::Fate;
+use crate::ops::database::restore_databases::Fate;
 use crate::ops::maintain::orphans::OrphansOutcome;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_options::RestoreOutcome;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::base::interrupt::Interrupt;
 use crate::cli::{printer, progress};
 use crate::error::{Error, Result};
-use crate::ops::restore::restore_terms::Proposal;
+use crate::ops::restore::restore_options::Proposal;
 use crate::view::format::Paint;
 use crate::view::{databases, plan};
 

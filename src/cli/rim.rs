@@ -11,7 +11,7 @@ use crate::cli::prompt::Prompt;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::create::command::{CreateOutcome, Skipped};
-use crate::ops::restore::restore_terms::Proposal;
+use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
 use crate::view::human::{self, Said};
 use crate::view::place::placed;

@@ -7,7 +7,7 @@ pub mod contract;
 pub mod create;
 pub mod database;
 pub mod maintain;
-pub mod open;
+pub mod open_store;
 pub mod own_files;
 pub mod restore;
 pub mod session;

@@ -5,7 +5,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::store::files::durable;
+use crate::store::files::atomic_file;
 use crate::store::lifecycle::description::Description;
 use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
@@ -108,7 +108,7 @@ pub fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> R
     let is_hint = known.as_ref().is_some_and(|known| known.root == described.root);
     match locked.write_description(&described) {
         // Device and inode can wait for room, and what gives room back cannot wait for them.
-        Err(Error::Io { source, .. }) if is_hint && durable::is_full(&source) => Ok(known),
+        Err(Error::Io { source, .. }) if is_hint && atomic_file::is_full(&source) => Ok(known),
         written => written.map(|()| known),
     }
 }

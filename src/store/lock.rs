@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::store::files::durable;
+use crate::store::files::atomic_file;
 
 /// Held until dropped; the death of the process releases it too.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ fn wait_for(file: &mut File, path: &Path, started: Instant, wait: Duration) -> R
 fn is_still_at(file: &File, path: &Path) -> Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     let ours = file.metadata().map_err(Error::io("look at", path))?;
-    let there = crate::store::files::plain_file::lstat(path).map_err(Error::io("look at", path))?;
+    let there = crate::store::files::read_regular::lstat(path).map_err(Error::io("look at", path))?;
     Ok(there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
 }
 
@@ -102,7 +102,7 @@ pub fn is_held(path: &Path) -> bool {
 }
 
 fn open(path: &Path) -> Result<File> {
-    match durable::create_private(path) {
+    match atomic_file::create_private(path) {
         Ok(_) => {}
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
         Err(e) => return Err(e),
@@ -156,7 +156,7 @@ mod tests {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| acquire(&path, Duration::from_millis(500), Some("late")));
             std::thread::sleep(Duration::from_millis(50));
-            durable::rename(&path, &aside).unwrap();
+            atomic_file::rename(&path, &aside).unwrap();
             let new = acquire(&path, Duration::ZERO, Some("new")).unwrap();
             drop(old);
             match waiting.join().unwrap() {
@@ -179,7 +179,7 @@ mod tests {
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| acquire(&path, Duration::from_secs(5), Some("late")));
             std::thread::sleep(Duration::from_millis(50));
-            durable::rename(&store, &dir.path().join("gone")).unwrap();
+            atomic_file::rename(&store, &dir.path().join("gone")).unwrap();
             drop(held);
             assert!(
                 matches!(waiting.join().unwrap(), Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound)

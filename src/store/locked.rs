@@ -11,23 +11,23 @@ use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::recover::{self, Recovery};
-use crate::store::damage::{rescue, swap};
+use crate::store::damage::{replace_store, unindexed_packs};
 use crate::store::files::scratch::Scratch;
-use crate::store::files::{directories, durable, plain_file};
+use crate::store::files::{atomic_file, directories, read_regular};
+use crate::store::gc::pack_usage::{self, Survey};
 use crate::store::gc::repack::{self, RepackOutcome};
 use crate::store::gc::repack_plan::{self, RepackPlan};
-use crate::store::gc::survey::{self, Survey};
-use crate::store::gc::{delta_plan, mark, tidied, unlike};
+use crate::store::gc::{delta_plan, last_gc, mark, rejected_bases};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{self, Description};
-use crate::store::lifecycle::{guard, skeleton};
+use crate::store::lifecycle::{init, ownership};
 use crate::store::lock::{self, LockGuard};
+use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::objects::pack::pack_set::PackSet;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::refs::{adopt, kept_commits};
+use crate::store::refs::{adopt, commit_cache};
 use crate::store::repository::{ObjectIds, Store};
 use crate::store::state::holds;
 use crate::store::state::journal::{self, Journal, JournalState};
@@ -50,19 +50,19 @@ impl<'s> LockedStore<'s> {
         let mut lock = lock::acquire(&layout.lock(), wait, None).map_err(|cause| gone(layout, cause))?;
         if lock.had_to_wait {
             // Meanwhile the store may have been replaced.
-            guard::check(layout)?;
+            ownership::check(layout)?;
             refuse_newer(layout)?;
             store.objects().refresh()?;
         }
         store.objects().refresh_if_used()?;
-        let mut reader = CommitReader::with_kept(store.objects(), kept_commits::read(layout, store.objects()));
+        let mut reader = CommitReader::with_kept(store.objects(), commit_cache::read(layout, store.objects()));
         let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);
-        swap::settle(layout.dir(), Duration::ZERO)?;
+        replace_store::settle(layout.dir(), Duration::ZERO)?;
         adopt::keep_detached_head(layout)?;
-        skeleton::heal(layout)?;
-        skeleton::write_exclusion_list(layout)?;
+        init::heal(layout)?;
+        init::write_exclusion_list(layout)?;
         ref_files::unpack(layout, store.objects())?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
         // Without the file all goes on as before, only more slowly.
@@ -136,8 +136,10 @@ impl<'s> LockedStore<'s> {
         if found == text.as_bytes() {
             return Ok(());
         }
-        match durable::replace_derived(&self.store.layout().own(), &path, text.as_bytes()) {
-            Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&path, text.as_bytes()),
+        match atomic_file::replace_derived(&self.store.layout().own(), &path, text.as_bytes()) {
+            Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
+                atomic_file::shrink(&path, text.as_bytes())
+            }
             written => written,
         }
     }
@@ -183,8 +185,8 @@ impl<'s> LockedStore<'s> {
 
     fn flush_manifest(&self) -> Result<()> {
         let path = self.store.layout().manifest();
-        durable::sync_if_there(&path)?;
-        durable::sync_directory(self.store.layout().dir())
+        atomic_file::sync_if_there(&path)?;
+        atomic_file::sync_directory(self.store.layout().dir())
     }
 
     pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
@@ -219,7 +221,7 @@ impl<'s> LockedStore<'s> {
 
     pub fn write_left_out(&self, text: &str) -> Result<()> {
         let layout = self.store.layout();
-        durable::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
+        atomic_file::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
     }
 
     pub fn write_holds(&self, holds: &[Hold]) -> Result<()> {
@@ -231,10 +233,10 @@ impl<'s> LockedStore<'s> {
     pub fn sweep(&self, live: &ObjectIds, versions: &[Vec<ObjectId>]) -> Result<RepackOutcome> {
         let survey = self.survey(live)?;
         let layout = self.store.layout();
-        let plan = delta_plan::plan(&survey, versions, &unlike::read(layout));
+        let plan = delta_plan::plan(&survey, versions, &rejected_bases::read(layout));
         let outcome = self.repack(&survey, &plan, live, &|| false)?;
         // Where it cannot be written they are tried again.
-        let _ = unlike::add(layout, &outcome.unlike, live);
+        let _ = rejected_bases::add(layout, &outcome.unlike, live);
         Ok(outcome)
     }
 
@@ -253,7 +255,7 @@ impl<'s> LockedStore<'s> {
 
     /// Remembers that packs were tidied up after this checkpoint.
     pub fn note_tidied(&self, newest: ObjectId) {
-        tidied::remember(self.store.layout(), newest);
+        last_gc::remember(self.store.layout(), newest);
     }
 
     /// Removes pins of what is nowhere.
@@ -271,13 +273,13 @@ impl<'s> LockedStore<'s> {
         let touched = std::fs::metadata(&path).and_then(|found| found.modified()).ok();
         let age = touched.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         if age.is_some_and(|age| i64::try_from(age.as_millis()).is_ok_and(|ms| ms < before_ms)) {
-            durable::remove_if_there(&path)?;
+            atomic_file::remove_if_there(&path)?;
         }
         Ok(())
     }
 
     fn survey(&self, live: &ObjectIds) -> Result<Survey> {
-        survey::survey(self.store.objects(), live)
+        pack_usage::survey(self.store.objects(), live)
     }
 
     /// Repacks, and keeps the stat cache good: it names packs, and every blob that it names lives on in some pack.
@@ -305,7 +307,7 @@ impl<'s> LockedStore<'s> {
     /// Rebuilds the index of every whole pack that lacks a good one. Gives the files written.
     pub fn mend_indexes(&self) -> Result<Vec<PathBuf>> {
         self.store.objects().look_again();
-        rescue::write_indexes(self.store.objects())
+        unindexed_packs::write_indexes(self.store.objects())
     }
 
     /// Renames what nothing can be made of, so that it is in nobody's way: a journal that cannot be read, and an
@@ -317,10 +319,10 @@ impl<'s> LockedStore<'s> {
             aside.push(set_aside(layout, &layout.journal(), "journal", now_ms)?);
         }
         let list = layout.exclusion_list();
-        if plain_file::read(&list).is_ok_and(|bytes| bytes.contains(&0)) {
+        if read_regular::read(&list).is_ok_and(|bytes| bytes.contains(&0)) {
             aside.push(set_aside(layout, &list, "exclusion-list", now_ms)?);
         }
-        skeleton::write_exclusion_list(layout)?;
+        init::write_exclusion_list(layout)?;
         Ok(aside)
     }
 
@@ -330,15 +332,15 @@ impl<'s> LockedStore<'s> {
         if stat_cache::read(layout).is_none() {
             stat_cache::remove(layout)?;
         }
-        if kept_commits::is_sound(layout) == Some(false) {
-            durable::remove_if_there(&layout.commits())?;
+        if commit_cache::is_sound(layout) == Some(false) {
+            atomic_file::remove_if_there(&layout.commits())?;
         }
         if holds::read(layout).is_err() {
-            durable::remove_if_there(&layout.holds())?;
+            atomic_file::remove_if_there(&layout.holds())?;
         }
         for path in [layout.left_out(), layout.size_gate()] {
-            if !plain_file::read_text(&path).is_ok_and(|text| !text.contains('\0')) {
-                durable::remove_if_there(&path)?;
+            if !read_regular::read_text(&path).is_ok_and(|text| !text.contains('\0')) {
+                atomic_file::remove_if_there(&path)?;
             }
         }
         Ok(())
@@ -376,8 +378,8 @@ pub(super) fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<
 
 fn set_aside(layout: &Layout, path: &Path, name: &str, now_ms: i64) -> Result<PathBuf> {
     let aside = layout.own().join(format!("{name}-damaged-{}", compact_utc(now_ms)));
-    durable::rename(path, &aside)?;
-    durable::sync_directory(&layout.own())?;
+    atomic_file::rename(path, &aside)?;
+    atomic_file::sync_directory(&layout.own())?;
     Ok(aside)
 }
 

@@ -11,22 +11,22 @@ use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::snapshot::Snapshot;
-use crate::store::damage::{check, check_files, check_objects, check_states, check_workflows, swap};
-use crate::store::files::plain_file;
-use crate::store::gc::tidied;
+use crate::store::damage::{check, check_checkpoints, check_files, check_objects, check_workflows, replace_store};
+use crate::store::files::read_regular;
+use crate::store::gc::last_gc;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
-use crate::store::lifecycle::{guard, skeleton};
+use crate::store::lifecycle::{init, ownership};
 use crate::store::lock;
 use crate::store::locked::LockedStore;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::{self, Inventory};
-use crate::store::refs::{self, kept_commits};
+use crate::store::refs::{self, commit_cache};
 use crate::store::state::journal::{self, JournalState};
 use crate::store::state::{holds, stat_cache};
 use crate::store::trees::meta_tree::{self, Companion};
-use crate::store::trees::{self, databases};
+use crate::store::trees::{self, database_tree};
 
 /// A salvage that takes longer than this to put its store into place has been stopped.
 const LONGEST_SALVAGE: Duration = Duration::from_secs(30);
@@ -46,10 +46,10 @@ impl Store {
     /// A store that belongs to another user or holds something planted is refused.
     pub fn open(dir: PathBuf) -> Result<Option<Self>> {
         let layout = Layout::new(dir);
-        if !guard::is_store(&layout)? {
+        if !ownership::is_store(&layout)? {
             return Ok(None);
         }
-        guard::check(&layout)?;
+        ownership::check(&layout)?;
         Self::open_plain(layout).map(Some)
     }
 
@@ -65,13 +65,13 @@ impl Store {
             return Ok(store);
         }
         // Between two renames of a salvage the place is empty for a moment: nobody may build there then.
-        swap::settle(&dir, LONGEST_SALVAGE)?;
+        replace_store::settle(&dir, LONGEST_SALVAGE)?;
         if let Some(store) = Self::open(dir.clone())? {
             return Ok(store);
         }
         let layout = Layout::new(dir);
         make(&layout, description)?;
-        guard::check(&layout)?;
+        ownership::check(&layout)?;
         Self::open_plain(layout)
     }
 
@@ -92,7 +92,7 @@ impl Store {
     }
 
     pub fn inventory(&self) -> Result<Inventory> {
-        let kept = kept_commits::read(&self.layout, &self.objects);
+        let kept = commit_cache::read(&self.layout, &self.objects);
         Inventory::read_with_rows(&self.layout, CommitReader::with_kept(&self.objects, kept))
     }
 
@@ -149,7 +149,7 @@ impl Store {
     /// As [`Self::meta`].
     pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
         let beside = self.companion(checkpoint)?.beside;
-        databases::read(&self.objects, beside.databases).map_err(|why| self.damage(checkpoint.id, why))
+        database_tree::read(&self.objects, beside.databases).map_err(|why| self.damage(checkpoint.id, why))
     }
 
     /// The whole state that a checkpoint holds: every tree is read and checked, its meta too.
@@ -173,7 +173,7 @@ impl Store {
         let inventory = self.inventory_as_stored()?;
         let mut report = check::Report::default();
         options.progress.begin(Phase::Verifying, 0, 0);
-        let mut states = check_states::StateChecker::new(&self.objects, options);
+        let mut states = check_checkpoints::StateChecker::new(&self.objects, options);
         let is_asked = |id: &CheckpointId| only.is_none_or(|wanted| wanted == id);
         for checkpoint in inventory.checkpoints.iter().filter(|checkpoint| is_asked(&checkpoint.id.into())) {
             states.check(checkpoint.id, &mut report)?;
@@ -194,7 +194,7 @@ impl Store {
     /// The exclusion list as it stands; without one the built-in list.
     pub fn exclusion_list(&self) -> Vec<u8> {
         let built_in = || crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes().to_vec();
-        plain_file::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
+        read_regular::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
     }
 
     /// Whether a cache may be believed: its checkpoints are there, and each of its packs is as it was.
@@ -217,7 +217,7 @@ impl Store {
 
     /// The newest checkpoint of when packs were last tidied up, which may be gone.
     pub fn last_tidied(&self) -> Option<ObjectId> {
-        tidied::last(&self.layout)
+        last_gc::last(&self.layout)
     }
 
     /// The holds that were taken, also those that have ended.
@@ -230,7 +230,7 @@ impl Store {
 
     /// What was left out by rule when that was last told, in the words of then.
     pub fn left_out(&self) -> Option<String> {
-        plain_file::read_text(&self.layout.left_out()).ok()
+        read_regular::read_text(&self.layout.left_out()).ok()
     }
 }
 
@@ -239,8 +239,8 @@ impl Store {
 fn make(layout: &Layout, description: &Description) -> Result<()> {
     const TRIES: usize = 10;
     let attempt = || {
-        skeleton::heal(layout)?;
-        skeleton::write_founding_files(layout, description)
+        init::heal(layout)?;
+        init::write_founding_files(layout, description)
     };
     for _ in 1..TRIES {
         match attempt() {

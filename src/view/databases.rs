@@ -1,7 +1,7 @@
 //! What becomes of databases in a restore, in words.
 
 use crate::model::restore_plan::RestorePlan;
-use crate::ops::database::database_return::{DatabaseReport, Fate};
+use crate::ops::database::restore_databases::{DatabaseReport, Fate};
 use crate::view::format::{Paint, count};
 use crate::view::plan;
 

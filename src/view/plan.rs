@@ -5,7 +5,7 @@ use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_terms::Proposal;
+use crate::ops::restore::restore_options::Proposal;
 use crate::view::databases;
 use crate::view::format::{Paint, count};
 

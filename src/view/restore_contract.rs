@@ -6,7 +6,7 @@ use crate::base::time::rfc3339_seconds;
 use crate::model::checkpoint::alias;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::contract::restore_contract::RestoreContract;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::{Call, Document, values_back};
 use crate::view::json::parts::with_path;
 

@@ -28,7 +28,7 @@ const DOORS: [(&str, &[&str]); 24] = [
     ("clap_mangen", &["cli/manual"]),
     ("directories", &["config"]),
     ("flate2", &["store/objects/deflate"]),
-    ("git2", &["store/objects/foreign", "ops/browse/diff/text_diff"]),
+    ("git2", &["store/objects/libgit2_fallback", "ops/browse/diff/text_diff"]),
     ("hex", &["model/state/object_id", "model/state/rel_path", "store/layout"]),
     ("indicatif", &["cli/progress"]),
     ("isal", &["store/objects/deflate/fast_isal"]),
@@ -42,9 +42,9 @@ const DOORS: [(&str, &[&str]); 24] = [
             "cli/child",
             "worktree/sys/unix",
             "store/lock",
-            "store/files/durable",
-            "store/lifecycle/guard",
-            "store/files/plain_file",
+            "store/files/atomic_file",
+            "store/lifecycle/ownership",
+            "store/files/read_regular",
         ],
     ),
     ("serde", &["config", "model/workflow", "view/json"]),
@@ -67,7 +67,7 @@ const DOORS: [(&str, &[&str]); 24] = [
     ("walkdir", &["worktree/sys/portable", "store/gc/usage"]),
     (
         "xxhash_rust",
-        &["store/state/stat_cache", "store/refs/kept_commits", "store/state/journal", "store/files/summed"],
+        &["store/state/stat_cache", "store/refs/commit_cache", "store/state/journal", "store/files/checksummed_text"],
     ),
 ];
 

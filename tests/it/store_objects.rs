@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use checkpoint::model::state::object_id::ObjectId;
+use checkpoint::store::gc::pack_usage::survey;
 use checkpoint::store::gc::repack::RepackOutcome;
 use checkpoint::store::gc::repack::repack;
 use checkpoint::store::gc::repack_plan::PackFacts;
 use checkpoint::store::gc::repack_plan::RepackPlan;
 use checkpoint::store::gc::repack_plan::plan;
 use checkpoint::store::gc::repack_plan::plan_cheap;
-use checkpoint::store::gc::survey::survey;
 use checkpoint::store::objects::hash::object_hash::ObjectKind;
 use checkpoint::store::objects::odb::{ObjectError, Objects};
 use checkpoint::store::objects::pack::pack_writer::PackError;

@@ -13,7 +13,7 @@ use checkpoint::model::workflow::status::{PhaseStatus, RunStatus};
 use checkpoint::store::locked::LockedStore;
 use checkpoint::store::repository::Store;
 use checkpoint::store::runs::projected::Projected;
-use checkpoint::store::runs::workflow_writes::Recorded;
+use checkpoint::store::runs::run_writer::Recorded;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::noise;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::cli::args::contract::ContractArgs;
 use crate::ops::restore::commands::RestoreOptions;
-use crate::ops::restore::restore_terms::CommonOptions;
-use crate::ops::restore::restore_to::RestoreToOptions;
+use crate::ops::restore::restore_options::CommonOptions;
+use crate::ops::restore::to_directory::RestoreToOptions;
 
 /// Make the directory what it was at a checkpoint
 ///

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::model::workflow::change::Change;
 use crate::model::workflow::mini_commit::project_commit_due;
 use crate::ops::context::Context;
-use crate::ops::restore::restore_terms::CommonOptions;
+use crate::ops::restore::restore_options::CommonOptions;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::endings::{self, CleanupOptions, EndOutcome};
 use crate::ops::workflow::exchange::{self, ExportOptions, Exported, ImportOptions};

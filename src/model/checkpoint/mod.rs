@@ -10,6 +10,6 @@ pub mod message;
 pub mod record;
 pub mod retention;
 pub mod selector;
-pub mod steps;
 pub mod terms;
 pub mod transition;
+pub mod undo_stack;

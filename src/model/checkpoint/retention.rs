@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::steps::Steps;
+use crate::model::checkpoint::undo_stack::Steps;
 use crate::model::state::object_id::ObjectId;
 
 /// Restores whose safety checkpoint and target are never dropped; undo and redo count with theirs.

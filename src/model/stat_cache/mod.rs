@@ -1,6 +1,6 @@
 //! The stat cache as bytes: written and read in place.
 
-pub mod kept_block;
-pub mod kept_listing;
-pub mod kept_rest;
-pub mod kept_write;
+pub mod cache_writer;
+pub mod cached_block;
+pub mod cached_listing;
+pub mod uncaptured;

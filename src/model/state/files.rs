@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::stat_cache::kept_block::KeptBlock;
+use crate::model::stat_cache::cached_block::KeptBlock;
 use crate::model::state::entry::Kind;
 use crate::model::state::listing::{ListedFile, Stat};
 use crate::model::state::object_id::ObjectId;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::model::stat_cache::kept_listing::KeptListing;
+use crate::model::stat_cache::cached_listing::KeptListing;
 use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::files::{FileView, Files};
 use crate::model::state::object_id::ObjectId;

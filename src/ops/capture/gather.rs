@@ -12,11 +12,11 @@ use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, CaptureOutcome,
 use crate::ops::context::Context;
 use crate::ops::create::create_terms::Asked;
 use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::pack::pack_set::PackSet;
+use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::repository::Store;
 use crate::store::trees::convert;
 use crate::store::trees::meta_tree::Beside;
-use crate::worktree::git::git_index;
+use crate::worktree::git::find_index;
 use crate::worktree::tree_handle::WorkTree;
 
 /// How many paths a refusal names.
@@ -197,7 +197,7 @@ fn check_mechanism(context: &Context, mechanism: Option<Mechanism>, part: &Listi
         return Ok(());
     }
     let refuse = |why: String| Error::Usage { what: format!("type git_stash holds only what git tracks: {why}") };
-    let tracked = git_index::load(context.root.path()).map_err(refuse)?;
+    let tracked = find_index::load(context.root.path()).map_err(refuse)?;
     let paths = part.dirs.iter().zip(part.paths());
     let all = paths.flat_map(|(dir, path)| dir.files.iter().map(move |file| path.join(file.name)));
     let untracked: Vec<RelPath> = all.filter(|path| !tracked.contains(path.as_bytes())).collect();

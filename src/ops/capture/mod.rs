@@ -1,14 +1,14 @@
 //! The one place that turns the working directory into blobs and trees. Here worktree and store meet.
 
 pub mod crew;
-pub mod focus;
+pub mod dir_filter;
+pub mod effective_rules;
 pub mod gather;
-pub mod heedful;
-pub mod held_state;
+pub mod hash_files;
+pub mod interruptible;
 pub mod key_watch;
+pub mod lazy_snapshot;
 pub mod left_out;
 pub mod pipeline;
 pub mod present;
-pub mod read_unknown;
-pub mod rules_today;
 pub mod sink;

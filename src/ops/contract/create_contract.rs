@@ -16,11 +16,11 @@ use crate::ops::context::Context;
 use crate::ops::create::command::CreateOutcome;
 use crate::ops::create::copies::Copies;
 use crate::ops::restore::commands::{RestoreOptions, restore};
-use crate::ops::restore::restore_terms::CommonOptions;
+use crate::ops::restore::restore_options::CommonOptions;
 use crate::store::repository::Store;
 use crate::store::trees::digest::{self, Sum};
 use crate::store::trees::meta_tree::Companion;
-use crate::worktree::git::git_index;
+use crate::worktree::git::find_index;
 use crate::worktree::tree_handle::WorkTree;
 
 const NS_PER_MS: i64 = 1_000_000;
@@ -137,7 +137,7 @@ fn last_modified(context: &Context, snapshot: &Snapshot) -> Option<i64> {
 }
 
 fn against_index(context: &Context, snapshot: &Snapshot) -> Option<AgainstIndex> {
-    let blobs = git_index::blobs(context.root.path()).ok()??;
+    let blobs = find_index::blobs(context.root.path()).ok()??;
     let mut found = AgainstIndex::default();
     for (path, entry) in &snapshot.files {
         match blobs.get(path.as_bytes()) {

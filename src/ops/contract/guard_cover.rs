@@ -5,7 +5,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::capture::held_state::HeldState;
+use crate::ops::capture::lazy_snapshot::HeldState;
 use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::worktree::sys::{ItemKind, kind_of};

@@ -10,7 +10,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::store::trees::digest::{self, ContentSink, Facts, Sum};
 use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use crate::worktree::tree_handle::WorkTree;

@@ -18,7 +18,7 @@ use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::create_terms::TermsOptions;
 use crate::ops::restore::write_out;
 use crate::ops::warning::Warning;
-use crate::store::files::durable::random_hex;
+use crate::store::files::atomic_file::random_hex;
 use crate::store::repository::Store;
 use crate::store::trees::digest::Passing;
 use crate::worktree::apply::materialize::{Wanted, materialize};

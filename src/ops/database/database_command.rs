@@ -10,7 +10,7 @@ use crate::config::databases::DatabaseCommands;
 use crate::error::{Error, Result};
 use crate::model::ended::Ended;
 use crate::ops::context::Context;
-use crate::store::files::durable;
+use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
 
 /// One run of such a command. What is `None` is closed to it.
@@ -49,8 +49,8 @@ pub fn run(
     stdout: Option<File>,
 ) -> Result<Result<(), String>> {
     let said = scratch.dir().join("stderr");
-    durable::remove_if_there(&said)?;
-    let stderr = durable::create_private(&said)?;
+    atomic_file::remove_if_there(&said)?;
+    let stderr = atomic_file::create_private(&said)?;
     let again = Error::io("open", &said);
     let mut heard = File::open(&said).map_err(again)?;
     let command = FedCommand { line, dir: context.root.path(), stdin, stdout, stderr };

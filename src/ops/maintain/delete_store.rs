@@ -11,7 +11,7 @@ use crate::ops::warning::Warning;
 use crate::store::gc::usage::bytes_below;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{FORMAT, format_of};
-use crate::store::lifecycle::guard;
+use crate::store::lifecycle::ownership;
 use crate::store::lifecycle::removal::{self, Removal};
 use crate::store::lock;
 use crate::store::refs::inventory::Inventory;
@@ -33,7 +33,7 @@ pub fn delete_store(
     consent: &mut DeletionConsent<'_>,
 ) -> Result<Option<DeleteOutcome>> {
     let dir = context.store_dir()?;
-    let outcome = guard::is_own_directory(&dir)?.then(|| look(&dir, options.dry_run));
+    let outcome = ownership::is_own_directory(&dir)?.then(|| look(&dir, options.dry_run));
     if options.dry_run {
         return Ok(outcome);
     }

@@ -1,7 +1,9 @@
 //! Keeping a store in order: room, damage, moves, deletion.
 
+pub mod auto_gc;
 pub mod delete;
 pub mod delete_store;
+pub mod heal_from_worktree;
 pub mod moved;
 pub mod orphans;
 pub mod pin;
@@ -10,6 +12,4 @@ pub mod relink;
 pub mod repair;
 pub mod size_limit;
 pub mod stores;
-pub mod supply;
-pub mod tidy;
 pub mod verify;

@@ -15,7 +15,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow_needs;
 use crate::store::gc::reach::Reach;
 use crate::store::gc::usage::bytes_below;
-use crate::store::gc::{mark, survey, versions};
+use crate::store::gc::{blob_versions, mark, pack_usage};
 use crate::store::repository::{ObjectIds, Store};
 
 /// Plain git's index in a store is left alone for this long: somebody may be between its `add` and its `commit`.
@@ -121,12 +121,12 @@ fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Resul
 }
 
 fn versions(session: &Session<'_>, reach: &Reach<'_>, newest: &ObjectIds) -> Result<Vec<Vec<ObjectId>>> {
-    if !versions::may_exist(reach.catalogue(), &reach.met, newest) {
+    if !blob_versions::may_exist(reach.catalogue(), &reach.met, newest) {
         return Ok(Vec::new());
     }
     let trees: Vec<ObjectId> = session.locked.inventory().checkpoints.iter().rev().map(|c| c.tree).collect();
     let damaged = |why| Error::Damaged { what: "a tree that was just read".into(), why };
-    versions::lines(reach.catalogue(), &trees).map_err(damaged)
+    blob_versions::lines(reach.catalogue(), &trees).map_err(damaged)
 }
 
 /// What `verify` says will be rebuilt, and would cost every `create` too much to look at.
@@ -149,7 +149,7 @@ fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome
     }
     let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();
     let live = mark::live(store, &gone)?;
-    let room = survey::survey(store.objects(), &live)?.facts();
+    let room = pack_usage::survey(store.objects(), &live)?.facts();
     let dead_bytes: u64 = room.iter().map(|facts| facts.total_bytes - facts.live_bytes).sum();
     let bytes_before = bytes_below(store.dir());
     let evicted = inventory.checkpoints.iter().filter_map(|c| {

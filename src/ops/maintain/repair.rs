@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::CheckpointId;
 use crate::ops::context::Context;
-use crate::ops::maintain::supply::supply;
+use crate::ops::maintain::heal_from_worktree::supply;
 use crate::ops::maintain::verify::check_calmly;
 use crate::ops::own_files::projected_anew;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::damage::check::{CheckOptions, FileFinding, Report};
-use crate::store::damage::left_behind;
 use crate::store::damage::salvage::{Salvage, Salvaged, Unreadable, lacks_only_bytes};
+use crate::store::damage::salvage_backlog;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{self, Description};
-use crate::store::lifecycle::guard;
+use crate::store::lifecycle::ownership;
 use crate::store::lock;
 use crate::store::repository::Store;
 
@@ -89,11 +89,13 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
 /// What could not be read when the store was replaced may be readable now.
 fn fetch(context: &Context, place: &Path) -> Result<usize> {
     let Some(store) = Store::open(place.to_path_buf())? else { return Ok(0) };
-    if left_behind::copies(store.layout())?.is_empty() {
+    if salvage_backlog::copies(store.layout())?.is_empty() {
         return Ok(0);
     }
     let session = begin_afresh(context, &store)?;
-    left_behind::fetch(&session.locked, &|| context.interrupt.check().map_err(|signal| Error::Interrupted { signal }))
+    salvage_backlog::fetch(&session.locked, &|| {
+        context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
+    })
 }
 
 /// Only what is seen under the lock is acted on: packs that vanished until then were replaced, not lost.
@@ -148,7 +150,7 @@ pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable)
         Ok(found) if found.is_file() => Some(lock::acquire(&layout.lock(), context.lock_wait, Some(&context.holder))?),
         _ => None,
     };
-    match guard::check(&layout) {
+    match ownership::check(&layout) {
         Ok(()) => Ok(None),
         Err(Error::StoreUnusable { .. }) => salvage(context, place, unreadable).map(Some),
         Err(other) => Err(other),

@@ -11,7 +11,7 @@ use crate::store::lifecycle::description::{Description, FORMAT, Identity, format
 use crate::store::repository::Store;
 use crate::worktree::root::identity;
 
-pub use crate::store::damage::swap::KEPT_MARK;
+pub use crate::store::damage::replace_store::KEPT_MARK;
 
 /// Hex digits of the name of a store directory.
 const NAME_DIGITS: usize = 16;

@@ -3,15 +3,15 @@
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::selector::{self, SelectorProblem};
-use crate::model::checkpoint::steps::{Step, Steps};
+use crate::model::checkpoint::undo_stack::{Step, Steps};
 use crate::model::restore_plan::Reach;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::own_files::OwnFiles;
-use crate::ops::restore::restore_terms::{CommonOptions, Consent, Request, RestoreOutcome};
+use crate::ops::restore::restore_options::{CommonOptions, Consent, Request, RestoreOutcome};
 use crate::ops::restore::target::Target;
-use crate::ops::restore::{restore_paths, restore_run};
+use crate::ops::restore::{protocol, restore_paths};
 use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
@@ -46,7 +46,7 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     let within = checkpoint.record.terms.scope.clone();
     let reach = Reach { paths, within, overlay: options.overlay, special_bits: options.special_bits };
     let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
-    let mut outcome = restore_run::run(context, &store, &request, &options.common, consent)?;
+    let mut outcome = protocol::run(context, &store, &request, &options.common, consent)?;
     outcome.warnings.extend(healed);
     if checkpoint.is_partial() {
         outcome.warnings.push(Warning::IsPartial { id: checkpoint.id });
@@ -117,7 +117,7 @@ fn take_step(
     let target = load_known(context, store, inventory, step.safety)?;
     let reach = Reach { paths: step.paths, within: step.within, ..Reach::default() };
     let request = Request { verb, target, reach, pending: None, settles: false };
-    let mut outcome = restore_run::run(context, store, &request, common, consent)?;
+    let mut outcome = protocol::run(context, store, &request, common, consent)?;
     if outcome.is_nothing_to_do() {
         outcome.beyond = steps.pop().and_then(|step| inventory.get(step.safety).cloned());
     }
@@ -145,7 +145,7 @@ fn undo_pending(
     };
     let target = load_known(context, store, inventory, back_to)?;
     let request = Request { verb: Verb::Undo, target, reach, pending: Some(pending), settles: true };
-    restore_run::run(context, store, &request, common, consent)
+    protocol::run(context, store, &request, common, consent)
 }
 
 /// Finishes an interrupted restore: nothing is asked, the answer was given when it began.
@@ -163,7 +163,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let (reach, settles) = (journal.reach.clone(), journal.settles);
     let request = Request { verb: Verb::Resume, target, reach, pending: Some(pending.clone()), settles };
     let common = CommonOptions { yes: true, ..common.clone() };
-    Ok(with(restore_run::run(context, &store, &request, &common, &mut |_| Ok(()))?, healed))
+    Ok(with(protocol::run(context, &store, &request, &common, &mut |_| Ok(()))?, healed))
 }
 
 /// The list of checkpoints once nobody else is at work: lost refs are given back, and a restore that still runs is

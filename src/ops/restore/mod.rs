@@ -1,16 +1,16 @@
 //! `restore`, `undo`, `redo` and `restore --resume`: which state is wanted, and what is said about the end.
 
-pub mod aftermath;
-pub mod carry_out;
 pub mod commands;
-pub mod confirmation;
-pub mod new_trees;
-pub mod prospect;
+pub mod directory_steps;
+pub mod execute;
+pub mod listing_after_restore;
+pub mod new_directories;
+pub mod planned_restore;
+pub mod protocol;
+pub mod restore_options;
 pub mod restore_paths;
-pub mod restore_run;
-pub mod restore_terms;
-pub mod restore_to;
 pub mod staging;
-pub mod steps;
 pub mod target;
+pub mod to_directory;
+pub mod verify_written;
 pub mod write_out;

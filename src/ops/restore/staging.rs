@@ -11,12 +11,12 @@ use crate::model::state::listing::{Name, Stat};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::crew::{self, Units};
-use crate::ops::restore::carry_out::Errand;
-use crate::ops::restore::new_trees::{self, NewTrees};
-use crate::ops::restore::steps;
+use crate::ops::restore::directory_steps;
+use crate::ops::restore::execute::Errand;
+use crate::ops::restore::new_directories::{self, NewTrees};
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
-use crate::worktree::apply::apply_plan::{ApplyPlan, Expect, Graft, GraftedDir, Write};
+use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, Write};
 use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::apply::write_back;
 
@@ -60,7 +60,7 @@ pub fn stage(store: &Store, errand: &Errand<'_>, name: &str) -> Result<Staged> {
     if errand.special_bits {
         stage.keep_special_bits();
     }
-    let trees = new_trees::of(errand);
+    let trees = new_directories::of(errand);
     let (in_trees, single): (Vec<_>, Vec<_>) = content_needed(errand)
         .into_iter()
         .map(|(path, entry)| Item { path, entry })
@@ -79,7 +79,7 @@ pub fn stage(store: &Store, errand: &Errand<'_>, name: &str) -> Result<Staged> {
     } else {
         write_back::meanwhile(stage.dir(), || work.share(file_count))?
     };
-    let mut gathered = Gathered { plan: steps::without_content(errand, &trees), expected: BTreeMap::new() };
+    let mut gathered = Gathered { plan: directory_steps::without_content(errand, &trees), expected: BTreeMap::new() };
     gathered.take(errand, &trees, &by_dir, &single, done);
     Ok(Staged { stage, plan: gathered.plan, expected: gathered.expected })
 }

@@ -10,7 +10,7 @@ use crate::model::workflow::profile::reader::parse;
 use crate::model::workflow::profile::{self, Document, Finding, Profile, Reading, phases, pipeline, registry};
 use crate::model::workflow::{Workflow, id, plan};
 use crate::ops::context::Context;
-use crate::ops::open::open_usable;
+use crate::ops::open_store::open_usable;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::init::{self, InitOptions};

@@ -8,7 +8,7 @@ use crate::ops::warning::Warning;
 use crate::ops::workflow::documents::rel;
 use crate::ops::workflow::run_warning::RunWarning;
 use crate::worktree::files::state_file;
-use crate::worktree::git::{git_head, git_index};
+use crate::worktree::git::{find_index, git_head};
 use crate::worktree::rules::rule_set::{RuleSources, Rules, Verdict};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -20,7 +20,7 @@ pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
     if workflow.profiles.is_empty() || git_head::read(root).is_none() {
         return Vec::new();
     }
-    let (Ok(work), Ok(tracked)) = (WorkTree::open(root), git_index::load(root)) else { return Vec::new() };
+    let (Ok(work), Ok(tracked)) = (WorkTree::open(root), find_index::load(root)) else { return Vec::new() };
     let ignore_file_of = |dir: &RelPath| state_file::read(&work, &dir.join(IGNORE_FILE)).ok().flatten();
     let rules = Rules::new(RuleSources::default());
     let is_taken_up = |path: &str| {

@@ -9,7 +9,7 @@ use crate::model::workflow::profile::reader::parse;
 use crate::model::workflow::profile::{Finding, Profile, registry};
 use crate::model::workflow::{Workflow, id, plan};
 use crate::ops::context::Context;
-use crate::ops::open::open_usable;
+use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
 use crate::ops::workflow::conflict::{self, Trouble};
 use crate::ops::workflow::runs::{Run, Runs};

@@ -8,7 +8,7 @@ use crate::model::workflow::problem::Problem;
 use crate::model::workflow::status::RunStatus;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::{RestoreOptions, restore};
-use crate::ops::restore::restore_terms::{CommonOptions, Consent, RestoreOutcome};
+use crate::ops::restore::restore_options::{CommonOptions, Consent, RestoreOutcome};
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::ops::workflow::runs::{Run, Runs};

@@ -5,7 +5,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::workflow::Workflow;
 use crate::ops::context::Context;
 use crate::ops::create::command::{CreateOptions, Standing, create_in};
-use crate::ops::maintain::tidy::tidy;
+use crate::ops::maintain::auto_gc::tidy;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 

@@ -14,7 +14,7 @@ use crate::ops::workflow::project;
 use crate::ops::workflow::runs::{Run, Runs};
 use crate::ops::workflow::sync::{self, Trouble};
 use crate::store::repository::Store;
-use crate::store::runs::workflow_writes::Recorded;
+use crate::store::runs::run_writer::Recorded;
 
 /// Which run is meant, and by whom.
 #[derive(Clone, Debug, Default)]

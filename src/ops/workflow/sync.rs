@@ -11,7 +11,7 @@ use crate::model::workflow::profile::{self, Finding, Profile, Reading};
 use crate::model::workflow::status::RunStatus;
 use crate::model::workflow::{Workflow, id};
 use crate::ops::context::Context;
-use crate::ops::open::open_usable;
+use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::ops::workflow::conflict::Kind;

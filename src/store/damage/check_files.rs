@@ -7,17 +7,17 @@ use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::store::damage::check::Report;
 use crate::store::damage::check_objects::finding;
-use crate::store::files::plain_file;
+use crate::store::files::read_regular;
 use crate::store::gc::mark;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
-use crate::store::lifecycle::skeleton;
+use crate::store::lifecycle::init;
+use crate::store::refs::commit_cache;
 use crate::store::refs::inventory::Inventory;
-use crate::store::refs::kept_commits;
 use crate::store::refs::ref_files::{self, Family, Value};
 use crate::store::repository::Store;
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_roll;
+use crate::store::runs::run_refs::Shelf;
+use crate::store::runs::run_roll;
 use crate::store::state::journal::JournalState;
 use crate::store::state::stat_cache;
 
@@ -36,8 +36,8 @@ pub fn check(store: &Store, inventory: &Inventory, report: &mut Report) -> Resul
 }
 
 fn check_constants(layout: &Layout, report: &mut Report) {
-    for (path, expected) in skeleton::constants(layout) {
-        let why = match plain_file::read(&path) {
+    for (path, expected) in init::constants(layout) {
+        let why = match read_regular::read(&path) {
             Ok(found) if found == expected => continue,
             Ok(_) => "it is not what this program writes",
             Err(e) if e.kind() == ErrorKind::NotFound => "it is missing",
@@ -50,7 +50,7 @@ fn check_constants(layout: &Layout, report: &mut Report) {
 /// The list is the user's own, so any text is right; without one the built-in list is in force.
 fn check_list(layout: &Layout, report: &mut Report) {
     let path = layout.exclusion_list();
-    match plain_file::read(&path) {
+    match read_regular::read(&path) {
         Ok(bytes) if bytes.contains(&0) => report.files.push(finding(layout, &path, "it is no text".into())),
         Ok(_) => {}
         Err(e) => report.derived.push(finding(layout, &path, e.to_string())),
@@ -62,7 +62,7 @@ fn check_own(store: &Store, report: &mut Report) -> Result<()> {
     if Description::read(layout)?.is_none() {
         report.derived.push(finding(layout, &layout.description(), "it is missing or makes no sense".into()));
     }
-    if plain_file::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
+    if read_regular::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
         report.derived.push(finding(layout, &layout.lock(), "it is missing".into()));
     }
     if store.journal()? == JournalState::Unreadable {
@@ -73,20 +73,20 @@ fn check_own(store: &Store, report: &mut Report) -> Result<()> {
     if has_cache && stat_cache::read(layout).is_none() {
         report.derived.push(finding(layout, &layout.stat_cache(), "it does not add up".into()));
     }
-    if kept_commits::is_sound(layout) == Some(false) {
+    if commit_cache::is_sound(layout) == Some(false) {
         report.derived.push(finding(layout, &layout.commits(), "it does not add up".into()));
     }
     if let Err(why) = store.holds() {
         report.derived.push(finding(layout, &layout.holds(), why));
     }
-    if layout.workflow_roll().exists() && workflow_roll::read(layout).is_none() {
+    if layout.workflow_roll().exists() && run_roll::read(layout).is_none() {
         report.derived.push(finding(layout, &layout.workflow_roll(), "it does not add up".into()));
     }
     if let Err(why) = store.projected_or_why_not() {
         report.derived.push(finding(layout, &layout.projected(), why));
     }
     for path in [layout.left_out(), layout.size_gate()] {
-        if plain_file::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {
+        if read_regular::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {
             report.derived.push(finding(layout, &path, "it is no text".into()));
         }
     }
@@ -150,7 +150,7 @@ fn check_main(store: &Store, inventory: &Inventory, report: &mut Report) -> Resu
 fn check_manifest(store: &Store, inventory: &Inventory, report: &mut Report) {
     let path = store.layout().manifest();
     let mut derived = |path: &Path, why: &str| report.derived.push(finding(store.layout(), path, why.into()));
-    match plain_file::read(&path) {
+    match read_regular::read(&path) {
         Ok(bytes) if manifest::is_readable(&bytes) => {
             let text = String::from_utf8_lossy(&bytes);
             if text != inventory.manifest(&text) {

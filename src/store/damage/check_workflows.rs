@@ -2,12 +2,12 @@
 
 use crate::error::Result;
 use crate::store::damage::check::{Fault, Report};
+use crate::store::damage::check_checkpoints::StateChecker;
 use crate::store::damage::check_objects::finding;
-use crate::store::damage::check_states::StateChecker;
 use crate::store::refs::ref_files::Value;
 use crate::store::repository::Store;
-use crate::store::runs::workflow_refs::{self, Shelf};
-use crate::store::runs::workflows;
+use crate::store::runs::run_reader;
+use crate::store::runs::run_refs::{self, Shelf};
 
 /// Names each workflow that cannot be had whole.
 ///
@@ -16,16 +16,16 @@ use crate::store::runs::workflows;
 pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut Report) -> Result<()> {
     let layout = store.layout();
     for shelf in Shelf::BOTH {
-        let read = workflow_refs::read(layout, shelf)?;
+        let read = run_refs::read(layout, shelf)?;
         let is_torn = read.values().any(|value| *value == Value::Torn);
-        let lost = if is_torn { workflows::tips(store, shelf)?.torn } else { Vec::new() };
+        let lost = if is_torn { run_reader::tips(store, shelf)?.torn } else { Vec::new() };
         for (id, value) in read {
-            let path = workflow_refs::path(layout, shelf, &id);
+            let path = run_refs::path(layout, shelf, &id);
             let found = |why: &str| finding(layout, &path, format!("workflow {id}: {why}"));
             match value {
                 Value::Id(tip) => {
                     let faults = states.check_commits(tip, report)?;
-                    let no_state = || workflows::transition(store.objects(), tip).err();
+                    let no_state = || run_reader::transition(store.objects(), tip).err();
                     let why = faults.first().map(in_words).or_else(no_state);
                     report.files.extend(why.as_deref().map(found));
                 }

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
 use crate::model::state::object_id::ObjectId;
-use crate::store::damage::rescue;
-use crate::store::files::{durable, scratch};
+use crate::store::damage::unindexed_packs;
+use crate::store::files::{atomic_file, scratch};
 use crate::store::gc::sweep;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::ObjectError;
@@ -14,8 +14,8 @@ use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family, Value};
 use crate::store::repository::Store;
-use crate::store::runs::workflow_refs::{self, Shelf};
-use crate::store::runs::{workflow_roll, workflows};
+use crate::store::runs::run_refs::{self, Shelf};
+use crate::store::runs::{run_reader, run_roll};
 use crate::store::trees::convert;
 
 /// What had to be mended, for one warning each.
@@ -74,7 +74,7 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
     let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
     if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
         recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
-        durable::replace_through(&store.layout().own(), &store.layout().manifest(), expected.as_bytes())?;
+        atomic_file::replace_through(&store.layout().own(), &store.layout().manifest(), expected.as_bytes())?;
     }
     mend_main(store, inventory)?;
     Ok(recovery)
@@ -83,8 +83,8 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
 /// Only where something could not be found or read, or a pack lacks its index: all else would cost every command.
 fn mend_indexes(store: &Store) -> Result<usize> {
     let objects = store.objects();
-    let noticed = objects.has_rescued() || !rescue::without_index(&store.layout().packs())?.is_empty();
-    Ok(if noticed && objects.look_again() { rescue::write_indexes(objects)?.len() } else { 0 })
+    let noticed = objects.has_rescued() || !unindexed_packs::without_index(&store.layout().packs())?.is_empty();
+    Ok(if noticed && objects.look_again() { unindexed_packs::write_indexes(objects)?.len() } else { 0 })
 }
 
 /// `main` follows the newest checkpoint, so that plain git finds its history and what it adds stands on it.
@@ -108,8 +108,8 @@ fn sweep_own(store: &Store) -> Result<()> {
     for dir in [store.layout().own(), store.dir().to_path_buf()] {
         for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
             let entry = entry.map_err(Error::io("read", &dir))?;
-            if entry.file_name().as_encoded_bytes().starts_with(durable::TEMPORARY_PREFIX.as_bytes()) {
-                durable::remove_if_there(&entry.path())?;
+            if entry.file_name().as_encoded_bytes().starts_with(atomic_file::TEMPORARY_PREFIX.as_bytes()) {
+                atomic_file::remove_if_there(&entry.path())?;
             }
         }
     }
@@ -146,16 +146,16 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
 fn mend_workflows(store: &Store) -> Result<Vec<String>> {
     let layout = store.layout();
     // Where it cannot be written the next writer tries again.
-    let _ = workflow_roll::make_if_missing(layout);
+    let _ = run_roll::make_if_missing(layout);
     let mut restored = Vec::new();
     for shelf in Shelf::BOTH {
-        let refs = workflow_refs::read(layout, shelf)?;
+        let refs = run_refs::read(layout, shelf)?;
         if !refs.values().any(|value| *value == Value::Torn) {
             continue;
         }
-        for (id, tip) in workflows::tips(store, shelf)?.found {
+        for (id, tip) in run_reader::tips(store, shelf)?.found {
             if refs.get(&id) == Some(&Value::Torn) {
-                workflow_refs::write(layout, shelf, &id, tip)?;
+                run_refs::write(layout, shelf, &id, tip)?;
                 restored.push(id);
             }
         }

@@ -10,15 +10,15 @@ use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::{CheckOptions, DamagedState, Report};
-use crate::store::damage::check_states::StateChecker;
-use crate::store::damage::left_behind;
+use crate::store::damage::check_checkpoints::StateChecker;
+use crate::store::damage::replace_store::{self, Mark};
+use crate::store::damage::salvage_backlog;
 use crate::store::damage::salvage_objects::{take_over, take_some};
 use crate::store::damage::salvage_refs::{Remembered, put_back, remembered};
-use crate::store::damage::swap::{self, Mark};
-use crate::store::files::{directories, durable, plain_file};
+use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
-use crate::store::lifecycle::skeleton;
+use crate::store::lifecycle::init;
 use crate::store::lock::{self, LockGuard};
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
@@ -73,11 +73,11 @@ impl<'s> Salvage<'s> {
         go_on: &'s dyn Fn() -> Result<()>,
     ) -> Result<Self> {
         let beside = lock::acquire_directory(place.parent().unwrap_or(place), wait)?;
-        let layout = Layout::new(swap::fresh_beside(place));
+        let layout = Layout::new(replace_store::fresh_beside(place));
         directories::create_private(&layout.own())?;
-        swap::set_mark(&layout, Mark::BeingMade)?;
+        replace_store::set_mark(&layout, Mark::BeingMade)?;
         let lock = lock::acquire(&layout.lock(), wait, Some(holder))?;
-        skeleton::heal(&layout)?;
+        init::heal(&layout)?;
         let damaged = Layout::new(place.to_path_buf());
         take_small_files(&damaged, &layout, description)?;
         let fresh = Store::open_plain(layout)?;
@@ -127,7 +127,7 @@ impl<'s> Salvage<'s> {
         let mut lost_refs = put_back(&layout, self.fresh.objects(), &self.remembered, &kept, self.go_on)?;
         lost_refs.append(&mut self.remembered.torn);
         let inventory = Inventory::read(&layout, self.fresh.objects())?;
-        durable::replace_through(
+        atomic_file::replace_through(
             &layout.own(),
             &layout.manifest(),
             manifest::render(&inventory.checkpoints).as_bytes(),
@@ -136,17 +136,17 @@ impl<'s> Salvage<'s> {
             ref_files::write_main(&layout, newest.id)?;
         }
         sync_below(layout.dir())?;
-        let kept_as = swap::kept_beside(&self.place, now_ms);
+        let kept_as = replace_store::kept_beside(&self.place, now_ms);
         if !lost.is_empty() || !lost_refs.is_empty() || self.remembered.is_doubtful {
-            left_behind::note(&layout, &kept_as, left_behind::given(&self.remembered, &kept, &lost_refs))?;
+            salvage_backlog::note(&layout, &kept_as, salvage_backlog::given(&self.remembered, &kept, &lost_refs))?;
         }
-        swap::set_mark(&layout, Mark::Whole)?;
-        swap::put_in_place(layout.dir(), &self.place, &kept_as)?;
+        replace_store::set_mark(&layout, Mark::Whole)?;
+        replace_store::put_in_place(layout.dir(), &self.place, &kept_as)?;
         self.finished = true;
         let placed = Layout::new(self.place.clone());
-        swap::remove_mark(&placed)?;
+        replace_store::remove_mark(&placed)?;
         // The config names the store's own path.
-        skeleton::heal(&placed)?;
+        init::heal(&placed)?;
         Ok(Salvaged { kept_as, whole: whole.len(), in_part: in_part.len(), lost, lost_refs })
     }
 }
@@ -161,7 +161,7 @@ impl Drop for Salvage<'_> {
     fn drop(&mut self) {
         if !self.finished && self.fresh.dir().symlink_metadata().is_ok() {
             // Where this fails the next writer does it.
-            let _ = swap::remove_store(self.fresh.dir());
+            let _ = replace_store::remove_store(self.fresh.dir());
         }
     }
 }
@@ -172,9 +172,9 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);
     let created_ms = known.map_or(description.created_ms, |known| known.created_ms);
     Description { created_ms, forced, ..description.clone() }.write(to)?;
-    match plain_file::read(&from.exclusion_list()) {
-        Ok(bytes) if !bytes.contains(&0) => durable::replace_through(&to.own(), &to.exclusion_list(), &bytes)?,
-        _ => skeleton::write_exclusion_list(to)?,
+    match read_regular::read(&from.exclusion_list()) {
+        Ok(bytes) if !bytes.contains(&0) => atomic_file::replace_through(&to.own(), &to.exclusion_list(), &bytes)?,
+        _ => init::write_exclusion_list(to)?,
     }
     // One that only the disk does not give is waited for: it may know of a restore that was cut off.
     if let JournalState::Open(journal) = journal::read(from)? {
@@ -196,11 +196,11 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     ];
     for name in names_in(&from.own()).unwrap_or_default() {
         let path = from.own().join(&name);
-        if left_behind.contains(&path) || name.starts_with(durable::TEMPORARY_PREFIX) {
+        if left_behind.contains(&path) || name.starts_with(atomic_file::TEMPORARY_PREFIX) {
             continue;
         }
-        if let Ok(bytes) = plain_file::read(&path) {
-            durable::replace(&to.own().join(&name), &bytes)?;
+        if let Ok(bytes) = read_regular::read(&path) {
+            atomic_file::replace(&to.own().join(&name), &bytes)?;
         }
     }
     Ok(())
@@ -209,9 +209,9 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
 /// Makes the names in every directory durable.
 fn sync_below(dir: &Path) -> Result<()> {
     for path in Layout::new(dir.to_path_buf()).directories() {
-        durable::sync_directory(&path)?;
+        atomic_file::sync_directory(&path)?;
     }
-    durable::sync_directory(dir)
+    atomic_file::sync_directory(dir)
 }
 
 /// Looks for objects in the damaged copies that were kept of a store, and writes what it finds into that store.
@@ -220,7 +220,7 @@ fn sync_below(dir: &Path) -> Result<()> {
 /// The store cannot be written.
 pub fn take_from_kept_copies(place: &Path, store: &Store, wanted: &[ObjectId]) -> Result<()> {
     let mut wanted = wanted.to_vec();
-    for copy in swap::kept_copies(place) {
+    for copy in replace_store::kept_copies(place) {
         if wanted.is_empty() {
             break;
         }

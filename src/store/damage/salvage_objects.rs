@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable;
+use crate::store::files::atomic_file;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::Pack;
@@ -52,7 +52,7 @@ pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn 
             damaged.push(pack);
         }
     }
-    durable::sync_directory(&to.objects_dir().join("pack"))?;
+    atomic_file::sync_directory(&to.objects_dir().join("pack"))?;
     to.refresh()?;
     let mut writer = PackWriter::begin(to.objects_dir(), to)?;
     for pack in damaged {
@@ -109,7 +109,7 @@ fn link_pack(pack: &Pack, pack_dir: &Path) -> Result<()> {
     // The index comes last: a pack without one is not looked at.
     for path in [&pack.pack_path, &pack.index_path] {
         let Some(name) = path.file_name() else { continue };
-        durable::link_or_copy(path, &pack_dir.join(name))?;
+        atomic_file::link_or_copy(path, &pack_dir.join(name))?;
     }
     Ok(())
 }

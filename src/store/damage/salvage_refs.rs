@@ -9,16 +9,16 @@ use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::CheckOptions;
-use crate::store::damage::check_states::StateChecker;
-use crate::store::files::plain_file;
+use crate::store::damage::check_checkpoints::StateChecker;
+use crate::store::files::read_regular;
 use crate::store::layout::Layout;
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory::{lost_row, names_transition};
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::runs::workflow_refs::Shelf;
-use crate::store::runs::workflow_salvage;
+use crate::store::runs::run_refs::Shelf;
+use crate::store::runs::run_salvage;
 
 /// Ids and names, not looked at any further.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     found.checkpoints.extend(checkpoints);
     found.pins.extend(pins);
     found.others = other_refs(damaged);
-    workflow_salvage::remember_torn(damaged, objects, &mut found);
-    let manifest = plain_file::read(&damaged.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
+    run_salvage::remember_torn(damaged, objects, &mut found);
+    let manifest = read_regular::read(&damaged.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
     if let Some(bytes) = &manifest {
         let with_ref: BTreeSet<String> = found.checkpoints.iter().map(|id| id.short()).collect();
         for (id, row) in manifest::rows(&String::from_utf8_lossy(bytes)) {
@@ -96,7 +96,7 @@ pub fn put_back(
     let mut checker = StateChecker::new(objects, &options);
     for (name, id) in &remembered.others {
         if let Some(workflow) = Shelf::of_name(name) {
-            lost.extend(workflow_salvage::put_back(layout, objects, &mut checker, workflow, *id)?);
+            lost.extend(run_salvage::put_back(layout, objects, &mut checker, workflow, *id)?);
         } else if checker.line_is_whole(*id)? {
             ref_files::write_named(layout, name, *id)?;
         } else {
@@ -126,5 +126,5 @@ fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
 }
 
 fn id_in(path: &Path) -> Option<ObjectId> {
-    ObjectId::from_hex(plain_file::read_text(path).ok()?.trim_end())
+    ObjectId::from_hex(read_regular::read_text(path).ok()?.trim_end())
 }

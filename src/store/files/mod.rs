@@ -1,7 +1,7 @@
 //! Files and directories of a store: private, durable, replaced whole or not at all.
 
+pub mod atomic_file;
+pub mod checksummed_text;
 pub mod directories;
-pub mod durable;
-pub mod plain_file;
+pub mod read_regular;
 pub mod scratch;
-pub mod summed;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::store::files::{directories, durable};
+use crate::store::files::{atomic_file, directories};
 
 const PREFIX: &str = "bisect-";
 const LOCK: &str = "lock";
@@ -22,10 +22,10 @@ pub struct Scratch {
 impl Scratch {
     /// Makes one. The caller holds the lock of the store, so nobody sweeps it before it is locked.
     pub(in crate::store) fn create(own: &Path) -> Result<Self> {
-        let dir = own.join(format!("{PREFIX}{}", durable::random_hex()));
+        let dir = own.join(format!("{PREFIX}{}", atomic_file::random_hex()));
         directories::create_private(&dir)?;
         let path = dir.join(LOCK);
-        let lock = durable::create_private(&path)?;
+        let lock = atomic_file::create_private(&path)?;
         lock.lock().map_err(Error::io("lock", &path))?;
         Ok(Self { dir, lock: Some(lock) })
     }

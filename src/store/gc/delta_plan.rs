@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::delta_write::LONGEST_CHAIN;
+use crate::store::gc::pack_usage::Survey;
+use crate::store::gc::rejected_bases::Pair;
 use crate::store::gc::repack_plan::{self, PackFacts, RepackPlan};
-use crate::store::gc::survey::Survey;
-use crate::store::gc::unlike::Pair;
 use crate::store::objects::id_set::IdMap;
 use crate::store::objects::pack::pack_delta::{self, Base};
 use crate::store::objects::pack::pack_index::IndexEntry;

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::model::git_index;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::plain_file;
+use crate::store::files::read_regular;
 use crate::store::gc::reach::Reach;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::{ObjectIds, Store};
@@ -35,7 +35,7 @@ pub fn extend(store: &Store, gone: &ObjectIds, reach: &mut Reach<'_>) -> Result<
 /// What plain git has staged in this store, blobs and trees: between its `add` and its `commit` nothing else names them,
 /// and without them it could not commit.
 fn staged(store: &Store) -> (ObjectIds, Vec<ObjectId>) {
-    let index = plain_file::read(&store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
+    let index = read_regular::read(&store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
     let index = index.unwrap_or_default();
     let blobs = index.blobs.into_iter().filter(|id| store.objects().contains(id)).collect();
     let whole = |id: &ObjectId| convert::read_snapshot(store.objects(), *id).is_ok();

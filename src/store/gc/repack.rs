@@ -5,11 +5,11 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable::{remove_if_there, sync_directory};
+use crate::store::files::atomic_file::{remove_if_there, sync_directory};
 use crate::store::gc::delta_write::RunWriter;
+use crate::store::gc::pack_usage::{Survey, SurveyedPack};
+use crate::store::gc::rejected_bases::Pair;
 use crate::store::gc::repack_plan::RepackPlan;
-use crate::store::gc::survey::{Survey, SurveyedPack};
-use crate::store::gc::unlike::Pair;
 use crate::store::gc::{delta_plan, sweep};
 use crate::store::objects::deflate::zlib::EntryCrc;
 use crate::store::objects::loose_files;

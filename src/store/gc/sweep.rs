@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::store::files::durable::{TEMPORARY_PREFIX, remove_if_there};
+use crate::store::files::atomic_file::{TEMPORARY_PREFIX, remove_if_there};
 use crate::store::objects::loose_files::names_in;
 
 /// What unfinished writers leave: ours, git's and libgit2's.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
-use crate::store::files::{durable, plain_file, summed};
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 
 /// The newest format of a store that this program writes.
@@ -53,7 +53,7 @@ impl Description {
     /// Only a failure of the system other than that the file is missing.
     pub fn read(layout: &Layout) -> Result<Option<Self>> {
         let path = layout.description();
-        match plain_file::read_text(&path) {
+        match read_regular::read_text(&path) {
             Ok(text) => Ok(parse(&text)),
             Err(e)
                 if matches!(
@@ -68,7 +68,7 @@ impl Description {
     }
 
     pub fn write(&self, layout: &Layout) -> Result<()> {
-        durable::replace(&layout.description(), self.render().as_bytes())
+        atomic_file::replace(&layout.description(), self.render().as_bytes())
     }
 
     /// The text of the file.
@@ -77,7 +77,7 @@ impl Description {
         let Identity { root: (dev, ino), parent: (parent_dev, parent_ino) } = identity;
         let forced = if *forced { "forced\n" } else { "" };
         let root = percent_encode(root);
-        summed::with_sum(&format!(
+        checksummed_text::with_sum(&format!(
             "format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\nparent {parent_dev} {parent_ino}\n{forced}"
         ))
     }
@@ -86,12 +86,12 @@ impl Description {
 /// The format that a description names, however little else of it is understood. One whose sum is wrong is damaged
 /// and names none; every format has that last line, so that a flipped byte is not taken for a newer one.
 pub fn format_of(layout: &Layout) -> Option<u32> {
-    let text = plain_file::read_text(&layout.description()).ok()?;
-    summed::lines_of(&text)?.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
+    let text = read_regular::read_text(&layout.description()).ok()?;
+    checksummed_text::lines_of(&text)?.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
 }
 
 fn parse(text: &str) -> Option<Description> {
-    let text = summed::lines_of(text)?;
+    let text = checksummed_text::lines_of(text)?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
     let pair = |text: &str| text.split_once(' ').and_then(|(dev, ino)| Some((dev.parse().ok()?, ino.parse().ok()?)));
     let parent = value("parent").and_then(pair).unwrap_or_default();

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::store::files::{directories, durable};
+use crate::store::files::{atomic_file, directories};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::removal::{Detached, Removal};
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::{self, names_in};
 use crate::store::refs::ref_files::{self, Family, Value};
-use crate::store::runs::workflow_refs::{self, Shelf};
-use crate::store::runs::workflow_writes::free_name;
-use crate::store::runs::{projected, workflows};
+use crate::store::runs::run_refs::{self, Shelf};
+use crate::store::runs::run_writer::free_name;
+use crate::store::runs::{projected, run_reader};
 
 /// What belongs to one pack, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
@@ -39,7 +39,7 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
         if let Some(folder) = to.parent() {
             directories::create_private(folder)?;
             bring(&loose_files::path_of(&source.objects(), &id), &to)?;
-            durable::sync_directory(folder)?;
+            atomic_file::sync_directory(folder)?;
         }
     }
     for checkpoint in &from.inventory().checkpoints {
@@ -62,15 +62,15 @@ fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Resul
     let (into, source, objects) = (store.store().layout(), from.store().layout(), store.store().objects());
     let mut names = BTreeMap::new();
     for shelf in Shelf::BOTH {
-        for (id, tip) in workflows::tips(from.store(), shelf)?.found {
+        for (id, tip) in run_reader::tips(from.store(), shelf)?.found {
             let mut goes_on = false;
             let (name, is_there) = free_name(into, shelf, &id, &mut |value| {
                 let Value::Id(known) = value else { return false };
-                goes_on = known != tip && workflows::stands_on(objects, tip, known);
-                goes_on || workflows::stands_on(objects, known, tip)
+                goes_on = known != tip && run_reader::stands_on(objects, tip, known);
+                goes_on || run_reader::stands_on(objects, known, tip)
             })?;
             if goes_on || !is_there {
-                workflow_refs::write(into, shelf, &name, tip)?;
+                run_refs::write(into, shelf, &name, tip)?;
             }
             if shelf == Shelf::Live {
                 names.insert(id, name);
@@ -94,7 +94,7 @@ fn copy_packs(from: &Path, into: &Path) -> Result<()> {
             bring(&from.join(&file), &into.join(&file))?;
         }
     }
-    durable::sync_directory(into)
+    atomic_file::sync_directory(into)
 }
 
 /// The name of such a file tells its content, so one that is there is the same. A link costs no room.
@@ -103,7 +103,7 @@ fn bring(from: &Path, to: &Path) -> Result<()> {
         return Ok(());
     }
     let bytes = std::fs::read(from).map_err(Error::io("read", from))?;
-    durable::replace(to, &bytes)
+    atomic_file::replace(to, &bytes)
 }
 
 /// Gives a store the name of another one, in one step where the system can do that, so that nobody finds the place
@@ -113,12 +113,12 @@ fn bring(from: &Path, to: &Path) -> Result<()> {
 /// A rename failed. Both are there; a second attempt goes on.
 pub fn trade(store: LockedStore<'_>, other: LockedStore<'_>, description: &Description) -> Result<Detached> {
     let (old, place) = (store.store().dir().to_path_buf(), other.store().dir().to_path_buf());
-    if !durable::exchange(&old, &place)? {
+    if !atomic_file::exchange(&old, &place)? {
         let detached = Removal::of_locked(other).detach()?;
         return move_to(store, &place, description).map(|()| detached);
     }
     for folder in [place.parent(), old.parent()].into_iter().flatten() {
-        durable::sync_directory(folder)?;
+        atomic_file::sync_directory(folder)?;
     }
     description.write(&Layout::new(place))?;
     Removal::of_locked_at(other, old).detach()
@@ -133,9 +133,9 @@ pub fn move_to(store: LockedStore<'_>, place: &Path, description: &Description) 
         directories::create_private(folder)?;
     }
     let old = store.store().dir().to_path_buf();
-    durable::rename(&old, place)?;
+    atomic_file::rename(&old, place)?;
     for folder in [place.parent(), old.parent()].into_iter().flatten() {
-        durable::sync_directory(folder)?;
+        atomic_file::sync_directory(folder)?;
     }
     let described = description.write(&Layout::new(place.to_path_buf()));
     // The lock's file moved with the store: held until the description is right, it keeps others out all the time.

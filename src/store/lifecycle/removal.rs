@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::store::damage::swap;
-use crate::store::files::durable;
+use crate::store::damage::replace_store;
+use crate::store::files::atomic_file;
 use crate::store::layout::Layout;
-use crate::store::lifecycle::guard;
+use crate::store::lifecycle::ownership;
 use crate::store::lock::{self, LockGuard};
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::names_in;
@@ -38,7 +38,7 @@ impl Removal {
     /// # Errors
     /// It is another user's or no directory; somebody else holds the lock for longer than `wait`.
     pub fn of_store(dir: &Path, wait: Duration, holder: &str) -> Result<Option<Self>> {
-        if !guard::is_own_directory(dir)? {
+        if !ownership::is_own_directory(dir)? {
             return Ok(None);
         }
         let layout = Layout::new(dir.to_path_buf());
@@ -64,7 +64,7 @@ impl Removal {
     /// # Errors
     /// It is another user's or no directory.
     pub fn of_copy(dir: &Path) -> Result<Option<Self>> {
-        Ok(guard::is_own_directory(dir)?.then(|| Self { dir: dir.to_path_buf(), lock: None }))
+        Ok(ownership::is_own_directory(dir)?.then(|| Self { dir: dir.to_path_buf(), lock: None }))
     }
 
     /// Takes the directory out of its name. From here on it is gone for everybody, killed or not.
@@ -74,10 +74,10 @@ impl Removal {
     pub fn detach(self) -> Result<Detached> {
         let name = self.dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let stem = name.get(..NAME_DIGITS).unwrap_or(name);
-        let aside = self.dir.with_file_name(format!("{stem}{DELETED_MARK}{}", durable::random_hex()));
-        durable::rename(&self.dir, &aside)?;
+        let aside = self.dir.with_file_name(format!("{stem}{DELETED_MARK}{}", atomic_file::random_hex()));
+        atomic_file::rename(&self.dir, &aside)?;
         if let Some(parent) = aside.parent() {
-            durable::sync_directory(parent)?;
+            atomic_file::sync_directory(parent)?;
         }
         Ok(Detached { aside, _lock: self.lock })
     }
@@ -99,7 +99,7 @@ pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
     let wanted = of.and_then(Path::file_name).and_then(|name| name.to_str());
     for name in names_in(folder)? {
         let Some((stem, _)) = name.split_once(DELETED_MARK) else { continue };
-        if wanted.is_none_or(|wanted| wanted == stem) && guard::is_own_directory(&folder.join(&name))? {
+        if wanted.is_none_or(|wanted| wanted == stem) && ownership::is_own_directory(&folder.join(&name))? {
             remove_tree(&folder.join(&name))?;
         }
     }
@@ -111,10 +111,10 @@ pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
 /// # Errors
 /// A salvage is under way for longer than `wait`, or something cannot be removed.
 pub fn clear_unfinished(place: &Path, wait: Duration) -> Result<()> {
-    let left = swap::unfinished(place);
+    let left = replace_store::unfinished(place);
     let (Some(folder), false) = (place.parent(), left.is_empty()) else { return Ok(()) };
     let _nobody_else = lock::acquire_directory(folder, wait)?;
-    left.iter().try_for_each(|path| if guard::is_own_directory(path)? { remove_tree(path) } else { Ok(()) })
+    left.iter().try_for_each(|path| if ownership::is_own_directory(path)? { remove_tree(path) } else { Ok(()) })
 }
 
 #[expect(clippy::disallowed_methods, reason = "the directory was a store, and nothing in it is the user's")]

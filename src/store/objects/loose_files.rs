@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::plain_file;
+use crate::store::files::read_regular;
 use crate::store::objects::deflate::zlib;
 use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind};
 
@@ -57,7 +57,7 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
 /// # Errors
 /// Says in words why it cannot be had: it is gone, damaged, or is something else than its name says.
 pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<ObjectKind>, Vec<u8>), String> {
-    let stream = plain_file::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
+    let stream = read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
     let mut bytes = zlib::inflate_unsized(&stream, LARGEST_BYTES)?;
     let nul = bytes.iter().take(HEADER_BYTES).position(|byte| *byte == 0).ok_or("it has no header")?;
     let content = bytes.split_off(nul + 1);

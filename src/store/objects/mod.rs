@@ -2,14 +2,14 @@
 
 pub mod base_cache;
 pub mod catalogue;
+mod damage_notes;
 pub mod deflate;
-pub mod foreign;
+mod delta_rescue;
 pub mod hash;
 pub mod id_set;
+pub mod libgit2_fallback;
 pub mod loose_files;
 pub mod object_error;
-mod objects_damage;
-mod objects_delta;
-mod objects_quick;
 pub mod odb;
 pub mod pack;
+mod quick_read;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::{manifest, message};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable;
+use crate::store::files::atomic_file;
 use crate::store::layout::Layout;
 use crate::store::refs::adopted_places;
 use crate::store::refs::commit_reader::CommitReader;
@@ -80,7 +80,7 @@ pub fn run(
     let places: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
     match adopted_places::remember(layout, &places) {
         // Where nothing new is adopted it can wait for room, and what gives room back cannot wait for it.
-        Err(Error::Io { source, .. }) if found.is_empty() && durable::is_full(&source) => {}
+        Err(Error::Io { source, .. }) if found.is_empty() && atomic_file::is_full(&source) => {}
         remembered => remembered?,
     }
     for checkpoint in &found {
@@ -97,7 +97,7 @@ fn remove_branches(layout: &Layout, inventory: &Inventory) -> Result<()> {
     let known = inventory.ids();
     for (name, id) in ref_files::tips(layout)? {
         if !matches!(&*name, ref_files::MAIN | "HEAD") && known.contains(&id) {
-            durable::remove_if_there(&layout.dir().join(name))?;
+            atomic_file::remove_if_there(&layout.dir().join(name))?;
         }
     }
     Ok(())
@@ -109,8 +109,8 @@ fn move_logs_away(layout: &Layout) -> Result<()> {
     if logs.symlink_metadata().is_err() {
         return Ok(());
     }
-    let aside = layout.own().join(format!("logs-of-plain-git-{}", durable::random_hex()));
-    durable::rename(&logs, &aside)
+    let aside = layout.own().join(format!("logs-of-plain-git-{}", atomic_file::random_hex()));
+    atomic_file::rename(&logs, &aside)
 }
 
 /// A detached HEAD is about to be rewritten: the commit that it names must not be lost by that.

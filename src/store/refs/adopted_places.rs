@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::{durable, plain_file, summed};
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 
 /// Sequence number of each; empty where the file is missing or does not add up.
 pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {
-    plain_file::read_text(&layout.adopted()).ok().and_then(|text| parse(&text)).unwrap_or_default()
+    read_regular::read_text(&layout.adopted()).ok().and_then(|text| parse(&text)).unwrap_or_default()
 }
 
 /// Writes the file if it does not tell one of the places.
@@ -26,11 +26,11 @@ pub fn remember(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()>
         return Ok(());
     }
     let lines: String = places.iter().map(|(id, place)| format!("{id} {place}\n")).collect();
-    durable::replace(&layout.adopted(), summed::with_sum(&lines).as_bytes())
+    atomic_file::replace(&layout.adopted(), checksummed_text::with_sum(&lines).as_bytes())
 }
 
 fn parse(text: &str) -> Option<BTreeMap<ObjectId, u64>> {
-    let lines = summed::lines_of(text)?.lines();
+    let lines = checksummed_text::lines_of(text)?.lines();
     lines
         .map(|line| line.split_once(' ').and_then(|(id, at)| Some((ObjectId::from_hex(id)?, at.parse().ok()?))))
         .collect()

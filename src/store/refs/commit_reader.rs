@@ -9,8 +9,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};
+use crate::store::refs::commit_cache::{self, KeptCommits};
 use crate::store::refs::commit_codec::{self, CommitParts};
-use crate::store::refs::kept_commits::{self, KeptCommits};
 
 const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint";
 
@@ -42,7 +42,7 @@ impl<'o> CommitReader<'o> {
     /// # Errors
     /// The file cannot be written.
     pub fn keep(self, layout: &Layout) -> Result<(), Error> {
-        kept_commits::keep(layout, self.objects, &self.kept, self.read)
+        commit_cache::keep(layout, self.objects, &self.kept, self.read)
     }
 
     /// Takes in the places that adopted commits have, before the first of them is read.

@@ -8,7 +8,7 @@ use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoi
 use crate::model::checkpoint::{manifest, transition};
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::Report;
-use crate::store::files::plain_file;
+use crate::store::files::read_regular;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};
@@ -79,7 +79,7 @@ impl Inventory {
     pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
         let objects = reader.objects();
         let mut inventory = Self::read_by(layout, &mut reader)?;
-        let text = plain_file::read(&layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
+        let text = read_regular::read(&layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         for checkpoint in adopt::candidates(layout, &mut reader, &inventory, text.as_deref())? {
             inventory.add_without_ref(checkpoint);
@@ -122,7 +122,7 @@ impl Inventory {
         // A checkpoint may have been made, or dropped, since the refs were read.
         let made: HashSet<String> =
             ref_files::names(layout, Family::Checkpoints)?.into_iter().map(ObjectId::short).collect();
-        let now = plain_file::read(&layout.manifest()).unwrap_or_default();
+        let now = read_regular::read(&layout.manifest()).unwrap_or_default();
         let still: HashSet<String> = manifest::ids(&String::from_utf8_lossy(&now)).into_iter().collect();
         let named: HashSet<String> = manifest::ids(text).into_iter().collect();
         let unnamed = self.checkpoints.iter().filter(|c| !named.contains(&c.id.short())).map(manifest::row);

@@ -5,9 +5,9 @@
 
 pub mod adopt;
 pub mod adopted_places;
+pub mod commit_cache;
 pub mod commit_codec;
 pub mod commit_reader;
 pub mod inventory;
-pub mod kept_commits;
 pub mod recording;
 pub mod ref_files;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::durable::{self, TemporaryFile};
-use crate::store::files::{directories, plain_file};
+use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::store::files::{directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::objects::odb::Objects;
 use crate::store::repository::ObjectIds;
@@ -134,38 +134,40 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
 
 /// The ref of a checkpoint that is about to be, under a temporary name: to be flushed together with its packs.
 pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
-    durable::written_aside(&layout.own(), format!("{id}\n").as_bytes())
+    atomic_file::written_aside(&layout.own(), format!("{id}\n").as_bytes())
 }
 
 /// Gives a staged ref, which was flushed, its name, durably. From then on the checkpoint is there.
 pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) -> Result<()> {
     let folder = layout.refs().join(Family::Checkpoints.folder());
     directories::create_private(&folder)?;
-    durable::put_in_place(staged, &layout.own(), &path(layout, Family::Checkpoints, id))?;
-    durable::sync_directory(&folder)
+    atomic_file::put_in_place(staged, &layout.own(), &path(layout, Family::Checkpoints, id))?;
+    atomic_file::sync_directory(&folder)
 }
 
 /// The ref of the meta of a checkpoint that is about to be, under a temporary name.
 pub fn stage_meta(layout: &Layout, value: ObjectId) -> Result<TemporaryFile> {
     directories::create_private(&layout.refs().join(Family::Meta.folder()))?;
-    durable::written_aside(&layout.own(), format!("{value}\n").as_bytes())
+    atomic_file::written_aside(&layout.own(), format!("{value}\n").as_bytes())
 }
 
 /// Gives it its name. The commit names the meta too, so a power cut may take the ref.
 pub fn publish_meta(layout: &Layout, name: ObjectId, staged: TemporaryFile) -> Result<()> {
-    durable::put_in_place(staged, &layout.own(), &path(layout, Family::Meta, name))
+    atomic_file::put_in_place(staged, &layout.own(), &path(layout, Family::Meta, name))
 }
 
 pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
     directories::create_private(&layout.refs().join(family.folder()))?;
-    durable::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
+    atomic_file::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
 }
 
 /// On a full disk it is written over in place: it is derived, and has the same length as before.
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     let text = format!("{commit}\n");
-    match durable::replace_derived(&layout.own(), &layout.main(), text.as_bytes()) {
-        Err(Error::Io { source, .. }) if durable::is_full(&source) => durable::shrink(&layout.main(), text.as_bytes()),
+    match atomic_file::replace_derived(&layout.own(), &layout.main(), text.as_bytes()) {
+        Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
+            atomic_file::shrink(&layout.main(), text.as_bytes())
+        }
         written => written,
     }
 }
@@ -177,18 +179,18 @@ pub fn write_named(layout: &Layout, name: &str, value: ObjectId) -> Result<()> {
         path => path,
     };
     directories::create_private(path.parent().unwrap_or(layout.dir()))?;
-    durable::replace_through(&layout.own(), &path, format!("{value}\n").as_bytes())
+    atomic_file::replace_through(&layout.own(), &path, format!("{value}\n").as_bytes())
 }
 
 /// A place for a ref that stands where a folder of ours belongs.
 pub(in crate::store) fn out_of_the_way(layout: &Layout) -> PathBuf {
-    layout.refs().join(format!("in-the-way-{}", durable::random_hex()))
+    layout.refs().join(format!("in-the-way-{}", atomic_file::random_hex()))
 }
 
 /// Leaves `main` unborn, as in a store without a checkpoint.
 pub fn remove_main(layout: &Layout) -> Result<()> {
-    if durable::remove_if_there(&layout.main())? {
-        durable::sync_directory(&layout.refs().join("heads"))?;
+    if atomic_file::remove_if_there(&layout.main())? {
+        atomic_file::sync_directory(&layout.refs().join("heads"))?;
     }
     Ok(())
 }
@@ -201,7 +203,7 @@ pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
 /// Removes refs; those that are gone already are no error.
 pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
     for (family, id) in gone {
-        durable::remove_if_there(&path(layout, *family, *id))?;
+        atomic_file::remove_if_there(&path(layout, *family, *id))?;
     }
     let names = gone.iter().map(|(family, id)| format!("refs/{}/{id}", family.folder()));
     remove_packed(layout, &names.collect()).map(drop)
@@ -224,16 +226,16 @@ pub fn remove_packed(layout: &Layout, names: &BTreeSet<String>) -> Result<bool> 
 
 fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()> {
     if refs.is_empty() {
-        return durable::remove_if_there(&layout.packed_refs()).map(drop);
+        return atomic_file::remove_if_there(&layout.packed_refs()).map(drop);
     }
     let lines: String = refs.iter().map(|(name, id)| format!("{id} {name}\n")).collect();
-    durable::replace_through(&layout.own(), &layout.packed_refs(), lines.as_bytes())
+    atomic_file::replace_through(&layout.own(), &layout.packed_refs(), lines.as_bytes())
 }
 
 /// Makes removals of refs durable.
 pub fn sync(layout: &Layout) -> Result<()> {
     for family in [Family::Checkpoints, Family::Meta, Family::Pins] {
-        durable::sync_directory(&layout.refs().join(family.folder()))?;
+        atomic_file::sync_directory(&layout.refs().join(family.folder()))?;
     }
     Ok(())
 }
@@ -256,7 +258,7 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
         if !path.exists() {
             let parent = path.parent().unwrap_or(layout.dir());
             directories::create_private(parent)?;
-            durable::replace_through(&layout.own(), &path, format!("{id}\n").as_bytes())?;
+            atomic_file::replace_through(&layout.own(), &path, format!("{id}\n").as_bytes())?;
         }
     }
     write_packed(layout, &dead)
@@ -338,7 +340,7 @@ pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
 
 /// What one ref file says; `None` if there is none.
 pub(in crate::store) fn read_file(path: &Path) -> Result<Option<Value>> {
-    let bytes = match plain_file::read(path) {
+    let bytes = match read_regular::read(path) {
         Ok(bytes) => bytes,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
         Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Some(Value::Torn)),
@@ -360,7 +362,7 @@ pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, Objec
 /// Gives name, what follows the beginning in it, and value of each of them.
 fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str, &str)) -> Result<()> {
     let path = layout.packed_refs();
-    let bytes = match plain_file::read(&path) {
+    let bytes = match read_regular::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(Error::io("read", &path)(e)),

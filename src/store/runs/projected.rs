@@ -7,7 +7,7 @@ use crate::base::text::{percent_decode, percent_encode};
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::model::workflow::id::is_legal;
-use crate::store::files::{durable, plain_file, summed};
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 use crate::store::repository::Store;
 
@@ -45,7 +45,7 @@ impl Store {
 /// # Errors
 /// As [`Store::projected_or_why_not`].
 pub fn read(layout: &Layout) -> Result<Vec<Projected>, String> {
-    match plain_file::read_text(&layout.projected()) {
+    match read_regular::read_text(&layout.projected()) {
         Ok(text) => parse(&text).ok_or_else(|| "it does not add up".to_owned()),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(cause) => Err(cause.to_string()),
@@ -56,13 +56,13 @@ pub fn read(layout: &Layout) -> Result<Vec<Projected>, String> {
 /// The file cannot be written; then it is as before.
 pub fn write(layout: &Layout, files: &[Projected]) -> Result<()> {
     if files.is_empty() {
-        return durable::remove_if_there(&layout.projected()).map(drop);
+        return atomic_file::remove_if_there(&layout.projected()).map(drop);
     }
     let text = render(files);
-    if plain_file::read(&layout.projected()).is_ok_and(|found| found == text.as_bytes()) {
+    if read_regular::read(&layout.projected()).is_ok_and(|found| found == text.as_bytes()) {
         return Ok(());
     }
-    durable::replace_derived(&layout.own(), &layout.projected(), text.as_bytes())
+    atomic_file::replace_derived(&layout.own(), &layout.projected(), text.as_bytes())
 }
 
 fn render(files: &[Projected]) -> String {
@@ -70,11 +70,11 @@ fn render(files: &[Projected]) -> String {
         let sum = file.sum.as_deref().unwrap_or(NO_SUM);
         format!("{FILE}{sum} {} {}\n", percent_encode(file.path.as_bytes()), file.workflow)
     };
-    summed::with_sum(&files.iter().map(line).collect::<String>())
+    checksummed_text::with_sum(&files.iter().map(line).collect::<String>())
 }
 
 fn parse(text: &str) -> Option<Vec<Projected>> {
-    summed::lines_of(text)?.lines().map(|line| parse_line(line.strip_prefix(FILE)?)).collect()
+    checksummed_text::lines_of(text)?.lines().map(|line| parse_line(line.strip_prefix(FILE)?)).collect()
 }
 
 fn parse_line(line: &str) -> Option<Projected> {
@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(String::from_utf8(flipped).ok().and_then(|flipped| parse(&flipped)), None, "flipped at {at}");
         }
         for line in ["- ../x w", "- x ../w", "zz x w", "- x w more", "- x"] {
-            assert_eq!(parse(&summed::with_sum(&format!("{FILE}{line}\n"))), None, "{line}");
+            assert_eq!(parse(&checksummed_text::with_sum(&format!("{FILE}{line}\n"))), None, "{line}");
         }
     }
 }

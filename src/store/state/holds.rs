@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use crate::error::Result;
 use crate::model::checkpoint::hold::Hold;
-use crate::store::files::{durable, plain_file, summed};
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 
 const HOLD: &str = "hold ";
@@ -14,7 +14,7 @@ const HOLD: &str = "hold ";
 /// # Errors
 /// In words: the file is there and cannot be read, or makes no sense.
 pub fn read(layout: &Layout) -> Result<Vec<Hold>, String> {
-    match plain_file::read_text(&layout.holds()) {
+    match read_regular::read_text(&layout.holds()) {
         Ok(text) => parse(&text).ok_or_else(|| "it does not add up".to_owned()),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(cause) => Err(cause.to_string()),
@@ -25,21 +25,21 @@ pub fn read(layout: &Layout) -> Result<Vec<Hold>, String> {
 /// The file cannot be written; then it is as before.
 pub fn write(layout: &Layout, holds: &[Hold]) -> Result<()> {
     if holds.is_empty() {
-        return if durable::remove_if_there(&layout.holds())? {
-            durable::sync_directory(&layout.own())
+        return if atomic_file::remove_if_there(&layout.holds())? {
+            atomic_file::sync_directory(&layout.own())
         } else {
             Ok(())
         };
     }
-    durable::replace(&layout.holds(), render(holds).as_bytes())
+    atomic_file::replace(&layout.holds(), render(holds).as_bytes())
 }
 
 fn render(holds: &[Hold]) -> String {
-    summed::with_sum(&holds.iter().map(|hold| format!("{HOLD}{}\n", hold.to_field())).collect::<String>())
+    checksummed_text::with_sum(&holds.iter().map(|hold| format!("{HOLD}{}\n", hold.to_field())).collect::<String>())
 }
 
 fn parse(text: &str) -> Option<Vec<Hold>> {
-    summed::lines_of(text)?.lines().map(|line| Hold::from_field(line.strip_prefix(HOLD)?)).collect()
+    checksummed_text::lines_of(text)?.lines().map(|line| Hold::from_field(line.strip_prefix(HOLD)?)).collect()
 }
 
 #[cfg(test)]

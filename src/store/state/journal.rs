@@ -11,7 +11,7 @@ use crate::model::restore_plan::Reach;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
-use crate::store::files::{durable, plain_file};
+use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 
 const FIRST_LINE: &str = "checkpoint-journal 1";
@@ -67,7 +67,7 @@ pub enum JournalState {
 
 pub fn read(layout: &Layout) -> Result<JournalState> {
     let path = layout.journal();
-    match plain_file::read(&path) {
+    match read_regular::read(&path) {
         Ok(bytes) => Ok(parse(&bytes).map_or(JournalState::Unreadable, JournalState::Open)),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(JournalState::None),
         Err(e) if e.kind() == ErrorKind::InvalidData => Ok(JournalState::Unreadable),
@@ -76,13 +76,13 @@ pub fn read(layout: &Layout) -> Result<JournalState> {
 }
 
 pub fn write(layout: &Layout, journal: &Journal) -> Result<()> {
-    durable::replace(&layout.journal(), render(journal).as_bytes())
+    atomic_file::replace(&layout.journal(), render(journal).as_bytes())
 }
 
 pub fn remove(layout: &Layout) -> Result<()> {
     let path = layout.journal();
     match std::fs::remove_file(&path) {
-        Ok(()) => durable::sync_directory(&layout.own()),
+        Ok(()) => atomic_file::sync_directory(&layout.own()),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
         Err(e) => Err(Error::io("remove", &path)(e)),
     }

@@ -1,7 +1,7 @@
 //! Which sessions are over the size gate and which began under it: remembered, so that nobody counts twice.
 
 use crate::base::text::percent_encode;
-use crate::store::files::{durable, plain_file};
+use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 
 /// Sessions remembered; the oldest are forgotten first and count again.
@@ -24,14 +24,14 @@ impl GateKey {
 
 /// Whether this session is over the limit, if that was decided before.
 pub fn recall(layout: &Layout, key: &GateKey) -> Option<bool> {
-    let text = plain_file::read_text(&layout.size_gate()).ok()?;
+    let text = read_regular::read_text(&layout.size_gate()).ok()?;
     let prefix = format!("{} ", key.words());
     text.lines().rev().find_map(|line| line.strip_prefix(&prefix)).map(|verdict| verdict == "over")
 }
 
 /// Remembers a decision. A failure costs one more count and is not reported.
 pub fn remember(layout: &Layout, key: &GateKey, over: bool) {
-    let text = plain_file::read_text(&layout.size_gate()).unwrap_or_default();
+    let text = read_regular::read_text(&layout.size_gate()).unwrap_or_default();
     let words = key.words();
     let line = format!("{words} {}", if over { "over" } else { "under" });
     if text.lines().next_back() == Some(&line) {
@@ -40,5 +40,5 @@ pub fn remember(layout: &Layout, key: &GateKey, over: bool) {
     let others: Vec<&str> = text.lines().filter(|line| !line.starts_with(&format!("{words} "))).collect();
     let kept = &others[others.len().saturating_sub(REMEMBERED - 1)..];
     let text = kept.iter().copied().chain([line.as_str()]).flat_map(|line| [line, "\n"]).collect::<String>();
-    let _ = durable::replace_derived(&layout.own(), &layout.size_gate(), text.as_bytes());
+    let _ = atomic_file::replace_derived(&layout.own(), &layout.size_gate(), text.as_bytes());
 }

@@ -10,12 +10,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Error, Result};
 use crate::model::rules_stamp::RulesStamp;
-use crate::model::stat_cache::kept_block::KeptBlock;
-use crate::model::stat_cache::kept_listing::KeptListing;
-use crate::model::stat_cache::kept_write;
+use crate::model::stat_cache::cache_writer;
+use crate::model::stat_cache::cached_block::KeptBlock;
+use crate::model::stat_cache::cached_listing::KeptListing;
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::{durable, plain_file};
+use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::state::stat_cache_head as head;
@@ -70,12 +70,12 @@ pub fn read(layout: &Layout) -> Option<StatCache> {
 
 /// The packs that the cache goes by, if there is one, from the smaller file alone.
 pub fn packs(layout: &Layout) -> Option<Vec<PackStamp>> {
-    Some(head::parse(plain_file::read(&layout.stat_cache_patch()).ok()?)?.0.packs)
+    Some(head::parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?.0.packs)
 }
 
 fn read_once(layout: &Layout) -> Option<StatCache> {
-    let (head, patch) = head::parse(plain_file::read(&layout.stat_cache_patch()).ok()?)?;
-    let base = plain_file::read(&layout.stat_cache()).ok()?;
+    let (head, patch) = head::parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?;
+    let base = read_regular::read(&layout.stat_cache()).ok()?;
     let end = base.len().checked_sub(SUM_BYTES)?;
     let sum = sum_at_end(&base)?;
     if !base.starts_with(BASE_MAGIC) || sum != head.base_sum {
@@ -100,12 +100,12 @@ pub(in crate::store) fn sum_at_end(bytes: &[u8]) -> Option<u64> {
 /// A file cannot be written; the cache is worthless then.
 pub fn save(layout: &Layout, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
     let Basis { checkpoint, restored, packs, rules } = basis;
-    if let Some((known, patch)) = known.and_then(|known| Some((known, kept_write::patch(listing, &known.kept)?))) {
+    if let Some((known, patch)) = known.and_then(|known| Some((known, cache_writer::patch(listing, &known.kept)?))) {
         let base_sum = known.head.base_sum;
         let head = Head { base_sum, checkpoint, restored, packs, rules };
         return write_patch(layout, &head, &patch);
     }
-    let Some(block) = kept_write::base(listing) else { return remove(layout) };
+    let Some(block) = cache_writer::base(listing) else { return remove(layout) };
     let mut base = Vec::with_capacity(BASE_MAGIC.len() + block.len() + SUM_BYTES);
     base.extend(BASE_MAGIC);
     base.extend(block);
@@ -126,7 +126,7 @@ pub fn save_packs(layout: &Layout, cache: &StatCache, packs: Vec<PackStamp>) -> 
 /// Whether `listing` is what the cache holds, seen under the same rules.
 pub fn says_already(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
     cache.head.rules == rules
-        && kept_write::patch(listing, &cache.kept).is_some_and(|patch| patch == cache.kept.patch_bytes())
+        && cache_writer::patch(listing, &cache.kept).is_some_and(|patch| patch == cache.kept.patch_bytes())
 }
 
 /// Removes what is there of a cache.
@@ -134,8 +134,8 @@ pub fn says_already(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> 
 /// # Errors
 /// A file cannot be removed.
 pub fn remove(layout: &Layout) -> Result<()> {
-    durable::remove_if_there(&layout.stat_cache_patch())?;
-    durable::remove_if_there(&layout.stat_cache())?;
+    atomic_file::remove_if_there(&layout.stat_cache_patch())?;
+    atomic_file::remove_if_there(&layout.stat_cache())?;
     Ok(())
 }
 
@@ -144,7 +144,7 @@ fn write_patch(layout: &Layout, head: &Head, block: &[u8]) -> Result<()> {
 }
 
 fn put(layout: &Layout, bytes: &[u8], path: &std::path::Path) -> Result<()> {
-    let temporary = durable::TemporaryFile::create(&layout.own(), ".tmp-", "-")?;
+    let temporary = atomic_file::TemporaryFile::create(&layout.own(), ".tmp-", "-")?;
     std::io::Write::write_all(&mut temporary.file(), bytes).map_err(Error::io("write", temporary.path()))?;
     temporary.publish(path)
 }

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::model::rules_stamp::RulesStamp;
-use crate::model::stat_cache::kept_block::KeptBlock;
+use crate::model::stat_cache::cached_block::KeptBlock;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::state::stat_cache::sum_at_end;

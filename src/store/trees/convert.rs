@@ -1,6 +1,6 @@
 //! Git trees from a listing, and a state by path from git trees.
 
-use crate::model::stat_cache::kept_listing::KeptDir;
+use crate::model::stat_cache::cached_listing::KeptDir;
 use crate::model::state::entry::{Entry, Kind, WhyNot, git_mode};
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;

@@ -1,7 +1,7 @@
 //! Git trees from a listing, and a state by path from git trees.
 
 pub mod convert;
-pub mod databases;
+pub mod database_tree;
 pub mod digest;
 pub mod meta_tree;
 pub mod tree_codec;

@@ -2,7 +2,7 @@
 
 use crate::base::text::{escape, escape_bytes};
 use crate::model::ended::Ended;
-use crate::ops::restore::restore_terms::{Check, RestoreOutcome};
+use crate::ops::restore::restore_options::{Check, RestoreOutcome};
 use crate::view::format::Paint;
 
 /// What is said of a check that passed.

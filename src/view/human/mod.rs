@@ -33,7 +33,7 @@ use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::copies::Copies;
 use crate::ops::create::record::Evicted;
 use crate::ops::maintain::prune::PruneOutcome;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::ops::warning::Warning;
 use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};

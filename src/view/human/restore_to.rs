@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::base::text::{escape, escape_bytes};
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::format::Paint;
 use crate::view::human::Said;
 use crate::view::plan;

@@ -34,7 +34,7 @@ use crate::ops::browse::status::StatusOutcome;
 use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::copies::Copies;
 use crate::ops::maintain::prune::PruneOutcome;
-use crate::ops::restore::restore_terms::RestoreOutcome;
+use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::Document;
 use crate::view::json::parts::{evicted, hex, left_out, paths, row, with_path};
 

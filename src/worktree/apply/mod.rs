@@ -4,15 +4,15 @@
 //! there with what the plan expected, and waits until the caller has closed its journal. Any difference or failure
 //! takes back every step done.
 
-pub mod apply_plan;
-mod apply_run;
+pub mod apply_steps;
+mod case_folding;
+mod dir_opener;
+mod forward;
 pub mod materialize;
-mod one_place;
-mod reach;
 mod rollback;
 pub mod stage;
 pub mod stage_removal;
 pub mod transaction;
 pub mod unfinished;
-pub mod verify;
+pub mod verify_path;
 pub mod write_back;

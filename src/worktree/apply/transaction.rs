@@ -11,9 +11,9 @@ use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Obstacle, Result};
 use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::apply_plan::ApplyPlan;
-use crate::worktree::apply::apply_run::{Progress, Run, Stop};
-use crate::worktree::apply::one_place;
+use crate::worktree::apply::apply_steps::ApplyPlan;
+use crate::worktree::apply::case_folding;
+use crate::worktree::apply::forward::{Progress, Run, Stop};
 use crate::worktree::apply::rollback::{self, Done};
 use crate::worktree::apply::stage::Stage;
 use crate::worktree::sys;
@@ -53,7 +53,7 @@ pub fn apply<'w>(
 ) -> std::result::Result<Applied<'w>, ApplyError> {
     let checked = Run::new(work, &stage, plan, interrupt).check_all();
     // Only where something stands in the way can a name be another spelling of one that goes.
-    let turned = if checked.is_err() { one_place::removals_first(work, plan) } else { None };
+    let turned = if checked.is_err() { case_folding::removals_first(work, plan) } else { None };
     let mut run = Run::new(work, &stage, turned.as_ref().unwrap_or(plan), interrupt);
     let checked = if turned.is_some() { run.check_all() } else { checked };
     let ended = checked.and_then(|()| run.go());
@@ -191,8 +191,8 @@ mod tests {
 
     use super::*;
     use crate::model::state::entry::Kind;
-    use crate::worktree::apply::apply_plan::Expect;
-    use crate::worktree::apply::apply_plan::Write;
+    use crate::worktree::apply::apply_steps::Expect;
+    use crate::worktree::apply::apply_steps::Write;
 
     const HEX: &str = "00112233445566aa";
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::worktree::git::git_index::{git_dir, has_conflicts, read_regular};
+use crate::worktree::git::find_index::{git_dir, has_conflicts, read_regular};
 
 /// `packed-refs` of a large repository.
 const LONGEST_BYTES: u64 = 64 << 20;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::error::{Error, Result};
-use crate::model::stat_cache::kept_listing::KeptListing;
+use crate::model::stat_cache::cached_listing::KeptListing;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::rules::rule_set::Rules;

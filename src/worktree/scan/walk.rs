@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::{Error, Result};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::stat_cache::kept_listing::{KeptDir, KeptListing};
+use crate::model::stat_cache::cached_listing::{KeptDir, KeptListing};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::files::Files;
 use crate::model::state::listing::{ListedDir, Name, Stat, Uncaptured};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use checkpoint::model::stat_cache::kept_block::KeptBlock;
-use checkpoint::model::stat_cache::kept_listing::KeptListing;
-use checkpoint::model::stat_cache::kept_write;
+use checkpoint::model::stat_cache::cache_writer;
+use checkpoint::model::stat_cache::cached_block::KeptBlock;
+use checkpoint::model::stat_cache::cached_listing::KeptListing;
 use checkpoint::model::state::entry::Kind;
 use checkpoint::model::state::entry::WhyNot;
 use checkpoint::model::state::listing::ListedDir;
@@ -81,7 +81,7 @@ fn listing(data: &[u8]) {
         listing.dirs.push(dir);
         listing.dirs[parent].dirs.push(index);
     }
-    let bytes = kept_write::base(&listing).expect("small numbers");
+    let bytes = cache_writer::base(&listing).expect("small numbers");
     let length = bytes.len();
     let block = KeptBlock::parse(bytes, 0, length).expect("our own block");
     let kept = Arc::new(KeptListing::new(block, None).expect("it has a root"));

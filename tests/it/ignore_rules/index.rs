@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use checkpoint::worktree::git::git_index;
+use checkpoint::worktree::git::find_index;
 use checkpoint::worktree::rules::rule_set::{RuleSources, Rules, Tracked, Verdict};
 
 use super::oracle::Oracle;
@@ -34,7 +34,7 @@ fn filled(args: &[&str]) -> Option<Oracle> {
 }
 
 fn assert_same_as_git(oracle: &Oracle, about: &str) {
-    let tracked = git_index::load(&oracle.root()).unwrap();
+    let tracked = find_index::load(&oracle.root()).unwrap();
     let listed = oracle.git(&["ls-files", "-z"], b"");
     let mut expected: Vec<&[u8]> = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
     expected.dedup();
@@ -83,8 +83,8 @@ fn a_linked_worktree_has_its_own_index() {
     let Some(oracle) = filled(&[]) else { return };
     oracle.git(&["commit", "-q", "-m", "x"], b"");
     oracle.git(&["worktree", "add", "-q", "--detach", "../linked"], b"");
-    let linked = git_index::load(&oracle.root().join("../linked")).unwrap();
-    assert_eq!(linked, git_index::load(&oracle.root()).unwrap());
+    let linked = find_index::load(&oracle.root().join("../linked")).unwrap();
+    assert_eq!(linked, find_index::load(&oracle.root()).unwrap());
     assert!(linked.contains(b"dir/one"));
 }
 
@@ -92,7 +92,7 @@ fn a_linked_worktree_has_its_own_index() {
 fn a_nested_repository_that_git_names_is_captured_whole() {
     let Some(oracle) = filled(&[]) else { return };
     oracle.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},vendor/lib", "1".repeat(40))], b"");
-    let tracked = git_index::load(&oracle.root()).unwrap();
+    let tracked = find_index::load(&oracle.root()).unwrap();
     let rules = Rules::new(RuleSources { tracked: Arc::new(tracked.into()), ..RuleSources::default() });
     let root = rules.enter_root(Some(b"vendor/\ndir/\n"));
     assert_eq!(rules.judge(&root, b"vendor", true), Verdict::OnlyTracked);

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use checkpoint::base::interrupt::Interrupt;
 use checkpoint::base::progress::Progress;
 use checkpoint::error::Error;
-use checkpoint::model::stat_cache::kept_block::KeptBlock;
-use checkpoint::model::stat_cache::kept_listing::KeptListing;
-use checkpoint::model::stat_cache::kept_write;
+use checkpoint::model::stat_cache::cache_writer;
+use checkpoint::model::stat_cache::cached_block::KeptBlock;
+use checkpoint::model::stat_cache::cached_listing::KeptListing;
 use checkpoint::model::state::entry::Kind;
 use checkpoint::model::state::entry::WhyNot;
 use checkpoint::model::state::listing::Listing;
@@ -43,7 +43,7 @@ fn list(root: &Path, previous: Option<&Listing>) -> Listing {
 
 /// A listing as the cache would give it back.
 fn keep(listing: &Listing) -> KeptListing {
-    let block = kept_write::base(listing).unwrap();
+    let block = cache_writer::base(listing).unwrap();
     let end = block.len();
     KeptListing::new(KeptBlock::parse(block, 0, end).unwrap(), None).unwrap()
 }

@@ -4,7 +4,7 @@ use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::browse::find::path_pattern;
+use crate::ops::browse::find::find_pattern;
 use crate::ops::browse::history::{History, Step};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
@@ -86,7 +86,7 @@ impl Change {
 }
 
 pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
-    let pattern = path_pattern::parse(&context.root, &options.pattern)?;
+    let pattern = find_pattern::parse(&context.root, &options.pattern)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let history = History::read(&store, &inventory.checkpoints, &pattern);

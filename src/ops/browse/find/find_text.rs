@@ -11,7 +11,7 @@ use crate::model::path_pattern::PathPattern;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::find::find_path::unread;
-use crate::ops::browse::find::path_pattern;
+use crate::ops::browse::find::find_pattern;
 use crate::ops::browse::find::text_search::{Found, Needle, Search};
 use crate::ops::browse::history::{History, Version};
 use crate::ops::browse::list::reader_warnings;
@@ -74,7 +74,7 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
     if options.text.is_empty() {
         return Err(Error::Usage { what: "the text to look for is empty".into() });
     }
-    let pattern = options.pattern.as_ref().map(|typed| path_pattern::parse(&context.root, typed)).transpose()?;
+    let pattern = options.pattern.as_ref().map(|typed| find_pattern::parse(&context.root, typed)).transpose()?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let history = History::read(&store, &inventory.checkpoints, &pattern.unwrap_or_else(PathPattern::all));

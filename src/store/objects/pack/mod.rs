@@ -1,5 +1,6 @@
 //! Packs: their format, reading and writing them.
 
+pub mod checkpoint_packs;
 pub mod delta;
 pub mod pack_delta;
 pub mod pack_error;
@@ -7,7 +8,6 @@ pub mod pack_index;
 pub mod pack_list;
 pub mod pack_publish;
 pub mod pack_reader;
-pub mod pack_set;
 pub mod pack_walk;
 pub mod pack_writer;
 mod pack_writer_delta;

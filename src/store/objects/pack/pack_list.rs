@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::plain_file;
+use crate::store::files::read_regular;
 use crate::store::objects::base_cache::{BaseCache, Shared};
 use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind, hash_any, hash_object};
 use crate::store::objects::loose_files::names_in;
@@ -103,7 +103,7 @@ impl Pack {
         let loaded = if let Some(loaded) = self.index.get() {
             loaded
         } else {
-            let data = plain_file::read(&self.index_path)?;
+            let data = read_regular::read(&self.index_path)?;
             self.index.get_or_init(|| PackIndex::parse(data))
         };
         loaded.as_ref().map_err(|why| ReadError::Damaged(why.clone()))

@@ -4,7 +4,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::store::files::durable::{self, TemporaryFile};
+use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::objects::hash::object_hash::{TrailerHasher, hex_of};
 use crate::store::objects::pack::pack_index::{self, IndexEntry};
 use crate::store::objects::pack::pack_list::{Pack, PackStamp};
@@ -65,7 +65,7 @@ pub fn complete(
 /// Something could not be written; what is left is at worst a whole pack without an index, which nobody sees.
 pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
     let files = completed.iter().flat_map(|one| [&one.pack, &one.index]);
-    durable::sync_together(&files.chain(also).collect::<Vec<_>>())?;
+    atomic_file::sync_together(&files.chain(also).collect::<Vec<_>>())?;
     let mut names = Vec::new();
     for Completed { pack, index, name } in completed {
         put_in_place(pack, &pack_dir.join(format!("{name}.pack")))?;
@@ -73,7 +73,7 @@ pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&Tempora
         names.push(name);
     }
     if !names.is_empty() {
-        durable::sync_directory(pack_dir)?;
+        atomic_file::sync_directory(pack_dir)?;
     }
     let stamp = |name: String| match Pack::stat(pack_dir, &name) {
         Some(pack) => Ok(pack.stamp),

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
+use crate::store::files::atomic_file::TemporaryFile;
 use crate::store::files::directories;
-use crate::store::files::durable::TemporaryFile;
 use crate::store::objects::deflate::zlib::{self, Deflater, EntryCrc, StreamDeflater, StreamError};
 use crate::store::objects::hash::object_hash::{Collision, ObjectHasher, ObjectKind, hash_object, trailer_of};
 use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::checkpoint_packs::Claims;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::objects::pack::pack_publish::{self, Completed};
 use crate::store::objects::pack::pack_reader::{self, PackReader, ReadError};
-use crate::store::objects::pack::pack_set::Claims;
 
 pub use crate::store::objects::pack::pack_error::PackError;
 

@@ -1,0 +1,131 @@
+//! What the last scan saw, as it lies in the stat cache: a base, and a patch of the directories that changed since.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::model::stat_cache::cached_block::{DirRecord, FILES_IN_BASE, HIDDEN_RULES, KeptBlock, SETTLED};
+use crate::model::stat_cache::uncaptured;
+use crate::model::state::files::Files;
+use crate::model::state::listing::{Stat, Uncaptured};
+use crate::model::state::object_id::ObjectId;
+
+/// A listing that is read where it lies. Directory 0 is the root; the children of each lie together, sorted by name.
+#[derive(Debug)]
+pub struct KeptListing {
+    pub(in crate::model) base: Arc<KeptBlock>,
+    patch: Option<Arc<KeptBlock>>,
+    /// Which record of the patch stands for which directory.
+    patched: HashMap<usize, usize>,
+}
+
+/// One directory of it.
+#[derive(Clone, Debug)]
+pub struct KeptDir<'k> {
+    listing: &'k KeptListing,
+    block: &'k Arc<KeptBlock>,
+    pub(in crate::model) record: DirRecord,
+}
+
+impl KeptListing {
+    /// Puts the two parts together; `None` if the patch names what the base lacks, or there is no root.
+    pub fn new(base: KeptBlock, patch: Option<KeptBlock>) -> Option<Self> {
+        let records = patch.as_ref().map_or(0, KeptBlock::dir_count);
+        let mut patched = HashMap::with_capacity(records);
+        for index in 0..records {
+            let number = patch.as_ref()?.dir(index)?.number;
+            if number >= base.dir_count() {
+                return None;
+            }
+            patched.insert(number, index);
+        }
+        let has_root = base.dir_count() > 0;
+        has_root.then(|| Self { base: Arc::new(base), patch: patch.map(Arc::new), patched })
+    }
+
+    pub fn dir_count(&self) -> usize {
+        self.base.dir_count()
+    }
+
+    /// How many entries it has, about: what decides whether a scan is worth more than one thread.
+    pub fn size(&self) -> usize {
+        self.base.dir_count() + self.base.file_count()
+    }
+
+    /// The bytes of the patch, if there is one.
+    pub fn patch_bytes(&self) -> &[u8] {
+        self.patch.as_ref().map_or(&[], |patch| patch.as_bytes())
+    }
+
+    pub fn dir(&self, number: usize) -> Option<KeptDir<'_>> {
+        let patch = self.patch.as_ref().zip(self.patched.get(&number));
+        let (block, index) = patch.map_or((&self.base, number), |(patch, index)| (patch, *index));
+        Some(KeptDir { listing: self, block, record: block.dir(index)? })
+    }
+
+    /// Numbers of the directories in one, sorted by name. Which there are never differs in a patch.
+    pub fn children(&self, number: usize) -> Range<usize> {
+        let children = self.base.dir(number).map(|record| record.children).unwrap_or_default();
+        // Children follow their parents: what says otherwise leads in circles.
+        if children.start > number && children.end <= self.base.dir_count() { children } else { 0..0 }
+    }
+
+    /// The number of the directory of that name in another.
+    pub fn child(&self, number: usize, name: &[u8]) -> Option<usize> {
+        let children = self.children(number);
+        let (mut low, mut high) = (children.start, children.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.name(middle).cmp(name) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    pub fn name(&self, number: usize) -> &[u8] {
+        self.base.dir(number).map_or(&[], |record| self.base.name(record.name))
+    }
+}
+
+impl KeptDir<'_> {
+    pub fn stat(&self) -> &Stat {
+        &self.record.stat
+    }
+
+    /// Whether an equal stat means equal names, all judged alike under equal rules.
+    pub fn is_settled(&self) -> bool {
+        self.record.flags & SETTLED != 0
+    }
+
+    pub fn has_hidden_rules(&self) -> bool {
+        self.record.flags & HIDDEN_RULES != 0
+    }
+
+    pub fn tree(&self) -> Option<ObjectId> {
+        self.record.tree
+    }
+
+    /// None where the record names more than there are.
+    pub fn files(&self) -> Files {
+        let block = self.block_of_files();
+        let range = if self.record.files.end <= block.file_count() { self.record.files.clone() } else { 0..0 };
+        Files::kept(Arc::clone(block), range)
+    }
+
+    pub(in crate::model) fn block_of_files(&self) -> &Arc<KeptBlock> {
+        if self.record.flags & FILES_IN_BASE != 0 { &self.listing.base } else { self.block }
+    }
+
+    /// Whether no patch stands for it.
+    pub(in crate::model) fn is_of_base(&self) -> bool {
+        Arc::ptr_eq(self.block, &self.listing.base)
+    }
+
+    /// What stood in it and was not captured, sorted by name; `None` if that cannot be read.
+    pub fn uncaptured(&self) -> Option<Vec<Uncaptured>> {
+        uncaptured::parse(self.block.rest(self.record.rest.clone()))
+    }
+}

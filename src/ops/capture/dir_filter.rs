@@ -1,0 +1,191 @@
+//! The directories that a restore has to look into: those in which the states concerned differ. Equal subtrees are
+//! skipped, neither read nor looked at.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::model::state::entry::{Entry, WhyNot};
+use crate::model::state::listing::Listing;
+use crate::model::state::meta::Meta;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::{Snapshot, Standing};
+use crate::ops::capture::lazy_snapshot::{HeldState, Unreadable};
+
+/// Of all other directories only the name counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Focus {
+    Everything,
+    /// With each directory, all above it.
+    Dirs(HashSet<RelPath>),
+}
+
+impl Focus {
+    pub fn contains(&self, dir: &RelPath) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Dirs(dirs) => dirs.contains(dir),
+        }
+    }
+
+    /// Where `present` differs from `target`, or that from its successor. The trees of the listing must be known.
+    ///
+    /// # Errors
+    /// A tree of the target cannot be read.
+    pub fn between<'s>(
+        listing: &Listing,
+        present: &Meta,
+        target: &HeldState<'s>,
+        successor: Option<&HeldState<'s>>,
+    ) -> Result<Self, Unreadable> {
+        if present.usual != target.meta.usual {
+            return Ok(Self::Everything);
+        }
+        let mut differing = HashSet::new();
+        note_differences(present, &target.meta, &mut differing);
+        if let Some(successor) = successor {
+            note_differences(&successor.meta, &target.meta, &mut differing);
+        }
+        let mut walk = Walk { listing, target, successor, differing, dirs: HashSet::new() };
+        walk.run()?;
+        // No tree names a directory without a file below it.
+        walk.dirs.extend(walk.differing);
+        Ok(Self::Dirs(walk.dirs))
+    }
+}
+
+/// Paths of which the metas say different things, and the directories above them.
+fn note_differences(one: &Meta, other: &Meta, differing: &mut HashSet<RelPath>) {
+    let mut note = |path: &RelPath| {
+        differing.insert(path.clone());
+        for above in path.ancestors() {
+            if !differing.insert(above) {
+                break;
+            }
+        }
+    };
+    one.empty_dirs.symmetric_difference(&other.empty_dirs).for_each(&mut note);
+    differing_keys(&one.unusual, &other.unusual)
+        .chain(differing_keys(&one.uncaptured, &other.uncaptured))
+        .for_each(note);
+}
+
+fn differing_keys<'m, V: PartialEq>(
+    one: &'m BTreeMap<RelPath, V>,
+    other: &'m BTreeMap<RelPath, V>,
+) -> impl Iterator<Item = &'m RelPath> {
+    let of_one = one.iter().filter(|(path, value)| other.get(*path) != Some(*value));
+    let of_other = other.iter().filter(|(path, _)| !one.contains_key(*path));
+    of_one.chain(of_other).map(|(path, _)| path)
+}
+
+struct Walk<'w, 's> {
+    listing: &'w Listing,
+    target: &'w HeldState<'s>,
+    successor: Option<&'w HeldState<'s>>,
+    differing: HashSet<RelPath>,
+    dirs: HashSet<RelPath>,
+}
+
+/// One directory as each state has it, if it has it.
+#[derive(Clone, Copy, Default)]
+struct Sides {
+    present: Option<usize>,
+    target: Option<ObjectId>,
+    successor: Option<ObjectId>,
+}
+
+impl Walk<'_, '_> {
+    fn run(&mut self) -> Result<(), Unreadable> {
+        let successor = self.successor.map(|state| state.tree);
+        let root = Sides { present: Some(0), target: Some(self.target.tree), successor };
+        let mut pending = vec![(RelPath::root(), root)];
+        while let Some((path, sides)) = pending.pop() {
+            if !path.is_root() && self.is_equal(&path, &sides) {
+                continue;
+            }
+            for (name, sides) in self.children(&sides)? {
+                pending.push((path.join(&name), sides));
+            }
+            self.dirs.insert(path);
+        }
+        Ok(())
+    }
+
+    fn is_equal(&self, path: &RelPath, sides: &Sides) -> bool {
+        let present = sides.present.and_then(|index| self.listing.dirs[index].tree);
+        let same_trees = present == sides.target && (self.successor.is_none() || sides.successor == sides.target);
+        // Without any tree it is a matter of the metas, and of what only the listing knows.
+        same_trees && present.is_some() && !self.differing.contains(path)
+    }
+
+    fn children(&self, sides: &Sides) -> Result<BTreeMap<Box<[u8]>, Sides>, Unreadable> {
+        let mut children: BTreeMap<Box<[u8]>, Sides> = BTreeMap::new();
+        for child in sides.present.map(|index| &self.listing.dirs[index].dirs).into_iter().flatten() {
+            children.entry(self.listing.dirs[*child].name.clone()).or_default().present = Some(*child);
+        }
+        if let Some(tree) = sides.target {
+            for entry in self.target.entries(tree)?.iter().filter(|entry| entry.is_directory()) {
+                children.entry(entry.name.clone()).or_default().target = Some(entry.id);
+            }
+        }
+        // What cannot be read of a successor tells nothing.
+        let successor = self.successor.zip(sides.successor).and_then(|(state, tree)| state.entries(tree).ok());
+        for entry in successor.iter().flat_map(|entries| entries.iter()).filter(|entry| entry.is_directory()) {
+            children.entry(entry.name.clone()).or_default().successor = Some(entry.id);
+        }
+        Ok(children)
+    }
+}
+
+/// What a listing has in the directories in focus, with the bare names of the directories in them.
+pub fn present(listing: &Listing, focus: &Focus) -> Snapshot {
+    if *focus == Focus::Everything {
+        return Snapshot::from(listing);
+    }
+    let mut snapshot = Snapshot::default();
+    let mut pending = vec![(RelPath::root(), 0)];
+    while let Some((path, index)) = pending.pop() {
+        let dir = &listing.dirs[index];
+        snapshot.dirs.insert(path.clone(), dir.stat.perm());
+        if !focus.contains(&path) {
+            continue;
+        }
+        for file in dir.files.iter() {
+            let Some(id) = file.id else { continue };
+            let entry = Entry { kind: file.kind, perm: file.stat.perm(), id, size_bytes: file.stat.size_bytes };
+            snapshot.files.insert(path.join(file.name), entry);
+        }
+        for item in &dir.uncaptured {
+            let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+            snapshot.uncaptured.insert(path.join(&item.name), standing);
+        }
+        pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));
+    }
+    snapshot
+}
+
+/// Adds to a snapshot what rules left out anywhere in a listing, in focus or not.
+pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
+    let mut pending = vec![(RelPath::root(), 0)];
+    while let Some((path, index)) = pending.pop() {
+        let dir = &listing.dirs[index];
+        for item in dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::LeftOut(_))) {
+            let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+            snapshot.uncaptured.insert(path.join(&item.name), standing);
+        }
+        pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));
+    }
+}
+
+/// Whether something may stand at a path that the listing does not have: it, or what is above it, was left out.
+pub fn may_stand_unlisted(listing: &Listing, path: &RelPath) -> bool {
+    let mut dir = listing.root();
+    for name in path.components() {
+        if let Ok(found) = dir.dirs.binary_search_by(|child| (*listing.dirs[*child].name).cmp(name)) {
+            dir = &listing.dirs[dir.dirs[found]];
+            continue;
+        }
+        return dir.uncaptured.binary_search_by(|item| (*item.name).cmp(name)).is_ok();
+    }
+    false
+}

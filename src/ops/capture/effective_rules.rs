@@ -1,0 +1,95 @@
+//! The rules in force for a root today, what is recorded of them, and whether they are those of the last scan.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use crate::model::rules_stamp::RulesStamp;
+use crate::model::state::meta::RuleRecord;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::own_files::OwnFiles;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::worktree::git::find_index;
+use crate::worktree::rules::rule_set::{RuleSources, Rules, Tracked, TrackedLater};
+
+/// Edition of the compiled-in rules: it goes up with each change of them, so that no verdict of an older one is believed.
+const COMPILED_IN: u32 = 2;
+
+/// The rules in force, with what is to be recorded of them.
+pub struct RulesToday {
+    pub rules: Rules,
+    pub record: RuleRecord,
+    pub warning: Option<Warning>,
+    pub stamp: RulesStamp,
+}
+
+/// Collects the rules: the store's list, the configuration, and what the project's git index names. The index is read
+/// only if it is not the one that `known` speaks of, or when a rule leaves something out that it may name.
+pub fn rules_today(
+    context: &Context,
+    store: Option<&Store>,
+    include_sensitive: &[String],
+    named: &[RelPath],
+    known: Option<RulesStamp>,
+) -> RulesToday {
+    let built_in = crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes();
+    let store_list = store.map_or_else(|| built_in.to_vec(), Store::exclusion_list);
+    let settings = &context.settings;
+    let sensitive_allow = [settings.sensitive_allow.as_slice(), include_sensitive].concat();
+    let record = RuleRecord {
+        store_list: (store_list != built_in).then(|| store_list.clone()),
+        excludes: settings.excludes.clone(),
+        sensitive_allow: sensitive_allow.clone(),
+        max_file_size_bytes: settings.max_file_size_bytes,
+    };
+    let own_files = OwnFiles::of(context, store).paths().to_vec();
+    let NamesToday { tracked, warning, index, names } = names_today(context, known);
+    let rules = sum_of(&(COMPILED_IN, &store_list, rules_key(&record), &own_files));
+    let stamp = RulesStamp { rules, index, names };
+    let sources = RuleSources {
+        store_list,
+        excludes: settings.excludes.clone(),
+        sensitive_allow,
+        max_file_size_bytes: settings.max_file_size_bytes,
+        tracked,
+        named: named.to_vec(),
+        own_files,
+    };
+    RulesToday { rules: Rules::new(sources), record, warning, stamp }
+}
+
+fn rules_key(record: &RuleRecord) -> impl Hash + '_ {
+    (&record.excludes, &record.sensitive_allow, record.max_file_size_bytes)
+}
+
+struct NamesToday {
+    tracked: Arc<TrackedLater>,
+    warning: Option<Warning>,
+    index: u64,
+    names: u64,
+}
+
+fn names_today(context: &Context, known: Option<RulesStamp>) -> NamesToday {
+    let root = context.root.path().to_path_buf();
+    let index = find_index::stamp(&root).map_or(0, |stamp| sum_of(&stamp).max(1));
+    if let Some(known) = known.filter(|known| index != 0 && known.index == index) {
+        let later = move || find_index::load(&root).unwrap_or_default();
+        let tracked = Arc::new(TrackedLater::new(Box::new(later)));
+        return NamesToday { tracked, warning: None, index, names: known.names };
+    }
+    let (tracked, warning) = match find_index::load(&root) {
+        Ok(tracked) => (tracked, None),
+        Err(why) => (Tracked::none(), Some(Warning::GitIndexUnreadable { why })),
+    };
+    // One that cannot be read is looked at again next time, so that it is told each time.
+    let index = if warning.is_some() { 0 } else { index };
+    let names = sum_of(&tracked.paths().collect::<Vec<_>>());
+    NamesToday { tracked: Arc::new(tracked.into()), warning, index, names }
+}
+
+fn sum_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

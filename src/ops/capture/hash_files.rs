@@ -1,0 +1,227 @@
+//! Reads every file of a listing whose blob is not known, by as many threads as are worth it.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::base::progress::Phase;
+use crate::error::{Error, Result};
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured, may_be_half_written};
+use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::interruptible::{HeedfulSink, heed};
+use crate::ops::capture::key_watch::{Admission, KeyWatch};
+use crate::ops::capture::sink::{Sink, ThreadSink};
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::worktree::rules::rule_set::may_be_secret;
+use crate::worktree::scan::read::{BlobSink, ReadOutcome, STREAM_FROM_BYTES, read_file, read_in};
+use crate::worktree::sys::{Access, Dir};
+use crate::worktree::tree_handle::WorkTree;
+
+/// What one thread takes at a time: at most so many files, or about so many bytes.
+const BATCH_FILES: usize = 128;
+const BATCH_BYTES: u64 = 2 << 20;
+/// Less than this is not worth a second thread.
+const ALONE_FILES: u64 = 64;
+const ALONE_BYTES: u64 = 1 << 20;
+
+/// Files of one directory.
+struct Batch<'l> {
+    dir: usize,
+    path: RelPath,
+    files: &'l mut [ListedFile],
+    bytes: u64,
+}
+
+/// Something about a file that the listing did not say.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Met {
+    dir: usize,
+    name: Name,
+    fate: Fate,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Unsteady,
+    Gone,
+    NotCaptured(WhyNot),
+}
+
+/// Reads them, and notes what became of each. What vanished meanwhile is taken out of the listing.
+pub fn read_unknown(
+    context: &Context,
+    worktree: &WorkTree,
+    admission: &Admission<'_>,
+    listing: &mut Listing,
+    sink: &mut Sink<'_, '_>,
+    warnings: &mut Vec<Warning>,
+) -> Result<()> {
+    let paths = paths_with_unknown(listing);
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let started_ns = listing.started_ns;
+    let mut batches = Vec::new();
+    let mut paths = paths.into_iter().peekable();
+    for (index, dir) in listing.dirs.iter_mut().enumerate() {
+        if let Some((_, path)) = paths.next_if(|(dir, _)| *dir == index) {
+            split(index, &path, dir.files.listed_mut(), &mut batches);
+        }
+    }
+    let mut met = read_batches(context, worktree, admission, started_ns, batches, sink)?;
+    met.sort_unstable();
+    for of_one_dir in met.chunk_by(|a, b| a.dir == b.dir) {
+        settle(listing, of_one_dir, warnings);
+    }
+    Ok(())
+}
+
+fn paths_with_unknown(listing: &mut Listing) -> Vec<(usize, RelPath)> {
+    let has_unknown = |dir: &mut ListedDir| dir.files.listed_mut().iter().any(|file| file.id.is_none());
+    let dirs: Vec<usize> = (0..listing.dirs.len()).filter(|index| has_unknown(&mut listing.dirs[*index])).collect();
+    dirs.into_iter().map(|index| (index, listing.path_of(index))).collect()
+}
+
+fn split<'l>(dir: usize, path: &RelPath, mut files: &'l mut [ListedFile], batches: &mut Vec<Batch<'l>>) {
+    while !files.is_empty() {
+        let (mut count, mut bytes) = (0, 0);
+        while count < files.len() && count < BATCH_FILES && bytes < BATCH_BYTES {
+            bytes += if files[count].id.is_none() { files[count].stat.size_bytes } else { 0 };
+            count += 1;
+        }
+        let (batch, rest) = files.split_at_mut(count);
+        files = rest;
+        batches.push(Batch { dir, path: path.clone(), files: batch, bytes });
+    }
+}
+
+fn read_batches(
+    context: &Context,
+    worktree: &WorkTree,
+    admission: &Admission<'_>,
+    started_ns: i64,
+    mut batches: Vec<Batch<'_>>,
+    sink: &mut Sink<'_, '_>,
+) -> Result<Vec<Met>> {
+    let bytes = batches.iter().map(|batch| batch.bytes).sum();
+    let unknown = |batch: &Batch<'_>| batch.files.iter().filter(|file| file.id.is_none()).count() as u64;
+    let files = batches.iter().map(unknown).sum();
+    context.progress.begin(Phase::Reading, files, bytes);
+    let alone = files < ALONE_FILES && bytes < ALONE_BYTES;
+    let workers = if alone { 1 } else { context.workers().min(batches.len()) };
+    // The largest come first, so that no thread is left alone with one at the end. They are taken from behind.
+    batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
+    let (batches, failure, met) = (Mutex::new(batches), Mutex::default(), Mutex::default());
+    let run = Run { context, worktree, admission, started_ns, batches, failure, met };
+    let mut sinks = sink.split(workers)?;
+    let Some(own) = sinks.pop() else { return Ok(Vec::new()) };
+    std::thread::scope(|scope| {
+        for sink in sinks {
+            scope.spawn(|| run.work(sink));
+        }
+        run.work(own);
+    });
+    match run.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(run.met.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+struct Run<'r, 'l> {
+    context: &'r Context,
+    worktree: &'r WorkTree,
+    admission: &'r Admission<'r>,
+    started_ns: i64,
+    batches: Mutex<Vec<Batch<'l>>>,
+    failure: Mutex<Option<Error>>,
+    met: Mutex<Vec<Met>>,
+}
+
+impl Run<'_, '_> {
+    fn work(&self, mut sink: ThreadSink<'_, '_>) {
+        while let Some(batch) = self.next() {
+            if let Err(error) = self.read(batch, &mut sink) {
+                lock(&self.batches).clear();
+                lock(&self.failure).get_or_insert(error);
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Batch<'_>> {
+        lock(&self.batches).pop()
+    }
+
+    fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<()> {
+        let dir = self.worktree.root().open_below(&batch.path, Access::Search).ok();
+        let mut sink = HeedfulSink { context: self.context, sink };
+        for file in batch.files {
+            if file.id.is_some() {
+                continue;
+            }
+            let fate = self.read_one(dir.as_ref(), &batch.path, file, &mut sink)?;
+            self.context.progress.add(1, 0);
+            heed(self.context)?;
+            if let Some(fate) = fate {
+                lock(&self.met).push(Met { dir: batch.dir, name: file.name.clone(), fate });
+            }
+        }
+        Ok(())
+    }
+
+    fn read_one(
+        &self,
+        dir: Option<&Dir>,
+        path: &RelPath,
+        file: &mut ListedFile,
+        sink: &mut dyn BlobSink,
+    ) -> Result<Option<Fate>> {
+        let mut watch = KeyWatch { admission: self.admission, dir: path, name: &file.name, sink, saw_key: false };
+        let read = match dir {
+            Some(dir) => read_in(self.worktree, dir, path, &file.name, file, &mut watch)?,
+            None => read_file(self.worktree, path, &file.name, file, &mut watch)?,
+        };
+        // What admitted it may not hold next time: it is looked at again. Where the name tells, the rules do that.
+        let is_unsure = watch.saw_key && !may_be_secret(path.name(), &file.name);
+        Ok(match read {
+            ReadOutcome::Captured { id, stat, kind, unsteady } => {
+                (file.id, file.stat, file.kind) = (Some(id), stat, kind);
+                file.unsteady = unsteady || is_unsure || may_be_half_written(&stat, self.started_ns);
+                unsteady.then_some(Fate::Unsteady)
+            }
+            ReadOutcome::Vanished | ReadOutcome::NotAFile => Some(Fate::Gone),
+            ReadOutcome::Unreadable(why) => Some(Fate::NotCaptured(WhyNot::Unreadable(why))),
+            ReadOutcome::Refused(why) => Some(Fate::NotCaptured(why)),
+        })
+    }
+}
+
+/// Takes in what was met in one directory.
+fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
+    let Some(index) = met.first().map(|first| first.dir) else { return };
+    let mut out = HashSet::new();
+    for Met { name, fate, .. } in met {
+        match fate {
+            Fate::Unsteady => {
+                warnings.push(Warning::ChangedWhileRead { path: listing.path_of(index).join(name) });
+                continue;
+            }
+            Fate::Gone => {}
+            Fate::NotCaptured(why) => {
+                let item = Uncaptured { name: name.clone(), why: why.clone(), is_dir: false };
+                listing.dirs[index].uncaptured.push(item);
+            }
+        }
+        out.insert(&**name);
+    }
+    if !out.is_empty() {
+        let dir = &mut listing.dirs[index];
+        dir.settled = false;
+        dir.files.make_listed().retain(|file| !out.contains(&*file.name));
+        dir.uncaptured.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

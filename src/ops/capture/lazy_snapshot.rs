@@ -1,0 +1,102 @@
+//! What a checkpoint holds, read as far as it is asked for.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::model::state::meta::Meta;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::ops::capture::dir_filter::Focus;
+use crate::store::repository::Store;
+use crate::store::trees::convert;
+use crate::store::trees::tree_codec::{MODE_GITLINK, TreeEntry};
+use crate::store::trees::tree_memo::TreeMemo;
+
+/// Why a state cannot be read, in words.
+pub type Unreadable = String;
+
+/// A state of which only the meta was read.
+pub struct HeldState<'s> {
+    pub tree: ObjectId,
+    pub meta: Meta,
+    /// Directories that are there although no file lies below them.
+    bare_dirs: BTreeSet<RelPath>,
+    memo: RefCell<TreeMemo<'s>>,
+}
+
+impl<'s> HeldState<'s> {
+    pub fn new(store: &'s Store, tree: ObjectId, meta: Meta) -> Self {
+        let bare_dirs = meta.bare_dirs();
+        Self { tree, meta, bare_dirs, memo: RefCell::new(TreeMemo::new(store.objects())) }
+    }
+
+    /// # Errors
+    /// The tree cannot be read.
+    pub fn entries(&self, tree: ObjectId) -> Result<Arc<[TreeEntry]>, Unreadable> {
+        self.memo.borrow_mut().tree(tree)
+    }
+
+    /// What the trees have at a path; they name no directory without a file below it.
+    ///
+    /// # Errors
+    /// A tree on the way cannot be read.
+    pub fn entry_at(&self, path: &RelPath) -> Result<Option<TreeEntry>, Unreadable> {
+        self.memo.borrow_mut().entry_at(self.tree, path)
+    }
+
+    /// # Errors
+    /// As [`Self::entry_at`].
+    pub fn has_file(&self, path: &RelPath) -> Result<bool, Unreadable> {
+        let found = self.entry_at(path)?;
+        Ok(found.is_some_and(|entry| !entry.is_directory() && entry.mode != MODE_GITLINK))
+    }
+
+    /// # Errors
+    /// As [`Self::entry_at`].
+    pub fn has_dir(&self, path: &RelPath) -> Result<bool, Unreadable> {
+        if path.is_root() || self.bare_dirs.contains(path) {
+            return Ok(true);
+        }
+        Ok(self.entry_at(path)?.is_some_and(|entry| entry.is_directory()))
+    }
+
+    pub fn perm_of_dir(&self, path: &RelPath) -> u32 {
+        self.meta.unusual.get(path).copied().unwrap_or(self.meta.usual.directory)
+    }
+
+    /// All that lies in the directories in focus, with the bare names of the directories in them.
+    ///
+    /// # Errors
+    /// A tree cannot be read, or holds a name that must not be written to a disk.
+    pub fn snapshot(&self, focus: &Focus) -> Result<Snapshot, Unreadable> {
+        let mut snapshot = Snapshot::default();
+        let mut dirs = Vec::new();
+        let mut pending = vec![(RelPath::root(), self.tree)];
+        while let Some((path, tree)) = pending.pop() {
+            let entries = if focus.contains(&path) { self.entries(tree) } else { Ok(Arc::from([])) };
+            let entries = entries.map_err(|why| format!("{path}: {why}"))?;
+            for entry in entries.iter() {
+                pending.extend(convert::put_entry(&mut snapshot, path.join(&entry.name), entry));
+            }
+            dirs.push(path);
+        }
+        self.meta_in(focus).complete(&mut snapshot)?;
+        for path in dirs {
+            let perm = self.perm_of_dir(&path);
+            snapshot.dirs.insert(path, perm);
+        }
+        Ok(snapshot)
+    }
+
+    fn meta_in(&self, focus: &Focus) -> Meta {
+        let mut meta = self.meta.clone();
+        if let Focus::Dirs(_) = focus {
+            let is_in = |path: &RelPath| path.parent().is_none_or(|parent| focus.contains(&parent));
+            meta.empty_dirs.retain(is_in);
+            meta.uncaptured.retain(|path, _| is_in(path));
+        }
+        meta
+    }
+}

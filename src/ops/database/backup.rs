@@ -1,0 +1,156 @@
+//! The content of a database as it is now, put into a pack.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::state::database::{Database, Databases, Held};
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::interruptible::{Pieces, heed};
+use crate::ops::context::Context;
+use crate::ops::database::database_command;
+use crate::store::files::atomic_file;
+use crate::store::files::scratch::Scratch;
+use crate::store::locked::LockedStore;
+use crate::store::objects::pack::checkpoint_packs::PackSet;
+use crate::store::trees::database_tree;
+use crate::worktree::sqlite::{self, Patience, Refusal, Watched};
+use crate::worktree::sys::{self, ItemKind};
+use crate::worktree::tree_handle::WorkTree;
+
+/// A failure of the database or its command, in words; what else fails is an [`Error`].
+pub type Refusable<T> = Result<std::result::Result<T, String>>;
+
+/// How the content is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It must be sound, and nothing may be changed for it.
+    Savepoint,
+    /// Whatever it is, it is about to be replaced.
+    Safety,
+}
+
+/// A database as it was taken.
+#[derive(Debug)]
+pub struct Taken {
+    pub held: Held,
+    pub watched: Option<Watched>,
+}
+
+/// Takes all of them for a new checkpoint, and answers with the tree that holds them.
+///
+/// # Errors
+/// One cannot be taken.
+pub fn take_all(
+    context: &Context,
+    locked: &LockedStore<'_>,
+    wanted: &[Database],
+    pack: &mut PackSet<'_>,
+) -> Result<Option<ObjectId>> {
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let scratch = locked.begin_scratch()?;
+    let mut all = Databases::new();
+    for database in wanted {
+        let taken = match take(context, &scratch, database, Purpose::Savepoint, pack)? {
+            Ok(Taken { held: Held::Absent, .. }) => Err("it is gone".to_owned()),
+            taken => taken,
+        };
+        let refused = |why| Error::DatabaseNotTaken { database: database.to_string(), why };
+        all.insert(database.clone(), taken.map_err(refused)?.held);
+    }
+    database_tree::write(pack, &all)
+}
+
+/// Takes one.
+///
+/// # Errors
+/// We were asked to stop, or the store cannot be written.
+pub fn take(
+    context: &Context,
+    scratch: &Scratch,
+    database: &Database,
+    purpose: Purpose,
+    pack: &mut PackSet<'_>,
+) -> Refusable<Taken> {
+    heed(context)?;
+    let copy = scratch.dir().join("taken");
+    atomic_file::remove_if_there(&copy)?;
+    let file = atomic_file::create_private(&copy)?;
+    let watched = match database {
+        Database::Named(name) => dump(context, scratch, name, file)?.map(|()| None),
+        Database::File(path) => match standing(context, path)? {
+            Ok(true) => copy_out(context, path, &copy, purpose)?.map(Some),
+            Ok(false) => return Ok(Ok(Taken { held: Held::Absent, watched: None })),
+            Err(why) => Err(why),
+        },
+    };
+    Ok(match watched {
+        Ok(watched) => Ok(Taken { held: Held::Content(store(context, &copy, pack)?), watched }),
+        Err(why) => Err(why),
+    })
+}
+
+fn dump(context: &Context, scratch: &Scratch, name: &str, into: File) -> Refusable<()> {
+    match database_command::of_name(context, name) {
+        Ok(commands) => database_command::run(context, scratch, &commands.dump, None, Some(into)),
+        Err(why) => Ok(Err(why)),
+    }
+}
+
+fn copy_out(context: &Context, path: &RelPath, copy: &Path, purpose: Purpose) -> Refusable<Watched> {
+    let is_safety = purpose == Purpose::Safety;
+    let taken = sqlite::copy_out(&live(context, path), copy, is_safety, &patience(context));
+    // What is replaced is kept as it is, sound or not.
+    let checked = taken.and_then(|watched| if is_safety { Ok(watched) } else { sqlite::check(copy).map(|()| watched) });
+    refusable(checked)
+}
+
+/// Whether something stands at the path of a file; in words if it is no file.
+fn standing(context: &Context, path: &RelPath) -> Refusable<bool> {
+    let found = WorkTree::open(context.root.path())?.stat(path)?;
+    Ok(match found.as_ref().map(sys::kind_of) {
+        None => Ok(false),
+        Some(ItemKind::File) => Ok(true),
+        Some(_) => Err("something else than a file stands there".to_owned()),
+    })
+}
+
+fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<ObjectId> {
+    let mut file = File::open(copy).map_err(Error::io("read", copy))?;
+    let len = file.metadata().map_err(Error::io("look at", copy))?.len();
+    let taken = pack.first().add_stream(len, &mut Pieces { context, reader: &mut file });
+    // Whatever the pack makes of a reader that stops, the signal is the cause.
+    heed(context)?;
+    Ok(taken?)
+}
+
+/// Where SQLite finds a file: the root has no link in its path, and SQLite refuses those below it.
+pub fn live(context: &Context, path: &RelPath) -> PathBuf {
+    path.components().fold(context.root.path().to_path_buf(), |place, name| place.join(os_name(name)))
+}
+
+#[cfg(unix)]
+fn os_name(name: &[u8]) -> &std::ffi::OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(name)
+}
+
+#[cfg(not(unix))]
+fn os_name(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+pub fn patience(context: &Context) -> Patience<'_> {
+    Patience { wait: context.lock_wait, interrupt: &context.interrupt }
+}
+
+/// Parts what the database refused from a signal.
+pub fn refusable<T>(done: std::result::Result<T, Refusal>) -> Refusable<T> {
+    match done {
+        Ok(done) => Ok(Ok(done)),
+        Err(Refusal::Failed(why)) => Ok(Err(why)),
+        Err(Refusal::Interrupted(signal)) => Err(Error::Interrupted { signal }),
+    }
+}

@@ -1,0 +1,216 @@
+//! The databases of a restore: the present of each is kept before anything changes, and each is put back at the very end.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::model::state::database::{Database, Databases, Held};
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::database::backup::{self, Purpose, Refusable, Taken, live, patience, refusable};
+use crate::ops::database::database_command;
+use crate::ops::restore::restore_options::Request;
+use crate::ops::session::Pending;
+use crate::store::files::atomic_file;
+use crate::store::files::scratch::Scratch;
+use crate::store::locked::LockedStore;
+use crate::store::objects::object_error::ObjectError;
+use crate::store::objects::pack::checkpoint_packs::PackSet;
+use crate::store::repository::Store;
+use crate::store::trees::database_tree;
+use crate::worktree::files::new_file;
+use crate::worktree::sqlite::{self, Watched};
+use crate::worktree::tree_handle::WorkTree;
+
+/// What became of one database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseReport {
+    pub database: Database,
+    pub fate: Fate,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It would be restored.
+    Planned,
+    Restored,
+    /// It was as the checkpoint holds it.
+    Unchanged,
+    /// It was not there then, and stays: another program may have it open.
+    Left,
+    /// It is as it was, and why.
+    Failed(String),
+}
+
+/// Databases whose present is kept and whose wanted content is at hand.
+pub struct DatabaseReturn {
+    items: Vec<Item>,
+    /// `None` where there is no database.
+    scratch: Option<Scratch>,
+}
+
+struct Item {
+    report: DatabaseReport,
+    present: Option<Held>,
+    /// The file with the content that it is to get.
+    content: Option<PathBuf>,
+    watched: Option<Watched>,
+}
+
+/// What a restore would do to the databases that it concerns.
+pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
+    let fate = |held: Held| if held == Held::Absent { Fate::Left } else { Fate::Planned };
+    let concerned = request.target.databases_within(&request.reach);
+    concerned.map(|(database, held)| DatabaseReport { database: database.clone(), fate: fate(*held) }).collect()
+}
+
+impl DatabaseReturn {
+    /// Takes the present of each into `pack`, and gets ready what each is to be. Nothing of the user's is changed.
+    ///
+    /// # Errors
+    /// One cannot be taken, unless an interrupted restore is to be ended, which must be possible without it; or what it is
+    /// to be is damaged.
+    pub fn prepare(
+        context: &Context,
+        locked: &LockedStore<'_>,
+        pack: &mut PackSet<'_>,
+        request: &Request<'_>,
+    ) -> Result<Self> {
+        let mut prepared = Self { items: Vec::new(), scratch: None };
+        let concerned: Databases =
+            request.target.databases_within(&request.reach).map(|(database, held)| (database.clone(), *held)).collect();
+        if concerned.is_empty() {
+            return Ok(prepared);
+        }
+        let scratch = locked.begin_scratch()?;
+        for (number, (database, wanted)) in concerned.into_iter().enumerate() {
+            let taken = backup::take(context, &scratch, &database, Purpose::Safety, pack)?;
+            let item = match taken {
+                Ok(taken) => {
+                    let place = scratch.dir().join(format!("wanted-{number}"));
+                    Item::new(locked.store(), request.target.id(), database, wanted, taken, place)?
+                }
+                Err(why) if request.pending.is_some() => Item::failed(database, why),
+                Err(why) => return Err(Error::DatabaseNotHeld { database: database.to_string(), why }),
+            };
+            prepared.items.push(item);
+        }
+        prepared.scratch = Some(scratch);
+        Ok(prepared)
+    }
+
+    /// What was taken.
+    pub fn present(&self) -> Databases {
+        self.items.iter().filter_map(|item| Some((item.report.database.clone(), item.present?))).collect()
+    }
+
+    /// Whether one is neither as the target of an interrupted restore holds it nor as its safety checkpoint does.
+    pub fn holds_news(&self, store: &Store, pending: &Pending) -> Result<bool> {
+        if self.items.is_empty() {
+            return Ok(false);
+        }
+        let inventory = store.inventory()?;
+        let ends = [pending.target(), pending.safety()].into_iter().filter_map(|id| inventory.get(id));
+        let known = ends.map(|checkpoint| store.databases(checkpoint)).collect::<Result<Vec<_>>>()?;
+        let is_known = |database: &Database, held: &Held| known.iter().any(|end| end.get(database) == Some(held));
+        Ok(!self.present().iter().all(|(database, held)| is_known(database, held)))
+    }
+
+    /// Writes the tree of what was taken.
+    pub fn record(&self, pack: &mut PackSet<'_>) -> Result<Option<ObjectId>> {
+        database_tree::write(pack, &self.present())
+    }
+
+    /// Puts all of them back. One that fails stops no other.
+    ///
+    /// # Errors
+    /// We were asked to stop; each is then as it was or as it is to be.
+    pub fn put_back(&mut self, context: &Context) -> Result<()> {
+        let Some(scratch) = &self.scratch else { return Ok(()) };
+        for item in self.items.iter_mut().filter(|item| item.report.fate == Fate::Planned) {
+            item.report.fate = match item.put_back(context, scratch)? {
+                Ok(()) => Fate::Restored,
+                Err(why) => Fate::Failed(why),
+            };
+        }
+        Ok(())
+    }
+
+    pub fn into_reports(self) -> Vec<DatabaseReport> {
+        self.items.into_iter().map(|item| item.report).collect()
+    }
+}
+
+impl Item {
+    fn new(
+        store: &Store,
+        target: ObjectId,
+        database: Database,
+        wanted: Held,
+        taken: Taken,
+        place: PathBuf,
+    ) -> Result<Self> {
+        let (fate, content) = match wanted {
+            _ if wanted == taken.held => (Fate::Unchanged, None),
+            Held::Absent => (Fate::Left, None),
+            Held::Content(blob) => (Fate::Planned, Some((blob, place))),
+        };
+        let content = content.map(|(blob, place)| extract(store, target, &database, blob, place)).transpose()?;
+        let report = DatabaseReport { database, fate };
+        Ok(Self { report, present: Some(taken.held), content, watched: taken.watched })
+    }
+
+    fn failed(database: Database, why: String) -> Self {
+        let report = DatabaseReport { database, fate: Fate::Failed(why) };
+        Self { report, present: None, content: None, watched: None }
+    }
+
+    fn put_back(&mut self, context: &Context, scratch: &Scratch) -> Refusable<()> {
+        let Some(wanted) = &self.content else { return Ok(Ok(())) };
+        match &self.report.database {
+            Database::File(path) => {
+                if let Err(why) = ready_place(context, path, self.present) {
+                    return Ok(Err(why));
+                }
+                let done = sqlite::put_back(wanted, &live(context, path), self.watched.take(), &patience(context));
+                refusable(done)
+            }
+            Database::Named(name) => match database_command::of_name(context, name) {
+                Ok(commands) => {
+                    let input = File::open(wanted).map_err(Error::io("read", wanted))?;
+                    database_command::run(context, scratch, &commands.restore, Some(input), None)
+                }
+                Err(why) => Ok(Err(why)),
+            },
+        }
+    }
+}
+
+/// Makes a file that is not there. SQLite writes into the one that is and into those beside it, so none may have another
+/// name: that could lie outside the root.
+fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> std::result::Result<(), String> {
+    let in_words = |why: Error| why.to_string();
+    let work = WorkTree::open(context.root.path()).map_err(in_words)?;
+    if present == Some(Held::Absent) {
+        new_file::make(&work, path).map_err(in_words)?;
+    }
+    for end in ["", "-journal", "-wal", "-shm"] {
+        let file = RelPath::new(&[path.as_bytes(), end.as_bytes()].concat()).map_err(|why| why.to_string())?;
+        if work.stat(&file).map_err(in_words)?.is_some_and(|found| found.links > 1) {
+            return Err(format!("{file} is a hard link, a file with another name too"));
+        }
+    }
+    Ok(())
+}
+
+/// Writes a blob into a file of its own, and checks it on the way.
+fn extract(store: &Store, target: ObjectId, database: &Database, blob: ObjectId, place: PathBuf) -> Result<PathBuf> {
+    let mut file = atomic_file::create_private(&place)?;
+    store.objects().stream_blob(&blob, &mut file).map_err(|error| match error {
+        ObjectError::Io(error) => error,
+        ObjectError::Sink(error) => Error::io("write", &place)(error),
+        damage => store.damage(target, format!("database {database}: {damage}")),
+    })?;
+    Ok(place)
+}

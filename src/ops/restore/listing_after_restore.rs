@@ -1,0 +1,135 @@
+//! The listing of a directory after a restore: what was found before, with what the restore made of it. The next scan
+//! goes by it and reads nothing that was just written.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::model::default_rules::IGNORE_FILE;
+use crate::model::restore_plan::RestorePlan;
+use crate::model::state::entry::Kind;
+use crate::model::state::listing::{ListedDir, ListedFile, Listing, SYMLINK_BITS, Stat, TYPE_BITS, is_racy};
+use crate::model::state::rel_path::RelPath;
+use crate::ops::restore::verify_written::{Confirmed, Written};
+use crate::worktree::rules::rule_set::may_be_secret;
+
+/// Carries a plan over to the listing that it was made from. `left` names directories that could not go after all.
+pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirmed: Confirmed) -> Listing {
+    forget_unsure(&mut listing);
+    let Confirmed { written, looked_ns } = confirmed;
+    listing.started_ns = looked_ns;
+    for (dir, names) in by_dir(plan.delete.keys().map(|path| (path, path.name()))) {
+        remove_files(&mut listing, &dir, &names.into_iter().collect());
+    }
+    for path in plan.remove_dirs.iter().rev().filter(|path| !left.contains(path)) {
+        remove_dir(&mut listing, path);
+    }
+    for path in plan.make_dirs.keys() {
+        make_dir(&mut listing, path);
+    }
+    for (dir, files) in by_dir(written.iter().map(|file| (&file.path, file))) {
+        if let Some(at) = change(&mut listing, &dir) {
+            put_files(&mut listing.dirs[at], &files);
+        }
+    }
+    unsettle_others(&mut listing, plan);
+    listing
+}
+
+/// What could have changed unseen since it was listed stays so, although the clock that is compared with goes on.
+fn forget_unsure(listing: &mut Listing) {
+    let started_ns = listing.started_ns;
+    for dir in listing.dirs.iter_mut().filter(|dir| !dir.untouched) {
+        dir.settled &= !is_racy(&dir.stat, started_ns);
+        for file in dir.files.listed_mut() {
+            file.unsteady |= is_racy(&file.stat, started_ns) || may_be_secret(&dir.name, &file.name);
+        }
+    }
+}
+
+fn index_of(listing: &Listing, path: &RelPath) -> Option<usize> {
+    let mut at = 0;
+    for name in path.components() {
+        at = listing.dirs[at].dirs[place_of(listing, at, name).ok()?];
+    }
+    Some(at)
+}
+
+/// Where a name stands among the directories of one, or would stand.
+fn place_of(listing: &Listing, at: usize, name: &[u8]) -> Result<usize, usize> {
+    listing.dirs[at].dirs.binary_search_by(|child| (*listing.dirs[*child].name).cmp(name))
+}
+
+/// A directory whose names or files changed: the next scan lists it again.
+fn change(listing: &mut Listing, path: &RelPath) -> Option<usize> {
+    let at = index_of(listing, path)?;
+    (listing.dirs[at].untouched, listing.dirs[at].settled) = (false, false);
+    Some(at)
+}
+
+/// What is told of paths, by the directory that holds them: each directory is gone through once, however many change.
+fn by_dir<'p, T>(told: impl Iterator<Item = (&'p RelPath, T)>) -> BTreeMap<RelPath, Vec<T>> {
+    let mut dirs: BTreeMap<RelPath, Vec<T>> = BTreeMap::new();
+    for (path, item) in told {
+        dirs.entry(path.parent().unwrap_or_default()).or_default().push(item);
+    }
+    dirs
+}
+
+fn remove_files(listing: &mut Listing, dir: &RelPath, names: &HashSet<&[u8]>) {
+    let Some(at) = change(listing, dir) else { return };
+    let goes = |file: &ListedFile| *file.name != *IGNORE_FILE && names.contains(&*file.name);
+    listing.dirs[at].files.make_listed().retain(|file| !goes(file));
+}
+
+fn remove_dir(listing: &mut Listing, path: &RelPath) {
+    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else { return };
+    if let Ok(found) = place_of(listing, at, path.name()) {
+        listing.dirs[at].dirs.remove(found);
+        came_or_went(listing);
+    }
+}
+
+fn make_dir(listing: &mut Listing, path: &RelPath) {
+    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else { return };
+    if let Err(place) = place_of(listing, at, path.name()) {
+        let index = listing.dirs.len();
+        listing.dirs.push(ListedDir::empty(at, path.name().into(), Stat::default()));
+        listing.dirs[at].dirs.insert(place, index);
+        came_or_went(listing);
+    }
+}
+
+/// A cache of the same directories is patched; this one has others.
+fn came_or_went(listing: &mut Listing) {
+    (listing.dirs[0].kept, listing.dirs[0].untouched) = (None, false);
+}
+
+fn put_files(dir: &mut ListedDir, written: &[&Written]) {
+    let files = dir.files.make_listed();
+    for Written { path, stat, id, is_key } in written {
+        let (name, stat) = (path.name(), *stat);
+        // By its content this one may be left out: the next scan is to look at it.
+        if name == IGNORE_FILE || may_be_secret(&dir.name, name) {
+            continue;
+        }
+        let kind = if stat.mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
+        files.push(ListedFile { name: name.into(), kind, stat, id: Some(*id), unsteady: *is_key });
+    }
+    // A stable sort leaves the one that was there before the one that was written.
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    files.dedup_by(|later, kept| {
+        let is_same = later.name == kept.name;
+        if is_same {
+            std::mem::swap(later, kept);
+        }
+        is_same
+    });
+}
+
+/// Directories of which only the mode changed, and the root, which held the stage.
+fn unsettle_others(listing: &mut Listing, plan: &RestorePlan) {
+    let holders = plan.chmod.keys().filter_map(RelPath::parent).chain(plan.chmod_dirs.keys().cloned());
+    let changed: BTreeSet<RelPath> = holders.chain([RelPath::root()]).collect();
+    for path in &changed {
+        change(listing, path);
+    }
+}

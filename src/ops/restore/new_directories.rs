@@ -1,0 +1,72 @@
+//! Which of the directories that a restore makes are new with all that is in them, so that each goes in by one rename.
+
+use std::collections::HashMap;
+
+use crate::model::state::entry::SPECIAL_BITS;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::restore::execute::Errand;
+
+/// All directories of all trees, each after the one that holds it.
+#[derive(Default)]
+pub struct NewTrees {
+    pub dirs: Vec<NewDir>,
+    /// Indexes of the directories that are put into one that stands; a tree's number is the place in this list.
+    pub tops: Vec<usize>,
+    index: HashMap<RelPath, usize>,
+}
+
+pub struct NewDir {
+    /// From the root.
+    pub path: RelPath,
+    /// From the top of its tree.
+    pub below: RelPath,
+    /// From the stage.
+    pub place: RelPath,
+    pub tree: usize,
+    pub perm: u32,
+    /// Indexes of the directories in it.
+    pub dirs: Vec<usize>,
+}
+
+/// The trees of a plan. A directory below one with set-gid or the like is made where it stands, since it takes over
+/// what only its place can give.
+pub fn of(errand: &Errand<'_>) -> NewTrees {
+    let mut trees = NewTrees::default();
+    for (path, perm) in &errand.plan.make_dirs {
+        let Some(parent) = path.parent() else { continue };
+        if let Some(above) = trees.index.get(&parent).copied() {
+            let (name, holder) = (path.name(), &trees.dirs[above]);
+            let (below, place) = (holder.below.join(name), holder.place.join(name));
+            let at = trees.push(path, *perm, below, place, holder.tree);
+            trees.dirs[above].dirs.push(at);
+            continue;
+        }
+        let is_plain = |mode: u32| mode & SPECIAL_BITS == 0;
+        if errand.present.dir(&parent).is_some_and(|dir| is_plain(dir.stat.mode)) {
+            let tree = trees.tops.len();
+            let place = RelPath::root().join(crate::worktree::apply::stage::tree_name(tree).as_bytes());
+            let at = trees.push(path, *perm, RelPath::root(), place, tree);
+            trees.tops.push(at);
+        }
+    }
+    trees
+}
+
+impl NewTrees {
+    fn push(&mut self, path: &RelPath, perm: u32, below: RelPath, place: RelPath, tree: usize) -> usize {
+        let at = self.dirs.len();
+        self.index.insert(path.clone(), at);
+        self.dirs.push(NewDir { path: path.clone(), below, place, tree, perm, dirs: Vec::new() });
+        at
+    }
+
+    /// The directory of a tree in which a path lies, by its index.
+    pub fn holder_of(&self, path: &RelPath) -> Option<usize> {
+        if self.index.is_empty() { None } else { self.index.get(&path.parent()?).copied() }
+    }
+
+    /// Whether a directory comes with a tree.
+    pub fn contains(&self, path: &RelPath) -> bool {
+        self.index.contains_key(path)
+    }
+}

@@ -1,0 +1,184 @@
+//! The present state, and what a restore would do to it.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Verb;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::state::entry::{Entry, WhyNot};
+use crate::model::state::listing::{Listing, Stat};
+use crate::model::state::meta::Meta;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::ops::capture::dir_filter::{self, Focus};
+use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
+use crate::ops::context::Context;
+use crate::ops::restore::restore_options::Request;
+use crate::ops::restore::target::Target;
+use crate::store::repository::Store;
+use crate::worktree::scan::scanner::STORES_RULE;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Both states, each as far as they differ, and the plan from one to the other.
+pub struct Prospect {
+    pub captured: Captured,
+    pub snapshot: Snapshot,
+    pub wanted: Snapshot,
+    pub plan: RestorePlan,
+    /// See [`crate::ops::restore::restore_options::RestoreOutcome::since`].
+    pub since: Option<Vec<RelPath>>,
+}
+
+/// Captures the present state, with every path that the target or its successor knows, and plans.
+pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: Sink<'_, '_>) -> Result<Prospect> {
+    let target = &request.target;
+    if !context.root.path().is_dir() {
+        let captured = empty_root(target);
+        return plan(request, captured, &Focus::Everything, target.snapshot(&Focus::Everything)?);
+    }
+    let worktree = WorkTree::open(context.root.path())?;
+    let options = CaptureOptions::default();
+    let mut capturing = match pipeline::begin(context, Some(store), &worktree, &options)? {
+        Begun::Scanned(capturing) => *capturing,
+        Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
+    };
+    capturing.set_apart(&target.files_apart());
+    let stores = stores_in(capturing.listing());
+    let mut focus = read_and_compare(&mut capturing, request, &mut sink)?;
+    let mut held = target.snapshot(&focus)?;
+    let mut spared = take_out(&stores, &mut held);
+    if extend(&mut capturing, store, request, &held, &focus)? {
+        focus = read_and_compare(&mut capturing, request, &mut sink)?;
+        held = target.snapshot(&focus)?;
+        spared = take_out(&stores, &mut held);
+    }
+    let captured = capturing.finish(&mut sink)?;
+    let mut prospect = plan(request, captured, &focus, held)?;
+    let reach = &request.reach;
+    let is_asked_for =
+        |store: &RelPath| reach.covers(store) || reach.paths.iter().any(|path| path.is_at_or_below(store));
+    prospect.plan.left_alone.extend(spared.into_iter().filter(is_asked_for));
+    Ok(prospect)
+}
+
+/// Stores of checkpoints that lie in the tree: no restore changes them, whatever an older checkpoint holds there.
+fn stores_in(listing: &Listing) -> Vec<RelPath> {
+    let is_store = |why: &WhyNot| matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE);
+    let mut found = Vec::new();
+    for (index, dir) in listing.dirs.iter().enumerate() {
+        let names = dir.uncaptured.iter().filter(|item| is_store(&item.why)).map(|item| &item.name);
+        found.extend(names.map(|name| listing.path_of(index).join(name)));
+    }
+    found
+}
+
+/// Takes stores out of a state; those that it holds something of.
+fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
+    let spared: Vec<RelPath> = stores.iter().filter(|store| held.dirs.contains_key(store)).cloned().collect();
+    if !spared.is_empty() {
+        held.retain(&|path| !spared.iter().any(|store| path.is_at_or_below(store)));
+    }
+    spared
+}
+
+/// What an interrupted restore left, or a cache that may not be believed, is looked at from end to end.
+fn read_and_compare(capturing: &mut Capturing<'_>, request: &Request<'_>, sink: &mut Sink<'_, '_>) -> Result<Focus> {
+    capturing.read(sink)?;
+    if request.pending.is_some() || !capturing.is_trusted() {
+        return Ok(Focus::Everything);
+    }
+    capturing.tree(sink)?;
+    request.target.focus(capturing.listing(), &capturing.meta())
+}
+
+/// Adds what stands on disk at the paths of the states concerned and was left out by a rule of today; whether there
+/// was such a path.
+fn extend(
+    capturing: &mut Capturing<'_>,
+    store: &Store,
+    request: &Request<'_>,
+    held: &Snapshot,
+    focus: &Focus,
+) -> Result<bool> {
+    let successor = request.target.successor(focus);
+    let mut more = Vec::new();
+    if let Some(pending) = &request.pending {
+        more.extend(files_of(store, pending.target())?);
+        more.extend(files_of(store, pending.safety())?);
+    }
+    more.retain(|path| !request.target.spares(path));
+    let is_wanted = |path: &&RelPath| dir_filter::may_stand_unlisted(capturing.listing(), path);
+    let files = held.files.keys().chain(successor.files.keys()).chain(&more).filter(is_wanted);
+    let dirs = held.dirs.keys().chain(successor.dirs.keys()).filter(is_wanted);
+    let files: BTreeSet<RelPath> = files.cloned().collect();
+    let dirs: BTreeSet<RelPath> = dirs.cloned().collect();
+    if files.is_empty() && dirs.is_empty() {
+        return Ok(false);
+    }
+    let [files, dirs] = [files, dirs].map(|paths| paths.into_iter().collect::<Vec<_>>());
+    capturing.add(&files, &dirs).map(|()| true)
+}
+
+fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
+    let inventory = store.inventory()?;
+    let Some(checkpoint) = inventory.get(checkpoint) else { return Ok(Vec::new()) };
+    Ok(store.snapshot(checkpoint)?.files.into_keys().collect())
+}
+
+fn plan(request: &Request<'_>, captured: Captured, focus: &Focus, held: Snapshot) -> Result<Prospect> {
+    let target = &request.target;
+    let mut snapshot = dir_filter::present(&captured.listing, focus);
+    if target.ignores_otherwise(&captured.meta, &snapshot, &held) {
+        dir_filter::add_left_out(&captured.listing, &mut snapshot);
+    }
+    let wanted = target.adapted(held, &snapshot);
+    let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
+    let mut plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
+    target.check_all_was_known()?;
+    plan.unreadable.extend(target.unreadable_then_too(&captured.meta, &request.reach));
+    plan.unchanged += skipped(&captured.listing, &snapshot, focus, &request.reach);
+    let since = made_since(request, &plan, &snapshot, focus);
+    Ok(Prospect { captured, snapshot, wanted, plan, since })
+}
+
+/// What an undo or a redo would take along that the step which it takes back did not leave so. If the state that this
+/// step led to is gone, nothing can be told apart.
+fn made_since(request: &Request<'_>, plan: &RestorePlan, present: &Snapshot, focus: &Focus) -> Option<Vec<RelPath>> {
+    if request.pending.is_some() || !matches!(request.verb, Verb::Undo | Verb::Redo) {
+        return Some(Vec::new());
+    }
+    if !request.target.has_successor() {
+        return None;
+    }
+    let left = request.target.successor(focus);
+    let overwritten = plan.write.iter().filter(|(_, write)| write.before.is_some()).map(|(path, _)| path);
+    let concerned: BTreeSet<&RelPath> = overwritten.chain(plan.delete.keys()).chain(plan.chmod.keys()).collect();
+    let is_new = |path: &&RelPath| {
+        let of = |entry: &Entry| (entry.id, entry.git_mode());
+        present.files.get(*path).map(of) != left.files.get(*path).map(of)
+    };
+    Some(concerned.into_iter().filter(is_new).cloned().collect())
+}
+
+/// Files that were not looked at because they are as the target has them.
+fn skipped(listing: &Listing, seen: &Snapshot, focus: &Focus, reach: &Reach) -> usize {
+    if *focus == Focus::Everything {
+        return 0;
+    }
+    if reach.is_everything() {
+        return listing.file_count().saturating_sub(seen.files.len());
+    }
+    let paths = listing.paths();
+    let unseen = listing.dirs.iter().zip(&paths).filter(|(_, path)| !focus.contains(path));
+    let covered = |path: &RelPath, name: &[u8]| reach.covers(path) || reach.covers(&path.join(name));
+    unseen.map(|(dir, path)| dir.files.iter().filter(|file| covered(path, file.name)).count()).sum()
+}
+
+/// What a root that is gone will be once it is made again: empty, with the mode that the target has.
+fn empty_root(target: &Target<'_>) -> Captured {
+    let stat = Stat { mode: target.root_perm(), ..Stat::default() };
+    let listing = Listing::of_empty_root(stat, 0);
+    let (tree, meta, warnings) = (target.checkpoint.tree, Meta::default(), Vec::new());
+    Captured { listing, seen: None, tree, meta, warnings }
+}

@@ -1,0 +1,298 @@
+//! The course of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage, journal, apply.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::{Operation, Verb};
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::state::entry::Entry;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::ops::capture::dir_filter::Focus;
+use crate::ops::capture::pipeline::{Captured, Sink};
+use crate::ops::context::Context;
+use crate::ops::create::record::{self, safety_record};
+use crate::ops::database::restore_databases::{self, DatabaseReturn};
+use crate::ops::own_files;
+use crate::ops::restore::execute::{self, Errand};
+use crate::ops::restore::listing_after_restore;
+use crate::ops::restore::planned_restore::{Prospect, look};
+use crate::ops::restore::restore_options::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
+use crate::ops::restore::target::Target;
+use crate::ops::restore::verify_written::{Confirmed, hash_of};
+use crate::ops::session::{self, Pending, Session};
+use crate::ops::warning::Warning;
+use crate::store::files::atomic_file;
+use crate::store::objects::pack::checkpoint_packs::PackSet;
+use crate::store::refs::recording::NewCheckpoint;
+use crate::store::repository::Store;
+use crate::store::state::journal::{Journal, Stage};
+use crate::store::trees::meta_tree::Beside;
+use crate::worktree::apply::stage::Stage as StageDir;
+use crate::worktree::tree_handle::WorkTree;
+
+pub fn run(
+    context: &Context,
+    store: &Store,
+    request: &Request<'_>,
+    common: &CommonOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
+    // Nobody is asked with --yes, so nobody needs to be shown what is found again under the lock.
+    let (mut shown, mut since) = (RestorePlan::default(), None);
+    if common.dry_run || !common.yes {
+        let first = look(context, store, request, Sink::HashOnly)?;
+        (shown, since) = (checked(first.plan)?, first.since);
+        request.target.check_contents(store, &shown, &request.reach, &context.interrupt)?;
+        if common.dry_run || is_nothing_to_do(context, request, &shown) {
+            return Ok(outcome(request, shown, since, first.captured.warnings, common.dry_run));
+        }
+    }
+    let mut again = false;
+    let databases = restore_databases::planned(request);
+    loop {
+        if !common.yes {
+            let (verb, target) = (request.verb, &request.target.checkpoint);
+            consent(&Proposal { verb, target, plan: &shown, since: since.as_deref(), databases: &databases, again })?;
+        }
+        let mut session = session::begin(context, store)?;
+        check_still_there(&session, request)?;
+        let _shield = context.interrupt.shield();
+        if make_root(context, &request.target)? {
+            session::describe(context, store, &session.locked)?;
+            session.warnings.push(Warning::RootWasRecreated);
+            session.warnings.extend(own_files::went_with_the_root(&session.locked));
+        }
+        let mut pack = session.locked.begin_pack()?;
+        let present = look(context, store, request, Sink::Pack(&mut pack))?;
+        let plan = checked(present.plan.clone())?;
+        if plan != shown && !common.yes {
+            (shown, since, again) = (plan, present.since, true);
+            continue;
+        }
+        if is_nothing_to_do(context, request, &plan) {
+            let warnings = [session.warnings, present.captured.warnings].concat();
+            return Ok(outcome(request, plan, present.since, warnings, false));
+        }
+        return change(context, &mut session, pack, present, request, common);
+    }
+}
+
+/// Whether the directory is what is wanted already. The end of an interrupted restore is something to do, and so is a
+/// database, which is not compared before it is taken.
+fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan) -> bool {
+    let asks_for_databases = request.target.databases_within(&request.reach).next().is_some();
+    plan.is_empty() && request.pending.is_none() && !asks_for_databases && context.root.exists()
+}
+
+/// Tells whether the root was gone and had to be made.
+fn make_root(context: &Context, target: &Target<'_>) -> Result<bool> {
+    let root = context.root.path();
+    if root.is_dir() {
+        return Ok(false);
+    }
+    crate::worktree::root::make(root, target.root_perm()).map(|()| true)
+}
+
+fn checked(plan: RestorePlan) -> Result<RestorePlan> {
+    if plan.conflicts.is_empty() { Ok(plan) } else { Err(Error::Conflict { obstacles: plan.conflicts }) }
+}
+
+/// Under the lock: the target was not evicted, and no other restore was interrupted meanwhile.
+fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
+    let id = request.target.id();
+    if session.locked.inventory().get(id).is_none() {
+        return Err(Error::EvictedMeanwhile { id });
+    }
+    match (&session.pending, &request.pending) {
+        (None, None) => Ok(()),
+        (Some(now), Some(then)) if now == then => Ok(()),
+        (Some(now), _) => Err(Error::RestorePending { target: now.target(), safety: now.safety() }),
+        (None, Some(_)) => Err(Error::NothingToTakeBack { verb: request.verb.word() }),
+    }
+}
+
+/// From here on the user's directory may change; whatever happens, it ends as the target or as it was.
+fn change(
+    context: &Context,
+    session: &mut Session<'_>,
+    mut pack: PackSet<'_>,
+    present: Prospect,
+    request: &Request<'_>,
+    common: &CommonOptions,
+) -> Result<RestoreOutcome> {
+    let worktree = WorkTree::open(context.root.path())?;
+    let mut databases = DatabaseReturn::prepare(context, &session.locked, &mut pack, request)?;
+    let staging = atomic_file::random_hex();
+    if let Some(pending @ Pending::Known(journal)) = &request.pending {
+        let known = contents_known(session.locked.store(), pending, &request.target, &present)?;
+        session.warnings.extend(clear_leftovers(&worktree, journal, &known)?);
+        // Until all is staged anew the journal goes on about the interrupted restore: a kill leaves nothing unnamed.
+        session.locked.write_journal(&Journal { filling: Some(staging.clone()), ..journal.clone() })?;
+    }
+    let safety = keep_present(context, session, pack, (&present, &databases), request, &staging)?;
+    let errand = Errand {
+        context,
+        worktree: &worktree,
+        plan: &present.plan,
+        present: &present.captured.listing,
+        target: request.target.id(),
+        wanted: &present.wanted,
+        special_bits: request.reach.special_bits,
+    };
+    let applying = journal_of(request, safety, &staging, Stage::Applying);
+    let was_pending = request.pending.is_some();
+    let mut last = || databases.put_back(context);
+    let carried = execute::carry_out(&mut session.locked, &errand, &applying, was_pending, &mut last)?;
+    let mut warnings = std::mem::take(&mut session.warnings);
+    warnings.retain(|warning| !matches!(warning, Warning::RestorePending { .. } | Warning::JournalUnreadable));
+    warnings.extend(present.captured.warnings.iter().cloned());
+    warnings.extend(carried.warning);
+    let keep = common.keep.unwrap_or(context.settings.keep);
+    let captured = as_left(present.captured, &present.plan, request, &carried.left_alone, carried.confirmed);
+    let evicted = record::settle(&mut session.locked, keep, None, &captured, &mut warnings);
+    let mut outcome = outcome(request, present.plan, present.since, warnings, false);
+    (outcome.safety, outcome.evicted, outcome.databases) = (Some(safety), evicted, databases.into_reports());
+    outcome.left_alone.extend(carried.left_alone);
+    Ok(outcome)
+}
+
+/// What was captured, as it is after the restore. What an interrupted one left is not always held by the checkpoint that a
+/// cache would name, so nothing is told of it.
+fn as_left(
+    mut captured: Captured,
+    plan: &RestorePlan,
+    request: &Request<'_>,
+    left: &[RelPath],
+    confirmed: Confirmed,
+) -> Captured {
+    captured.seen = captured.seen.filter(|_| request.pending.is_none());
+    if let Some(seen) = &mut captured.seen {
+        seen.restored = Some(request.target.id());
+        captured.listing = listing_after_restore::after(captured.listing, plan, left, confirmed);
+    }
+    captured
+}
+
+/// Records the present state. Finishing an interrupted restore records it only if it met something that neither
+/// of its two checkpoints holds.
+fn keep_present(
+    context: &Context,
+    session: &mut Session<'_>,
+    mut pack: PackSet<'_>,
+    (present, databases): (&Prospect, &DatabaseReturn),
+    request: &Request<'_>,
+    staging: &str,
+) -> Result<ObjectId> {
+    let store = session.locked.store();
+    if let (Verb::Resume, Some(pending)) = (request.verb, &request.pending)
+        && !holds_news(store, pending, &present.snapshot)?
+        && !databases.holds_news(store, pending)?
+    {
+        return Ok(pending.safety());
+    }
+    let Reach { paths, within, .. } = request.reach.clone();
+    let operation = Operation { verb: request.verb, target: request.target.id(), paths, within };
+    let record = safety_record(context, &present.captured, operation, request.pending.is_some());
+    let (tree, meta) = (present.captured.tree, present.captured.meta.clone());
+    let beside = Beside { databases: databases.record(&mut pack)?, ..Beside::default() };
+    let new = NewCheckpoint { pack, tree, meta, beside, record };
+    // Without a pending journal this one says, before the safety checkpoint exists, that nothing was changed yet.
+    let announced = session.locked.journal_writer();
+    let preparing = |safety| journal_of(request, safety, staging, Stage::Preparing);
+    let mut announce = |safety| if request.pending.is_some() { Ok(()) } else { announced.write(&preparing(safety)) };
+    Ok(session.locked.record(new, &mut announce)?.id)
+}
+
+fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bool> {
+    let inventory = store.inventory()?;
+    let mut known = Vec::new();
+    for id in [pending.target(), pending.safety()] {
+        if let Some(checkpoint) = inventory.get(id) {
+            known.push(store.snapshot(checkpoint)?);
+        }
+    }
+    let file_is_known = |path: &RelPath, entry: &Entry| {
+        let same = |held: &Entry| held.id == entry.id && held.kind == entry.kind && held.perm == entry.perm;
+        known.iter().any(|state| state.files.get(path).is_some_and(same))
+    };
+    let dir_is_known = |path: &RelPath, perm: &u32| known.iter().any(|state| state.dirs.get(path) == Some(perm));
+    Ok(!present.files.iter().all(|(path, entry)| file_is_known(path, entry))
+        || !present.dirs.iter().all(|(path, perm)| dir_is_known(path, perm)))
+}
+
+/// Removes what an interrupted restore and a way out of it staged, but for bytes that are nowhere else.
+fn clear_leftovers(worktree: &WorkTree, journal: &Journal, known: &HashSet<ObjectId>) -> Result<Option<Warning>> {
+    if let Some(filling) = &journal.filling {
+        StageDir::remove_leftover(worktree, filling)?;
+    }
+    let is_known = |file: &mut dyn std::io::Read, len| Ok(known.contains(&hash_of(file, len)?));
+    if StageDir::leftover_holds_news(worktree, &journal.staging, &is_known)? {
+        return Ok(Some(Warning::LateWrites { paths: Vec::new(), staging: journal.staging.clone() }));
+    }
+    StageDir::remove_leftover(worktree, &journal.staging).map(|()| None)
+}
+
+/// Blobs that the working directory or one of the checkpoints concerned holds.
+fn contents_known(
+    store: &Store,
+    pending: &Pending,
+    target: &Target<'_>,
+    present: &Prospect,
+) -> Result<HashSet<ObjectId>> {
+    let mut known = HashSet::new();
+    let mut take = |state: &Snapshot| known.extend(state.files.values().map(|entry| entry.id));
+    let successor = target.successor(&Focus::Everything);
+    [&present.wanted, &successor, &present.snapshot].into_iter().for_each(&mut take);
+    let inventory = store.inventory()?;
+    for checkpoint in [pending.target(), pending.safety()].into_iter().filter_map(|id| inventory.get(id)) {
+        take(&store.snapshot(checkpoint)?);
+    }
+    Ok(known)
+}
+
+fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: Stage) -> Journal {
+    // What finishes an interrupted restore goes on under its name and its safety checkpoint.
+    let (verb, safety) = match (&request.pending, request.verb) {
+        (Some(Pending::Known(journal)), Verb::Resume) => (journal.verb, journal.safety),
+        _ => (request.verb, safety),
+    };
+    Journal {
+        stage,
+        verb,
+        target: request.target.id(),
+        safety,
+        reach: request.reach.clone(),
+        staging: staging.to_owned(),
+        filling: None,
+        settles: request.settles,
+    }
+}
+
+fn outcome(
+    request: &Request<'_>,
+    plan: RestorePlan,
+    since: Option<Vec<RelPath>>,
+    warnings: Vec<Warning>,
+    dry_run: bool,
+) -> RestoreOutcome {
+    RestoreOutcome {
+        verb: request.verb,
+        target: request.target.checkpoint.clone(),
+        safety: None,
+        left_alone: plan.left_alone.iter().cloned().collect(),
+        plan,
+        since,
+        beyond: None,
+        databases: restore_databases::planned(request),
+        paths: request.reach.paths.clone(),
+        overlay: request.reach.overlay,
+        dry_run,
+        resumed: request.verb == Verb::Resume,
+        evicted: Vec::new(),
+        to: None,
+        check: None,
+        warnings,
+    }
+}

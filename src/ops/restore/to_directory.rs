@@ -1,0 +1,100 @@
+//! `restore --to`: a checkpoint, or some PATHs of it, written into another directory. The store is only read.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Verb;
+use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::capture::dir_filter::Focus;
+use crate::ops::context::Context;
+use crate::ops::database::database_write;
+use crate::ops::database::restore_databases::{DatabaseReport, Fate};
+use crate::ops::restore::commands::find;
+use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::ops::restore::target::Target;
+use crate::ops::restore::{restore_paths, write_out};
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::worktree::destination::Destination;
+
+#[derive(Clone, Debug, Default)]
+pub struct RestoreToOptions {
+    pub selector: String,
+    /// PATHs as typed.
+    pub paths: Vec<Vec<u8>>,
+    /// Absolute; a directory that is empty or not there yet.
+    pub to: PathBuf,
+    pub special_bits: bool,
+    pub dry_run: bool,
+}
+
+pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<RestoreOutcome> {
+    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
+    let target = Target::load(&store, &checkpoint)?;
+    restore_paths::check_held(&target, &paths)?;
+    let destination = Destination::resolve(&options.to)?;
+    let is_inside = destination.check_apart(&context.root, &context.base)?;
+    let reach =
+        Reach { paths: restore_paths::limits(paths), within: None, overlay: false, special_bits: options.special_bits };
+    let mut state = target.snapshot(&Focus::Everything)?;
+    let databases = database_write::add_files(&store, &target, &reach, &mut state)?;
+    let fate = if options.dry_run { Fate::Planned } else { Fate::Restored };
+    let written =
+        databases.written.into_iter().map(|database| DatabaseReport { database, fate: fate.clone() }).collect();
+    let plan = write_out::plan(&state, &reach);
+    if options.dry_run {
+        target.check_contents(&store, &plan, &reach, &context.interrupt)?;
+    } else {
+        carry_out(context, &store, &target, &plan, &reach, &destination)?;
+    }
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    warnings.extend(databases.skipped);
+    if is_inside {
+        warnings.push(Warning::CopyInsideRoot);
+    }
+    if checkpoint.is_partial() {
+        warnings.push(Warning::IsPartial { id: checkpoint.id });
+    }
+    Ok(RestoreOutcome {
+        verb: Verb::Restore,
+        target: checkpoint,
+        safety: None,
+        plan,
+        since: Some(Vec::new()),
+        beyond: None,
+        databases: written,
+        paths: reach.paths,
+        overlay: false,
+        dry_run: options.dry_run,
+        resumed: false,
+        left_alone: Vec::new(),
+        evicted: Vec::new(),
+        to: Some(destination.path().to_path_buf()),
+        check: None,
+        warnings,
+    })
+}
+
+fn carry_out(
+    context: &Context,
+    store: &Store,
+    target: &Target<'_>,
+    plan: &RestorePlan,
+    reach: &Reach,
+    destination: &Destination,
+) -> Result<()> {
+    let _shield = context.interrupt.shield();
+    let claimed = destination.claim()?;
+    // A directory that was there keeps the mode that its owner gave it.
+    let top = claimed.is_new().then(|| target.root_perm());
+    let written =
+        write_out::write_out(context, store, &target.checkpoint, plan, reach.special_bits, top, &claimed.work);
+    written.map_err(|error| match claimed.give_up() {
+        Ok(()) => error,
+        Err(left) => Error::unexpected(format!("{error}; and then: {left}")),
+    })
+}

@@ -1,0 +1,142 @@
+//! What follows the changes of a restore: they are made durable, and every written file is read back.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::time::Duration;
+
+use crate::base::progress::Phase;
+use crate::error::{Error, Result};
+use crate::model::state::entry::Entry;
+use crate::model::state::listing::{Name, Stat};
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::crew;
+use crate::ops::restore::execute::Errand;
+use crate::store::objects::hash::object_hash::TrailerHasher;
+use crate::worktree::apply::transaction::Applied;
+use crate::worktree::apply::verify_path;
+use crate::worktree::rules::rule_set::Peek;
+use crate::worktree::sys::{self, Access};
+
+/// With fewer files than this, more threads cost more than they give.
+const SHARED_FROM_FILES: usize = 64;
+const BUFFER_BYTES: usize = 256 << 10;
+/// How often the clock is looked at until it has gone on, and for how many times. No clock ticks more slowly than this.
+const LOOK_EVERY: Duration = Duration::from_micros(500);
+const LOOKS: usize = 24;
+
+/// Files as they were found after the restore.
+#[derive(Debug, Default)]
+pub struct Confirmed {
+    /// Each was read, and is what was to be written.
+    pub written: Vec<Written>,
+    /// The clock of the file system before the first of them was looked at, see [`crate::model::state::listing::Listing`].
+    pub looked_ns: i64,
+}
+
+/// One file that was read back.
+#[derive(Debug)]
+pub struct Written {
+    pub path: RelPath,
+    pub stat: Stat,
+    pub id: ObjectId,
+    /// A rule may leave it out by what it holds.
+    pub is_key: bool,
+}
+
+/// Makes all changes durable, and reads every written file back meanwhile. A difference leaves the restore pending:
+/// there is a way on and a way back.
+pub fn confirm(
+    errand: &Errand<'_>,
+    applied: &Applied<'_>,
+    expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
+) -> Result<Confirmed> {
+    let file_count: usize = expected.values().map(Vec::len).sum();
+    errand.context.progress.begin(Phase::Verifying, file_count as u64, 0);
+    std::thread::scope(|scope| {
+        let syncing = scope.spawn(|| applied.sync());
+        let written = read_back(errand, expected, file_count);
+        let synced = syncing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let written = written?;
+        synced.map(|()| written)
+    })
+}
+
+fn read_back(
+    errand: &Errand<'_>,
+    expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
+    file_count: usize,
+) -> Result<Confirmed> {
+    let looked_ns = next_tick_ns();
+    let workers = if file_count < SHARED_FROM_FILES { 1 } else { errand.context.workers() };
+    let found = crew::share(workers, expected.into_iter().collect(), &|(dir, files): (RelPath, Vec<_>), _| {
+        read_dir_back(errand, &dir, &files)
+    })?;
+    Ok(Confirmed { written: found.into_iter().flatten().collect(), looked_ns })
+}
+
+fn read_dir_back(errand: &Errand<'_>, dir: &RelPath, files: &[(Name, Entry)]) -> Result<Vec<Written>> {
+    let work = errand.worktree;
+    let opened = work.root().open_below(dir, Access::Search).map_err(|error| work.io("open", dir, error))?;
+    let mut written = Vec::with_capacity(files.len());
+    for (name, entry) in files {
+        let path = dir.join(name);
+        let is_key = Cell::new(false);
+        let look = |beginning: &[u8]| is_key.set(Peek::ANY_FILE.is_secret(beginning));
+        let Some(stat) = verify_path::check(work, &opened, &path, entry, &|file, len| hash(file, len, &look))? else {
+            return Err(Error::unexpected(format!(
+                "{path} is not what was written; 'checkpoint restore --resume' finishes the restore, \
+                 'checkpoint undo' takes it back"
+            )));
+        };
+        errand.context.progress.add(1, stat.size_bytes);
+        written.push(Written { path, stat, id: entry.id, is_key: is_key.get() });
+    }
+    Ok(written)
+}
+
+/// Waits until the clock of the file system has gone past now: what changed before has an earlier time than what changes
+/// from now on. (The fine clock is what it has to pass: a tick alone may leave it behind a file written just before.)
+fn next_tick_ns() -> i64 {
+    let before = sys::fine_now_ns();
+    for _ in 0..LOOKS {
+        if sys::coarse_now_ns() > before {
+            break;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    sys::coarse_now_ns()
+}
+
+/// The blob id of what a reader yields. Whether the bytes are an attack was found out when they were read from the
+/// store: here the plain SHA-1 is enough to see that they arrived.
+pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
+    hash(reader, len, &|_| {})
+}
+
+/// The same; `look` is shown the beginning of a content that is not empty.
+fn hash(reader: &mut dyn Read, len: u64, look: &dyn Fn(&[u8])) -> Result<ObjectId> {
+    let mut hasher = TrailerHasher::default();
+    hasher.update(format!("blob {len}\0").as_bytes());
+    let room = usize::try_from(len).unwrap_or(BUFFER_BYTES).clamp(1, BUFFER_BYTES);
+    let mut buffer = vec![0; room];
+    let mut left = len;
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(ObjectId::from_bytes(hasher.finish())),
+            Ok(read) => {
+                if left == len {
+                    look(&buffer[..read]);
+                }
+                hasher.update(&buffer[..read]);
+                left = left.saturating_sub(read as u64);
+                if left == 0 && len > 0 {
+                    return Ok(ObjectId::from_bytes(hasher.finish()));
+                }
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::unexpected(format!("cannot read a restored file back: {e}"))),
+        }
+    }
+}

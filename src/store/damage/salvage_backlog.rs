@@ -1,0 +1,125 @@
+//! What a salvage could not take over: the kept copies that may hold more, and fetching it once they can be read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::store::damage::replace_store;
+use crate::store::damage::salvage::lacks_only_bytes;
+use crate::store::damage::salvage_objects::{Unreadable, take_over};
+use crate::store::damage::salvage_refs::{Remembered, put_back, remembered};
+use crate::store::files::{atomic_file, read_regular};
+use crate::store::layout::Layout;
+use crate::store::locked::LockedStore;
+use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::refs::ref_files;
+
+/// By the name of a kept copy, what needs no fetching from there: ids of checkpoints and names of refs that the store was
+/// given once. What was dropped since stays away.
+type Notes = BTreeMap<String, BTreeSet<String>>;
+
+/// Remembers that a kept copy may hold checkpoints which its store lacks. `settled` are those that it has been given.
+///
+/// # Errors
+/// The note cannot be written.
+pub fn note(layout: &Layout, copy: &Path, settled: BTreeSet<String>) -> Result<()> {
+    let mut notes = noted(layout)?;
+    notes.insert(name_of(copy), settled);
+    write(layout, &notes)
+}
+
+/// The kept copies that are noted and still there.
+///
+/// # Errors
+/// The note cannot be read.
+pub fn copies(layout: &Layout) -> Result<Vec<PathBuf>> {
+    let notes = noted(layout)?;
+    let mut copies = replace_store::kept_copies(layout.dir());
+    copies.retain(|copy| notes.contains_key(&name_of(copy)));
+    Ok(copies)
+}
+
+fn name_of(copy: &Path) -> String {
+    copy.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Brings over what the noted copies can give by now, and forgets those that have nothing more. How many checkpoints
+/// came; the caller reads the list anew then.
+///
+/// # Errors
+/// The store cannot be written, or we were asked to stop.
+pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result<usize> {
+    let layout = locked.store().layout();
+    let before = noted(layout)?;
+    let mut after = Notes::new();
+    let mut fetched = 0;
+    for copy in copies(layout)? {
+        let mut settled = before.get(&name_of(&copy)).cloned().unwrap_or_default();
+        let (came, is_all) = fetch_from(locked, &Layout::new(copy.clone()), &mut settled, go_on)?;
+        fetched += came;
+        if !is_all {
+            after.insert(name_of(&copy), settled);
+        }
+    }
+    if before != after {
+        write(layout, &after)?;
+    }
+    Ok(fetched)
+}
+
+/// How many checkpoints came, and whether the copy has no more.
+fn fetch_from(
+    locked: &LockedStore<'_>,
+    copy: &Layout,
+    settled: &mut BTreeSet<String>,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<(usize, bool)> {
+    let store = locked.store();
+    let Ok(old) = Objects::open(&copy.objects()) else { return Ok((0, false)) };
+    old.look_again();
+    let mut wanted = remembered(copy, &old);
+    wanted.checkpoints.retain(|id| !settled.contains(&id.to_hex()));
+    wanted.others.retain(|name, _| !settled.contains(name));
+    let is_readable = |id: &ObjectId| read_checkpoint(&old, *id).is_ok();
+    let readable: Vec<ObjectId> = wanted.checkpoints.iter().copied().filter(is_readable).collect();
+    if readable.is_empty() && !wanted.others.values().any(|id| old.contains(id)) {
+        return Ok((0, wanted.checkpoints.is_empty() && wanted.others.is_empty() && !wanted.is_doubtful));
+    }
+    take_over(&copy.objects(), store.objects(), Unreadable::IsPassedOver, go_on)?;
+    let came: Vec<ObjectId> = readable.into_iter().filter(|id| lacks_only_bytes(store, &(*id).into())).collect();
+    let lost = put_back(store.layout(), store.objects(), &wanted, &came, go_on)?;
+    ref_files::sync(store.layout())?;
+    settled.extend(given(&wanted, &came, &lost));
+    Ok((came.len(), came.len() == wanted.checkpoints.len() && lost.is_empty() && !wanted.is_doubtful))
+}
+
+/// What a store was given of what is remembered.
+pub fn given(remembered: &Remembered, checkpoints: &[ObjectId], lost_refs: &[String]) -> BTreeSet<String> {
+    let names = remembered.others.keys().filter(|name| !lost_refs.contains(name)).cloned();
+    checkpoints.iter().map(|id| id.to_hex()).chain(names).collect()
+}
+
+fn noted(layout: &Layout) -> Result<Notes> {
+    let text = match read_regular::read_text(&layout.left_behind()) {
+        // A note that is no text is as good as none.
+        Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => String::new(),
+        read => read.map_err(Error::io("read", &layout.left_behind()))?,
+    };
+    let note = |line: &str| {
+        let mut words = line.split(' ').map(str::to_owned);
+        Some((words.next()?, words.collect()))
+    };
+    Ok(text.lines().filter_map(note).collect())
+}
+
+fn write(layout: &Layout, notes: &Notes) -> Result<()> {
+    if notes.is_empty() {
+        return atomic_file::remove_if_there(&layout.left_behind()).map(drop);
+    }
+    let words = |settled: &BTreeSet<String>| settled.iter().map(|word| format!(" {word}")).collect::<String>();
+    let text: String = notes.iter().map(|(name, settled)| format!("{name}{}\n", words(settled))).collect();
+    atomic_file::replace_through(&layout.own(), &layout.left_behind(), text.as_bytes())
+}

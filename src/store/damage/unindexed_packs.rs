@@ -1,0 +1,105 @@
+//! Packs whose index or frame is damaged, made readable again: in memory by anybody, on disk by whoever has the lock.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::store::files::atomic_file;
+use crate::store::objects::loose_files::names_in;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_index::{self, PackIndex};
+use crate::store::objects::pack::pack_list::{Pack, Rescued};
+use crate::store::objects::pack::pack_reader::{PackReader, ReadError};
+use crate::store::objects::pack::pack_walk::{self, Walk};
+
+/// Packs, each as readable as it can be made.
+#[derive(Debug, Default)]
+pub struct Rescue {
+    pub packs: Vec<Arc<Pack>>,
+    /// One that the disk did not give in full.
+    pub unread: Option<Error>,
+}
+
+/// The packs of a directory, with each that is damaged as readable as it can be made, and each that has no index.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn rescue(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<Rescue> {
+    let mut done = Rescue::default();
+    for pack in listed {
+        let rescued = rescued(pack, &mut done.unread);
+        done.packs.push(rescued.map_or(Arc::clone(pack), Arc::new));
+    }
+    for name in without_index(pack_dir)? {
+        if done.packs.iter().all(|pack| pack.stamp.name != name) {
+            let found = Pack::stat(pack_dir, &name).and_then(|pack| rescued(&pack, &mut done.unread));
+            done.packs.extend(found.map(Arc::new));
+        }
+    }
+    Ok(done)
+}
+
+/// Names of packs that lack their index.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn without_index(pack_dir: &Path) -> Result<Vec<String>> {
+    let files = names_in(pack_dir)?;
+    let orphan = |file: &String| {
+        let name = file.strip_suffix(".pack")?;
+        let index = format!("{name}.idx");
+        (!files.contains(&index)).then(|| name.to_owned())
+    };
+    Ok(files.iter().filter_map(orphan).collect())
+}
+
+/// `None` if nothing is wrong, or nothing can be read at all.
+fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
+    let mut unreadable = |cause| {
+        unread.get_or_insert(Error::io("read", &pack.pack_path)(cause));
+    };
+    if pack.rescued().is_some() {
+        return None;
+    }
+    let broken = pack.check_frame().err()?.to_string();
+    let why = if pack.index_path.symlink_metadata().is_ok() { broken } else { "it is missing".to_owned() };
+    let reader = match PackReader::open_damaged(&pack.pack_path) {
+        Ok(reader) => reader,
+        Err(ReadError::Io(cause)) if cause.kind() != ErrorKind::NotFound => {
+            unreadable(cause);
+            return None;
+        }
+        Err(_) => return None,
+    };
+    if let Some(index) = good_index(pack) {
+        return Some(pack.rescued_with(index, reader, Rescued { why, is_whole: false }));
+    }
+    let Walk { mut entries, is_whole, trailer, unread } = pack_walk::walk(&reader);
+    unread.into_iter().for_each(unreadable);
+    let index = PackIndex::parse(pack_index::encode(&mut entries, trailer)).ok()?;
+    Some(pack.rescued_with(index, reader, Rescued { why, is_whole }))
+}
+
+/// An index that adds up is right about every entry, however little is left of the pack.
+fn good_index(pack: &Pack) -> Option<PackIndex> {
+    let index = pack.index().ok().filter(|index| index.checksum_is_right())?;
+    Some(index.clone())
+}
+
+/// Writes the index of every pack that is whole itself. The caller holds the lock. Gives the files written.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_indexes(objects: &Objects) -> Result<Vec<PathBuf>> {
+    let mut written = Vec::new();
+    for pack in objects.pack_list() {
+        let (Some(Rescued { is_whole: true, .. }), Ok(index)) = (pack.rescued(), pack.index()) else { continue };
+        atomic_file::replace(&pack.index_path, index.bytes())?;
+        written.push(pack.index_path.clone());
+    }
+    if !written.is_empty() {
+        objects.forget_rescued()?;
+    }
+    Ok(written)
+}

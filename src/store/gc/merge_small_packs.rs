@@ -1,0 +1,181 @@
+//! Taking small packs into the one that is being written, so that long series of small writes leave few packs behind.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::store::files::atomic_file;
+use crate::store::gc::sweep;
+use crate::store::locked::LockedStore;
+use crate::store::objects::pack::pack_error::PackError;
+use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_list::{Pack, PackStamp};
+use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
+use crate::store::objects::pack::pack_writer::PackWriter;
+use crate::store::objects::pack::read_back::bytes_arrived;
+use crate::store::state::stat_cache;
+
+/// A new pack counts as at least this large: what is not much larger is always taken in.
+const COUNTED_BYTES: u64 = 16 << 10;
+/// A pack so many times as large as all that are taken in before it is left alone, so that no byte is copied often.
+const MUCH_LARGER: u64 = 2;
+/// Fewer than this are left for later.
+const WORTH_IT: usize = 8;
+/// What is copied at once is not felt.
+const MOST_BYTES: u64 = 512 << 10;
+/// So are so many packs, each of which stays open meanwhile.
+const MOST_PACKS: usize = 64;
+/// With less than this left on the disk nothing is copied.
+const ROOM_BYTES: u64 = 4 << 20;
+
+impl LockedStore<'_> {
+    /// Copies the smallest packs into `into`, whatever in them still lives. Those given back are in it with all that they
+    /// hold; the others could not be read, and stay as they are.
+    ///
+    /// # Errors
+    /// The new pack cannot be written.
+    pub(in crate::store) fn fold_small_packs(&self, into: &mut PackWriter<'_>) -> Result<Vec<Arc<Pack>>> {
+        let mut packs = self.store().objects().pack_list();
+        packs.sort_by(|a, b| a.stamp.size_bytes.cmp(&b.stamp.size_bytes).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
+        let mut budget = Budget::of(into.bytes_written());
+        let hoped = packs.iter().take_while(|pack| budget.takes(pack.stamp.size_bytes)).count();
+        // On a full disk what is new comes first.
+        if hoped < WORTH_IT || !atomic_file::has_room(self.store().dir(), ROOM_BYTES) {
+            return Ok(Vec::new());
+        }
+        let mut budget = Budget::of(into.bytes_written());
+        let mut chosen = Vec::new();
+        for pack in packs {
+            // Before it is looked into: of the first that is too large there would be much to read.
+            if !budget.has_room_for(pack.stamp.size_bytes) {
+                break;
+            }
+            if let Some(entries) = plain_entries(&pack) {
+                budget.takes(pack.stamp.size_bytes);
+                chosen.push((pack, entries));
+            }
+        }
+        let mut folded = Vec::new();
+        for (pack, entries) in chosen.into_iter().filter(|_| budget.packs >= WORTH_IT) {
+            match copy_all(&pack, &entries, into) {
+                Ok(()) => folded.push(pack),
+                Err(PackError::Store(cause)) => return Err(cause),
+                Err(_) => {}
+            }
+        }
+        Ok(folded)
+    }
+
+    /// Removes packs of which all is in `published`, and keeps the stat cache good. They are read back before: call it
+    /// when nothing is left to do but this.
+    ///
+    /// # Errors
+    /// A new pack cannot be read back, so nothing was removed; or an old one cannot be removed.
+    pub(in crate::store) fn drop_folded(&self, folded: &[Arc<Pack>], published: &[PackStamp]) -> Result<()> {
+        if folded.is_empty() {
+            return Ok(());
+        }
+        let store = self.store();
+        let pack_dir = store.layout().packs();
+        for stamp in published {
+            let pack = Pack::stat(&pack_dir, &stamp.name);
+            let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(bytes_arrived);
+            checked.map_err(|why| Error::Damaged { what: format!("the new pack {}", stamp.name), why })?;
+        }
+        let is_named = |packs: &[PackStamp]| folded.iter().any(|pack| packs.contains(&pack.stamp));
+        let cache = stat_cache::packs(store.layout()).filter(|packs| is_named(packs)).and_then(|_| store.stat_cache());
+        let cache = cache.filter(|cache| store.trusts(cache));
+        sweep::remove_caches(&store.layout().objects())?;
+        // One of the same name is the new one.
+        for pack in folded.iter().filter(|pack| published.iter().all(|stamp| stamp.name != pack.stamp.name)) {
+            sweep::remove_pack(&pack_dir, &pack.stamp.name)?;
+        }
+        store.objects().refresh()?;
+        if let Some(cache) = cache {
+            // Without it the next scan checks each blob that it relies on.
+            stat_cache::save_packs(store.layout(), &cache, store.objects().packs())?;
+        }
+        Ok(())
+    }
+}
+
+/// How much a new pack may take in, the smallest first: so much that each byte is copied about as often as packs can double
+/// until they are large.
+struct Budget {
+    bytes: u64,
+    packs: usize,
+}
+
+impl Budget {
+    fn of(new_bytes: u64) -> Self {
+        Self { bytes: new_bytes.max(COUNTED_BYTES), packs: 0 }
+    }
+
+    fn has_room_for(&self, size: u64) -> bool {
+        let is_much_larger = size > self.bytes.saturating_mul(MUCH_LARGER);
+        !is_much_larger && self.bytes.saturating_add(size) <= MOST_BYTES && self.packs < MOST_PACKS
+    }
+
+    /// Whether there is room for one more, of this size; then it is taken.
+    fn takes(&mut self, size: u64) -> bool {
+        let fits = self.has_room_for(size);
+        if fits {
+            self.bytes += size;
+            self.packs += 1;
+        }
+        fits
+    }
+}
+
+/// What a sound pack holds, unless some of it are deltas, which are cheaper left where they are.
+fn plain_entries(pack: &Pack) -> Option<Vec<IndexEntry>> {
+    pack.check_frame().ok()?;
+    let is_plain =
+        |entry: &IndexEntry| matches!(pack.header(&entry.id), Ok(Some(h)) if matches!(h.kind, EntryKind::Object(_)));
+    let entries: Vec<IndexEntry> = pack.index().ok()?.entries().collect();
+    entries.iter().all(is_plain).then_some(entries)
+}
+
+fn copy_all(pack: &Pack, entries: &[IndexEntry], into: &mut PackWriter<'_>) -> std::result::Result<(), PackError> {
+    let unreadable = |cause: ReadError| PackError::Source(std::io::Error::other(cause.to_string()));
+    let (index, reader) = (pack.index().map_err(unreadable)?, pack.reader().map_err(unreadable)?);
+    entries
+        .iter()
+        .try_for_each(|entry| into.copy_entry(reader, entry, index.end_of(entry.offset, reader.entries_end())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_packs_go_into_the_new_one_and_large_ones_stay() {
+        let worth = |sizes: &[u64], new: u64| {
+            let mut budget = Budget::of(new);
+            sizes.iter().take_while(|size| budget.takes(**size)).count()
+        };
+        assert_eq!(worth(&[], 900), 0);
+        assert_eq!(worth(&[900, 32 << 10], 900), 2);
+        assert_eq!(worth(&[900, 48 << 10], 900), 1, "much larger than all before it");
+        assert_eq!(worth(&[20 << 10, 48 << 10], 900), 2);
+        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10, 210 << 10], 40 << 10), 3, "at most so much at once");
+        assert_eq!(worth(&[900; 2_000], 900), MOST_PACKS);
+        assert_eq!(worth(&[u64::MAX], u64::MAX), 0);
+    }
+
+    #[test]
+    fn a_thousand_packs_of_a_kilobyte_become_few_and_each_byte_is_copied_a_few_times() {
+        let (mut packs, mut copied, mut most): (Vec<u64>, u64, usize) = (Vec::new(), 0, 0);
+        for _ in 0..1_000 {
+            packs.sort_unstable();
+            let mut budget = Budget::of(1 << 10);
+            let hoped = packs.iter().take_while(|size| budget.takes(**size)).count();
+            let rest = packs.split_off(if hoped < WORTH_IT { 0 } else { hoped });
+            let taken: u64 = packs.iter().sum();
+            copied += taken;
+            packs = rest;
+            packs.push(taken + (1 << 10));
+            most = most.max(packs.len());
+        }
+        assert!(most <= 17 && copied <= 48_000 << 10, "{most} packs, {} KiB copied", copied >> 10);
+    }
+}

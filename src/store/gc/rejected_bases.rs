@@ -1,0 +1,38 @@
+//! Versions of which one is of no use as the base of the other: remembered, so that no prune tries that twice.
+
+use std::collections::HashSet;
+
+use crate::error::Result;
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::{atomic_file, read_regular};
+use crate::store::layout::Layout;
+use crate::store::repository::ObjectIds;
+
+/// A newer version and an older one.
+pub type Pair = (ObjectId, ObjectId);
+
+/// The pairs that are known. What cannot be read is not known.
+pub fn read(layout: &Layout) -> HashSet<Pair> {
+    let text = read_regular::read_text(&layout.unlike()).unwrap_or_default();
+    let pair = |line: &str| {
+        let (newer, older) = line.split_once(' ')?;
+        Some((ObjectId::from_hex(newer)?, ObjectId::from_hex(older)?))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+/// Adds pairs, and forgets those of which one is not in `live`.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn add(layout: &Layout, pairs: &[Pair], live: &ObjectIds) -> Result<()> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let mut known: Vec<Pair> = read(layout).into_iter().chain(pairs.iter().copied()).collect();
+    known.retain(|(newer, older)| live.contains(newer) && live.contains(older));
+    known.sort_unstable();
+    known.dedup();
+    let text: String = known.iter().map(|(newer, older)| format!("{newer} {older}\n")).collect();
+    atomic_file::replace(&layout.unlike(), text.as_bytes())
+}

@@ -1,0 +1,122 @@
+//! Whether a directory is a store, and one that may be used: ours, without anything planted in it, and of plain parts.
+
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::manifest;
+use crate::store::files::read_regular;
+use crate::store::layout::Layout;
+use crate::store::refs::ref_files::{self, Family};
+
+/// What would lead git, or us, elsewhere.
+const PLANTED: [&str; 7] = [
+    "commondir",
+    "gitdir",
+    "shallow",
+    "info/grafts",
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+    "refs/replace",
+];
+
+/// Whether anything of a store is there. A half-made one counts: it will be completed.
+///
+/// # Errors
+/// Something other than a directory stands there.
+pub fn is_store(layout: &Layout) -> Result<bool> {
+    if let Some(found) = lstat(layout.dir())?.filter(|found| !found.is_dir()) {
+        return Err(wrong_kind(layout, layout.dir(), &found, "directory"));
+    }
+    for path in [layout.own(), layout.head(), layout.refs(), layout.objects(), layout.manifest()] {
+        if lstat(&path)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Refuses a store that another user owns, that leads elsewhere, or that has something in place of a file or directory
+/// that could not be read or would be waited for. Nothing of it is opened.
+pub fn check(layout: &Layout) -> Result<()> {
+    let refuse = |why: String| Error::HostileStore { store: layout.dir().to_path_buf(), why };
+    let Some(dir) = lstat(layout.dir())? else { return Ok(()) };
+    if !dir.is_dir() {
+        return Err(wrong_kind(layout, layout.dir(), &dir, "directory"));
+    }
+    check_owner(&dir).map_err(refuse)?;
+    for name in PLANTED {
+        if lstat(&layout.dir().join(name))?.is_some() {
+            return Err(refuse(format!("{name} was planted in it")));
+        }
+    }
+    if lstat(&layout.objects())?.is_none() && tells_of_nothing(layout) {
+        let why = "its objects are missing, and neither refs nor a manifest tell which they were".to_owned();
+        return Err(Error::StoreUnusable { store: layout.dir().to_path_buf(), why });
+    }
+    let unusable = parts_of_a_wrong_kind(layout)?;
+    match unusable.iter().find(|(_, found, _)| found.is_symlink()).or(unusable.first()) {
+        Some((path, found, wanted)) => Err(wrong_kind(layout, path, found, wanted)),
+        None => Ok(()),
+    }
+}
+
+/// Whether nothing says which checkpoints there were, or that there were none.
+fn tells_of_nothing(layout: &Layout) -> bool {
+    let manifest = read_regular::read(&layout.manifest()).unwrap_or_default();
+    let has_refs = || ref_files::names(layout, Family::Checkpoints).is_ok_and(|names| !names.is_empty());
+    !manifest::is_readable(&manifest) && !has_refs()
+}
+
+/// Directories that are none, and files that are no plain ones.
+fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'static str)>> {
+    let mut wrong = Vec::new();
+    for path in layout.directories().into_iter().skip(1) {
+        wrong.extend(lstat(&path)?.filter(|found| !found.is_dir()).map(|found| (path, found, "directory")));
+    }
+    for path in layout.files() {
+        wrong.extend(lstat(&path)?.filter(|found| !found.is_file()).map(|found| (path, found, "plain file")));
+    }
+    Ok(wrong)
+}
+
+/// A link may lead to anybody's file: that is an attack. Anything else is damage.
+fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> Error {
+    let inside = path.strip_prefix(layout.dir()).unwrap_or(path);
+    let named = if inside.as_os_str().is_empty() { "it".to_owned() } else { inside.display().to_string() };
+    let (store, why) = (layout.dir().to_path_buf(), format!("{named} is no {wanted}"));
+    if found.is_symlink() { Error::HostileStore { store, why } } else { Error::StoreUnusable { store, why } }
+}
+
+/// Whether something is there; if so it is a plain directory of this user.
+///
+/// # Errors
+/// It is something else, or another user's.
+pub fn is_own_directory(dir: &Path) -> Result<bool> {
+    let refuse = |why: String| Error::HostileStore { store: dir.to_path_buf(), why };
+    let Some(found) = lstat(dir)? else { return Ok(false) };
+    if !found.is_dir() {
+        return Err(refuse("it is no directory".into()));
+    }
+    check_owner(&found).map_err(refuse)?;
+    Ok(true)
+}
+
+#[cfg(unix)]
+fn check_owner(dir: &Metadata) -> std::result::Result<(), String> {
+    use std::os::unix::fs::MetadataExt;
+    let me = rustix::process::geteuid().as_raw();
+    if dir.uid() != me {
+        return Err(format!("it belongs to user {}, and this process runs as user {me}", dir.uid()));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_owner(_dir: &Metadata) -> std::result::Result<(), String> {
+    Ok(())
+}
+
+fn lstat(path: &Path) -> Result<Option<Metadata>> {
+    read_regular::lstat(path).map_err(Error::io("look at", path))
+}

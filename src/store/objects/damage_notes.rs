@@ -1,0 +1,127 @@
+//! What is known of damage among the packs of a store: noted as it is met, and looked at a second time when it matters.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::store::damage::unindexed_packs::{self, Rescue};
+use crate::store::objects::object_error::ObjectError;
+use crate::store::objects::odb::{Listing, Objects, corrupt};
+use crate::store::objects::pack::pack_list::Pack;
+use crate::store::objects::pack::pack_reader::ReadError;
+
+impl Objects {
+    /// Makes damaged packs and those without an index as readable as they can be made, in memory and once. Done when
+    /// something could not be found or read. Whether there are such packs.
+    pub fn look_again(&self) -> bool {
+        let mut looked = locked(&self.looked_again);
+        if *looked {
+            return self.has_rescued();
+        }
+        let before = self.refresh().map(|()| self.snapshot());
+        let rescue =
+            before.and_then(|before| Ok((unindexed_packs::rescue(&self.dir.join("pack"), &before.packs)?, before)));
+        match rescue {
+            Err(cause) => *locked(&self.unread) = Some(cause),
+            Ok((Rescue { packs, unread }, before)) => {
+                *looked = true;
+                *locked(&self.unread) = unread;
+                let rescued = packs.iter().filter(|pack| pack.rescued().is_some());
+                locked(&self.damaged).extend(rescued.filter_map(|pack| {
+                    let path = if pack.rescued()?.is_whole { &pack.index_path } else { &pack.pack_path };
+                    Some((path.clone(), pack.rescued()?.why.clone()))
+                }));
+                // What was read by way of a damaged index was not there; it may be elsewhere in the same pack.
+                locked(&self.bad_copies).clear();
+                self.replace_listing(Listing { packs, loose_fan_out: before.loose_fan_out });
+            }
+        }
+        drop(looked);
+        self.has_rescued()
+    }
+
+    /// The error that kept something from being read, if the last look at all packs, or a search through them since, met
+    /// one: what they did not find may be there.
+    pub fn take_unread(&self) -> Option<Error> {
+        locked(&self.unread).take()
+    }
+
+    pub(in crate::store) fn note_unread(&self, path: &Path, cause: ReadError) {
+        match cause {
+            // It went with a pack that was merged.
+            ReadError::Io(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            ReadError::Io(cause) => self.remember_unread(Error::io("read", path)(cause)),
+            ReadError::Damaged(_) | ReadError::Sink(_) => {}
+        }
+    }
+
+    pub(in crate::store) fn remember_unread(&self, cause: Error) {
+        locked(&self.unread).get_or_insert(cause);
+    }
+
+    /// Whether damaged packs were found and made readable.
+    pub fn has_rescued(&self) -> bool {
+        self.snapshot().packs.iter().any(|pack| pack.rescued().is_some())
+    }
+
+    /// Forgets all damage that was met and takes the packs as they are on disk: they were mended or replaced there.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    pub fn forget_rescued(&self) -> Result<()> {
+        *locked(&self.looked_again) = false;
+        locked(&self.damaged).clear();
+        locked(&self.bad_copies).clear();
+        self.list_again(&[])
+    }
+
+    /// What was found wrong with packs and indexes until now.
+    pub fn damaged_packs(&self) -> Vec<(PathBuf, String)> {
+        locked(&self.damaged).iter().map(|(path, why)| (path.clone(), why.clone())).collect()
+    }
+
+    /// Looks at frame and checksums of every index, which lookups do not, and remembers what is wrong.
+    pub fn check_packs(&self) -> Vec<(PathBuf, String)> {
+        for pack in self.pack_list() {
+            if let Err(cause) = pack.check_frame() {
+                self.note(&pack, &cause);
+            }
+        }
+        self.damaged_packs()
+    }
+
+    pub(in crate::store) fn is_bad(&self, pack: &Pack, id: &ObjectId) -> bool {
+        let bad = locked(&self.bad_copies);
+        !bad.is_empty() && bad.contains(&(pack.stamp.clone(), *id))
+    }
+
+    pub(in crate::store) fn note(&self, pack: &Pack, cause: &ReadError) {
+        let (path, why) = match cause {
+            ReadError::Damaged(why) if pack.index().is_err() => (&pack.index_path, why.clone()),
+            ReadError::Damaged(why) => (&pack.pack_path, why.clone()),
+            ReadError::Io(cause) if cause.kind() == io::ErrorKind::NotFound => return,
+            ReadError::Io(cause) => (&pack.pack_path, cause.to_string()),
+            ReadError::Sink(_) => return,
+        };
+        locked(&self.damaged).entry(path.clone()).or_insert(why);
+    }
+
+    pub(in crate::store) fn fail(&self, pack: &Pack, id: &ObjectId, cause: ReadError) -> ObjectError {
+        self.note(pack, &cause);
+        match cause {
+            ReadError::Damaged(why) => {
+                locked(&self.bad_copies).insert((pack.stamp.clone(), *id));
+                corrupt(id, why)
+            }
+            ReadError::Io(cause) => ObjectError::Io(Error::io("read", &pack.pack_path)(cause)),
+            ReadError::Sink(cause) => ObjectError::Sink(cause),
+        }
+    }
+}
+
+/// A thread that panicked while it held the lock left at worst a note out.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

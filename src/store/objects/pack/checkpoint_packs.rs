@@ -1,0 +1,105 @@
+//! The packs of one checkpoint: one for what is written in turn, more where several threads write at once.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::atomic_file::TemporaryFile;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_error::PackError;
+use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::objects::pack::pack_publish::{self, Completed};
+use crate::store::objects::pack::pack_writer::PackWriter;
+
+/// Which objects some writer of a set has taken on, so that no two write the same.
+#[derive(Clone, Debug, Default)]
+pub struct Claims(Arc<Mutex<HashSet<ObjectId>>>);
+
+impl Claims {
+    /// Whether this object was nobody's until now.
+    pub fn take(&self, id: ObjectId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
+    }
+}
+
+pub struct PackSet<'k> {
+    objects_dir: PathBuf,
+    known: &'k Objects,
+    claims: Claims,
+    /// Never empty.
+    writers: Vec<PackWriter<'k>>,
+}
+
+impl<'k> PackSet<'k> {
+    /// Nothing is written before the first object needs it.
+    ///
+    /// # Errors
+    /// The pack directory cannot be made.
+    pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
+        let claims = Claims::default();
+        let first = PackWriter::begin(objects_dir, known)?.sharing(claims.clone());
+        Ok(Self { objects_dir: objects_dir.to_path_buf(), known, claims, writers: vec![first] })
+    }
+
+    /// The writer for what is not shared among threads.
+    pub fn first(&mut self) -> &mut PackWriter<'k> {
+        &mut self.writers[0]
+    }
+
+    /// The writer of the only pack that there will be; `None` where several hold something.
+    pub fn single(&mut self) -> Option<&mut PackWriter<'k>> {
+        let (first, others) = self.writers.split_first_mut()?;
+        others.iter().all(|writer| writer.new_object_count() == 0).then_some(first)
+    }
+
+    /// Adds an object by the first writer.
+    ///
+    /// # Errors
+    /// See [`PackError`].
+    pub fn add(&mut self, kind: ObjectKind, content: &[u8]) -> std::result::Result<ObjectId, PackError> {
+        self.first().add(kind, content)
+    }
+
+    /// So many writers, each for one thread.
+    ///
+    /// # Errors
+    /// The pack directory cannot be made.
+    pub fn writers(&mut self, count: usize) -> Result<impl Iterator<Item = &mut PackWriter<'k>>> {
+        while self.writers.len() < count {
+            let another = PackWriter::begin(&self.objects_dir, self.known)?;
+            self.writers.push(another.sharing(self.claims.clone()));
+        }
+        Ok(self.writers.iter_mut().take(count))
+    }
+
+    /// Completes all packs, makes them durable together with `also`, and publishes them. Those that hold nothing leave
+    /// no file.
+    ///
+    /// # Errors
+    /// One could not be completed; others may be there whole, and nothing needs them.
+    pub fn finish(self, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
+        let mut writers: Vec<PackWriter<'k>> = Vec::new();
+        for writer in self.writers.into_iter().filter(|writer| writer.new_object_count() > 0) {
+            // What is small enough to be still in memory needs no pack of its own.
+            let left = match writers.first_mut() {
+                Some(first) => first.absorb(writer)?,
+                None => Some(writer),
+            };
+            writers.extend(left);
+        }
+        let Some(last) = writers.pop() else { return Ok(Vec::new()) };
+        let completed: Vec<Result<Option<Completed>>> = std::thread::scope(|scope| {
+            let others: Vec<_> = writers.into_iter().map(|writer| scope.spawn(|| writer.complete())).collect();
+            let last = last.complete();
+            let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
+                handle.join().unwrap_or_else(|_| Err(Error::unexpected("a thread failed".to_owned())))
+            };
+            others.into_iter().map(join).chain([last]).collect()
+        });
+        let completed = completed.into_iter().filter_map(Result::transpose).collect::<Result<_>>()?;
+        pack_publish::publish(&self.objects_dir.join("pack"), completed, also)
+    }
+}

@@ -1,0 +1,163 @@
+//! Commits of checkpoints as they were last read, so that a list opens no pack.
+//!
+//! One is believed while its pack and that pack's index have the size and the time that they had then. Whoever checks the
+//! store reads the commits themselves.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::Result;
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::{atomic_file, read_regular};
+use crate::store::layout::Layout;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_list::{Pack, PackStamp};
+use crate::store::state::stat_cache::sum_at_end;
+use crate::store::state::stat_cache_head::{Input, put};
+
+const MAGIC: &[u8; 8] = b"CKPTCM01";
+const SUM_BYTES: usize = 8;
+/// With fewer that had to be read from packs, the file is left as it is.
+const WORTH_WRITING: usize = 8;
+
+/// What tells that a pack and its index are as they were.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Holder {
+    pack: PackStamp,
+    index: (u64, i64),
+}
+
+/// The commits that one pack holds.
+type Held = (Holder, Vec<(ObjectId, Vec<u8>)>);
+
+/// Contents of commits by their id.
+#[derive(Debug, Default)]
+pub struct KeptCommits {
+    held: BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>,
+    /// Where each is among those.
+    places: HashMap<ObjectId, (Holder, usize)>,
+}
+
+impl KeptCommits {
+    pub fn get(&self, id: ObjectId) -> Option<&[u8]> {
+        let (holder, at) = self.places.get(&id)?;
+        Some(&self.held.get(holder)?.get(*at)?.1)
+    }
+
+    fn put(&mut self, holder: Holder, id: ObjectId, content: Vec<u8>) {
+        let commits = self.held.entry(holder.clone()).or_default();
+        commits.push((id, content));
+        self.places.insert(id, (holder, commits.len() - 1));
+    }
+}
+
+/// Whether the file is there, and adds up.
+pub fn is_sound(layout: &Layout) -> Option<bool> {
+    let bytes = read_regular::read(&layout.commits()).ok()?;
+    Some(parse(&bytes).is_some())
+}
+
+/// Those of the file that may be believed; none if it does not add up.
+pub fn read(layout: &Layout, objects: &Objects) -> KeptCommits {
+    let found = read_regular::read(&layout.commits()).ok().and_then(|bytes| parse(&bytes)).unwrap_or_default();
+    let packs: HashMap<PackStamp, _> = objects.pack_list().into_iter().map(|pack| (pack.stamp.clone(), pack)).collect();
+    let mut kept = KeptCommits::default();
+    for (holder, commits) in found {
+        let stands = packs.get(&holder.pack).is_some_and(|pack| stamp_of(&pack.index_path) == Some(holder.index));
+        if stands {
+            for (id, content) in commits {
+                kept.put(holder.clone(), id, content);
+            }
+        }
+    }
+    kept
+}
+
+/// Writes the file anew if many of the commits that were `read` now were not in it.
+///
+/// # Errors
+/// It could not be written; it is as before.
+pub fn keep(layout: &Layout, objects: &Objects, kept: &KeptCommits, read: Vec<(ObjectId, Vec<u8>)>) -> Result<()> {
+    if read.len() < WORTH_WRITING {
+        return Ok(());
+    }
+    let mut held = kept.held.clone();
+    let packs = objects.pack_list();
+    for (id, content) in read {
+        let has_it = |pack: &&std::sync::Arc<Pack>| pack.index().is_ok_and(|index| index.find(&id).is_some());
+        let Some(pack) = packs.iter().find(has_it).filter(|pack| pack.rescued().is_none()) else { continue };
+        let Some(index) = stamp_of(&pack.index_path) else { continue };
+        held.entry(Holder { pack: pack.stamp.clone(), index }).or_default().push((id, content));
+    }
+    atomic_file::replace_derived(&layout.own(), &layout.commits(), &render(&held))
+}
+
+/// Size and time of a plain file.
+fn stamp_of(path: &Path) -> Option<(u64, i64)> {
+    let meta = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let age = meta.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Some((meta.len(), i64::try_from(age.as_nanos()).unwrap_or(i64::MAX)))
+}
+
+fn render(held: &BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    put(&mut out, held.len() as u64);
+    for (holder, commits) in held {
+        holder.pack.render(&mut out);
+        put(&mut out, holder.index.0);
+        put(&mut out, holder.index.1.cast_unsigned());
+        put(&mut out, commits.len() as u64);
+        for (id, content) in commits {
+            out.extend(id.as_bytes());
+            put(&mut out, content.len() as u64);
+            out.extend(content);
+        }
+    }
+    let sum = xxh3_64(&out);
+    put(&mut out, sum);
+    out
+}
+
+fn parse(bytes: &[u8]) -> Option<Vec<Held>> {
+    sum_at_end(bytes)?;
+    let mut input = Input(bytes.get(..bytes.len() - SUM_BYTES)?);
+    if input.take(MAGIC.len())? != MAGIC {
+        return None;
+    }
+    let holders = input.number()?;
+    (0..holders).map(|_| parse_holder(&mut input)).collect()
+}
+
+fn parse_holder(input: &mut Input<'_>) -> Option<Held> {
+    let holder = Holder { pack: input.pack()?, index: (input.number()?, input.number()?.cast_signed()) };
+    let count = input.number()?;
+    let mut commit = || {
+        let id = ObjectId::from_slice(input.take(20)?)?;
+        let length = usize::try_from(input.number()?).ok()?;
+        Some((id, input.take(length)?.to_vec()))
+    };
+    Some((holder, (0..count).map(|_| commit()).collect::<Option<_>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_the_same_and_a_flipped_byte_is_noticed() {
+        let id = ObjectId::from_hex("4b825dc642cb6eb9a060e54bf8d69288fbee4904").unwrap();
+        let pack = PackStamp { name: "pack-x".into(), size_bytes: 7, mtime_ns: -5 };
+        let held = BTreeMap::from([(Holder { pack, index: (3, 4) }, vec![(id, b"tree".to_vec()), (id, Vec::new())])]);
+        let bytes = render(&held);
+        assert_eq!(parse(&bytes), Some(held.into_iter().collect()));
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1;
+            assert_eq!(parse(&flipped), None, "byte {at}");
+            assert_eq!(parse(&bytes[..at]), None, "cut at {at}");
+        }
+    }
+}

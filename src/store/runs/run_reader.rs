@@ -1,0 +1,242 @@
+//! Reading workflows: each is a ref to the newest of a line of commits, one for each transition, with the state of then.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::transition;
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_codec::{self, CommitParts};
+use crate::store::refs::ref_files::Value;
+use crate::store::repository::Store;
+use crate::store::runs::run_refs::{self, Shelf};
+use crate::store::runs::run_roll;
+use crate::store::trees::convert;
+use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
+
+const STATE: &str = "state.json";
+/// Fewer states than this take little room as they are.
+const WORTH_DELTAS: usize = 8;
+
+/// One transition with the state to which it led.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision {
+    pub commit: ObjectId,
+    pub parent: Option<ObjectId>,
+    /// Milliseconds since 1970.
+    pub time_ms: i64,
+    /// As it is stored, with all trailers.
+    pub message: String,
+    pub state: Vec<u8>,
+}
+
+/// The same with the state unread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    pub commit: ObjectId,
+    pub parent: Option<ObjectId>,
+    pub time_ms: i64,
+    pub message: String,
+    /// The blob of the state.
+    pub state: ObjectId,
+}
+
+/// Transitions, the newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    pub transitions: Vec<Transition>,
+    /// Why it ends before its beginning, if it is damaged there.
+    pub broken: Option<String>,
+}
+
+/// The workflows on one shelf.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tips {
+    /// By id; of a torn ref the tip was found by the commits themselves.
+    pub found: Vec<(String, ObjectId)>,
+    /// Ids whose ref is torn and of which no commit tells.
+    pub torn: Vec<String>,
+}
+
+impl Store {
+    /// The newest transition of each live workflow, by id.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn workflows(&self) -> Result<Vec<(String, ObjectId)>> {
+        Ok(tips(self, Shelf::Live)?.found)
+    }
+
+    /// The same of those that were put aside, by the name that they got then.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn archived_workflows(&self) -> Result<Vec<(String, ObjectId)>> {
+        Ok(tips(self, Shelf::Archived)?.found)
+    }
+
+    /// Ids of live workflows of which nothing tells the newest transition.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn torn_workflows(&self) -> Result<Vec<String>> {
+        Ok(tips(self, Shelf::Live)?.torn)
+    }
+
+    /// One transition, with its state.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if it cannot be read.
+    pub fn workflow_revision(&self, commit: ObjectId) -> Result<Revision> {
+        let damaged = |why| Error::Damaged { what: format!("transition {} of a workflow", commit.short()), why };
+        let Transition { parent, time_ms, message, state, .. } = transition(self.objects(), commit).map_err(damaged)?;
+        let state = state_of(self.objects(), state).map_err(damaged)?;
+        Ok(Revision { commit, parent, time_ms, message, state })
+    }
+
+    /// The transitions from `tip` on, the newest first. No state is read.
+    pub fn workflow_line(&self, tip: ObjectId, at_most: usize) -> Line {
+        let mut line = Line::default();
+        let mut next = Some(tip);
+        while let Some(id) = next.filter(|_| line.transitions.len() < at_most) {
+            match transition(self.objects(), id) {
+                Ok(found) => {
+                    next = found.parent;
+                    line.transitions.push(found);
+                }
+                Err(why) => {
+                    line.broken = Some(format!("transition {}: {why}", id.short()));
+                    break;
+                }
+            }
+        }
+        line
+    }
+}
+
+impl Store {
+    /// The states of each workflow that has more than a few, the newest first and each only once.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn workflow_states(&self) -> Result<Vec<Vec<ObjectId>>> {
+        let mut met = HashSet::new();
+        let mut lines = Vec::new();
+        for (_, tip) in self.workflows()?.into_iter().chain(self.archived_workflows()?) {
+            let states = self.workflow_line(tip, usize::MAX).transitions.into_iter().map(|transition| transition.state);
+            let line: Vec<ObjectId> = states.filter(|state| met.insert(*state)).collect();
+            if line.len() >= WORTH_DELTAS {
+                lines.push(line);
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// All on one shelf. Nothing is written.
+///
+/// # Errors
+/// The refs cannot be read.
+pub fn tips(store: &Store, shelf: Shelf) -> Result<Tips> {
+    let refs = run_refs::read(store.layout(), shelf)?;
+    let torn: BTreeSet<String> =
+        refs.iter().filter(|(_, value)| **value == Value::Torn).map(|(id, _)| id.clone()).collect();
+    let mut found: BTreeMap<String, ObjectId> = refs.into_iter().filter_map(named).collect();
+    let mut taken: Vec<ObjectId> = found.values().copied().collect();
+    if !torn.is_empty() {
+        for other in Shelf::BOTH.into_iter().filter(|other| *other != shelf) {
+            taken.extend(run_refs::read(store.layout(), other)?.into_iter().filter_map(named).map(|(_, id)| id));
+        }
+        for ((on, id), tip) in run_roll::read(store.layout()).unwrap_or_default() {
+            taken.extend(tip);
+            let is_told =
+                |tip: &ObjectId| on == shelf && torn.contains(&id) && transition(store.objects(), *tip).is_ok();
+            if let Some(tip) = tip.filter(is_told) {
+                found.insert(id, tip);
+            }
+        }
+        let unknown = torn.iter().filter(|id| !found.contains_key(*id)).cloned().collect();
+        found.extend(newest_of(store.objects(), &unknown, &taken));
+    }
+    let torn = torn.into_iter().filter(|id| !found.contains_key(id)).collect();
+    Ok(Tips { found: found.into_iter().collect(), torn })
+}
+
+fn named((id, value): (String, Value)) -> Option<(String, ObjectId)> {
+    match value {
+        Value::Id(tip) => Some((id, tip)),
+        Value::Torn => None,
+    }
+}
+
+/// The newest whole transition of each of these workflows that is not below another one of it, and not `taken` as the
+/// newest of another workflow. It looks at every commit of the store.
+pub fn newest_of(objects: &Objects, ids: &BTreeSet<String>, taken: &[ObjectId]) -> BTreeMap<String, ObjectId> {
+    let mut met: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
+    for id in objects.commits() {
+        let Ok(found) = transition(objects, id) else { continue };
+        let Some(workflow) = transition::workflow_of(&found.message).filter(|id| ids.contains(*id)) else { continue };
+        if state_of(objects, found.state).is_ok() {
+            met.entry(workflow.to_owned()).or_default().push(found);
+        }
+    }
+    met.into_iter().filter_map(|(id, line)| Some((id, newest(&line, taken)?))).collect()
+}
+
+fn newest(line: &[Transition], taken: &[ObjectId]) -> Option<ObjectId> {
+    let below: HashSet<ObjectId> = line.iter().filter_map(|transition| transition.parent).collect();
+    let ends = line.iter().filter(|end| !below.contains(&end.commit) && !taken.contains(&end.commit));
+    ends.max_by_key(|end| (end.time_ms, end.commit)).map(|end| end.commit)
+}
+
+/// Reads the commit and the tree of a transition.
+///
+/// # Errors
+/// In words: one of them cannot be read, or it is no transition.
+pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, String> {
+    let CommitParts { tree, parents, seconds, message } = commit_of(objects, id)?;
+    let entries = convert::read_tree(objects, tree)?;
+    let state = entries.iter().find(|entry| *entry.name == *STATE.as_bytes());
+    let state = state.ok_or_else(|| format!("there is no {STATE} in it"))?.id;
+    let time_ms = transition::time_of(&message).unwrap_or_else(|| seconds.saturating_mul(1000));
+    Ok(Transition { commit: id, parent: parents.first().copied(), time_ms, message, state })
+}
+
+/// Reads the commit alone.
+///
+/// # Errors
+/// In words.
+pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, String> {
+    let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
+    if kind == ObjectKind::Commit { commit_codec::parse(&bytes) } else { Err(format!("{} is no commit", id.short())) }
+}
+
+/// Reads a state.
+///
+/// # Errors
+/// In words.
+pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, String> {
+    match objects.read(&id) {
+        Ok((ObjectKind::Blob, state)) => Ok(state),
+        Ok(_) => Err(format!("its {STATE} is no file")),
+        Err(why) => Err(format!("its {STATE}: {why}")),
+    }
+}
+
+/// The bytes of the tree of a transition.
+pub fn tree_of(state: ObjectId) -> Vec<u8> {
+    tree_codec::encode(&mut [TreeEntry { mode: MODE_FILE, name: STATE.as_bytes().into(), id: state }])
+}
+
+/// Whether one transition is another one, or stands on it.
+pub fn stands_on(objects: &Objects, upper: ObjectId, lower: ObjectId) -> bool {
+    let mut next = Some(upper);
+    while let Some(id) = next {
+        if id == lower {
+            return true;
+        }
+        next = commit_of(objects, id).ok().and_then(|commit| commit.parents.first().copied());
+    }
+    false
+}

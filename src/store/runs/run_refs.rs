@@ -1,0 +1,162 @@
+//! The refs of workflows. Their names are chosen by people, so a torn file does not tell what it should hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::error::Result;
+use crate::model::state::object_id::ObjectId;
+use crate::model::workflow::id::is_legal;
+use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::store::files::directories;
+use crate::store::layout::Layout;
+use crate::store::refs::ref_files::{self, Value};
+use crate::store::runs::run_roll;
+
+/// Where a workflow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shelf {
+    Live,
+    /// Put aside: nothing is recorded there.
+    Archived,
+}
+
+impl Shelf {
+    pub const BOTH: [Self; 2] = [Self::Live, Self::Archived];
+
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Live => "refs/workflows",
+            Self::Archived => "refs/archive/workflows",
+        }
+    }
+
+    /// The full name of a ref.
+    pub fn name_of(self, id: &str) -> String {
+        format!("{}/{id}", self.folder())
+    }
+
+    /// Where a ref of this full name stands, and whose it is; `None` if it is none of a workflow.
+    pub fn of_name(name: &str) -> Option<(Self, &str)> {
+        let id_on = |shelf: Self| name.strip_prefix(shelf.folder())?.strip_prefix('/').filter(|id| is_legal(id));
+        Self::BOTH.into_iter().find_map(|shelf| Some((shelf, id_on(shelf)?)))
+    }
+}
+
+/// All on one shelf, by id. Files of other names are no refs of ours. A workflow that the roll has there and of which there is
+/// no ref has lost it: that counts as torn.
+///
+/// # Errors
+/// They cannot be listed or read.
+pub fn read(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
+    let mut found = stored(layout, shelf)?;
+    for ((on, id), _) in run_roll::read(layout).unwrap_or_default() {
+        if on == shelf {
+            found.entry(id).or_insert(Value::Torn);
+        }
+    }
+    Ok(found)
+}
+
+/// The refs that are there.
+///
+/// # Errors
+/// As [`read`].
+pub fn stored(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
+    let mut found = BTreeMap::new();
+    for (name, value) in ref_files::packed(layout, shelf.folder())? {
+        let id = Shelf::of_name(&name).filter(|(on, _)| *on == shelf);
+        found.extend(id.map(|(_, id)| (id.to_owned(), Value::Id(value))));
+    }
+    for entry in ref_files::list(&layout.dir().join(shelf.folder()))? {
+        let name = entry.file_name();
+        let Some(id) = name.to_str().filter(|id| is_legal(id)) else { continue };
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        found.extend(ref_files::read_file(&entry.path())?.map(|value| (id.to_owned(), value)));
+    }
+    Ok(found)
+}
+
+/// What one of them says; `None` if there is none.
+///
+/// # Errors
+/// It cannot be read.
+pub fn value(layout: &Layout, shelf: Shelf, id: &str) -> Result<Option<Value>> {
+    match ref_files::read_file(&path(layout, shelf, id))? {
+        Some(value) => Ok(Some(value)),
+        None => Ok(ref_files::packed(layout, &shelf.name_of(id))?.get(&shelf.name_of(id)).copied().map(Value::Id)),
+    }
+}
+
+/// A ref under a temporary name, to be flushed together with what it names.
+///
+/// # Errors
+/// It cannot be written.
+pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
+    atomic_file::written_aside(&layout.own(), format!("{tip}\n").as_bytes())
+}
+
+/// Gives a staged ref, which was flushed, its name, durably.
+///
+/// # Errors
+/// It could not be renamed, or not be made durable.
+pub fn publish(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId, staged: TemporaryFile) -> Result<()> {
+    let folder = layout.dir().join(shelf.folder());
+    if !folder.is_dir() {
+        clear_place(layout, &folder)?;
+        directories::create_private(&folder)?;
+        let mut above = folder.ancestors().skip(1).take_while(|above| above.starts_with(layout.refs()));
+        above.try_for_each(atomic_file::sync_directory)?;
+    }
+    atomic_file::put_in_place(staged, &layout.own(), &path(layout, shelf, id))?;
+    atomic_file::sync_directory(&folder)?;
+    // Without it the ref counts as ever; only its loss would not be noticed.
+    let _ = run_roll::enter(layout, shelf, id, tip);
+    Ok(())
+}
+
+/// A file in the place of a folder goes out of the way: one that is a ref to plain git stays one, under another name.
+fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
+    let up_to_refs = folder.ancestors().take_while(|place| *place != layout.refs());
+    for place in up_to_refs.filter(|place| !place.is_dir()) {
+        match ref_files::read_file(place)? {
+            Some(Value::Id(_)) => atomic_file::rename(place, &ref_files::out_of_the_way(layout))?,
+            Some(Value::Torn) => {
+                atomic_file::rename(place, &layout.own().join(format!("in-the-way-{}", atomic_file::random_hex())))?;
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Writes one, durably.
+///
+/// # Errors
+/// It could not be written; then it is as before.
+pub fn write(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId) -> Result<()> {
+    let staged = stage(layout, tip)?;
+    staged.sync()?;
+    publish(layout, shelf, id, tip, staged)
+}
+
+/// Removes one, durably; whether there was one.
+///
+/// # Errors
+/// It could not be removed.
+pub fn remove(layout: &Layout, shelf: Shelf, id: &str) -> Result<bool> {
+    run_roll::strike_out(layout, shelf, id)?;
+    // Plain git may have packed it since the lock was taken.
+    let was_packed = ref_files::remove_packed(layout, &BTreeSet::from([shelf.name_of(id)]))?;
+    let gone = atomic_file::remove_if_there(&path(layout, shelf, id))?;
+    if gone {
+        atomic_file::sync_directory(&layout.dir().join(shelf.folder()))?;
+    }
+    Ok(gone || was_packed)
+}
+
+/// The file of one.
+pub fn path(layout: &Layout, shelf: Shelf, id: &str) -> PathBuf {
+    layout.dir().join(shelf.folder()).join(id)
+}

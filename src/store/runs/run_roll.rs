@@ -1,0 +1,125 @@
+//! The roll of workflows: which there are and where each stands, so that one whose ref is lost is known to be missing.
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::model::state::object_id::ObjectId;
+use crate::model::workflow::id::is_legal;
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
+use crate::store::layout::Layout;
+use crate::store::refs::ref_files::Value;
+use crate::store::runs::run_refs::{self, Shelf};
+
+/// In place of the commit of one that moves on with each transition.
+const MOVES: &str = "-";
+
+/// By shelf and name; with the commit of one that stands still.
+pub type Roll = BTreeMap<(Shelf, String), Option<ObjectId>>;
+
+/// The roll; `None` where it is missing or does not add up.
+pub fn read(layout: &Layout) -> Option<Roll> {
+    parse(&read_regular::read_text(&layout.workflow_roll()).ok()?)
+}
+
+/// Enters a workflow. A roll that is missing is made from the refs.
+///
+/// # Errors
+/// The refs cannot be read, or the roll not be written; then it is as before.
+pub fn enter(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId) -> Result<()> {
+    let known = read(layout);
+    let entry = ((shelf, id.to_owned()), tip_of(shelf, Value::Id(tip)));
+    if known.as_ref().is_some_and(|roll| roll.get(&entry.0) == Some(&entry.1)) {
+        return Ok(());
+    }
+    let mut roll = match known {
+        Some(roll) => roll,
+        None => from_refs(layout)?,
+    };
+    roll.extend([entry]);
+    atomic_file::replace_derived(&layout.own(), &layout.workflow_roll(), render(&roll).as_bytes())
+}
+
+/// Strikes a workflow out, durably: it must not be missed once its ref is removed. Where that cannot be written the whole
+/// roll goes.
+///
+/// # Errors
+/// The roll can neither be written nor be removed.
+pub fn strike_out(layout: &Layout, shelf: Shelf, id: &str) -> Result<()> {
+    let Some(mut roll) = read(layout) else { return Ok(()) };
+    if roll.remove(&(shelf, id.to_owned())).is_none() {
+        return Ok(());
+    }
+    let path = layout.workflow_roll();
+    atomic_file::replace_through(&layout.own(), &path, render(&roll).as_bytes())
+        .or_else(|_| atomic_file::remove_if_there(&path).and_then(|_| atomic_file::sync_directory(&layout.own())))
+}
+
+/// Makes the roll where it is missing and there are workflows.
+///
+/// # Errors
+/// The refs cannot be read, or the roll not be written.
+pub fn make_if_missing(layout: &Layout) -> Result<()> {
+    if read(layout).is_some() {
+        return Ok(());
+    }
+    let roll = from_refs(layout)?;
+    if roll.is_empty() {
+        return Ok(());
+    }
+    atomic_file::replace_derived(&layout.own(), &layout.workflow_roll(), render(&roll).as_bytes())
+}
+
+fn from_refs(layout: &Layout) -> Result<Roll> {
+    let mut roll = Roll::new();
+    for shelf in Shelf::BOTH {
+        let stored = run_refs::stored(layout, shelf)?;
+        roll.extend(stored.into_iter().map(|(id, value)| ((shelf, id), tip_of(shelf, value))));
+    }
+    Ok(roll)
+}
+
+fn tip_of(shelf: Shelf, value: Value) -> Option<ObjectId> {
+    match (shelf, value) {
+        (Shelf::Archived, Value::Id(tip)) => Some(tip),
+        _ => None,
+    }
+}
+
+fn render(roll: &Roll) -> String {
+    let line = |((shelf, id), tip): (&(Shelf, String), &Option<ObjectId>)| {
+        let tip = tip.map_or_else(|| MOVES.to_owned(), ObjectId::to_hex);
+        format!("{tip} {}\n", shelf.name_of(id))
+    };
+    checksummed_text::with_sum(&roll.iter().map(line).collect::<String>())
+}
+
+fn parse(text: &str) -> Option<Roll> {
+    checksummed_text::lines_of(text)?.lines().map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<((Shelf, String), Option<ObjectId>)> {
+    let (tip, name) = line.split_once(' ')?;
+    let (shelf, id) = Shelf::of_name(name).filter(|(_, id)| is_legal(id))?;
+    let tip = if tip == MOVES { None } else { Some(ObjectId::from_hex(tip)?) };
+    Some(((shelf, id.to_owned()), tip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_roll_comes_back_whole_or_not_at_all() {
+        let tip = ObjectId::from_hex(&"ab".repeat(20)).unwrap();
+        let roll =
+            Roll::from([((Shelf::Live, "w_1".to_owned()), None), ((Shelf::Archived, "w_1-2".to_owned()), Some(tip))]);
+        let text = render(&roll);
+        assert_eq!(parse(&text), Some(roll));
+        for at in 0..text.len() {
+            assert_eq!(parse(&text[..at]), None, "cut at {at}");
+        }
+        for line in ["- refs/heads/main", "x refs/workflows/w", "- refs/workflows/../x", "-"] {
+            assert_eq!(parse(&checksummed_text::with_sum(&format!("{line}\n"))), None, "{line}");
+        }
+    }
+}

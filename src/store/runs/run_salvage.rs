@@ -1,0 +1,90 @@
+//! What of a damaged workflow can be kept: from its newest whole transition on, on a line of its own where what lies below is lost.
+
+use std::collections::BTreeSet;
+
+use crate::error::Result;
+use crate::model::checkpoint::transition;
+use crate::model::state::object_id::ObjectId;
+use crate::store::damage::check_checkpoints::StateChecker;
+use crate::store::damage::salvage_refs::Remembered;
+use crate::store::layout::Layout;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_writer::PackWriter;
+use crate::store::refs::commit_codec;
+use crate::store::refs::ref_files::Value;
+use crate::store::runs::run_reader::{self, Transition};
+use crate::store::runs::run_refs::{self, Shelf};
+
+/// Adds those whose ref is torn to what is remembered of a damaged store, by what the commits tell.
+pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered) {
+    for shelf in Shelf::BOTH {
+        let read = run_refs::read(damaged, shelf);
+        found.is_doubtful |= read.is_err();
+        let torn = read.unwrap_or_default().into_iter().filter(|(_, value)| *value == Value::Torn);
+        let torn: BTreeSet<String> = torn.map(|(id, _)| id).collect();
+        if torn.is_empty() {
+            continue;
+        }
+        let taken: Vec<ObjectId> = found.others.values().copied().collect();
+        let newest = run_reader::newest_of(objects, &torn, &taken);
+        let lost = torn.iter().filter(|id| !newest.contains_key(*id)).map(|id| shelf.name_of(id));
+        found.torn.extend(lost);
+        found.others.extend(newest.into_iter().map(|(id, tip)| (shelf.name_of(&id), tip)));
+    }
+}
+
+/// Gives a workflow its ref, unless the store has one of that name. What of it is lost, as it is to be told.
+///
+/// # Errors
+/// Something cannot be written, or we were asked to stop.
+pub fn put_back(
+    layout: &Layout,
+    objects: &Objects,
+    checker: &mut StateChecker<'_>,
+    (shelf, id): (Shelf, &str),
+    tip: ObjectId,
+) -> Result<Option<String>> {
+    if run_refs::value(layout, shelf, id)?.is_some() {
+        return Ok(None);
+    }
+    let name = shelf.name_of(id);
+    if checker.line_is_whole(tip)? {
+        return run_refs::write(layout, shelf, id, tip).map(|()| None);
+    }
+    let Some(newest) = newest_whole(objects, id, tip) else { return Ok(Some(name)) };
+    if checker.line_is_whole(newest.commit)? {
+        run_refs::write(layout, shelf, id, newest.commit)?;
+        return Ok(Some(format!("{name} (transitions after {})", newest.commit.short())));
+    }
+    run_refs::write(layout, shelf, id, without_parent(layout, objects, &newest)?)?;
+    Ok(Some(format!("{name} (transitions before {})", newest.commit.short())))
+}
+
+/// The first from `tip` downwards that can be read with its state, or the newest anywhere that says it is this workflow's.
+fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition> {
+    let whole = |commit: ObjectId| {
+        let found = run_reader::transition(objects, commit).ok()?;
+        run_reader::state_of(objects, found.state).ok().map(|_| found)
+    };
+    let mut next = Some(tip);
+    while let Some(commit) = next {
+        if let Some(found) = whole(commit) {
+            return Some(found);
+        }
+        next = run_reader::commit_of(objects, commit).ok().and_then(|parts| parts.parents.first().copied());
+    }
+    let newest = run_reader::newest_of(objects, &BTreeSet::from([id.to_owned()]), &[]);
+    newest.into_values().next().and_then(whole)
+}
+
+fn without_parent(layout: &Layout, objects: &Objects, newest: &Transition) -> Result<ObjectId> {
+    let text = transition::cut(&newest.message, &newest.commit.to_hex());
+    let mut writer = PackWriter::begin(&layout.objects(), objects)?;
+    let tree = writer.add(ObjectKind::Tree, &run_reader::tree_of(newest.state))?;
+    let commit = commit_codec::encode(tree, newest.time_ms.div_euclid(1000), &text);
+    let commit = writer.add(ObjectKind::Commit, &commit)?;
+    writer.finish()?;
+    objects.refresh()?;
+    Ok(commit)
+}

@@ -1,0 +1,282 @@
+//! Recording transitions of workflows, and moving and removing workflows, while the lock is held.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::transition;
+use crate::model::state::object_id::ObjectId;
+use crate::model::workflow::id::is_legal;
+use crate::store::layout::Layout;
+use crate::store::locked::{LockedStore, check_still_there};
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::refs::commit_codec;
+use crate::store::refs::ref_files::Value;
+use crate::store::runs::projected::{self, Projected};
+use crate::store::runs::run_reader;
+use crate::store::runs::run_refs::{self, Shelf};
+
+/// Numbers that are tried behind a name that is taken.
+const MOST_OF_A_NAME: usize = 10_000;
+
+/// What came of recording a transition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    Done(ObjectId),
+    /// Nothing was recorded: this is the newest transition, and not the one that was expected.
+    Moved(Option<ObjectId>),
+}
+
+impl LockedStore<'_> {
+    /// Adds a transition to a workflow whose newest one is `expected`; `None` begins a new workflow. `message` is a subject,
+    /// perhaps text below it, and perhaps trailers in its last paragraph, to which the store's own are added. Once this
+    /// returns, commit and ref are durable.
+    ///
+    /// # Errors
+    /// The ref is torn, the transition before cannot be read or was written by a newer program, or something cannot be
+    /// written: all is as before.
+    pub fn record_workflow(
+        &mut self,
+        id: &str,
+        expected: Option<ObjectId>,
+        state: &[u8],
+        message: &str,
+        time_ms: i64,
+    ) -> Result<Recorded> {
+        refuse_illegal(id)?;
+        let layout = self.store().layout();
+        let present = present(layout, Shelf::Live, id)?;
+        if present != expected {
+            return Ok(Recorded::Moved(present));
+        }
+        if let Some(parent) = present {
+            self.check_parent(id, parent)?;
+        }
+        let mut pack = self.begin_pack()?;
+        let blob = pack.add(ObjectKind::Blob, state)?;
+        let tree = pack.add(ObjectKind::Tree, &run_reader::tree_of(blob))?;
+        let text = transition::render(id, message, time_ms);
+        let commit = commit_codec::encode_after(tree, present, time_ms.div_euclid(1000), &text);
+        let commit = pack.add(ObjectKind::Commit, &commit)?;
+        let folded = self.fold_small_packs(pack.first())?;
+        let staged = run_refs::stage(layout, commit)?;
+        let published = pack.finish(Some(&staged))?;
+        // As with a checkpoint: a user's own `git gc` may take a pack that no ref names yet.
+        let done = check_still_there(layout, &published)
+            .and_then(|()| run_refs::publish(layout, Shelf::Live, id, commit, staged))
+            .and_then(|()| check_still_there(layout, &published));
+        if let Err(e) = done {
+            // Nobody was told of this transition; the failure itself is what is to be said.
+            let _ = put_back(layout, id, present);
+            return Err(e);
+        }
+        self.store().objects().add_packs(&published);
+        // The transition stands. What could not be removed is there twice, which a prune mends.
+        let _ = self.drop_folded(&folded, &published);
+        Ok(Recorded::Done(commit))
+    }
+
+    /// What stands on something that is not there could never be read to its beginning.
+    fn check_parent(&self, id: &str, parent: ObjectId) -> Result<()> {
+        let damaged = |why| Error::Damaged { what: format!("workflow {id}"), why };
+        let commit = run_reader::commit_of(self.store().objects(), parent).map_err(damaged)?;
+        match transition::format_of(&commit.message) {
+            Some(found) if found > transition::FORMAT => {
+                let store = self.store().dir().to_path_buf();
+                Err(Error::StoreTooNew { store, found, supported: transition::FORMAT })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts a live workflow aside under a name of its own, or under that and a number if it is taken. The name that it
+    /// got; `None` if there is no such workflow.
+    ///
+    /// # Errors
+    /// Its ref is torn, or something cannot be written: then it is on one of the shelves, or on both.
+    pub fn archive_workflow(&mut self, id: &str, name: &str) -> Result<Option<String>> {
+        refuse_illegal(name)?;
+        let layout = self.store().layout();
+        let Some(tip) = is_legal(id).then(|| present(layout, Shelf::Live, id)).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        let (name, is_there) = free_name(layout, Shelf::Archived, name, &mut |value| value == Value::Id(tip))?;
+        if !is_there {
+            run_refs::write(layout, Shelf::Archived, &name, tip)?;
+        }
+        run_refs::remove(layout, Shelf::Live, id)?;
+        Ok(Some(name))
+    }
+
+    /// Drops a workflow with all its transitions, durably; whether there was one. Room comes back with the next prune.
+    ///
+    /// # Errors
+    /// Its ref cannot be removed.
+    pub fn delete_workflow(&mut self, id: &str, archived: bool) -> Result<bool> {
+        let place = if archived { Shelf::Archived } else { Shelf::Live };
+        if is_legal(id) { run_refs::remove(self.store().layout(), place, id) } else { Ok(false) }
+    }
+
+    /// Notes which files of the project were last written for workflows, and as what.
+    ///
+    /// # Errors
+    /// The note cannot be written; then it is as before.
+    pub fn write_projected(&self, files: &[Projected]) -> Result<()> {
+        projected::write(self.store().layout(), files)
+    }
+}
+
+fn refuse_illegal(id: &str) -> Result<()> {
+    if is_legal(id) {
+        Ok(())
+    } else {
+        Err(Error::Usage { what: format!("'{}' cannot be the id of a workflow", id.escape_debug()) })
+    }
+}
+
+fn put_back(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> {
+    match before {
+        Some(tip) => run_refs::write(layout, Shelf::Live, id, tip),
+        None => run_refs::remove(layout, Shelf::Live, id).map(drop),
+    }
+}
+
+/// What a ref names; one that is torn is an error.
+fn present(layout: &Layout, shelf: Shelf, id: &str) -> Result<Option<ObjectId>> {
+    match run_refs::value(layout, shelf, id)? {
+        None => Ok(None),
+        Some(Value::Id(tip)) => Ok(Some(tip)),
+        Some(Value::Torn) => {
+            Err(Error::Damaged { what: format!("workflow {id}"), why: "its ref names no commit".to_owned() })
+        }
+    }
+}
+
+/// The first of `name`, `name-2`, … that is free, or that holds what `is_it` says; whether it does.
+///
+/// # Errors
+/// The refs cannot be read.
+pub fn free_name(
+    layout: &Layout,
+    shelf: Shelf,
+    name: &str,
+    is_it: &mut dyn FnMut(Value) -> bool,
+) -> Result<(String, bool)> {
+    for number in 1..MOST_OF_A_NAME {
+        let candidate = if number == 1 { name.to_owned() } else { numbered(name, number) };
+        match run_refs::value(layout, shelf, &candidate)? {
+            None => return Ok((candidate, false)),
+            Some(value) if is_it(value) => return Ok((candidate, true)),
+            Some(_) => {}
+        }
+    }
+    Err(Error::unexpected(format!("there is no free name for workflow {name}")))
+}
+
+/// A long name is cut, so that the number makes it no longer than a name may be.
+fn numbered(name: &str, number: usize) -> String {
+    let ending = format!("-{number}");
+    let whole = format!("{name}{ending}");
+    if is_legal(&whole) {
+        return whole;
+    }
+    let kept = name.get(..name.len().saturating_sub(ending.len())).unwrap_or_default();
+    format!("{}{ending}", kept.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::lifecycle::description::Description;
+    use crate::store::lifecycle::description::Identity;
+    use crate::store::repository::Store;
+
+    fn store(place: &Path) -> Store {
+        let description = Description::of_root(Path::new("/w"), 0, Identity::default(), false);
+        Store::open_or_create(place.join("s"), &description).unwrap()
+    }
+
+    fn locked(store: &Store) -> LockedStore<'_> {
+        store.lock(Duration::from_secs(5), "test").unwrap()
+    }
+
+    fn done(recorded: Result<Recorded>) -> ObjectId {
+        match recorded.unwrap() {
+            Recorded::Done(id) => id,
+            Recorded::Moved(other) => panic!("moved to {other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_transition_stands_on_the_one_that_was_expected() {
+        let place = tempfile::tempdir().unwrap();
+        let store = store(place.path());
+        let mut locked = locked(&store);
+        let one = done(locked.record_workflow("w", None, b"{1}", "begin", 5));
+        assert_eq!(locked.record_workflow("w", None, b"{2}", "x", 6).unwrap(), Recorded::Moved(Some(one)));
+        let two = done(locked.record_workflow("w", Some(one), b"{2}", "next\n\nPhase: a", 7_001));
+        assert_eq!(locked.record_workflow("w", Some(one), b"{3}", "x", 8).unwrap(), Recorded::Moved(Some(two)));
+        assert_eq!(locked.record_workflow("v", Some(one), b"{3}", "x", 8).unwrap(), Recorded::Moved(None));
+        assert!(locked.record_workflow("../x", None, b"", "x", 8).is_err());
+        drop(locked);
+        assert_eq!(store.workflows().unwrap(), [("w".to_owned(), two)]);
+        let read = store.workflow_revision(two).unwrap();
+        assert_eq!((read.parent, read.time_ms, &*read.state), (Some(one), 7_001, &b"{2}"[..]));
+        assert!(read.message.starts_with("next\n\nPhase: a\n"), "{}", read.message);
+        let line = store.workflow_line(two, 9);
+        assert_eq!(line.transitions.iter().map(|t| t.commit).collect::<Vec<_>>(), [two, one]);
+        assert_eq!(store.workflow_line(two, 1).transitions.len(), 1);
+        assert!(store.inventory().unwrap().checkpoints.is_empty(), "a transition is no checkpoint");
+    }
+
+    #[test]
+    fn what_is_put_aside_stays_and_names_that_are_taken_get_a_number() {
+        let place = tempfile::tempdir().unwrap();
+        let store = store(place.path());
+        let mut locked = locked(&store);
+        let first = done(locked.record_workflow("w", None, b"1", "a", 1));
+        assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w"));
+        assert_eq!(locked.archive_workflow("w", "w").unwrap(), None);
+        let second = done(locked.record_workflow("w", None, b"2", "a", 2));
+        assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w-2"));
+        let archived = [("w".to_owned(), first), ("w-2".to_owned(), second)];
+        assert_eq!(store.archived_workflows().unwrap(), archived);
+        // A kill between the two steps leaves it on both shelves.
+        run_refs::write(store.layout(), Shelf::Live, "w", second).unwrap();
+        assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w-2"));
+        assert!(store.workflows().unwrap().is_empty());
+        assert!(!locked.delete_workflow("w", false).unwrap());
+        assert!(locked.delete_workflow("w", true).unwrap() && locked.delete_workflow("w-2", true).unwrap());
+        assert!(store.archived_workflows().unwrap().is_empty());
+        assert_eq!(numbered(&"a".repeat(120), 12).len(), 120);
+    }
+
+    #[test]
+    fn a_torn_ref_is_found_again_by_its_commits() {
+        let place = tempfile::tempdir().unwrap();
+        let store = store(place.path());
+        let mut first = locked(&store);
+        let one = done(first.record_workflow("w", None, b"1", "a", 9));
+        let two = done(first.record_workflow("w", Some(one), b"2", "b", 3));
+        let aside = done(first.record_workflow("v", None, b"2", "b", 30));
+        first.archive_workflow("v", "w").unwrap();
+        let path = run_refs::path(store.layout(), Shelf::Live, "w");
+        std::fs::write(&path, "").unwrap();
+        assert!(matches!(first.record_workflow("w", Some(two), b"3", "c", 4), Err(Error::Damaged { .. })));
+        drop(first);
+        assert_eq!(store.workflows().unwrap(), [("w".to_owned(), two)], "a reader finds it, and writes nothing");
+        assert_eq!(std::fs::read(&path).unwrap(), b"");
+        let again = locked(&store);
+        assert_eq!(again.recovery().workflows_restored, ["w"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{two}\n"));
+        assert_eq!(store.archived_workflows().unwrap(), [("w".to_owned(), aside)]);
+        drop(again);
+        let unknown = run_refs::path(store.layout(), Shelf::Live, "unknown");
+        std::fs::write(&unknown, "nonsense").unwrap();
+        assert!(locked(&store).recovery().workflows_restored.is_empty());
+        assert_eq!(
+            (store.torn_workflows().unwrap(), store.workflows().unwrap().len()),
+            (vec!["unknown".to_owned()], 1)
+        );
+    }
+}

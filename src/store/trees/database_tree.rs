@@ -1,0 +1,43 @@
+//! The tree of the databases of a checkpoint: one blob each, under a name that tells which.
+
+use crate::base::text::escape_bytes;
+use crate::error::Result;
+use crate::model::state::database::{Databases, Held, entry_name, from_entry};
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::checkpoint_packs::PackSet;
+use crate::store::trees::convert::read_tree;
+use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
+
+/// Writes the tree; the blobs must have been given to the pack. `None` where there is no database.
+///
+/// # Errors
+/// The pack cannot be written.
+pub fn write(pack: &mut PackSet<'_>, databases: &Databases) -> Result<Option<ObjectId>> {
+    if databases.is_empty() {
+        return Ok(None);
+    }
+    let mut entries = Vec::new();
+    for (database, held) in databases {
+        let id = match held {
+            Held::Content(id) => *id,
+            Held::Absent => pack.add(ObjectKind::Blob, &[])?,
+        };
+        entries.push(TreeEntry { mode: MODE_FILE, name: entry_name(database, *held).into_bytes().into(), id });
+    }
+    Ok(Some(pack.add(ObjectKind::Tree, &tree_codec::encode(&mut entries))?))
+}
+
+/// Reads the tree; none is no database.
+///
+/// # Errors
+/// What is wrong, in words.
+pub fn read(objects: &Objects, tree: Option<ObjectId>) -> Result<Databases, String> {
+    let Some(tree) = tree else { return Ok(Databases::new()) };
+    let known = |entry: TreeEntry| {
+        let found = from_entry(&entry.name, entry.id).filter(|_| entry.mode == MODE_FILE);
+        found.ok_or_else(|| format!("the name of a database makes no sense: {}", escape_bytes(&entry.name)))
+    };
+    read_tree(objects, tree)?.into_iter().map(known).collect()
+}

@@ -1,0 +1,337 @@
+//! The steps of an apply, forward: each looks first, acts, and is logged so that it can be taken back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Arc;
+
+use crate::base::interrupt::Interrupt;
+use crate::error::{Error, Obstacle};
+use crate::model::state::entry::{RWX_BITS, SPECIAL_BITS};
+use crate::model::state::listing::Stat;
+use crate::model::state::rel_path::RelPath;
+use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, Removal, Write};
+use crate::worktree::apply::case_folding::{self, APPEARED};
+use crate::worktree::apply::dir_opener::Reach;
+use crate::worktree::apply::rollback::{self, Done, is_same_after_rename};
+use crate::worktree::apply::stage::{Stage, tree_name};
+use crate::worktree::sys::{self, Dir, ItemKind};
+use crate::worktree::tree_handle::{Looker, WorkTree};
+
+/// Why the work ended before its end.
+pub(in crate::worktree) enum Stop {
+    Changed(Vec<Obstacle>),
+    Failed(Error),
+}
+
+/// What a directory is to have when all is done.
+enum FinalMode {
+    Exactly(u32),
+    /// These bits, and the special ones as the plan says.
+    Wanted(u32),
+}
+
+/// What was done so far.
+#[derive(Default)]
+pub(in crate::worktree) struct Progress {
+    pub(in crate::worktree) done: Vec<Done>,
+    pub(in crate::worktree) stats: Vec<(RelPath, Stat)>,
+    pub(in crate::worktree) left_alone: Vec<RelPath>,
+}
+
+pub(in crate::worktree) struct Run<'a> {
+    work: &'a WorkTree,
+    stage: &'a Stage,
+    reach: Reach<'a>,
+    plan: &'a ApplyPlan,
+    interrupt: &'a Interrupt,
+    pub(in crate::worktree) progress: Progress,
+}
+
+impl<'a> Run<'a> {
+    pub(in crate::worktree) fn new(
+        work: &'a WorkTree,
+        stage: &'a Stage,
+        plan: &'a ApplyPlan,
+        interrupt: &'a Interrupt,
+    ) -> Self {
+        Self { work, stage, reach: Reach::new(work), plan, interrupt, progress: Progress::default() }
+    }
+
+    /// Looks at every path before the first change, so that all that differ can be named.
+    pub(in crate::worktree) fn check_all(&self) -> Result<(), Stop> {
+        let plan = self.plan;
+        let will_be_free: BTreeSet<&RelPath> =
+            plan.displaced.iter().map(|removal| &removal.path).chain(&plan.displaced_dirs).chain(&plan.freed).collect();
+        let removals = plan.displaced.iter().chain(&plan.deletes);
+        let expected = removals.map(|removal| (&removal.path, Expect::Present(removal.expect)));
+        let grafts = plan.grafts.iter().map(|graft| (&graft.path, Expect::Absent));
+        let writes = grafts.chain(plan.writes.iter().map(|write| (&write.path, write.expect)));
+        let expected = expected.chain(writes.filter(|(path, _)| !will_be_free.contains(path)));
+        let expected = expected.chain(plan.chmods.iter().map(|(path, _, stat)| (path, Expect::Present(*stat))));
+        let mut obstacles = Vec::new();
+        let mut looker = Looker::new(self.work);
+        for (path, expect) in expected {
+            // What cannot be looked at yet is looked at again once its directory was opened up.
+            let Ok(now) = looker.stat(path) else { continue };
+            if let Some(why) = difference(now.as_ref(), &expect) {
+                obstacles.push(Obstacle { path: path.clone(), why: why.into() });
+            }
+        }
+        case_folding::tell_spellings(self.work, &mut obstacles);
+        if obstacles.is_empty() { Ok(()) } else { Err(Stop::Changed(obstacles)) }
+    }
+
+    pub(in crate::worktree) fn go(&mut self) -> Result<(), Stop> {
+        let plan = self.plan;
+        plan.displaced.iter().try_for_each(|removal| self.remove(removal))?;
+        plan.displaced_dirs.iter().try_for_each(|path| self.displace_dir(path))?;
+        plan.make_dirs.iter().try_for_each(|(path, _)| self.make_dir(path))?;
+        plan.grafts.iter().try_for_each(|graft| self.graft(graft))?;
+        plan.writes.iter().try_for_each(|write| self.write(write))?;
+        plan.chmods.iter().try_for_each(|(path, perm, expect)| self.chmod(path, *perm, expect))?;
+        plan.deletes.iter().try_for_each(|removal| self.remove(removal))?;
+        plan.remove_dirs.iter().try_for_each(|path| self.remove_dir(path))?;
+        self.set_dir_modes()?;
+        self.check_waiting()
+    }
+
+    fn check_interrupt(&self) -> Result<(), Stop> {
+        self.interrupt.check().map_err(|signal| Stop::Failed(Error::Interrupted { signal }))
+    }
+
+    fn fail(&self, action: &'static str, path: &RelPath, error: io::Error) -> Stop {
+        if sys::is_absent(&error) {
+            return changed(path, "is gone");
+        }
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return changed(path, APPEARED);
+        }
+        Stop::Failed(self.work.io(action, path, error))
+    }
+
+    /// Renames a file into the stage.
+    fn remove(&mut self, removal: &Removal) -> Result<(), Stop> {
+        self.check_interrupt()?;
+        let (path, expected) = (&removal.path, removal.expect);
+        let gone = format!("gone-{}", self.progress.done.len());
+        let stage = self.stage.dir();
+        let moved = self.reach.parent_of(path, &mut self.progress.done).and_then(|dir| {
+            if let Some(why) = difference(Some(&dir.stat_child(path.name())?), &Expect::Present(expected)) {
+                return Ok(Some(why));
+            }
+            dir.rename_no_replace(path.name(), stage, gone.as_bytes())?;
+            Ok(None)
+        });
+        match moved {
+            Ok(None) => {}
+            Ok(Some(why)) => return Err(changed(path, why)),
+            Err(error) => return Err(self.fail("remove", path, error)),
+        }
+        self.progress.done.push(Done::Moved { path: path.clone(), gone: gone.clone(), expected });
+        self.compare_waiting(path, &gone, &expected)
+    }
+
+    /// Looks again at a file that has come into the stage.
+    fn compare_waiting(&self, path: &RelPath, name: &str, expected: &Stat) -> Result<(), Stop> {
+        match self.stage.dir().stat_child(name.as_bytes()) {
+            Ok(now) if is_same_after_rename(&now, expected) => Ok(()),
+            Ok(_) => Err(changed(path, "was changed")),
+            Err(error) => Err(Stop::Failed(self.work.io("look at", path, error))),
+        }
+    }
+
+    /// Somebody who had a file open may have written to it after it was replaced: these bytes are in no checkpoint.
+    pub(in crate::worktree) fn check_waiting(&self) -> Result<(), Stop> {
+        for step in &self.progress.done {
+            if let Some((name, expected)) = step.waiting() {
+                self.compare_waiting(step.path(), name, expected)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn displace_dir(&mut self, path: &RelPath) -> Result<(), Stop> {
+        if self.rmdir(path)? { Ok(()) } else { Err(changed(path, "holds something new")) }
+    }
+
+    fn remove_dir(&mut self, path: &RelPath) -> Result<(), Stop> {
+        match self.rmdir(path) {
+            Ok(true) => {}
+            Ok(false) => self.progress.left_alone.push(path.clone()),
+            // Somebody else removed it: that is what was wanted.
+            Err(Stop::Changed(_)) if matches!(self.work.stat(path), Ok(None)) => {}
+            Err(stop) => return Err(stop),
+        }
+        Ok(())
+    }
+
+    /// `false` if it is not empty.
+    fn rmdir(&mut self, path: &RelPath) -> Result<bool, Stop> {
+        self.check_interrupt()?;
+        let removed = self.reach.parent_of(path, &mut self.progress.done).and_then(|dir| {
+            let stat = dir.stat_child(path.name())?;
+            dir.rmdir(path.name()).map(|()| stat)
+        });
+        match removed {
+            Ok(stat) => {
+                self.reach.forget(path);
+                self.progress.done.push(Done::RemovedDir { path: path.clone(), perm: stat.perm() });
+                Ok(true)
+            }
+            Err(error) if is_not_empty(&error) => Ok(false),
+            Err(error) => Err(self.fail("remove", path, error)),
+        }
+    }
+
+    /// For its owner only, until all is in it.
+    fn make_dir(&mut self, path: &RelPath) -> Result<(), Stop> {
+        self.check_interrupt()?;
+        let done = &mut self.progress.done;
+        let made = self.reach.parent_of(path, done).and_then(|dir| dir.make_dir(path.name()));
+        made.map_err(|error| self.fail("make", path, error))?;
+        self.progress.done.push(Done::MadeDir { path: path.clone() });
+        Ok(())
+    }
+
+    fn graft(&mut self, graft: &Graft) -> Result<(), Stop> {
+        self.check_interrupt()?;
+        let (path, staged, stage) = (&graft.path, tree_name(graft.staged), self.stage.dir());
+        let parent = self.reach.parent_of(path, &mut self.progress.done);
+        let put = parent.and_then(|dir| stage.rename_dir_no_replace(staged.as_bytes(), dir, path.name()));
+        put.map_err(|error| self.fail("make", path, error))?;
+        self.progress.done.push(Done::Grafted { path: path.clone(), staged, holds: Arc::clone(&graft.holds) });
+        Ok(())
+    }
+
+    fn write(&mut self, write: &Write) -> Result<(), Stop> {
+        self.check_interrupt()?;
+        let path = &write.path;
+        let staged = write.staged.to_string();
+        let stage = self.stage.dir();
+        let parent = self.reach.parent_of(path, &mut self.progress.done);
+        let put = parent.and_then(|dir| put(stage, &staged, dir, path.name(), &write.expect));
+        let ours = match put {
+            Ok(Put::Done(ours)) => ours,
+            Ok(Put::Differs(why)) => return Err(changed(path, why)),
+            Err(error) => return Err(self.fail("write", path, error)),
+        };
+        let step = match write.expect {
+            Expect::Absent => Done::Placed { path: path.clone(), staged, ours },
+            Expect::Present(expected) => Done::Exchanged { path: path.clone(), staged, expected, ours },
+        };
+        let waiting = step.waiting().map(|(name, expected)| (name.to_owned(), *expected));
+        self.progress.done.push(step);
+        if let Some((name, expected)) = waiting {
+            self.compare_waiting(path, &name, &expected)?;
+        }
+        // Only now: a rename changes ctime, and the next scan is to know this file.
+        let parent = self.reach.parent_of(path, &mut self.progress.done);
+        let stat = parent.and_then(|dir| dir.stat_child(path.name()));
+        let stat = stat.map_err(|error| self.fail("look at", path, error))?;
+        self.progress.stats.push((path.clone(), stat));
+        Ok(())
+    }
+
+    fn chmod(&mut self, path: &RelPath, perm: u32, expect: &Stat) -> Result<(), Stop> {
+        self.check_interrupt()?;
+        if expect.links > 1 {
+            let why = anyhow::anyhow!("{path} has another hard link, whose mode would change too");
+            return Err(Stop::Failed(why.into()));
+        }
+        let dir = self.reach.look_into_parent_of(path, &mut self.progress.done);
+        let dir = dir.map_err(|error| self.fail("change the mode of", path, error))?;
+        let now = dir.stat_child(path.name()).map_err(|error| self.fail("look at", path, error))?;
+        if let Some(why) = difference(Some(&now), &Expect::Present(*expect)) {
+            return Err(changed(path, why));
+        }
+        let special = if self.plan.special_bits { SPECIAL_BITS } else { now.perm() & SPECIAL_BITS };
+        let wanted = perm & (RWX_BITS | special);
+        self.progress.done.push(Done::ChangedMode { path: path.clone(), perm: now.perm() });
+        let after = dir.chmod_child(path.name(), wanted).and_then(|()| dir.stat_child(path.name()));
+        let after = after.map_err(|error| self.fail("change the mode of", path, error))?;
+        self.progress.stats.push((path.clone(), after));
+        Ok(())
+    }
+
+    /// Children first, since a directory may lose the permission to reach what is in it.
+    fn set_dir_modes(&mut self) -> Result<(), Stop> {
+        let mut wanted: BTreeMap<RelPath, FinalMode> = BTreeMap::new();
+        wanted.extend(self.reach.take_unlocked().into_iter().map(|(path, perm)| (path, FinalMode::Exactly(perm))));
+        let named = self.plan.make_dirs.iter().chain(&self.plan.dir_modes);
+        wanted.extend(named.map(|(path, perm)| (path.clone(), FinalMode::Wanted(*perm))));
+        // A path sorts after those above it, so the last one is always a child of none that are left.
+        while let Some((path, mode)) = wanted.pop_last() {
+            self.check_interrupt()?;
+            self.set_dir_mode(&path, &mode)?;
+            for (above, perm) in self.reach.take_unlocked() {
+                wanted.entry(above).or_insert(FinalMode::Exactly(perm));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_dir_mode(&mut self, path: &RelPath, mode: &FinalMode) -> Result<(), Stop> {
+        let special_bits = self.plan.special_bits;
+        let done = &mut self.progress.done;
+        let changed_mode = self.reach.look_into_parent_of(path, done).and_then(|dir| {
+            let stat = if path.is_root() { dir.stat()? } else { dir.stat_child(path.name())? };
+            if sys::kind_of(&stat) != ItemKind::Dir {
+                return Err(io::ErrorKind::NotADirectory.into());
+            }
+            let wanted = match mode {
+                FinalMode::Exactly(perm) => *perm,
+                FinalMode::Wanted(perm) if special_bits => perm & (RWX_BITS | SPECIAL_BITS),
+                FinalMode::Wanted(perm) => perm & RWX_BITS | stat.perm() & SPECIAL_BITS,
+            };
+            if stat.perm() == wanted {
+                return Ok(());
+            }
+            done.push(Done::ChangedMode { path: path.clone(), perm: stat.perm() });
+            rollback::set_mode(&dir, path, wanted)
+        });
+        changed_mode.map_err(|error| self.fail("change the mode of", path, error))
+    }
+}
+
+enum Put {
+    Done(Stat),
+    Differs(&'static str),
+}
+
+/// Puts a staged file at its path, if there is what is expected there. Nothing may fail after the rename: it must be
+/// logged, or it would not be taken back.
+fn put(stage: &Dir, staged: &str, dir: &Dir, name: &[u8], expect: &Expect) -> io::Result<Put> {
+    let ours = stage.stat_child(staged.as_bytes())?;
+    match expect {
+        Expect::Absent => stage.rename_no_replace(staged.as_bytes(), dir, name)?,
+        Expect::Present(_) => {
+            if let Some(why) = difference(Some(&dir.stat_child(name)?), expect) {
+                return Ok(Put::Differs(why));
+            }
+            stage.rename_exchange(staged.as_bytes(), dir, name)?;
+        }
+    }
+    Ok(Put::Done(ours))
+}
+
+fn difference(now: Option<&Stat>, expect: &Expect) -> Option<&'static str> {
+    match (now, expect) {
+        (None, Expect::Absent) => None,
+        (Some(_), Expect::Absent) => Some(APPEARED),
+        (None, Expect::Present(_)) => Some("is gone"),
+        // Moving one name of a file away changes the time of change of all its names.
+        (Some(now), Expect::Present(expected)) if expected.links > 1 => {
+            (!is_same_after_rename(now, expected)).then_some("was changed")
+        }
+        (Some(now), Expect::Present(expected)) => (!now.same_content_as(expected)).then_some("was changed"),
+    }
+}
+
+fn changed(path: &RelPath, why: &str) -> Stop {
+    Stop::Changed(vec![Obstacle { path: path.clone(), why: why.into() }])
+}
+
+/// Some systems say that an entry exists where others say that the directory is not empty.
+fn is_not_empty(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
+}
