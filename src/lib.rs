@@ -14,6 +14,8 @@ pub mod worktree;
 
 pub mod ops;
 
+pub mod workflow;
+
 pub mod view;
 
 pub mod cli;

@@ -10,7 +10,7 @@ use crate::base::interrupt::Interrupt;
 use crate::cli::progress;
 use crate::error::{Error, Result};
 use crate::model::ended::Ended;
-use crate::ops::database::database_command::FedCommand;
+use crate::ops::context::FedCommand;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);

@@ -1,13 +1,12 @@
 //! Exit codes: one table, from failures and outcomes to numbers.
 
 use crate::error::Error;
-use crate::model::workflow::problem::Grade;
+use crate::error::problem::Grade;
 use crate::ops::browse::diff::compare::DiffOutcome;
 use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::copies::Copies;
-use crate::ops::database::restore_databases::Fate;
 use crate::ops::maintain::orphans::OrphansOutcome;
-use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::ops::restore::restore_options::{Fate, RestoreOutcome};
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;

@@ -72,7 +72,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Schema(args) => commands::schema::schema(&rim, &args),
         command => context(&global, environment, name, command.own_file()).and_then(|context| {
             signals::install(&context.interrupt);
-            let _showing = if command.may_take_long() { progress::show(&context, printer) } else { None };
+            let is_watched = command.may_take_long() && printer.talks_to_a_person();
+            let _showing = is_watched.then(|| progress::show(&context, printer.err_paint(), printer::last_words));
             let code = dispatch(command, &context, &rim);
             rim.tell_unsaid(&context);
             rim.warn_of_settings(&context);
@@ -133,6 +134,7 @@ fn context(global: &GlobalArgs, environment: Environment, command: &str, own: Ow
         run_database_command: child::database_command,
         holder: environment::holder(command),
         unsaid: Unsaid::default(),
+        workflows: crate::workflow::port::PORT,
     })
 }
 

@@ -9,7 +9,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::base::interrupt::{Interrupt, Shield};
 use crate::base::progress::{Figures, Phase, Progress};
-use crate::cli::printer::{self, Printer};
 use crate::cli::signals;
 use crate::error::Error;
 use crate::ops::context::Context;
@@ -29,6 +28,7 @@ struct Line {
     progress: Progress,
     interrupt: Interrupt,
     paint: Paint,
+    say: fn(&str, Paint),
     drawn: Option<Drawn>,
     /// How many wait for the line to stay away.
     holds: usize,
@@ -51,13 +51,14 @@ struct Drawn {
 /// Ends the showing when it goes.
 pub struct Showing(());
 
-/// Shows a line from now on, once the work has taken a while, if a person sits at a terminal that can show one.
-pub fn show(context: &Context, printer: Printer) -> Option<Showing> {
-    let wanted = printer.talks_to_a_person() && !ProgressDrawTarget::stderr().is_hidden();
+/// Shows a line from now on, once the work has taken a while, where the terminal can show one. `say` prints to stderr.
+pub fn show(context: &Context, paint: Paint, say: fn(&str, Paint)) -> Option<Showing> {
+    let wanted = !ProgressDrawTarget::stderr().is_hidden();
     let line = Line {
         progress: context.progress.clone(),
         interrupt: context.interrupt.clone(),
-        paint: printer.err_paint(),
+        paint,
+        say,
         drawn: None,
         holds: 0,
         quiet_until: Instant::now(),
@@ -171,7 +172,7 @@ impl Line {
         self.ticks_since_signal += 1;
         if self.ticks_since_signal >= TICKS_TO_STOP {
             self.clear();
-            printer::last_words(&human::error(&Error::Interrupted { signal }, self.paint), self.paint);
+            (self.say)(&human::error(&Error::Interrupted { signal }, self.paint), self.paint);
             signals::end_by(signal);
         }
     }

@@ -10,7 +10,7 @@ use crate::cli::{printer, progress};
 use crate::error::{Error, Result};
 use crate::ops::restore::restore_options::Proposal;
 use crate::view::format::Paint;
-use crate::view::{databases, plan};
+use crate::view::plan;
 
 /// How often a signal is looked for while a person thinks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -38,7 +38,8 @@ impl Prompt {
         if proposal.plan.is_empty() && proposal.databases.is_empty() {
             return Ok(());
         }
-        let what = format!("{} {}", proposal.verb.word(), databases::counts(proposal.plan, proposal.databases));
+        let what =
+            format!("{} {}", proposal.verb.word(), plan::counts_with_databases(proposal.plan, proposal.databases));
         let question = plan::question(proposal, self.paint);
         self.ask(interrupt, what, &question)
     }

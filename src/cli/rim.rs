@@ -98,3 +98,12 @@ impl Rim<'_> {
         self.printer.talk(&human::no_store(context.root.path(), &placed(&hint)));
     }
 }
+
+/// One answer, as a document or in words.
+pub fn tell(rim: &Rim<'_>, document: impl FnOnce() -> String, words: impl FnOnce() -> Said, warnings: &[Warning]) {
+    if rim.printer.json {
+        rim.printer.result(&document());
+    } else {
+        rim.say(&words(), warnings);
+    }
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::base::time::parse_span;
-use crate::config::settings::{Problem, Remark};
+use crate::error::Error;
 
 /// No configuration is as large as this.
 const LARGEST_BYTES: u64 = 1 << 20;
@@ -136,4 +136,30 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// What is wrong in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub file: PathBuf,
+    /// Nothing in the file counts where this is `None`.
+    pub key: Option<&'static str>,
+    pub what: String,
+}
+
+impl Problem {
+    pub fn error(self) -> Error {
+        Error::BadConfig { file: self.file, what: self.what }
+    }
+
+    pub(super) fn remark(self, but: &str) -> Remark {
+        Remark { file: self.file, text: format!("{}; {but}", self.what) }
+    }
+}
+
+/// Something in a configuration file that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    pub file: PathBuf,
+    pub text: String,
 }

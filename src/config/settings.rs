@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::config::databases::{self, DatabaseCommands};
-use crate::config::file::{self, Amount, ConfigFile};
+use crate::config::file::{self, Amount, ConfigFile, Problem, Remark};
 use crate::error::{Error, Result};
 
 /// Every environment variable that this program reads. Filled once, at the rim.
@@ -51,13 +51,6 @@ pub struct Settings {
     pub databases: BTreeMap<String, DatabaseCommands>,
     /// What was said in a file and not understood.
     pub remarks: Vec<Remark>,
-}
-
-/// Something in a configuration file that was passed over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    pub file: PathBuf,
-    pub text: String,
 }
 
 impl Default for Settings {
@@ -116,25 +109,6 @@ pub struct Loaded {
     pub files: Vec<LookedFor>,
     /// What is wrong in the user's own file: those settings stay as they were.
     pub problems: Vec<Problem>,
-}
-
-/// What is wrong in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    pub file: PathBuf,
-    /// Nothing in the file counts where this is `None`.
-    pub key: Option<&'static str>,
-    pub what: String,
-}
-
-impl Problem {
-    pub fn error(self) -> Error {
-        Error::BadConfig { file: self.file, what: self.what }
-    }
-
-    fn remark(self, but: &str) -> Remark {
-        Remark { file: self.file, text: format!("{}; {but}", self.what) }
-    }
 }
 
 /// Keys of the user's file.

@@ -1,12 +1,19 @@
 //! What two states of a directory hold differently: files for a patch, and what no patch can say. Pure.
 
-pub mod tree_change;
-
 use std::collections::BTreeSet;
 
 use crate::model::state::entry::{Entry, Kind, WhyNot};
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
+
+/// One file that two trees hold differently: git mode and blob of each side; a side that lacks the file is `None`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeChange {
+    pub path: RelPath,
+    pub before: Option<(u32, ObjectId)>,
+    pub after: Option<(u32, ObjectId)>,
+}
 
 /// How a file differs, by the words of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

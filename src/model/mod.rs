@@ -8,6 +8,7 @@ pub mod git_index;
 pub mod path_pattern;
 pub mod restore_plan;
 pub mod rules_stamp;
+pub mod run_id;
 pub mod stat_cache;
 pub mod state;
-pub mod workflow;
+pub mod transition;

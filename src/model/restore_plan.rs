@@ -1,10 +1,7 @@
 //! What a restore would do: a pure plan between the present state and the target.
 
-pub mod obstacle;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::restore_plan::obstacle::Obstacle;
 use crate::model::state::entry::{Entry, RWX_BITS, SPECIAL_BITS, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -21,6 +18,13 @@ pub struct Reach {
     pub overlay: bool,
     /// Set-uid, set-gid and sticky bits are put back too.
     pub special_bits: bool,
+}
+
+/// A path that stands in the way of a restore, and the reason in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    pub path: RelPath,
+    pub why: String,
 }
 
 /// Everything that a restore would change, and what it would not.

@@ -1,5 +1,6 @@
 //! What every operation needs to act at all: the root, its place among the stores, settings and the clock.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,11 +9,14 @@ use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::config::settings::{Environment, Settings};
 use crate::error::{Error, Result};
-use crate::ops::database::database_command::RunDatabaseCommand;
+use crate::model::ended::Ended;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;
 use crate::store::layout::{Layout, dir_hash, store_dir};
 use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::repository::Store;
+use crate::store::runs::projected::Projected;
 use crate::worktree::root::{Root, identity};
 
 /// Given by the front-end; nothing in here has a default.
@@ -31,6 +35,18 @@ pub struct Context {
     /// What others are told about us while we hold the lock.
     pub holder: String,
     pub unsaid: Unsaid,
+    pub workflows: WorkflowPort,
+}
+
+/// The questions about runs of phases that only the wing above can answer.
+#[derive(Clone, Copy)]
+pub struct WorkflowPort {
+    /// Files of the project that no checkpoint holds and no restore changes, because they are a run's.
+    pub own_files: fn(&Context, Option<&Store>) -> OwnFiles,
+    /// Checkpoints that the open runs of a store may go back to. A run that cannot be read needs none.
+    pub needed: fn(&Store) -> Vec<ObjectId>,
+    /// What the live runs of a store would write into the project, by their states.
+    pub projected: fn(&Store) -> Vec<Projected>,
 }
 
 /// Warnings to be given however the command ends; taken where they are given.
@@ -51,6 +67,11 @@ impl Unsaid {
 const MOST_WORKERS: usize = 8;
 
 impl Context {
+    /// Files of runs of phases, to be spared; see [`WorkflowPort::own_files`].
+    pub fn own_files(&self, store: Option<&Store>) -> OwnFiles {
+        (self.workflows.own_files)(self, store)
+    }
+
     /// How many threads long work is shared among. Asking costs system calls, so it is asked only for such work.
     pub fn workers(&self) -> usize {
         std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_WORKERS)
@@ -63,44 +84,9 @@ impl Context {
         Some(Identity { root, parent })
     }
 
-    /// Where the store of this root lies, or would lie.
-    ///
-    /// # Errors
-    /// Several stores answer for this root.
+    /// Where the store of this root lies, or would lie; see [`locate_store`].
     pub fn store_dir(&self) -> Result<PathBuf> {
-        let place = store_dir(&self.base, self.root.path());
-        if place.is_dir() {
-            return Ok(place);
-        }
-        let mut found = self.stores_of(self.root.path(), None)?;
-        if let Some(logical) = self.root.logical() {
-            found.extend(self.stores_of(logical, Some(self.root.path()))?);
-        }
-        found.sort();
-        found.dedup();
-        match found.as_slice() {
-            [] => Ok(place),
-            [one] => Ok(one.clone()),
-            _ => Err(Error::AmbiguousStore { candidates: found }),
-        }
-    }
-
-    /// Stores under any key whose folder has the hash of `root`, and whose description, if any, names it (or `also`).
-    fn stores_of(&self, root: &Path, also: Option<&Path>) -> Result<Vec<PathBuf>> {
-        let hash = dir_hash(root);
-        let mut found = Vec::new();
-        for project in projects(&self.base)? {
-            let dir = project.join("checkpoints").join(&hash);
-            if !dir.is_dir() {
-                continue;
-            }
-            let description = Description::read(&Layout::new(dir.clone()))?;
-            let names = |d: &Description| d.names(root) || also.is_some_and(|also| d.names(also));
-            if description.as_ref().is_none_or(names) {
-                found.push(dir);
-            }
-        }
-        Ok(found)
+        locate_store(&self.base, &self.root)
     }
 
     /// The store of this root; `None` if it has none.
@@ -139,6 +125,46 @@ impl Context {
     }
 }
 
+/// Where the store of this root lies, or would lie.
+///
+/// # Errors
+/// Several stores answer for this root.
+pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
+    let place = store_dir(base, at.path());
+    if place.is_dir() {
+        return Ok(place);
+    }
+    let mut found = stores_of(base, at.path(), None)?;
+    if let Some(logical) = at.logical() {
+        found.extend(stores_of(base, logical, Some(at.path()))?);
+    }
+    found.sort();
+    found.dedup();
+    match found.as_slice() {
+        [] => Ok(place),
+        [one] => Ok(one.clone()),
+        _ => Err(Error::AmbiguousStore { candidates: found }),
+    }
+}
+
+/// Stores under any key whose folder has the hash of `root`, and whose description, if any, names it (or `also`).
+fn stores_of(base: &Path, root: &Path, also: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let hash = dir_hash(root);
+    let mut found = Vec::new();
+    for project in projects(base)? {
+        let dir = project.join("checkpoints").join(&hash);
+        if !dir.is_dir() {
+            continue;
+        }
+        let description = Description::read(&Layout::new(dir.clone()))?;
+        let names = |d: &Description| d.names(root) || also.is_some_and(|also| d.names(also));
+        if description.as_ref().is_none_or(names) {
+            found.push(dir);
+        }
+    }
+    Ok(found)
+}
+
 pub(super) fn projects(base: &Path) -> Result<Vec<PathBuf>> {
     subdirectories(&base.join("projects"))
 }
@@ -157,4 +183,18 @@ pub(super) fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
 /// Finds the root that the user means; see [`Root::resolve`].
 pub fn resolve_root(dir: &Path, logical: Option<&Path>) -> Result<Root> {
     Root::resolve(dir, logical)
+}
+
+/// Given by the front-end, which alone starts other programs.
+pub type RunDatabaseCommand = fn(&Interrupt, FedCommand<'_>) -> Result<Ended>;
+
+/// One run of such a command. What is `None` is closed to it.
+#[derive(Debug)]
+pub struct FedCommand<'c> {
+    /// For the shell.
+    pub line: &'c str,
+    pub dir: &'c Path,
+    pub stdin: Option<File>,
+    pub stdout: Option<File>,
+    pub stderr: File,
 }

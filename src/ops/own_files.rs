@@ -4,15 +4,9 @@
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::model::workflow::Workflow;
-use crate::model::workflow::plan::PLAN;
-use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::ops::workflow::documents;
 use crate::store::locked::LockedStore;
-use crate::store::repository::Store;
 use crate::store::runs::projected::Projected;
-use crate::worktree::tree_handle::WorkTree;
 
 /// Directories that belong to such files, each with the beginning of the paths that bring it in.
 const DIRECTORIES: [(&str, &str); 4] = [
@@ -29,21 +23,8 @@ pub struct OwnFiles {
 }
 
 impl OwnFiles {
-    /// Those of a store, and those of other programs that lie at their places in the root in their form, whether or not a
-    /// command of a workflow has seen them. Where nothing tells what was written, all that its workflows would write counts.
-    pub fn of(context: &Context, store: Option<&Store>) -> Self {
-        let known = |store: &Store| store.projected_or_why_not().unwrap_or_else(|_| projected_anew(store));
-        let known = store.map(known).unwrap_or_default();
-        // A root that cannot be opened fails where it is captured.
-        let work = WorkTree::open(context.root.path()).ok();
-        let there = work.as_ref().map(documents::in_place).unwrap_or_default();
-        let there = there.iter().filter(|file| file.is_in_form()).map(|file| file.path.as_str());
-        let aside = work.as_ref().map(documents::put_aside).unwrap_or_default();
-        let aside = aside.iter().map(String::as_str);
-        Self::from_paths(known.iter().map(|file| file.path.as_str()).chain(there).chain(aside))
-    }
-
-    fn from_paths<'p>(files: impl Iterator<Item = &'p str>) -> Self {
+    /// Those at `files`, with the directories that belong to them.
+    pub fn from_paths<'p>(files: impl Iterator<Item = &'p str>) -> Self {
         let mut paths = Vec::new();
         for file in files {
             let beside = DIRECTORIES.iter().filter(|(beginning, _)| file.starts_with(beginning)).map(|(_, dir)| *dir);
@@ -87,23 +68,6 @@ pub fn went_with_the_root(locked: &LockedStore<'_>) -> Option<Warning> {
     let files = locked.store().projected().into_iter().map(|file| Projected { sum: None, ..file });
     let noted = locked.write_projected(&files.collect::<Vec<_>>());
     noted.err().map(Warning::bookkeeping("noting which state files were written"))
-}
-
-/// What the live workflows of a store would write, told by their states.
-pub fn projected_anew(store: &Store) -> Vec<Projected> {
-    let mut files: Vec<Projected> = Vec::new();
-    for (id, tip) in store.workflows().unwrap_or_default() {
-        let state = store.workflow_revision(tip).ok().and_then(|revision| Workflow::from_json(&revision.state).ok());
-        for path in state.map(|state| state.documents).unwrap_or_default().into_keys() {
-            // The plan is kept in the state alone.
-            if path != PLAN && RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) {
-                files.push(Projected { path, sum: None, workflow: id.clone() });
-            }
-        }
-    }
-    files.sort();
-    files.dedup_by(|one, other| one.path == other.path);
-    files
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::state::journal::{Journal, JournalState, Stage};
-use crate::worktree::apply::stage::Stage as StageDir;
+use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;
 
 /// A restore that was interrupted after changes may have begun.
@@ -148,10 +148,16 @@ pub fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pend
 /// first case the safety checkpoint neither.
 fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
     if context.root.exists() {
-        StageDir::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;
+        stage_removal::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;
     }
     if journal.stage == Stage::Preparing {
         locked.drop_checkpoints(&[journal.safety])?;
     }
     locked.remove_journal()
+}
+
+/// Checkpoints that no policy drops: those of an interrupted restore and of open runs.
+pub fn needed(context: &Context, store: &Store, pending: Option<&Pending>) -> Vec<ObjectId> {
+    let of_restore = pending.map(|pending| [pending.target(), pending.safety()]).into_iter().flatten();
+    of_restore.chain((context.workflows.needed)(store)).collect()
 }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use crate::config::settings::Remark;
+use crate::config::file::Remark;
 use crate::error::Error;
 use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::workflow::run_warning::RunWarning;
+use crate::ops::run_warning::RunWarning;
 use crate::store::damage::salvage::Salvaged;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

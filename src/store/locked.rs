@@ -22,13 +22,14 @@ use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{self, Description};
 use crate::store::lifecycle::{init, ownership};
 use crate::store::lock::{self, LockGuard};
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopt, commit_cache};
-use crate::store::repository::{ObjectIds, Store};
+use crate::store::repository::Store;
 use crate::store::state::holds;
 use crate::store::state::journal::{self, Journal, JournalState};
 use crate::store::state::stat_cache::{self, Basis, StatCache};
@@ -39,6 +40,13 @@ pub struct LockedStore<'s> {
     lock: LockGuard,
     pub(super) inventory: Inventory,
     recovery: Recovery,
+}
+
+impl Store {
+    /// Waits for the exclusive lock and heals what is derived.
+    pub fn lock(&self, wait: Duration, holder: &str) -> Result<LockedStore<'_>> {
+        LockedStore::acquire(self, wait, holder)
+    }
 }
 
 impl<'s> LockedStore<'s> {

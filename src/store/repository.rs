@@ -3,22 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::hold::Hold;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointId};
+use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::snapshot::Snapshot;
-use crate::store::damage::{check, check_checkpoints, check_files, check_objects, check_workflows, replace_store};
+use crate::store::damage::replace_store;
 use crate::store::files::read_regular;
 use crate::store::gc::last_gc;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::{init, ownership};
 use crate::store::lock;
-use crate::store::locked::LockedStore;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::{self, Inventory};
@@ -30,8 +28,6 @@ use crate::store::trees::{self, database_tree};
 
 /// A salvage that takes longer than this to put its store into place has been stopped.
 const LONGEST_SALVAGE: Duration = Duration::from_secs(30);
-
-pub use crate::store::objects::id_set::ObjectIds;
 
 /// A store that is there, open for reading. Nothing here writes or waits.
 pub struct Store {
@@ -97,7 +93,7 @@ impl Store {
     }
 
     /// The same, with every commit read from its pack.
-    fn inventory_as_stored(&self) -> Result<Inventory> {
+    pub(in crate::store) fn inventory_as_stored(&self) -> Result<Inventory> {
         Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects))
     }
 
@@ -114,11 +110,6 @@ impl Store {
             }
             state => state,
         })
-    }
-
-    /// Waits for the exclusive lock and heals what is derived.
-    pub fn lock(&self, wait: Duration, holder: &str) -> Result<LockedStore<'_>> {
-        LockedStore::acquire(self, wait, holder)
     }
 
     /// Whether some process holds the lock at this moment.
@@ -163,32 +154,6 @@ impl Store {
     /// The failure for something of a checkpoint that cannot be read.
     pub fn damage(&self, checkpoint: ObjectId, why: String) -> Error {
         inventory::damage_or_eviction(&self.layout, checkpoint, why)
-    }
-
-    /// Checks the whole store, or one checkpoint of it. Nothing is written.
-    ///
-    /// # Errors
-    /// The store could not be looked at, or we were asked to stop. Damage is in the report.
-    pub fn check(&self, only: Option<&CheckpointId>, options: &check::CheckOptions<'_>) -> Result<check::Report> {
-        let inventory = self.inventory_as_stored()?;
-        let mut report = check::Report::default();
-        options.progress.begin(Phase::Verifying, 0, 0);
-        let mut states = check_checkpoints::StateChecker::new(&self.objects, options);
-        let is_asked = |id: &CheckpointId| only.is_none_or(|wanted| wanted == id);
-        for checkpoint in inventory.checkpoints.iter().filter(|checkpoint| is_asked(&checkpoint.id.into())) {
-            states.check(checkpoint.id, &mut report)?;
-        }
-        for lost in inventory.damaged.iter().filter(|lost| is_asked(&lost.id)) {
-            report.checkpoints += 1;
-            report.damaged.push(lost.clone().into());
-        }
-        inventory::drop_evicted(&self.layout, &inventory, &mut report)?;
-        if only.is_none() {
-            check_workflows::check(self, &mut states, &mut report)?;
-            check_files::check(self, &inventory, &mut report)?;
-            check_objects::check(&self.layout, &self.objects, options, &mut report)?;
-        }
-        Ok(report)
     }
 
     /// The exclusion list as it stands; without one the built-in list.

@@ -1,25 +1,12 @@
 //! What becomes of databases in a restore, in words.
 
-use crate::model::restore_plan::RestorePlan;
-use crate::ops::database::restore_databases::{DatabaseReport, Fate};
-use crate::view::format::{Paint, count};
-use crate::view::plan;
+use crate::ops::restore::restore_options::{DatabaseReport, Fate};
+use crate::view::format::Paint;
 
 /// The databases that would be restored, a line each.
 pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {
     let planned = databases.iter().filter(|report| report.fate == Fate::Planned);
     planned.map(|report| format!("{}\n", paint.yellow(&format!("  {:<7}{}", "db", report.database)))).collect()
-}
-
-/// The counts of a plan with those of the databases behind.
-pub fn counts(plan: &RestorePlan, databases: &[DatabaseReport]) -> String {
-    let is_concerned = |report: &&DatabaseReport| matches!(report.fate, Fate::Planned | Fate::Restored);
-    let number = databases.iter().filter(is_concerned).count();
-    if number == 0 {
-        return plan::counts(plan);
-    }
-    let restores = format!("restores {}", count(number, "database", "databases"));
-    if plan.change_count() == 0 { restores } else { format!("{}, {restores}", plan::counts(plan)) }
 }
 
 /// What is to be said of those that were left as they are.

@@ -3,8 +3,8 @@
 use crate::base::quoting::quoted;
 use crate::base::text::escape_content;
 use crate::model::state::object_id::ObjectId;
-use crate::ops::browse::diff::diff_side::Seen;
 use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};
+use crate::ops::browse::diff::version::Seen;
 use crate::view::format::Paint;
 
 /// Digits of an id in a header. A patch that holds binary data has all of them, as git wants it.
@@ -102,10 +102,10 @@ fn paint_hunk_head(text: &str, paint: Paint) -> String {
 mod tests {
     use super::*;
     use crate::model::state::rel_path::RelPath;
-    use crate::ops::browse::diff::diff_side::Version;
     use crate::ops::browse::diff::file_diff::Detail;
     use crate::ops::browse::diff::file_diff::Manner;
     use crate::ops::browse::diff::file_diff::compare;
+    use crate::ops::browse::diff::version::Version;
 
     const MANNER: Manner = Manner { detail: Detail::Patch, context: 3, binary: false };
     const RAW: PatchStyle = PatchStyle { paint: Paint { enabled: false }, is_for_terminal: false };

@@ -5,9 +5,9 @@ use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_options::Proposal;
-use crate::view::databases;
+use crate::ops::restore::restore_options::{DatabaseReport, Fate, Proposal};
 use crate::view::format::{Paint, count};
+use crate::view::{databases, plan};
 
 /// Paths of one kind that a question shows before it says how many more there are.
 const SHOWN: usize = 10;
@@ -54,7 +54,7 @@ pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
         Verb::Redo => "Redo: forward to",
     };
     let reason = escape(&target.record.reason);
-    let counts = databases::counts(plan, databases);
+    let counts = counts_with_databases(plan, databases);
     text.push_str(&format!("{what} {} ({reason}): this {counts}. Go on? [y/N] ", target.id.short()));
     text
 }
@@ -117,4 +117,15 @@ fn section<'p>(
     if more > 0 {
         text.push_str(&format!("  {word:<7}… and {more} more\n"));
     }
+}
+
+/// The counts of a plan with those of the databases behind.
+pub fn counts_with_databases(plan: &RestorePlan, databases: &[DatabaseReport]) -> String {
+    let is_concerned = |report: &&DatabaseReport| matches!(report.fate, Fate::Planned | Fate::Restored);
+    let number = databases.iter().filter(is_concerned).count();
+    if number == 0 {
+        return plan::counts(plan);
+    }
+    let restores = format!("restores {}", count(number, "database", "databases"));
+    if plan.change_count() == 0 { restores } else { format!("{}, {restores}", plan::counts(plan)) }
 }

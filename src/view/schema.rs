@@ -1,6 +1,6 @@
 //! The JSON Schemas of the documents that agents read, as they are printed.
 
-use crate::model::workflow::profile::pipeline_schema::PIPELINE_SCHEMA;
+use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 const SCHEMAS: [(&str, &str); 3] = [
     ("contract", include_str!("schema/contract.json")),

@@ -1,11 +1,15 @@
 //! The root as an open directory: the only way in which the user's files are reached.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::Stat;
 use crate::worktree::sys::{self, Access, Dir};
+
+/// What the owner of a directory needs to make and remove names in it.
+pub const OWNER_WX: u32 = 0o300;
 
 /// The root of a working directory, held open.
 #[derive(Debug)]
@@ -146,6 +150,23 @@ impl<'w> Looker<'w> {
             Err(error) if sys::is_absent(&error) => Ok(None),
             Err(error) => Err(self.work.io("look at", path, error)),
         }
+    }
+}
+
+/// Does something in the root; one that its owner may not write is opened up for just that time.
+pub fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let root = work.root();
+    match act() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let perm = root.stat()?.perm();
+            if perm & OWNER_WX == OWNER_WX || root.chmod(perm | OWNER_WX).is_err() {
+                return Err(error);
+            }
+            let done = act();
+            root.chmod(perm)?;
+            done
+        }
+        done => done,
     }
 }
 

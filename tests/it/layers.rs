@@ -6,7 +6,7 @@ use crate::shape;
 use crate::source::{self, SourceFile};
 
 /// Each module of the top level, and what it may import from the others.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("base", &[]),
     ("model", &["base"]),
     ("error", &["base", "model"]),
@@ -14,8 +14,9 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("store", &["base", "model", "error"]),
     ("worktree", &["base", "model", "error"]),
     ("ops", &["base", "model", "error", "config", "store", "worktree"]),
-    ("view", &["base", "model", "error", "ops"]),
-    ("cli", &["base", "ops", "view", "config", "model", "error"]),
+    ("workflow", &["base", "model", "error", "config", "store", "worktree", "ops"]),
+    ("view", &["base", "model", "error", "ops", "workflow"]),
+    ("cli", &["base", "ops", "workflow", "view", "config", "model", "error"]),
     ("main", &["cli"]),
 ];
 
@@ -47,13 +48,13 @@ const DOORS: [(&str, &[&str]); 24] = [
             "store/files/read_regular",
         ],
     ),
-    ("serde", &["config", "model/workflow", "view/json"]),
+    ("serde", &["config", "error/problem", "workflow/rules", "workflow/profiles", "workflow/plan", "view/json"]),
     (
         "serde_json",
         &[
             "model/state/state_document",
-            "model/workflow",
-            "ops/workflow",
+            "error/problem",
+            "workflow/",
             "view/contract",
             "view/json",
             "view/restore_contract",
@@ -206,10 +207,10 @@ fn what_there_is_too_much_of_only_falls() {
     let files = source::files();
     let imports = shape::imports(&files);
     let found = [
-        ("files in a circle of imports", shape::in_circles(&imports), 83),
+        ("files in a circle of imports", shape::in_circles(&imports), 0),
         ("names with several meanings", shape::homonyms(&files), 56),
-        ("short files that one other needs", shape::crumbs(&files, &imports), 12),
-        ("folders with too many entries", shape::full_folders(&files), 4),
+        ("short files that one other needs", shape::crumbs(&files, &imports), 11),
+        ("folders with too many entries", shape::full_folders(&files), 2),
         ("tables of the commands", shape::tables_of_commands(&files), 4),
         ("results with a bare string as error", shape::untyped_results(&files), 116),
     ];

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use checkpoint::model::state::object_id::ObjectId;
-use checkpoint::model::workflow::Workflow;
-use checkpoint::model::workflow::phase::Phase;
-use checkpoint::model::workflow::status::{PhaseStatus, RunStatus};
 use checkpoint::store::locked::LockedStore;
 use checkpoint::store::repository::Store;
 use checkpoint::store::runs::projected::Projected;
 use checkpoint::store::runs::run_writer::Recorded;
+use checkpoint::workflow::rules::phase::Phase;
+use checkpoint::workflow::rules::status::PhaseStatus;
+use checkpoint::workflow::rules::status::RunStatus;
+use checkpoint::workflow::rules::workflow::Workflow;
 
 use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::noise;

@@ -2,9 +2,9 @@
 
 use clap::Subcommand;
 
-use crate::model::workflow::change::Change;
-use crate::ops::workflow::phase::{DoneOptions, StartOptions};
-use crate::ops::workflow::step::StepOptions;
+use crate::workflow::engine::phase_transitions::{DoneOptions, StartOptions};
+use crate::workflow::engine::step::StepOptions;
+use crate::workflow::rules::change::Change;
 
 /// Which run is moved on, and by whom.
 #[derive(Clone, Debug, Default, clap::Args)]

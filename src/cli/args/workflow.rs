@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::cli::args::phase::StepArgs;
-use crate::ops::workflow::step::StepOptions;
+use crate::workflow::engine::step::StepOptions;
 
 /// Keep the state of a run of phases, and resume it after an interruption
 ///

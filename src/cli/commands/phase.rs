@@ -4,12 +4,13 @@ use crate::cli::args::phase::{PhaseCommand, TaskCommand};
 use crate::cli::exit_code;
 use crate::cli::rim::Rim;
 use crate::error::Result;
-use crate::model::workflow::change::Change;
 use crate::ops::context::Context;
-use crate::ops::workflow::step::{StepOptions, StepOutcome, step};
-use crate::ops::workflow::{phase as phase_op, report};
 use crate::view::human::workflow as human;
 use crate::view::json::workflow as json;
+use crate::workflow::engine::step::{StepOptions, step};
+use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::engine::{phase_transitions as phase_op, report};
+use crate::workflow::rules::change::Change;
 
 pub fn phase(context: &Context, rim: &Rim<'_>, command: &PhaseCommand) -> Result<u8> {
     let make = |options: StepOptions, change: Change| step(context, &options, &mut |_| Ok(change.clone()));

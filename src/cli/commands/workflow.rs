@@ -8,23 +8,23 @@ use crate::cli::args::workflow::{
 };
 use crate::cli::commands::phase::said;
 use crate::cli::commands::workflow_resume;
-use crate::cli::rim::Rim;
+use crate::cli::rim::{Rim, tell};
 use crate::cli::{exit_code, lists};
 use crate::error::{Error, Result};
-use crate::model::workflow::change::Change;
-use crate::model::workflow::mini_commit::project_commit_due;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::CommonOptions;
-use crate::ops::warning::Warning;
-use crate::ops::workflow::endings::{self, CleanupOptions, EndOutcome};
-use crate::ops::workflow::exchange::{self, ExportOptions, Exported, ImportOptions};
-use crate::ops::workflow::init::{self, InitOptions};
-use crate::ops::workflow::mini_commit::{CommitInProject, mini_commit};
-use crate::ops::workflow::rewind::{self, RewindOptions};
-use crate::ops::workflow::step::step;
-use crate::ops::workflow::{report, shims};
 use crate::view::human::{Said, workflow as human};
 use crate::view::json::workflow as json;
+use crate::workflow::documents::shims;
+use crate::workflow::engine::import_export::{self, ExportOptions, Exported, ImportOptions};
+use crate::workflow::engine::init_run::{self, InitOptions};
+use crate::workflow::engine::make_mini_commit::{CommitInProject, mini_commit};
+use crate::workflow::engine::report;
+use crate::workflow::engine::rewind::{self, RewindOptions};
+use crate::workflow::engine::run_lifecycle::{self, CleanupOptions, EndOutcome};
+use crate::workflow::engine::step::step;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::mini_commit::project_commit_due;
 
 pub fn workflow(context: &Context, rim: &Rim<'_>, command: WorkflowCommand) -> Result<u8> {
     let name = command.name();
@@ -55,15 +55,6 @@ pub fn workflow(context: &Context, rim: &Rim<'_>, command: WorkflowCommand) -> R
     }
 }
 
-/// One answer, as a document or in words.
-pub fn tell(rim: &Rim<'_>, document: impl FnOnce() -> String, words: impl FnOnce() -> Said, warnings: &[Warning]) {
-    if rim.printer.json {
-        rim.printer.result(&document());
-    } else {
-        rim.say(&words(), warnings);
-    }
-}
-
 fn init(context: &Context, rim: &Rim<'_>, args: InitArgs) -> Result<u8> {
     let plan = args.plan.as_deref().map(lists::content).transpose()?;
     let options = InitOptions {
@@ -78,12 +69,12 @@ fn init(context: &Context, rim: &Rim<'_>, args: InitArgs) -> Result<u8> {
         branch: args.branch,
         actor: args.actor,
     };
-    Ok(said(rim, "workflow.init", &init::init(context, &options)?))
+    Ok(said(rim, "workflow.init", &init_run::init(context, &options)?))
 }
 
 fn status(context: &Context, rim: &Rim<'_>, args: &StatusArgs) -> Result<u8> {
     let status = match &args.file {
-        Some(path) => exchange::look_at(context, &lists::content(path)?)?,
+        Some(path) => import_export::look_at(context, &lists::content(path)?)?,
         None => report::status(context, args.run.workflow.as_deref(), true)?,
     };
     let document = || json::status("workflow.status", &status, exit_code::DONE);
@@ -148,7 +139,7 @@ fn set(context: &Context, rim: &Rim<'_>, args: &SetArgs) -> Result<u8> {
         let what = || Error::Usage { what: format!("'{text}' is no KEY=VALUE") };
         let (key, value) = text.split_once('=').ok_or_else(what)?;
         // What is no JSON is text, so that nobody has to quote twice.
-        Ok((key.to_owned(), crate::model::workflow::change::value_of(value)))
+        Ok((key.to_owned(), crate::workflow::rules::change::value_of(value)))
     };
     let pairs = args.pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(Change::Set(pairs.clone())))?;
@@ -211,11 +202,11 @@ fn mini(context: &Context, rim: &Rim<'_>, args: &MiniCommitArgs) -> Result<u8> {
 }
 
 fn archive(context: &Context, rim: &Rim<'_>, name: &str, args: &RunArgs) -> Result<u8> {
-    Ok(ended(rim, name, &endings::archive(context, &args.step())?))
+    Ok(ended(rim, name, &run_lifecycle::archive(context, &args.step())?))
 }
 
 fn abandon(context: &Context, rim: &Rim<'_>, args: &AbandonArgs) -> Result<u8> {
-    let outcome = endings::abandon(context, &args.run.step(), &args.reason)?;
+    let outcome = run_lifecycle::abandon(context, &args.run.step(), &args.reason)?;
     Ok(said(rim, "workflow.abandon", &outcome))
 }
 
@@ -224,7 +215,7 @@ fn delete(context: &Context, rim: &Rim<'_>, args: &DeleteArgs) -> Result<u8> {
         let what = "drop a workflow with all its transitions, for good".to_owned();
         rim.prompt.ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
     }
-    Ok(ended(rim, "workflow.delete", &endings::delete(context, &args.run.step(), args.purge)?))
+    Ok(ended(rim, "workflow.delete", &run_lifecycle::delete(context, &args.run.step(), args.purge)?))
 }
 
 fn cleanup(context: &Context, rim: &Rim<'_>, args: &CleanupArgs) -> Result<u8> {
@@ -237,7 +228,7 @@ fn cleanup(context: &Context, rim: &Rim<'_>, args: &CleanupArgs) -> Result<u8> {
         keep_archives: args.keep_archives,
         dry_run: args.dry_run,
     };
-    Ok(ended(rim, "workflow.cleanup", &endings::cleanup(context, options)?))
+    Ok(ended(rim, "workflow.cleanup", &run_lifecycle::cleanup(context, options)?))
 }
 
 fn ended(rim: &Rim<'_>, name: &str, outcome: &EndOutcome) -> u8 {
@@ -254,7 +245,7 @@ fn import(context: &Context, rim: &Rim<'_>, args: &ImportArgs) -> Result<u8> {
         keep_files: args.keep_files,
         actor: None,
     };
-    Ok(said(rim, "workflow.import", &exchange::import(context, &options)?))
+    Ok(said(rim, "workflow.import", &import_export::import(context, &options)?))
 }
 
 fn export(context: &Context, rim: &Rim<'_>, args: &ExportArgs) -> Result<u8> {
@@ -264,7 +255,7 @@ fn export(context: &Context, rim: &Rim<'_>, args: &ExportArgs) -> Result<u8> {
         project: args.project.clone(),
         form: args.format.clone(),
     };
-    let exported = exchange::export(context, &options)?;
+    let exported = import_export::export(context, &options)?;
     say_document(rim, "workflow.export", &exported);
     rim.printer.talk(&human::troubles(&exported.troubles));
     rim.warn(&exported.warnings);
@@ -272,7 +263,7 @@ fn export(context: &Context, rim: &Rim<'_>, args: &ExportArgs) -> Result<u8> {
 }
 
 fn skeleton(context: &Context, rim: &Rim<'_>, args: &SkeletonArgs) -> u8 {
-    let text = exchange::skeleton(context, args.branch.as_deref());
+    let text = import_export::skeleton(context, args.branch.as_deref());
     let document = Exported { text, troubles: Vec::new(), warnings: Vec::new() };
     say_document(rim, "workflow.skeleton", &document);
     exit_code::DONE

@@ -1,21 +1,21 @@
 //! `workflow resume` and `workflow recover`: the commands that ask.
 
 use crate::cli::args::workflow::{RecoverArgs, ResumeArgs};
-use crate::cli::commands::workflow::tell;
 use crate::cli::exit_code;
-use crate::cli::rim::Rim;
+use crate::cli::rim::{Rim, tell};
 use crate::error::{Error, Result};
-use crate::model::workflow::profile::Profile;
 use crate::ops::context::Context;
-use crate::ops::workflow::conflict::{Kind, Trouble};
-use crate::ops::workflow::mend::{self, Take};
-use crate::ops::workflow::report;
-use crate::ops::workflow::resume::{self as op, Question, ResumeOptions};
-use crate::ops::workflow::runs::Runs;
-use crate::ops::workflow::step::StepOptions;
-use crate::ops::workflow::sync::{self, Settled};
 use crate::view::human::workflow::{self as human, questions};
 use crate::view::json::workflow as json;
+use crate::workflow::documents::conflict::{Kind, Trouble};
+use crate::workflow::documents::sync::{self, Settled};
+use crate::workflow::engine::repair_run::{self, Take};
+use crate::workflow::engine::report;
+use crate::workflow::engine::resume::{self as op, Question, ResumeOptions};
+use crate::workflow::engine::runs::Runs;
+use crate::workflow::engine::step::StepOptions;
+use crate::workflow::profiles::dispatch;
+use crate::workflow::rules::profile::Profile;
 
 pub fn resume(context: &Context, rim: &Rim<'_>, args: &ResumeArgs) -> Result<u8> {
     if rim.prompt.may_ask && args.choose.is_none() && settle_first(context, rim, args.run.workflow.as_deref())? {
@@ -91,7 +91,7 @@ pub fn recover(context: &Context, rim: &Rim<'_>, args: &RecoverArgs) -> Result<u
         return Ok(exit_code::DONE);
     }
     let options = StepOptions { workflow: args.what.clone(), ..StepOptions::default() };
-    let (run, mended, warnings) = mend::mend(context, &options, args.dry_run)?;
+    let (run, mended, warnings) = repair_run::mend(context, &options, args.dry_run)?;
     let words = || human::recovered(&run.workflow.id, &mended, args.dry_run);
     tell(rim, || json::recover(&run, &mended, args.dry_run, &warnings), words, &warnings);
     Ok(exit_code::DONE)
@@ -116,7 +116,7 @@ fn settle(context: &Context, rim: &Rim<'_>, trouble: &Trouble, dry_run: bool) ->
 fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
     let answer = answer.trim().to_ascii_lowercase();
     let is_yes = matches!(answer.as_str(), "y" | "yes");
-    match (&trouble.kind, Profile::of_path(&trouble.path)) {
+    match (&trouble.kind, dispatch::profile_of_path(&trouble.path)) {
         (Kind::BothChanged { .. }, _) => match answer.as_str() {
             "file" => Some(Take::File),
             "state" => Some(Take::State),
@@ -138,7 +138,7 @@ fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
 }
 
 fn settled(context: &Context, rim: &Rim<'_>, path: &str, side: Take) -> Result<u8> {
-    let outcome = mend::settle(context, &StepOptions::default(), path, side)?;
+    let outcome = repair_run::settle(context, &StepOptions::default(), path, side)?;
     tell(rim, || json::settled(path, &outcome), || human::settled(path, &outcome), &outcome.warnings);
     Ok(exit_code::DONE)
 }

@@ -11,5 +11,4 @@ pub mod record;
 pub mod retention;
 pub mod selector;
 pub mod terms;
-pub mod transition;
 pub mod undo_stack;

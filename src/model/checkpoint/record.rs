@@ -1,10 +1,12 @@
 //! A recorded state of the root: what a checkpoint is, apart from how it is stored.
 
-use crate::model::checkpoint::selector::MIN_PREFIX;
 use crate::model::checkpoint::terms::{Expiry, Terms};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
+
+/// Fewest digits of an id that name a checkpoint.
+pub const MIN_PREFIX: usize = 4;
 
 /// One checkpoint, as its commit and its refs tell it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,11 +2,8 @@
 
 use crate::base::time;
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
 use crate::model::state::object_id::ObjectId;
-
-/// Fewest digits of an id that name a checkpoint.
-pub const MIN_PREFIX: usize = 4;
 
 /// Why a selector names no single checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]

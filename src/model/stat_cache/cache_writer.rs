@@ -6,7 +6,8 @@ use crate::model::stat_cache::cached_block::{
 use crate::model::stat_cache::cached_listing::KeptListing;
 use crate::model::stat_cache::uncaptured;
 use crate::model::state::files::Files;
-use crate::model::state::listing::{ListedDir, Listing, Stat, is_racy};
+use crate::model::state::listing::{ListedDir, Listing, is_racy};
+use crate::model::state::stat::Stat;
 
 /// A patch may be this large, or an eighth of what it patches.
 const SMALL_PATCH_BYTES: usize = 64 << 10;

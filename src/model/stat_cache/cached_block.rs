@@ -7,9 +7,8 @@
 use std::ops::Range;
 
 use crate::model::state::entry::Kind;
-use crate::model::state::files::FileView;
-use crate::model::state::listing::{SYMLINK_BITS, Stat, TYPE_BITS};
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::stat::{FileView, SYMLINK_BITS, Stat, TYPE_BITS};
 
 pub(in crate::model) const HEADER_BYTES: usize = 20;
 pub(in crate::model) const DIR_BYTES: usize = 108;

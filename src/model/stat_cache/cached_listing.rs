@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::model::stat_cache::cached_block::{DirRecord, FILES_IN_BASE, HIDDEN_RULES, KeptBlock, SETTLED};
 use crate::model::stat_cache::uncaptured;
 use crate::model::state::files::Files;
-use crate::model::state::listing::{Stat, Uncaptured};
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::stat::{Stat, Uncaptured};
 
 /// A listing that is read where it lies. Directory 0 is the root; the children of each lie together, sorted by name.
 #[derive(Debug)]

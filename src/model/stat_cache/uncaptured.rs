@@ -1,7 +1,7 @@
 //! What was not captured, as it stands in the stat cache: name, kind and reason of each, one after the other.
 
 use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::Uncaptured;
+use crate::model::state::stat::Uncaptured;
 
 /// In the order of their numbers on disk; those with a text carry it behind.
 const PLAIN: [WhyNot; 10] = [

@@ -1,8 +1,9 @@
 //! Files of a listing that are held in another way than as files: they stand in it as present and not captured.
 
 use crate::model::state::entry::WhyNot;
-use crate::model::state::listing::{Listing, Uncaptured};
+use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::Uncaptured;
 
 /// Takes those of `paths` that are to be captured, or were left out by a rule, out of the files. Whether anything
 /// changed by that; if so, the trees above are not known any more, and no cache may be made of the listing.
@@ -53,8 +54,8 @@ mod tests {
     use super::*;
     use crate::model::state::entry::Kind;
     use crate::model::state::listing::ListedDir;
-    use crate::model::state::listing::ListedFile;
-    use crate::model::state::listing::Stat;
+    use crate::model::state::stat::ListedFile;
+    use crate::model::state::stat::Stat;
 
     #[test]
     fn a_file_is_set_apart_wherever_it_stands_and_nothing_else_is() {

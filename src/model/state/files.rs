@@ -4,9 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::stat_cache::cached_block::KeptBlock;
-use crate::model::state::entry::Kind;
-use crate::model::state::listing::{ListedFile, Stat};
-use crate::model::state::object_id::ObjectId;
+use crate::model::state::stat::{FileView, ListedFile};
 
 /// Files sorted bytewise by name. Nothing is copied for a directory in which nothing changed.
 #[derive(Clone, Debug, Default)]
@@ -21,25 +19,6 @@ pub struct Files {
 struct KeptFiles {
     block: Arc<KeptBlock>,
     range: Range<usize>,
-}
-
-/// One file, wherever it lies.
-#[derive(Clone, Copy, Debug)]
-pub struct FileView<'f> {
-    pub name: &'f [u8],
-    pub kind: Kind,
-    pub stat: Stat,
-    /// The blob, if it is known.
-    pub id: Option<ObjectId>,
-    /// See [`ListedFile::unsteady`].
-    pub unsteady: bool,
-}
-
-impl FileView<'_> {
-    pub fn to_listed(self) -> ListedFile {
-        let Self { name, kind, stat, id, unsteady } = self;
-        ListedFile { name: name.into(), kind, stat, id, unsteady }
-    }
 }
 
 impl From<Vec<ListedFile>> for Files {

@@ -1,9 +1,9 @@
 //! The part of a listing that somebody asked for: files, what is present without being captured, and the directories that
 //! hold them.
 
-use crate::model::state::files::FileView;
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::FileView;
 
 /// What of a listing `wants` is asked for, by path, with the directories above it. Trees are not known in it, and nothing
 /// in it may be relied on by a later scan.
@@ -50,9 +50,9 @@ mod tests {
     use super::*;
     use crate::model::state::entry::Kind;
     use crate::model::state::entry::WhyNot;
-    use crate::model::state::listing::ListedFile;
-    use crate::model::state::listing::Stat;
-    use crate::model::state::listing::Uncaptured;
+    use crate::model::state::stat::ListedFile;
+    use crate::model::state::stat::Stat;
+    use crate::model::state::stat::Uncaptured;
 
     fn listing() -> Listing {
         let mut listing = Listing::of_empty_root(Stat::default(), 7);

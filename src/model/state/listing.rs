@@ -5,71 +5,15 @@
 use std::sync::Arc;
 
 use crate::model::stat_cache::cached_listing::KeptListing;
-use crate::model::state::entry::{Kind, WhyNot};
-use crate::model::state::files::{FileView, Files};
+use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::{FileView, Name, Stat, Uncaptured};
 
-/// Type bits of a mode; the same numbers on every system, made up where the system has none.
-pub const TYPE_BITS: u32 = 0o170_000;
-pub const SYMLINK_BITS: u32 = 0o120_000;
 /// The window in which a file system that keeps whole seconds (or FAT: every other one) hides a change.
 const COARSE_TICK_NS: i64 = 2_000_000_000;
 /// A write that takes longer is not reckoned with: ten megabytes in a second.
 const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
-
-/// One component of a path, as raw bytes.
-pub type Name = Box<[u8]>;
-
-/// What the system says of a file without opening it. Times are nanoseconds since 1970, saturated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Stat {
-    pub dev: u64,
-    pub ino: u64,
-    /// All mode bits: the type and the twelve permission bits.
-    pub mode: u32,
-    pub size_bytes: u64,
-    pub mtime_ns: i64,
-    pub ctime_ns: i64,
-    pub links: u64,
-}
-
-impl Stat {
-    pub fn perm(&self) -> u32 {
-        self.mode & 0o7777
-    }
-
-    /// Whether a file with this stat has the content that it had with `earlier`. The device is left out:
-    /// its number may change with every mount. Links are left out: a new name changes ctime anyway.
-    pub fn same_content_as(&self, earlier: &Stat) -> bool {
-        self.ino == earlier.ino
-            && self.mode == earlier.mode
-            && self.size_bytes == earlier.size_bytes
-            && self.mtime_ns == earlier.mtime_ns
-            && self.ctime_ns == earlier.ctime_ns
-    }
-}
-
-/// A regular file or symlink that is to be captured.
-#[derive(Clone, Debug)]
-pub struct ListedFile {
-    pub name: Name,
-    pub kind: Kind,
-    pub stat: Stat,
-    /// The blob, if it is known without reading, or once it was read.
-    pub id: Option<ObjectId>,
-    /// Changed while it was read, three times in a row, or may have done so unseen: captured as last read, never taken as
-    /// clean.
-    pub unsteady: bool,
-}
-
-/// Something present that is not captured, with its kind on disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Uncaptured {
-    pub name: Name,
-    pub why: WhyNot,
-    pub is_dir: bool,
-}
 
 /// One directory. Names in `files` and `uncaptured` are sorted bytewise.
 #[derive(Clone, Debug)]

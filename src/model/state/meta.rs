@@ -194,10 +194,10 @@ mod tests {
     use super::*;
     use crate::model::state::entry::WhyNot;
     use crate::model::state::entry::git_mode;
-    use crate::model::state::listing::ListedFile;
-    use crate::model::state::listing::Stat;
-    use crate::model::state::listing::Uncaptured;
     use crate::model::state::object_id::ObjectId;
+    use crate::model::state::stat::ListedFile;
+    use crate::model::state::stat::Stat;
+    use crate::model::state::stat::Uncaptured;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()

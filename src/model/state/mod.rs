@@ -12,4 +12,5 @@ pub mod object_id;
 pub mod rel_path;
 pub mod scope;
 pub mod snapshot;
+pub mod stat;
 pub mod state_document;

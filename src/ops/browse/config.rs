@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::base::interrupt::Interrupt;
-use crate::base::progress::Progress;
-use crate::config::settings::{self, Environment, Problem, Settings};
+use crate::config::file::Problem;
+use crate::config::settings::{self, Environment, Settings};
 use crate::config::variables::Variable;
 use crate::error::Error;
-use crate::ops::context::{Context, Unsaid};
+use crate::ops::context::locate_store;
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
 
@@ -62,7 +61,7 @@ pub struct ConfigOutcome {
 }
 
 pub fn config(options: ConfigOptions) -> ConfigOutcome {
-    let mut loaded = settings::look(options.root.path(), &options.environment);
+    let loaded = settings::look(options.root.path(), &options.environment);
     let origins = |key: &str| loaded.origins.get(key).cloned().unwrap_or_else(|| vec![Origin::Default]);
     let mut settings: Vec<Setting> = of_files(&loaded.settings)
         .into_iter()
@@ -72,7 +71,8 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
     let warnings = loaded.settings.remarks.iter().map(Warning::from).collect();
     let mut problems: Vec<Error> = loaded.problems.into_iter().map(Problem::error).collect();
     let mut store = None;
-    match place(&options, std::mem::take(&mut loaded.settings)) {
+    let place = options.base.as_ref().ok_or(Error::NoBase).and_then(|(base, _)| locate_store(base, &options.root));
+    match place {
         Ok(dir) => store = Some(dir),
         Err(problem) => problems.push(problem),
     }
@@ -103,22 +103,4 @@ fn of_files(settings: &Settings) -> [(&'static str, Value); 10] {
         ("audit", Value::Switch(settings.audit)),
         ("database", Value::List(settings.databases.keys().cloned().collect())),
     ]
-}
-
-fn place(options: &ConfigOptions, settings: Settings) -> Result<PathBuf, Error> {
-    let (base, _) = options.base.clone().ok_or(Error::NoBase)?;
-    let context = Context {
-        root: options.root.clone(),
-        base,
-        settings,
-        environment: options.environment.clone(),
-        now_ms: 0,
-        lock_wait: std::time::Duration::ZERO,
-        interrupt: Interrupt::default(),
-        progress: Progress::default(),
-        run_database_command: |_, _| Err(Error::unexpected("no command is run here".to_owned())),
-        holder: String::new(),
-        unsaid: Unsaid::default(),
-    };
-    context.store_dir()
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
-use crate::model::difference::tree_change::TreeChange;
+use crate::model::difference::TreeChange;
 use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
 use crate::ops::context::Context;

@@ -17,9 +17,8 @@ use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::maintain::size_limit;
 use crate::ops::maintain::stores::kept_copies_of;
-use crate::ops::own_files::OwnFiles;
+use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::ops::{session, workflow_needs};
 use crate::store::gc::usage::bytes_below;
 use crate::store::layout::dir_hash;
 use crate::store::repository::Store;
@@ -116,7 +115,7 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
     outcome.warnings.extend(reader_warnings(context, store, &inventory)?);
     outcome.holds = hold::standing(context, store, &mut outcome.warnings);
-    let needed = workflow_needs::needed_by_all(store, pending.as_ref());
+    let needed = session::needed(context, store, pending.as_ref());
     let keep = context.settings.keep;
     outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;
     if outcome.over_keep {
@@ -127,7 +126,8 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     }
     if !options.brief {
         outcome.store_bytes = Some(bytes_below(store.dir()));
-        let over = size_limit::warning_before_prune(store, checkpoints, pending.as_ref(), outcome.max_store_bytes);
+        let over =
+            size_limit::warning_before_prune(context, store, checkpoints, pending.as_ref(), outcome.max_store_bytes);
         outcome.warnings.extend(over);
         measure_drift(context, store, outcome)?;
     }
@@ -153,7 +153,7 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     outcome.left_out = Some(LeftOut::of(&captured.listing));
     let Some(baseline) = &outcome.baseline else { return Ok(()) };
     let Ok(mut held) = store.snapshot(baseline) else { return Ok(()) };
-    OwnFiles::of(context, Some(store)).drop_from(&mut held);
+    context.own_files(Some(store)).drop_from(&mut held);
     let present = Snapshot::from(&captured.listing);
     outcome.drift = Some(drift(&held, &present));
     Ok(())

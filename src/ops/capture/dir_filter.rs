@@ -9,48 +9,31 @@ use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, Standing};
-use crate::ops::capture::lazy_snapshot::{HeldState, Unreadable};
+use crate::ops::capture::lazy_snapshot::{Focus, HeldState, Unreadable};
 
-/// Of all other directories only the name counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Focus {
-    Everything,
-    /// With each directory, all above it.
-    Dirs(HashSet<RelPath>),
-}
-
-impl Focus {
-    pub fn contains(&self, dir: &RelPath) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Dirs(dirs) => dirs.contains(dir),
-        }
+/// Where `present` differs from `target`, or that from its successor. The trees of the listing must be known.
+///
+/// # Errors
+/// A tree of the target cannot be read.
+pub fn between<'s>(
+    listing: &Listing,
+    present: &Meta,
+    target: &HeldState<'s>,
+    successor: Option<&HeldState<'s>>,
+) -> Result<Focus, Unreadable> {
+    if present.usual != target.meta.usual {
+        return Ok(Focus::Everything);
     }
-
-    /// Where `present` differs from `target`, or that from its successor. The trees of the listing must be known.
-    ///
-    /// # Errors
-    /// A tree of the target cannot be read.
-    pub fn between<'s>(
-        listing: &Listing,
-        present: &Meta,
-        target: &HeldState<'s>,
-        successor: Option<&HeldState<'s>>,
-    ) -> Result<Self, Unreadable> {
-        if present.usual != target.meta.usual {
-            return Ok(Self::Everything);
-        }
-        let mut differing = HashSet::new();
-        note_differences(present, &target.meta, &mut differing);
-        if let Some(successor) = successor {
-            note_differences(&successor.meta, &target.meta, &mut differing);
-        }
-        let mut walk = Walk { listing, target, successor, differing, dirs: HashSet::new() };
-        walk.run()?;
-        // No tree names a directory without a file below it.
-        walk.dirs.extend(walk.differing);
-        Ok(Self::Dirs(walk.dirs))
+    let mut differing = HashSet::new();
+    note_differences(present, &target.meta, &mut differing);
+    if let Some(successor) = successor {
+        note_differences(&successor.meta, &target.meta, &mut differing);
     }
+    let mut walk = Walk { listing, target, successor, differing, dirs: HashSet::new() };
+    walk.run()?;
+    // No tree names a directory without a file below it.
+    walk.dirs.extend(walk.differing);
+    Ok(Focus::Dirs(walk.dirs))
 }
 
 /// Paths of which the metas say different things, and the directories above them.

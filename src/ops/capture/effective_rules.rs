@@ -7,7 +7,6 @@ use crate::model::rules_stamp::RulesStamp;
 use crate::model::state::meta::RuleRecord;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::git::find_index;
@@ -43,7 +42,7 @@ pub fn rules_today(
         sensitive_allow: sensitive_allow.clone(),
         max_file_size_bytes: settings.max_file_size_bytes,
     };
-    let own_files = OwnFiles::of(context, store).paths().to_vec();
+    let own_files = context.own_files(store).paths().to_vec();
     let NamesToday { tracked, warning, index, names } = names_today(context, known);
     let rules = sum_of(&(COMPILED_IN, &store_list, rules_key(&record), &own_files));
     let stamp = RulesStamp { rules, index, names };

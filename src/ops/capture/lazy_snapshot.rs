@@ -1,14 +1,13 @@
 //! What a checkpoint holds, read as far as it is asked for.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::capture::dir_filter::Focus;
 use crate::store::repository::Store;
 use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{MODE_GITLINK, TreeEntry};
@@ -98,5 +97,22 @@ impl<'s> HeldState<'s> {
             meta.uncaptured.retain(|path, _| is_in(path));
         }
         meta
+    }
+}
+
+/// Of all other directories only the name counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Focus {
+    Everything,
+    /// With each directory, all above it.
+    Dirs(HashSet<RelPath>),
+}
+
+impl Focus {
+    pub fn contains(&self, dir: &RelPath) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Dirs(dirs) => dirs.contains(dir),
+        }
     }
 }

@@ -24,7 +24,8 @@ use crate::store::state::stat_cache::StatCache;
 use crate::store::trees::convert;
 use crate::worktree::rules::rule_set::Rules;
 use crate::worktree::scan::extend::add_paths;
-use crate::worktree::scan::scanner::{Scan, ScanOptions, scan};
+use crate::worktree::scan::scanner::{Scan, scan};
+use crate::worktree::scan::shared::ScanOptions;
 use crate::worktree::tree_handle::WorkTree;
 
 pub use crate::ops::capture::sink::Sink;

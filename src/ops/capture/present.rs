@@ -5,11 +5,11 @@ use std::io::Read;
 
 use crate::error::{Error, Result};
 use crate::model::state::entry::{Entry, WhyNot, git_mode};
-use crate::model::state::listing::{ListedFile, Stat};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, Standing};
-use crate::ops::browse::diff::diff_side::{LARGEST_TEXT_BYTES, Loaded, Seen, Version};
+use crate::model::state::stat::{ListedFile, Stat};
+use crate::ops::browse::diff::version::{LARGEST_TEXT_BYTES, Loaded, Seen, Version};
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;

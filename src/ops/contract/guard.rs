@@ -13,7 +13,7 @@ use crate::ops::capture::gather;
 use crate::ops::context::Context;
 use crate::ops::contract::guard_cover::{covers, lacks, link_above, unmatched};
 use crate::ops::create::create_terms;
-use crate::ops::maintain::verify::check_calmly;
+use crate::ops::maintain::repair::check_calmly;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;

@@ -14,7 +14,7 @@ use crate::ops::contract::hold;
 use crate::ops::create::copies::{self, Copies};
 use crate::ops::create::create_terms::{self, Asked, TermsOptions};
 use crate::ops::create::gate::{Gate, GateOptions};
-use crate::ops::create::record::{Evicted, regular_record, settle};
+use crate::ops::create::record::{Evicted, apply_retention, regular_record};
 use crate::ops::database::backup::take_all;
 use crate::ops::maintain::auto_gc::tidy;
 use crate::ops::maintain::moved::{self, Moved};
@@ -177,7 +177,10 @@ fn make(
     let mut outcome = make_locked(context, &mut session, options, wanted)?;
     outcome.warnings.splice(0..0, context.unsaid.take());
     if let Some(render) = options.copies {
-        copies::add(context, session.locked.store(), render, &mut outcome);
+        let may_be_there = outcome.skipped == Some(Skipped::Dedup);
+        let store = session.locked.store();
+        let CreateOutcome { checkpoint, warnings, .. } = &mut outcome;
+        outcome.copies = checkpoint.as_ref().map(|c| copies::add(context, store, render, c, may_be_there, warnings));
     }
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
@@ -236,7 +239,7 @@ fn create_locked(
             let keep = options.keep.unwrap_or(context.settings.keep);
             let record = first_of_place(context, session, &gathered, wanted, &mut warnings)?;
             context.progress.begin(Phase::Flushing, 0, 0);
-            finish(session, pack, gathered, record, keep, warnings)
+            finish(context, session, pack, gathered, record, keep, warnings)
         }
     }
 }
@@ -341,6 +344,7 @@ fn counts(captured: &Captured) -> Counts {
 
 /// Records what was captured, then evicts and brings what is derived up to date.
 fn finish<'s>(
+    context: &Context,
     session: &mut Session<'s>,
     pack: PackSet<'s>,
     gathered: Gathered,
@@ -353,7 +357,7 @@ fn finish<'s>(
     let requested_reason = record.reason.clone();
     let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
-    let content = checkpoint.is_scoped().then(|| read_back(session.locked.store(), &checkpoint)).transpose()?;
+    let held = checkpoint.is_scoped().then(|| read_back(session.locked.store(), &checkpoint)).transpose()?;
     warnings.extend(captured.warnings.iter().cloned());
     if !checkpoint.is_scoped() && checkpoint.record.files == 0 && before.as_ref().is_some_and(|b| b.record.files > 0) {
         warnings.push(Warning::EmptyAfterFiles);
@@ -365,7 +369,8 @@ fn finish<'s>(
     }
     let left_out = LeftOut::of(&captured.listing);
     let left_out_changed = session.locked.store().left_out().as_deref() != Some(&left_out.to_text());
-    let evicted = settle(&mut session.locked, keep, session.pending.as_ref(), &captured, &mut warnings);
+    let evicted =
+        apply_retention(context, &mut session.locked, keep, session.pending.as_ref(), &captured, &mut warnings);
     // What is left out of a part says nothing of the whole, so it is told each time and not noted.
     if left_out_changed
         && !checkpoint.is_scoped()
@@ -384,7 +389,7 @@ fn finish<'s>(
         evicted,
         copies: None,
         databases: Vec::new(),
-        content,
+        content: held,
         warnings,
     })
 }

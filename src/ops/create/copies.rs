@@ -14,7 +14,6 @@ use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::create_terms::TermsOptions;
 use crate::ops::restore::write_out;
 use crate::ops::warning::Warning;
@@ -71,18 +70,23 @@ pub fn check(asked: &TermsOptions) -> Result<()> {
     Err(Error::Usage { what: "--copies needs --type file_backup and a --scope".to_owned() })
 }
 
-/// Makes the copies of what was just recorded. Whatever goes wrong, the checkpoint stands.
-pub fn add(context: &Context, store: &Store, render: Render, outcome: &mut CreateOutcome) {
-    let Some(checkpoint) = &outcome.checkpoint else { return };
+/// Makes the copies of what was just recorded; `may_be_there` if it is no new checkpoint. Whatever goes wrong, it stands.
+pub fn add(
+    context: &Context,
+    store: &Store,
+    render: Render,
+    checkpoint: &Checkpoint,
+    may_be_there: bool,
+    warnings: &mut Vec<Warning>,
+) -> Copies {
     let _shield = context.interrupt.shield();
-    let may_be_there = outcome.skipped == Some(Skipped::Dedup);
-    outcome.copies = Some(match make(context, store, checkpoint, may_be_there, render) {
+    match make(context, store, checkpoint, may_be_there, render) {
         Ok(dir) => Copies::Made(dir),
         Err(error) => {
-            outcome.warnings.push(Warning::CopiesNotMade { id: checkpoint.id, why: error.to_string() });
+            warnings.push(Warning::CopiesNotMade { id: checkpoint.id, why: error.to_string() });
             Copies::Failed
         }
-    });
+    }
 }
 
 fn make(

@@ -7,9 +7,8 @@ use crate::model::checkpoint::terms::Terms;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
-use crate::ops::session::{Pending, Session};
+use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
-use crate::ops::workflow_needs;
 use crate::store::locked::LockedStore;
 use crate::store::state::stat_cache::{self, Basis};
 
@@ -68,14 +67,15 @@ fn coverage(captured: &Captured) -> Coverage {
 }
 
 /// What follows the commit point: eviction, `main`, manifest, stat cache. Nothing here can undo the checkpoint.
-pub fn settle(
+pub fn apply_retention(
+    context: &Context,
     locked: &mut LockedStore<'_>,
     keep: usize,
     pending: Option<&Pending>,
     captured: &Captured,
     warnings: &mut Vec<Warning>,
 ) -> Vec<Evicted> {
-    let evicted = match evict(locked, keep, pending) {
+    let evicted = match evict(context, locked, keep, pending) {
         Ok(evicted) => evicted,
         Err(e) => {
             warnings.push(Warning::bookkeeping("evicting old checkpoints")(e));
@@ -111,8 +111,13 @@ fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
 }
 
 /// Drops what the policy drops. Their objects go with the next prune.
-pub fn evict(locked: &mut LockedStore<'_>, keep: usize, pending: Option<&Pending>) -> Result<Vec<Evicted>> {
-    let needed = workflow_needs::needed_by_all(locked.store(), pending);
+fn evict(
+    context: &Context,
+    locked: &mut LockedStore<'_>,
+    keep: usize,
+    pending: Option<&Pending>,
+) -> Result<Vec<Evicted>> {
+    let needed = session::needed(context, locked.store(), pending);
     let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed).evict;
     drop_planned(locked, &plan)
 }

@@ -2,30 +2,13 @@
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
 
-use crate::base::interrupt::Interrupt;
 use crate::base::text::escape_bytes;
 use crate::config::databases::DatabaseCommands;
 use crate::error::{Error, Result};
-use crate::model::ended::Ended;
-use crate::ops::context::Context;
+use crate::ops::context::{Context, FedCommand};
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
-
-/// One run of such a command. What is `None` is closed to it.
-#[derive(Debug)]
-pub struct FedCommand<'c> {
-    /// For the shell.
-    pub line: &'c str,
-    pub dir: &'c Path,
-    pub stdin: Option<File>,
-    pub stdout: Option<File>,
-    pub stderr: File,
-}
-
-/// Given by the front-end, which alone starts other programs.
-pub type RunDatabaseCommand = fn(&Interrupt, FedCommand<'_>) -> Result<Ended>;
 
 /// What of the end of its complaints is looked at.
 const TAIL_BYTES: u64 = 4096;

@@ -10,7 +10,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::database::backup::{self, Purpose, Refusable, Taken, live, patience, refusable};
 use crate::ops::database::database_command;
-use crate::ops::restore::restore_options::Request;
+use crate::ops::restore::restore_options::{DatabaseReport, Fate, Request};
 use crate::ops::session::Pending;
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
@@ -22,26 +22,6 @@ use crate::store::trees::database_tree;
 use crate::worktree::files::new_file;
 use crate::worktree::sqlite::{self, Watched};
 use crate::worktree::tree_handle::WorkTree;
-
-/// What became of one database.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DatabaseReport {
-    pub database: Database,
-    pub fate: Fate,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It would be restored.
-    Planned,
-    Restored,
-    /// It was as the checkpoint holds it.
-    Unchanged,
-    /// It was not there then, and stays: another program may have it open.
-    Left,
-    /// It is as it was, and why.
-    Failed(String),
-}
 
 /// Databases whose present is kept and whose wanted content is at hand.
 pub struct DatabaseReturn {

@@ -6,7 +6,7 @@ use crate::ops::maintain::size_limit;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::gc::mark;
-use crate::store::repository::ObjectIds;
+use crate::store::objects::id_set::ObjectIds;
 
 /// Packs above which a `create` tidies up after its id was printed.
 const MANY_PACKS: usize = 50;
@@ -21,7 +21,7 @@ pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn()
     }
     let mut warnings = Vec::new();
     if let Some(limit_bytes) = context.settings.max_store_size_bytes {
-        match size_limit::keep_to_limit(session, limit_bytes) {
+        match size_limit::keep_to_limit(context, session, limit_bytes) {
             Ok(told) => warnings.extend(told),
             Err(e) => warnings.push(Warning::bookkeeping("keeping to max_store_size")(e)),
         }

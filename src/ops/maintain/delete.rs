@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::CheckpointId;
+use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::checkpoint::selector::Candidate;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::maintain::prune::refuse_damage;
 use crate::ops::restore::commands::find;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::mark;
 use crate::store::gc::usage::bytes_below;
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files;
-use crate::store::repository::{ObjectIds, Store};
+use crate::store::repository::Store;
 
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {
@@ -159,4 +159,17 @@ fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pendi
         }
     }
     Ok(())
+}
+
+/// While one checkpoint cannot be read, the objects that it needs are not known. A row of which the commit is nowhere needs
+/// none, unless nothing else is left.
+pub fn refuse_damage(session: &Session<'_>) -> Result<()> {
+    let in_the_way = |damaged: &&DamagedCheckpoint| damaged.id.commit().is_some() || session.locked.has_lost_all();
+    match session.locked.inventory().damaged.iter().find(in_the_way) {
+        Some(damaged) => Err(Error::Damaged {
+            what: format!("checkpoint {}", damaged.id.short()),
+            why: format!("{}; nothing is pruned while that is so", damaged.why),
+        }),
+        None => Ok(()),
+    }
 }

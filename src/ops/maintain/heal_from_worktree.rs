@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::model::state::entry::Kind;
-use crate::model::state::listing::{ListedFile, Listing, Stat};
+use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::{ListedFile, Stat};
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;

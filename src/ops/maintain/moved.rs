@@ -15,7 +15,8 @@ use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 use crate::store::repository::Store;
 use crate::worktree::root::identity;
-use crate::worktree::scan::scanner::{Scan, ScanOptions, scan};
+use crate::worktree::scan::scanner::{Scan, scan};
+use crate::worktree::scan::shared::ScanOptions;
 use crate::worktree::tree_handle::WorkTree;
 
 /// A store whose root was, or may have been, this directory.

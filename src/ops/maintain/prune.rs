@@ -3,20 +3,20 @@
 use crate::base::progress::Phase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::checkpoint::retention::{self, EvictionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::record::{Evicted, drop_planned};
+use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
-use crate::ops::workflow_needs;
 use crate::store::gc::reach::Reach;
 use crate::store::gc::usage::bytes_below;
 use crate::store::gc::{blob_versions, mark, pack_usage};
-use crate::store::repository::{ObjectIds, Store};
+use crate::store::objects::id_set::ObjectIds;
+use crate::store::repository::Store;
 
 /// Plain git's index in a store is left alone for this long: somebody may be between its `add` and its `commit`.
 const GIT_INDEX_REST_MS: i64 = 3_600_000;
@@ -96,7 +96,7 @@ struct Needed {
 /// Drops what keep and limit drop, and says what lives on.
 fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Result<(Vec<Evicted>, Needed)> {
     let store = session.locked.store();
-    let needed = workflow_needs::needed_by_all(store, session.pending.as_ref());
+    let needed = session::needed(context, store, session.pending.as_ref());
     let checkpoints = &session.locked.inventory().checkpoints;
     let EvictionPlan { evict: plan, over_keep } = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
     let gone: ObjectIds = plan.iter().map(|(id, _)| *id).collect();
@@ -107,7 +107,7 @@ fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Resul
     mark::extend(store, &gone, &mut reach)?;
     let mut evicted = drop_planned(&mut session.locked, &plan)?;
     if let Some(limit_bytes) = context.settings.max_store_size_bytes {
-        let for_size = size_limit::evict_to_fit(session, limit_bytes)?;
+        let for_size = size_limit::evict_to_fit(context, session, limit_bytes)?;
         if !for_size.is_empty() {
             evicted.extend(for_size);
             reach = Reach::new(store);
@@ -140,12 +140,12 @@ fn mend(session: &mut Session<'_>) -> Result<()> {
 fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
     let pending = session::look(store, &inventory.checkpoints)?;
-    let needed = workflow_needs::needed_by_all(store, pending.as_ref());
+    let needed = session::needed(context, store, pending.as_ref());
     let mut evict = retention::plan_prune(&inventory.checkpoints, keep, context.now_ms, &needed).evict;
     if let Some(limit_bytes) = context.settings.max_store_size_bytes {
         let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();
         let left: Vec<_> = inventory.checkpoints.iter().filter(|c| !gone.contains(&c.id)).cloned().collect();
-        evict.extend(size_limit::plan(store, &left, pending.as_ref(), limit_bytes)?.evict);
+        evict.extend(size_limit::plan(context, store, &left, pending.as_ref(), limit_bytes)?.evict);
     }
     let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();
     let live = mark::live(store, &gone)?;
@@ -167,19 +167,6 @@ fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome
         dry_run: true,
         warnings: Warning::damaged(&inventory.damaged).into_iter().collect(),
     })
-}
-
-/// While one checkpoint cannot be read, the objects that it needs are not known. A row of which the commit is nowhere needs
-/// none, unless nothing else is left.
-pub(in crate::ops) fn refuse_damage(session: &Session<'_>) -> Result<()> {
-    let in_the_way = |damaged: &&DamagedCheckpoint| damaged.id.commit().is_some() || session.locked.has_lost_all();
-    match session.locked.inventory().damaged.iter().find(in_the_way) {
-        Some(damaged) => Err(Error::Damaged {
-            what: format!("checkpoint {}", damaged.id.short()),
-            why: format!("{}; nothing is pruned while that is so", damaged.why),
-        }),
-        None => Ok(()),
-    }
 }
 
 fn rows(store: &Store) -> usize {

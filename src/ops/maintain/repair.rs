@@ -7,18 +7,20 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::record::CheckpointId;
 use crate::ops::context::Context;
 use crate::ops::maintain::heal_from_worktree::supply;
-use crate::ops::maintain::verify::check_calmly;
-use crate::ops::own_files::projected_anew;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::damage::check::{CheckOptions, FileFinding, Report};
-use crate::store::damage::salvage::{Salvage, Salvaged, Unreadable, lacks_only_bytes};
+use crate::store::damage::check_store::lacks_only_bytes;
+use crate::store::damage::salvage::{Salvage, Salvaged, Unreadable};
 use crate::store::damage::salvage_backlog;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{self, Description};
 use crate::store::lifecycle::ownership;
 use crate::store::lock;
 use crate::store::repository::Store;
+
+/// So many times is damage looked at before it is believed.
+pub const PASSES: usize = 4;
 
 /// What a repair did.
 #[derive(Debug, Default)]
@@ -112,7 +114,7 @@ fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     locked.drop_bad_caches()?;
     locked.drop_lost_pins()?;
     if locked.store().projected_or_why_not().is_err() {
-        locked.write_projected(&projected_anew(locked.store()))?;
+        locked.write_projected(&(context.workflows.projected)(locked.store()))?;
     }
     let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;
     set_aside.sort();
@@ -164,4 +166,22 @@ pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Resul
     let salvage = Salvage::begin(place, &describe(context), wait, holder, unreadable, &go_on)?;
     supply(context, salvage.store(), &|| salvage.check())?;
     salvage.finish(context.now_ms)
+}
+
+/// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
+/// The last report, and in `store` the store that it is about.
+pub fn check_calmly(context: &Context, store: &mut Store, only: Option<&CheckpointId>, full: bool) -> Result<Report> {
+    let _shield = context.interrupt.shield();
+    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let options = CheckOptions { full, go_on: &go_on, progress: &context.progress };
+    let mut report = store.check(only, &options)?;
+    for _ in 1..PASSES {
+        if report.is_whole() {
+            break;
+        }
+        let Some(anew) = Store::open(store.dir().to_path_buf())? else { break };
+        *store = anew;
+        report = store.check(only, &options)?;
+    }
+    Ok(report)
 }

@@ -4,39 +4,41 @@ use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, SizePlan};
 use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
 use crate::ops::create::record::{Evicted, drop_planned};
-use crate::ops::session::{Pending, Session};
+use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
-use crate::ops::workflow_needs;
 use crate::store::gc::mark;
 use crate::store::gc::repack::RepackOutcome;
 use crate::store::gc::usage::bytes_below;
 use crate::store::gc::weight::Scale;
-use crate::store::repository::{ObjectIds, Store};
+use crate::store::objects::id_set::ObjectIds;
+use crate::store::repository::Store;
 
 /// Dead bytes among the live ones for which a sweep is worth its while: one in so many.
 const WORTH_A_SWEEP: u64 = 8;
 
 /// What would go. It reads every tree of what stays.
 pub fn plan(
+    context: &Context,
     store: &Store,
     checkpoints: &[Checkpoint],
     pending: Option<&Pending>,
     limit_bytes: u64,
 ) -> Result<SizePlan> {
-    let needed = workflow_needs::needed_by_all(store, pending);
+    let needed = session::needed(context, store, pending);
     let mut scale = Scale::new(store)?;
     let fixed_bytes = scale.fixed(checkpoints)?;
     retention::plan_size(checkpoints, &needed, limit_bytes, fixed_bytes, &mut |c| scale.more_for(c))
 }
 
 /// Drops what has to go, if the store is over its limit at all; their objects go with the next sweep.
-pub fn evict_to_fit(session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Evicted>> {
+pub fn evict_to_fit(context: &Context, session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Evicted>> {
     let store = session.locked.store();
     if bytes_below(store.dir()) <= limit_bytes {
         return Ok(Vec::new());
     }
-    let plan = plan(store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
+    let plan = plan(context, store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
     drop_planned(&mut session.locked, &plan.evict)
 }
 
@@ -65,6 +67,7 @@ pub fn warning(store: &Store, limit_bytes: Option<u64>) -> Option<Warning> {
 
 /// The same for a store in which something may go yet.
 pub fn warning_before_prune(
+    context: &Context,
     store: &Store,
     checkpoints: &[Checkpoint],
     pending: Option<&Pending>,
@@ -72,20 +75,20 @@ pub fn warning_before_prune(
 ) -> Option<Warning> {
     let Warning::OverMaxStoreSize { limit_bytes, needed_bytes, .. } = warning(store, limit_bytes)? else { return None };
     // Where the trees cannot be read a prune refuses too.
-    let planned = plan(store, checkpoints, pending, limit_bytes).ok();
+    let planned = plan(context, store, checkpoints, pending, limit_bytes).ok();
     let prunable = planned.is_some_and(|plan| !plan.evict.is_empty() || plan.needed_bytes <= limit_bytes);
     Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes, prunable })
 }
 
 /// After a `create`: nothing is done unless the packs alone are over the limit.
-pub fn keep_to_limit(session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Warning>> {
+pub fn keep_to_limit(context: &Context, session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Warning>> {
     let store = session.locked.store();
     store.objects().refresh()?;
     let packed: u64 = store.objects().packs().iter().map(|pack| pack.size_bytes).sum();
     if packed <= limit_bytes {
         return Ok(Vec::new());
     }
-    let plan = plan(store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
+    let plan = plan(context, store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
     let evicted = drop_planned(&mut session.locked, &plan.evict)?;
     if !evicted.is_empty() || packed > plan.needed_bytes + plan.needed_bytes / WORTH_A_SWEEP {
         sweep_to_fit(session, &mark::live(store, &ObjectIds::default())?, &[], Some(limit_bytes))?;

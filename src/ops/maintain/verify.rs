@@ -1,14 +1,13 @@
 //! `verify`: checks the store and every checkpoint in it, and mends on request.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
-use crate::ops::maintain::repair::{Mended, repair};
+use crate::ops::maintain::repair::{Mended, check_calmly, repair};
 use crate::ops::restore::commands::find;
 use crate::ops::warning::Warning;
-use crate::store::damage::check::CheckOptions;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::trees::digest;
@@ -17,9 +16,6 @@ pub use crate::store::damage::check::DamagedState;
 pub use crate::store::damage::check::Fault;
 pub use crate::store::damage::check::FileFinding;
 pub use crate::store::damage::check::Report;
-
-/// So many times is damage looked at before it is believed.
-const PASSES: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
@@ -77,29 +73,6 @@ fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Opti
     let (snapshot, companion) = (store.snapshot(checkpoint)?, store.companion(checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
     sum.map(|sum| Some(sum.hash)).map_err(|why| store.damage(id, why))
-}
-
-/// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
-/// The last report, and in `store` the store that it is about.
-pub(in crate::ops) fn check_calmly(
-    context: &Context,
-    store: &mut Store,
-    only: Option<&CheckpointId>,
-    full: bool,
-) -> Result<Report> {
-    let _shield = context.interrupt.shield();
-    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
-    let options = CheckOptions { full, go_on: &go_on, progress: &context.progress };
-    let mut report = store.check(only, &options)?;
-    for _ in 1..PASSES {
-        if report.is_whole() {
-            break;
-        }
-        let Some(anew) = Store::open(store.dir().to_path_buf())? else { break };
-        *store = anew;
-        report = store.check(only, &options)?;
-    }
-    Ok(report)
 }
 
 /// A damaged one may be named by its id.

@@ -8,7 +8,6 @@ use crate::model::restore_plan::Reach;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::own_files::OwnFiles;
 use crate::ops::restore::restore_options::{CommonOptions, Consent, Request, RestoreOutcome};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{protocol, restore_paths};
@@ -38,7 +37,7 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     let (inventory, healed) = settled(context, &store, &options.common)?;
     refuse_pending(&store, &inventory)?;
     let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
-    let spared = OwnFiles::of(context, Some(&store));
+    let spared = context.own_files(Some(&store));
     spared.refuse(&paths)?;
     let target = Target::load(&store, &checkpoint)?.sparing(spared);
     restore_paths::check_held(&target, &paths)?;
@@ -200,5 +199,5 @@ fn load_known<'s>(context: &Context, store: &'s Store, inventory: &Inventory, id
         what: format!("checkpoint {}", id.short()),
         why: "it is needed here and is gone or unreadable".into(),
     })?;
-    Ok(Target::load(store, checkpoint)?.sparing(OwnFiles::of(context, Some(store))))
+    Ok(Target::load(store, checkpoint)?.sparing(context.own_files(Some(store))))
 }

@@ -1,8 +1,8 @@
 //! The steps of a restore that need no content, in the order in which they are to be done.
 
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::execute::Errand;
 use crate::ops::restore::new_directories::NewTrees;
+use crate::ops::restore::restore_job::Errand;
 use crate::worktree::apply::apply_steps::{ApplyPlan, Removal};
 use crate::worktree::apply::stage::can_be_moved;
 

@@ -2,33 +2,16 @@
 
 use crate::base::progress::Phase;
 use crate::error::{Error, Result};
-use crate::model::restore_plan::RestorePlan;
-use crate::model::state::listing::{Listing, Stat};
-use crate::model::state::object_id::ObjectId;
+use crate::model::restore_plan::Obstacle;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::Snapshot;
-use crate::ops::context::Context;
+use crate::ops::restore::restore_job::Errand;
 use crate::ops::restore::staging::{self, Staged};
 use crate::ops::restore::verify_written::{Confirmed, confirm};
 use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
 use crate::store::state::journal::{Journal, Stage as JournalStage};
-use crate::worktree::apply::stage::Stage;
+use crate::worktree::apply::stage_removal;
 use crate::worktree::apply::transaction::{Applied, ApplyError, apply};
-use crate::worktree::tree_handle::WorkTree;
-
-/// A plan with all that is needed to carry it out.
-pub struct Errand<'e> {
-    pub context: &'e Context,
-    pub worktree: &'e WorkTree,
-    pub plan: &'e RestorePlan,
-    /// The present state that the plan was made from.
-    pub present: &'e Listing,
-    pub target: ObjectId,
-    /// What the target is to look like here, see [`crate::ops::restore::target::Target::adapted`].
-    pub wanted: &'e Snapshot,
-    pub special_bits: bool,
-}
 
 /// Changes the working directory.
 ///
@@ -100,7 +83,7 @@ fn give_up(
     was_pending: bool,
     error: Error,
 ) -> Error {
-    let cleared = Stage::remove_leftover(errand.worktree, &journal.staging).and_then(|()| {
+    let cleared = stage_removal::remove_leftover(errand.worktree, &journal.staging).and_then(|()| {
         if was_pending {
             return Ok(());
         }
@@ -114,21 +97,11 @@ fn give_up(
     }
 }
 
-fn half_done(error: &Error, problems: &[crate::error::Obstacle]) -> Error {
+fn half_done(error: &Error, problems: &[Obstacle]) -> Error {
     let named: Vec<String> = problems.iter().map(|p| format!("{} ({})", p.path, p.why)).collect();
     Error::unexpected(format!(
         "{error}; it could not be taken back at {}; 'checkpoint restore --resume' finishes the restore, \
          'checkpoint undo' takes it back",
         named.join(", ")
     ))
-}
-
-impl Errand<'_> {
-    pub(in crate::ops) fn stat_of(&self, path: &RelPath) -> Option<Stat> {
-        self.present.file(path).map(|file| file.stat)
-    }
-
-    pub(in crate::ops) fn is_linked(&self, path: &RelPath) -> bool {
-        self.stat_of(path).is_some_and(|stat| stat.links > 1)
-    }
 }

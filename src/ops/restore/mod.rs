@@ -7,6 +7,7 @@ pub mod listing_after_restore;
 pub mod new_directories;
 pub mod planned_restore;
 pub mod protocol;
+pub mod restore_job;
 pub mod restore_options;
 pub mod restore_paths;
 pub mod staging;

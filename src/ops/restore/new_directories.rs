@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::model::state::entry::SPECIAL_BITS;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::execute::Errand;
+use crate::ops::restore::restore_job::Errand;
 
 /// All directories of all trees, each after the one that holds it.
 #[derive(Default)]

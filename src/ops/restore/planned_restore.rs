@@ -6,18 +6,20 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::{Reach, RestorePlan};
 use crate::model::state::entry::{Entry, WhyNot};
-use crate::model::state::listing::{Listing, Stat};
+use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::capture::dir_filter::{self, Focus};
+use crate::model::state::stat::Stat;
+use crate::ops::capture::dir_filter;
+use crate::ops::capture::lazy_snapshot::Focus;
 use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::Request;
 use crate::ops::restore::target::Target;
 use crate::store::repository::Store;
-use crate::worktree::scan::scanner::STORES_RULE;
+use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Both states, each as far as they differ, and the plan from one to the other.

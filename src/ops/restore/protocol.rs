@@ -9,18 +9,18 @@ use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::capture::dir_filter::Focus;
+use crate::ops::capture::lazy_snapshot::Focus;
 use crate::ops::capture::pipeline::{Captured, Sink};
 use crate::ops::context::Context;
 use crate::ops::create::record::{self, safety_record};
 use crate::ops::database::restore_databases::{self, DatabaseReturn};
 use crate::ops::own_files;
-use crate::ops::restore::execute::{self, Errand};
-use crate::ops::restore::listing_after_restore;
 use crate::ops::restore::planned_restore::{Prospect, look};
+use crate::ops::restore::restore_job::Errand;
 use crate::ops::restore::restore_options::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::verify_written::{Confirmed, hash_of};
+use crate::ops::restore::{execute, listing_after_restore};
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
 use crate::store::files::atomic_file;
@@ -29,7 +29,7 @@ use crate::store::refs::recording::NewCheckpoint;
 use crate::store::repository::Store;
 use crate::store::state::journal::{Journal, Stage};
 use crate::store::trees::meta_tree::Beside;
-use crate::worktree::apply::stage::Stage as StageDir;
+use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;
 
 pub fn run(
@@ -151,7 +151,7 @@ fn change(
     warnings.extend(carried.warning);
     let keep = common.keep.unwrap_or(context.settings.keep);
     let captured = as_left(present.captured, &present.plan, request, &carried.left_alone, carried.confirmed);
-    let evicted = record::settle(&mut session.locked, keep, None, &captured, &mut warnings);
+    let evicted = record::apply_retention(context, &mut session.locked, keep, None, &captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, present.since, warnings, false);
     (outcome.safety, outcome.evicted, outcome.databases) = (Some(safety), evicted, databases.into_reports());
     outcome.left_alone.extend(carried.left_alone);
@@ -225,13 +225,13 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
 /// Removes what an interrupted restore and a way out of it staged, but for bytes that are nowhere else.
 fn clear_leftovers(worktree: &WorkTree, journal: &Journal, known: &HashSet<ObjectId>) -> Result<Option<Warning>> {
     if let Some(filling) = &journal.filling {
-        StageDir::remove_leftover(worktree, filling)?;
+        stage_removal::remove_leftover(worktree, filling)?;
     }
     let is_known = |file: &mut dyn std::io::Read, len| Ok(known.contains(&hash_of(file, len)?));
-    if StageDir::leftover_holds_news(worktree, &journal.staging, &is_known)? {
+    if stage_removal::leftover_holds_news(worktree, &journal.staging, &is_known)? {
         return Ok(Some(Warning::LateWrites { paths: Vec::new(), staging: journal.staging.clone() }));
     }
-    StageDir::remove_leftover(worktree, &journal.staging).map(|()| None)
+    stage_removal::remove_leftover(worktree, &journal.staging).map(|()| None)
 }
 
 /// Blobs that the working directory or one of the checkpoints concerned holds.

@@ -6,10 +6,10 @@ use crate::error::Result;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::ended::Ended;
 use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::create::record::Evicted;
-use crate::ops::database::restore_databases::DatabaseReport;
 use crate::ops::restore::target::Target;
 use crate::ops::session::Pending;
 use crate::ops::warning::Warning;
@@ -95,4 +95,24 @@ pub struct Request<'s> {
     pub pending: Option<Pending>,
     /// See [`Journal::settles`].
     pub settles: bool,
+}
+
+/// What became of one database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseReport {
+    pub database: Database,
+    pub fate: Fate,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It would be restored.
+    Planned,
+    Restored,
+    /// It was as the checkpoint holds it.
+    Unchanged,
+    /// It was not there then, and stays: another program may have it open.
+    Left,
+    /// It is as it was, and why.
+    Failed(String),
 }

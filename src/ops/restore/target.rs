@@ -15,8 +15,8 @@ use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, below};
-use crate::ops::capture::dir_filter::Focus;
-use crate::ops::capture::lazy_snapshot::{HeldState, Unreadable};
+use crate::ops::capture::dir_filter;
+use crate::ops::capture::lazy_snapshot::{Focus, HeldState, Unreadable};
 use crate::ops::own_files::OwnFiles;
 use crate::store::repository::Store;
 use crate::store::trees::meta_tree::Companion;
@@ -77,7 +77,7 @@ impl<'s> Target<'s> {
         if self.checkpoint.adopted {
             return Ok(Focus::Everything);
         }
-        Focus::between(listing, present, &self.state, self.successor.as_ref()).map_err(|why| self.damage(why))
+        dir_filter::between(listing, present, &self.state, self.successor.as_ref()).map_err(|why| self.damage(why))
     }
 
     /// This state as far as `focus` goes.

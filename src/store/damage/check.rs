@@ -1,12 +1,13 @@
 //! What a check of the store finds: damaged checkpoints with the paths concerned, damaged files, and derived things.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::progress::Progress;
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::store::layout::Layout;
 
 /// How a check goes about its work.
 pub struct CheckOptions<'o> {
@@ -83,4 +84,9 @@ impl Report {
         }
         missing
     }
+}
+
+/// A finding whose path is told from the store on.
+pub fn finding(layout: &Layout, path: &Path, why: String) -> FileFinding {
+    FileFinding { file: path.strip_prefix(layout.dir()).unwrap_or(path).to_path_buf(), why }
 }

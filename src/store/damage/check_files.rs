@@ -5,8 +5,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::model::checkpoint::manifest;
-use crate::store::damage::check::Report;
-use crate::store::damage::check_objects::finding;
+use crate::store::damage::check::{Report, finding};
 use crate::store::files::read_regular;
 use crate::store::gc::mark;
 use crate::store::layout::Layout;
@@ -16,7 +15,7 @@ use crate::store::refs::commit_cache;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family, Value};
 use crate::store::repository::Store;
-use crate::store::runs::run_refs::Shelf;
+use crate::store::runs::namespace::Shelf;
 use crate::store::runs::run_roll;
 use crate::store::state::journal::JournalState;
 use crate::store::state::stat_cache;

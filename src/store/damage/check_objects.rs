@@ -5,15 +5,15 @@ use std::path::Path;
 
 use crate::base::progress::Phase;
 use crate::error::Result;
-use crate::store::damage::check::{CheckOptions, FileFinding, Report};
+use crate::store::damage::check::{CheckOptions, Report, finding};
 use crate::store::layout::Layout;
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::PackReader;
 use crate::store::objects::pack::pack_walk;
-use crate::store::repository::ObjectIds;
 
 /// Looks at the frames of all packs; a full check reads and hashes whatever lies in them, and all loose objects.
 ///
@@ -125,9 +125,4 @@ fn check_names(layout: &Layout, listed: &HashSet<String>, report: &mut Report) -
 
 fn trailer_is_right(path: &Path) -> bool {
     PackReader::open(path).and_then(|reader| pack_walk::check_trailer(&reader)).is_ok_and(|(_, right)| right)
-}
-
-/// A finding whose path is told from the store on.
-pub fn finding(layout: &Layout, path: &Path, why: String) -> FileFinding {
-    FileFinding { file: path.strip_prefix(layout.dir()).unwrap_or(path).to_path_buf(), why }
 }

@@ -1,13 +1,12 @@
 //! Checking workflows: the whole line of each. Damage there is no checkpoint's.
 
 use crate::error::Result;
-use crate::store::damage::check::{Fault, Report};
+use crate::store::damage::check::{Fault, Report, finding};
 use crate::store::damage::check_checkpoints::StateChecker;
-use crate::store::damage::check_objects::finding;
 use crate::store::refs::ref_files::Value;
 use crate::store::repository::Store;
-use crate::store::runs::run_reader;
-use crate::store::runs::run_refs::{self, Shelf};
+use crate::store::runs::namespace::Shelf;
+use crate::store::runs::{run_reader, run_refs};
 
 /// Names each workflow that cannot be had whole.
 ///

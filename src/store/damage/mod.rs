@@ -4,6 +4,7 @@ pub mod check;
 pub mod check_checkpoints;
 pub mod check_files;
 pub mod check_objects;
+pub mod check_store;
 pub mod check_workflows;
 pub mod recover;
 pub mod replace_store;

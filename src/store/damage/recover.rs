@@ -14,8 +14,8 @@ use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family, Value};
 use crate::store::repository::Store;
-use crate::store::runs::run_refs::{self, Shelf};
-use crate::store::runs::{run_reader, run_roll};
+use crate::store::runs::namespace::Shelf;
+use crate::store::runs::{run_reader, run_refs, run_roll};
 use crate::store::trees::convert;
 
 /// What had to be mended, for one warning each.

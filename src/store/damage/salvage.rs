@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::base::progress::Progress;
 use crate::error::Result;
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::{CheckOptions, DamagedState, Report};
 use crate::store::damage::check_checkpoints::StateChecker;
+use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store::{self, Mark};
 use crate::store::damage::salvage_backlog;
 use crate::store::damage::salvage_objects::{take_over, take_some};
@@ -23,7 +23,6 @@ use crate::store::lock::{self, LockGuard};
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_writer::PackWriter;
-use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files;
 use crate::store::repository::Store;
@@ -149,12 +148,6 @@ impl<'s> Salvage<'s> {
         init::heal(&placed)?;
         Ok(Salvaged { kept_as, whole: whole.len(), in_part: in_part.len(), lost, lost_refs })
     }
-}
-
-/// Whether commit, meta and all trees of a checkpoint can be read: what it lacks is the bytes of some files.
-pub fn lacks_only_bytes(store: &Store, id: &CheckpointId) -> bool {
-    let commit = id.commit().and_then(|id| read_checkpoint(store.objects(), id).ok());
-    commit.is_some_and(|checkpoint| store.snapshot(&checkpoint).is_ok())
 }
 
 impl Drop for Salvage<'_> {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
+use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store;
-use crate::store::damage::salvage::lacks_only_bytes;
 use crate::store::damage::salvage_objects::{Unreadable, take_over};
 use crate::store::damage::salvage_refs::{Remembered, put_back, remembered};
 use crate::store::files::{atomic_file, read_regular};

@@ -16,9 +16,9 @@ use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory::{lost_row, names_transition};
-use crate::store::refs::ref_files::{self, Family};
-use crate::store::runs::run_refs::Shelf;
-use crate::store::runs::run_salvage;
+use crate::store::refs::ref_files::{self, Family, Value};
+use crate::store::runs::namespace::Shelf;
+use crate::store::runs::{run_reader, run_refs, run_salvage};
 
 /// Ids and names, not looked at any further.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     found.checkpoints.extend(checkpoints);
     found.pins.extend(pins);
     found.others = other_refs(damaged);
-    run_salvage::remember_torn(damaged, objects, &mut found);
+    remember_torn(damaged, objects, &mut found);
     let manifest = read_regular::read(&damaged.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
     if let Some(bytes) = &manifest {
         let with_ref: BTreeSet<String> = found.checkpoints.iter().map(|id| id.short()).collect();
@@ -127,4 +127,22 @@ fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
 
 fn id_in(path: &Path) -> Option<ObjectId> {
     ObjectId::from_hex(read_regular::read_text(path).ok()?.trim_end())
+}
+
+/// Adds those whose ref is torn to what is remembered of a damaged store, by what the commits tell.
+pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered) {
+    for shelf in Shelf::BOTH {
+        let read = run_refs::read(damaged, shelf);
+        found.is_doubtful |= read.is_err();
+        let torn = read.unwrap_or_default().into_iter().filter(|(_, value)| *value == Value::Torn);
+        let torn: BTreeSet<String> = torn.map(|(id, _)| id).collect();
+        if torn.is_empty() {
+            continue;
+        }
+        let taken: Vec<ObjectId> = found.others.values().copied().collect();
+        let newest = run_reader::newest_of(objects, &torn, &taken);
+        let lost = torn.iter().filter(|id| !newest.contains_key(*id)).map(|id| shelf.name_of(id));
+        found.torn.extend(lost);
+        found.others.extend(newest.into_iter().map(|(id, tip)| (shelf.name_of(&id), tip)));
+    }
 }

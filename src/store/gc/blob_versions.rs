@@ -6,8 +6,7 @@ use std::sync::Arc;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::catalogue::Catalogue;
 use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::id_set::IdMap;
-use crate::store::repository::ObjectIds;
+use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, TreeLine};
 
 /// Content below this gains too little.

@@ -3,33 +3,16 @@
 use std::collections::HashSet;
 
 use crate::model::state::object_id::ObjectId;
-use crate::store::gc::delta_write::LONGEST_CHAIN;
-use crate::store::gc::pack_usage::Survey;
+use crate::store::gc::pack_usage::{Survey, base_id};
 use crate::store::gc::rejected_bases::Pair;
-use crate::store::gc::repack_plan::{self, PackFacts, RepackPlan};
+use crate::store::gc::repack_plan::{self, PackFacts, RepackPlan, Version};
 use crate::store::objects::id_set::IdMap;
-use crate::store::objects::pack::pack_delta::{self, Base};
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
 
-/// A content of a large file where it lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
-    pub entry: IndexEntry,
-    /// Where its entry ends.
-    pub end: u64,
-    /// The name of its pack.
-    pub pack: String,
-    /// What it is a delta of.
-    pub base: Option<ObjectId>,
-}
-
-impl Version {
-    fn room(&self) -> u64 {
-        self.end - self.entry.offset
-    }
-}
+/// Whoever reads the last version of a chain makes all before it; git too stops here.
+pub const LONGEST_CHAIN: usize = 50;
 
 /// The plan of `prune` where `lines` of versions are known, the newest of each first.
 ///
@@ -93,14 +76,6 @@ fn version(pack: &Pack, entry: &IndexEntry) -> Option<Version> {
         EntryKind::Object(_) | EntryKind::Tag => None,
     };
     Some(Version { entry: *entry, end, pack: pack.stamp.name.clone(), base })
-}
-
-/// The object from which the delta at `offset` is made.
-pub fn base_id(pack: &Pack, offset: u64) -> Option<ObjectId> {
-    match pack_delta::base_of(pack.reader().ok()?, offset).ok()?.0 {
-        Base::Object(id) => Some(id),
-        Base::At(offset) => pack.index().ok()?.id_of_offset(offset),
-    }
 }
 
 fn facts_without(survey: &Survey, runs: &[Vec<Version>]) -> Vec<PackFacts> {

@@ -4,17 +4,15 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::store::gc::delta_make;
-use crate::store::gc::delta_plan::Version;
+use crate::store::gc::delta_plan::LONGEST_CHAIN;
 use crate::store::gc::pack_usage::Survey;
 use crate::store::gc::rejected_bases::Pair;
+use crate::store::gc::repack_plan::Version;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_delta;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::ReadError;
 use crate::store::objects::pack::pack_writer::PackWriter;
-
-/// Whoever reads the last version of a chain makes all before it; git too stops here.
-pub const LONGEST_CHAIN: usize = 50;
 
 pub struct RunWriter<'a> {
     pub objects: &'a Objects,

@@ -5,8 +5,9 @@ use crate::model::git_index;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::gc::reach::Reach;
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::repository::{ObjectIds, Store};
+use crate::store::repository::Store;
 use crate::store::state::journal::JournalState;
 use crate::store::trees::convert;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::repack_plan::{PackFacts, is_low};
-use crate::store::objects::id_set::IdMap;
+use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
+use crate::store::objects::pack::pack_delta::{self, Base};
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
-use crate::store::repository::ObjectIds;
 
 /// One pack as it was found.
 pub struct SurveyedPack {
@@ -140,4 +140,12 @@ fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
 
 fn is_delta(pack: &Pack, id: &ObjectId) -> bool {
     matches!(pack.header(id), Ok(Some(header)) if header.kind == EntryKind::Delta)
+}
+
+/// The object from which the delta at `offset` is made.
+pub fn base_id(pack: &Pack, offset: u64) -> Option<ObjectId> {
+    match pack_delta::base_of(pack.reader().ok()?, offset).ok()?.0 {
+        Base::Object(id) => Some(id),
+        Base::At(offset) => pack.index().ok()?.id_of_offset(offset),
+    }
 }

@@ -5,8 +5,9 @@ use crate::model::checkpoint::message;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::catalogue::Catalogue;
 use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::commit_codec;
-use crate::store::repository::{ObjectIds, Store};
+use crate::store::repository::Store;
 use crate::store::threads;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
 

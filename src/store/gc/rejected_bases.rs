@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
-use crate::store::repository::ObjectIds;
+use crate::store::objects::id_set::ObjectIds;
 
 /// A newer version and an older one.
 pub type Pair = (ObjectId, ObjectId);

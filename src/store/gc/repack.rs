@@ -7,11 +7,12 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{remove_if_there, sync_directory};
 use crate::store::gc::delta_write::RunWriter;
-use crate::store::gc::pack_usage::{Survey, SurveyedPack};
+use crate::store::gc::pack_usage::{self, Survey, SurveyedPack};
 use crate::store::gc::rejected_bases::Pair;
 use crate::store::gc::repack_plan::RepackPlan;
-use crate::store::gc::{delta_plan, sweep};
+use crate::store::gc::sweep;
 use crate::store::objects::deflate::zlib::EntryCrc;
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_delta;
@@ -20,7 +21,6 @@ use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::objects::pack::read_back::read_back;
-use crate::store::repository::ObjectIds;
 
 /// A pack of deltas holds about this much, or one line of versions.
 const WRITTEN_AT_ONCE_BYTES: u64 = 32 << 20;
@@ -176,7 +176,7 @@ impl<'a> Work<'a> {
                 writer.copy_entry(reader, &entry, end)?;
                 break;
             }
-            let base = delta_plan::base_id(pack, entry.offset).filter(|base| self.is_copied_from(found, base));
+            let base = pack_usage::base_id(pack, entry.offset).filter(|base| self.is_copied_from(found, base));
             let Some(base) = base.filter(|_| deltas.len() <= found.claimed.len()) else {
                 self.add_by_reading(writer, &next)?;
                 break;

@@ -1,6 +1,7 @@
 //! Which packs stay, which go and which are merged: rules over figures, no file is touched.
 
-use crate::store::gc::delta_plan::Version;
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::pack::pack_index::IndexEntry;
 
 /// Live bytes that the housekeeping after a `create` merges at once: few, so that no single `create` is felt.
 const MERGED_CHEAPLY_BYTES: u64 = 512 << 10;
@@ -181,6 +182,24 @@ fn in_groups<'a, 'f>(small: &'a [&'f PackFacts]) -> Vec<&'a [&'f PackFacts]> {
 /// Two packs become one, or dead bytes go.
 fn is_worth_it(group: &[&PackFacts]) -> bool {
     group.len() > 1 || group.iter().any(|pack| pack.live_objects < pack.total_objects)
+}
+
+/// A content of a large file where it lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub entry: IndexEntry,
+    /// Where its entry ends.
+    pub end: u64,
+    /// The name of its pack.
+    pub pack: String,
+    /// What it is a delta of.
+    pub base: Option<ObjectId>,
+}
+
+impl Version {
+    pub(super) fn room(&self) -> u64 {
+        self.end - self.entry.offset
+    }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::reach::Reach;
 use crate::store::gc::usage::bytes_below;
-use crate::store::objects::id_set::IdMap;
+use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::loose_files;
 use crate::store::refs::ref_files;
-use crate::store::repository::{ObjectIds, Store};
+use crate::store::repository::Store;
 
 /// Bytes of one object in an index: id, checksum, offset.
 const INDEX_ENTRY_BYTES: u64 = 28;

@@ -15,9 +15,9 @@ use crate::store::lifecycle::removal::{Detached, Removal};
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::{self, names_in};
 use crate::store::refs::ref_files::{self, Family, Value};
-use crate::store::runs::run_refs::{self, Shelf};
+use crate::store::runs::namespace::Shelf;
 use crate::store::runs::run_writer::free_name;
-use crate::store::runs::{projected, run_reader};
+use crate::store::runs::{projected, run_reader, run_refs};
 
 /// What belongs to one pack, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];

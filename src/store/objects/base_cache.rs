@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::store::objects::pack::pack_list::AnyObject;
+use crate::store::objects::object_error::AnyObject;
 
 /// Bytes that are kept; the newest content is kept even if it alone is larger.
 const KEPT_BYTES: usize = 64 << 20;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::IdMap;
+use crate::store::objects::object_error::AnyObject;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
-use crate::store::objects::pack::pack_list::{AnyObject, Pack};
+use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
 
 /// The packs whose frames are right, as they were listed, and one place for each object in them.

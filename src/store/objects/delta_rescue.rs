@@ -1,11 +1,12 @@
 //! Deltas whose base is damaged in their own pack, made from another copy of that base.
 
 use crate::model::state::object_id::ObjectId;
-use crate::store::gc::delta_plan::base_id;
+use crate::store::gc::pack_usage::base_id;
 use crate::store::objects::hash::object_hash::hash_any;
 use crate::store::objects::loose_files;
+use crate::store::objects::object_error::AnyObject;
 use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_list::{AnyObject, Pack};
+use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
 use crate::store::objects::pack::{delta, pack_delta};
 

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::pack::pack_list::{AnyObject, Pack};
+use crate::store::objects::object_error::AnyObject;
+use crate::store::objects::pack::pack_list::Pack;
 
 /// The same objects directory, as libgit2 sees it.
 pub struct Foreign {

@@ -4,6 +4,7 @@ use std::{fmt, io};
 
 use crate::error::Error;
 use crate::model::state::object_id::ObjectId;
+use crate::store::objects::hash::object_hash::ObjectKind;
 
 /// Why an object could not be had.
 #[derive(Debug)]
@@ -41,3 +42,6 @@ impl From<ObjectError> for Error {
         }
     }
 }
+
+/// Kind and content; the kind of a tag is `None`.
+pub type AnyObject = (Option<ObjectKind>, Vec<u8>);

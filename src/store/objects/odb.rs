@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::{ObjectKind, hash_any};
 use crate::store::objects::libgit2_fallback::Foreign;
-use crate::store::objects::pack::pack_list::{self, AnyObject, Found, Pack, PackStamp};
+use crate::store::objects::object_error::AnyObject;
+use crate::store::objects::pack::pack_list::{self, Found, Pack, PackStamp};
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
 use crate::store::objects::{base_cache, loose_files};
 

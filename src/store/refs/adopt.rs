@@ -4,65 +4,17 @@
 //! gets a ref of its own, and the branch goes, so that space can come back once the last of them is dropped. Later
 //! commits of plain git are found on `main` and treated alike.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::{manifest, message};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file;
 use crate::store::layout::Layout;
-use crate::store::refs::adopted_places;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::repository::ObjectIds;
-
-/// What plain git made and nobody has taken over yet, in no particular order. Nothing is written.
-///
-/// # Errors
-/// The refs cannot be listed.
-pub fn candidates(
-    layout: &Layout,
-    reader: &mut CommitReader<'_>,
-    inventory: &Inventory,
-    manifest: Option<&str>,
-) -> Result<Vec<Checkpoint>> {
-    let known = inventory.ids();
-    let tips: Vec<ObjectId> = ref_files::tips(layout)?.into_values().filter(|id| !known.contains(id)).collect();
-    if tips.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut line = line_of(reader, &tips, &known);
-    let made_by_hand = known.is_empty();
-    if let Some(rows) = manifest.map(manifest::ids).filter(|rows| made_by_hand && !rows.is_empty()) {
-        // Whoever keeps such a store by hand evicts by taking rows out. A tip may be too new to have one.
-        line.retain(|id| tips.contains(id) || rows.iter().any(|row| id.to_hex().starts_with(row.as_str())));
-    }
-    Ok(line.into_iter().filter_map(|id| reader.checkpoint(id).ok()).collect())
-}
-
-/// The tips, and what lies below them down to a commit that is known or that we made.
-fn line_of(reader: &mut CommitReader<'_>, tips: &[ObjectId], known: &ObjectIds) -> Vec<ObjectId> {
-    let mut seen: HashSet<ObjectId> = HashSet::new();
-    let mut line = Vec::new();
-    let mut pending = tips.to_vec();
-    while let Some(id) = pending.pop() {
-        if known.contains(&id) || !seen.insert(id) {
-            continue;
-        }
-        let Ok(commit) = reader.parts(id) else { continue };
-        let ours = message::is_ours(&commit.message);
-        if ours && !tips.contains(&id) {
-            continue;
-        }
-        line.push(id);
-        if !ours {
-            pending.extend(commit.parents);
-        }
-    }
-    line
-}
+use crate::store::refs::{adopted_places, plain_git};
 
 /// Gives each of them its ref, then moves away what would keep the whole line alive. Runs under the lock; a kill
 /// in between leaves a state from which the next run goes on.
@@ -75,7 +27,7 @@ pub fn run(
     inventory: &mut Inventory,
     manifest: Option<&str>,
 ) -> Result<Vec<Checkpoint>> {
-    let found = candidates(layout, reader, inventory, manifest)?;
+    let found = plain_git::candidates(layout, reader, &inventory.ids(), manifest)?;
     let adopted = inventory.checkpoints.iter().filter(|c| c.adopted).chain(&found);
     let places: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
     match adopted_places::remember(layout, &places) {

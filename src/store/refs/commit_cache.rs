@@ -15,8 +15,7 @@ use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::{Pack, PackStamp};
-use crate::store::state::stat_cache::sum_at_end;
-use crate::store::state::stat_cache_head::{Input, put};
+use crate::store::state::stat_cache_head::{Input, put, sum_at_end};
 
 const MAGIC: &[u8; 8] = b"CKPTCM01";
 const SUM_BYTES: usize = 8;

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use crate::error::Error;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::{adopted, message, transition};
+use crate::model::checkpoint::{adopted, message};
 use crate::model::state::object_id::ObjectId;
+use crate::model::transition;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};

@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::base::text::escape;
 use crate::error::{Error, Result};
+use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
-use crate::model::checkpoint::{manifest, transition};
 use crate::model::state::object_id::ObjectId;
+use crate::model::transition;
 use crate::store::damage::check::Report;
 use crate::store::files::read_regular;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::odb::{ObjectError, Objects};
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::refs::{adopt, adopted_places, commit_codec};
-use crate::store::repository::ObjectIds;
+use crate::store::refs::{adopted_places, commit_codec, plain_git};
 
 /// Missing ids after which the list of what the store was last seen to hold is relied on.
 const LOOKED_FOR_ANEW: usize = 64;
@@ -81,7 +82,7 @@ impl Inventory {
         let mut inventory = Self::read_by(layout, &mut reader)?;
         let text = read_regular::read(&layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        for checkpoint in adopt::candidates(layout, &mut reader, &inventory, text.as_deref())? {
+        for checkpoint in plain_git::candidates(layout, &mut reader, &inventory.ids(), text.as_deref())? {
             inventory.add_without_ref(checkpoint);
         }
         let lost: Vec<ObjectId> = match &text {

@@ -9,5 +9,6 @@ pub mod commit_cache;
 pub mod commit_codec;
 pub mod commit_reader;
 pub mod inventory;
+pub mod plain_git;
 pub mod recording;
 pub mod ref_files;

@@ -12,8 +12,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::files::{directories, read_regular};
 use crate::store::layout::Layout;
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::odb::Objects;
-use crate::store::repository::ObjectIds;
 
 /// Of one part of the path of a file, on every file system that is about.
 const LONGEST_NAME_BYTES: usize = 255;

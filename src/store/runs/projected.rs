@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::Result;
+use crate::model::run_id::is_legal;
 use crate::model::state::rel_path::RelPath;
-use crate::model::workflow::id::is_legal;
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 use crate::store::repository::Store;

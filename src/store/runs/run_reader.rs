@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::transition;
 use crate::model::state::object_id::ObjectId;
+use crate::model::transition;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec::{self, CommitParts};
 use crate::store::refs::ref_files::Value;
 use crate::store::repository::Store;
-use crate::store::runs::run_refs::{self, Shelf};
-use crate::store::runs::run_roll;
+use crate::store::runs::namespace::Shelf;
+use crate::store::runs::{run_refs, run_roll};
 use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
 

@@ -5,42 +5,12 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::model::workflow::id::is_legal;
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::files::directories;
 use crate::store::layout::Layout;
 use crate::store::refs::ref_files::{self, Value};
+use crate::store::runs::namespace::{Shelf, stored};
 use crate::store::runs::run_roll;
-
-/// Where a workflow stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shelf {
-    Live,
-    /// Put aside: nothing is recorded there.
-    Archived,
-}
-
-impl Shelf {
-    pub const BOTH: [Self; 2] = [Self::Live, Self::Archived];
-
-    fn folder(self) -> &'static str {
-        match self {
-            Self::Live => "refs/workflows",
-            Self::Archived => "refs/archive/workflows",
-        }
-    }
-
-    /// The full name of a ref.
-    pub fn name_of(self, id: &str) -> String {
-        format!("{}/{id}", self.folder())
-    }
-
-    /// Where a ref of this full name stands, and whose it is; `None` if it is none of a workflow.
-    pub fn of_name(name: &str) -> Option<(Self, &str)> {
-        let id_on = |shelf: Self| name.strip_prefix(shelf.folder())?.strip_prefix('/').filter(|id| is_legal(id));
-        Self::BOTH.into_iter().find_map(|shelf| Some((shelf, id_on(shelf)?)))
-    }
-}
 
 /// All on one shelf, by id. Files of other names are no refs of ours. A workflow that the roll has there and of which there is
 /// no ref has lost it: that counts as torn.
@@ -53,27 +23,6 @@ pub fn read(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
         if on == shelf {
             found.entry(id).or_insert(Value::Torn);
         }
-    }
-    Ok(found)
-}
-
-/// The refs that are there.
-///
-/// # Errors
-/// As [`read`].
-pub fn stored(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
-    let mut found = BTreeMap::new();
-    for (name, value) in ref_files::packed(layout, shelf.folder())? {
-        let id = Shelf::of_name(&name).filter(|(on, _)| *on == shelf);
-        found.extend(id.map(|(_, id)| (id.to_owned(), Value::Id(value))));
-    }
-    for entry in ref_files::list(&layout.dir().join(shelf.folder()))? {
-        let name = entry.file_name();
-        let Some(id) = name.to_str().filter(|id| is_legal(id)) else { continue };
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
-        found.extend(ref_files::read_file(&entry.path())?.map(|value| (id.to_owned(), value)));
     }
     Ok(found)
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::error::Result;
+use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
-use crate::model::workflow::id::is_legal;
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 use crate::store::refs::ref_files::Value;
-use crate::store::runs::run_refs::{self, Shelf};
+use crate::store::runs::namespace::{self, Shelf};
 
 /// In place of the commit of one that moves on with each transition.
 const MOVES: &str = "-";
@@ -72,7 +72,7 @@ pub fn make_if_missing(layout: &Layout) -> Result<()> {
 fn from_refs(layout: &Layout) -> Result<Roll> {
     let mut roll = Roll::new();
     for shelf in Shelf::BOTH {
-        let stored = run_refs::stored(layout, shelf)?;
+        let stored = namespace::stored(layout, shelf)?;
         roll.extend(stored.into_iter().map(|(id, value)| ((shelf, id), tip_of(shelf, value))));
     }
     Ok(roll)

@@ -3,36 +3,17 @@
 use std::collections::BTreeSet;
 
 use crate::error::Result;
-use crate::model::checkpoint::transition;
 use crate::model::state::object_id::ObjectId;
+use crate::model::transition;
 use crate::store::damage::check_checkpoints::StateChecker;
-use crate::store::damage::salvage_refs::Remembered;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::refs::commit_codec;
-use crate::store::refs::ref_files::Value;
+use crate::store::runs::namespace::Shelf;
 use crate::store::runs::run_reader::{self, Transition};
-use crate::store::runs::run_refs::{self, Shelf};
-
-/// Adds those whose ref is torn to what is remembered of a damaged store, by what the commits tell.
-pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered) {
-    for shelf in Shelf::BOTH {
-        let read = run_refs::read(damaged, shelf);
-        found.is_doubtful |= read.is_err();
-        let torn = read.unwrap_or_default().into_iter().filter(|(_, value)| *value == Value::Torn);
-        let torn: BTreeSet<String> = torn.map(|(id, _)| id).collect();
-        if torn.is_empty() {
-            continue;
-        }
-        let taken: Vec<ObjectId> = found.others.values().copied().collect();
-        let newest = run_reader::newest_of(objects, &torn, &taken);
-        let lost = torn.iter().filter(|id| !newest.contains_key(*id)).map(|id| shelf.name_of(id));
-        found.torn.extend(lost);
-        found.others.extend(newest.into_iter().map(|(id, tip)| (shelf.name_of(&id), tip)));
-    }
-}
+use crate::store::runs::run_refs;
 
 /// Gives a workflow its ref, unless the store has one of that name. What of it is lost, as it is to be told.
 ///

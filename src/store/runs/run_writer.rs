@@ -1,17 +1,17 @@
 //! Recording transitions of workflows, and moving and removing workflows, while the lock is held.
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::transition;
+use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
-use crate::model::workflow::id::is_legal;
+use crate::model::transition;
 use crate::store::layout::Layout;
 use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
 use crate::store::refs::ref_files::Value;
+use crate::store::runs::namespace::Shelf;
 use crate::store::runs::projected::{self, Projected};
-use crate::store::runs::run_reader;
-use crate::store::runs::run_refs::{self, Shelf};
+use crate::store::runs::{run_reader, run_refs};
 
 /// Numbers that are tried behind a name that is taken.
 const MOST_OF_A_NAME: usize = 10_000;

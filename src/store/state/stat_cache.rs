@@ -18,12 +18,11 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::state::stat_cache_head as head;
+use crate::store::state::stat_cache_head::{self as head, SUM_BYTES, sum_at_end};
 
 pub use crate::store::state::stat_cache_head::Head;
 
 const BASE_MAGIC: &[u8; 8] = b"CKPTSC02";
-const SUM_BYTES: usize = 8;
 /// A writer puts two files in place one after the other; who comes in between looks again.
 const TRIES: usize = 2;
 
@@ -83,13 +82,6 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
     }
     let base = KeptBlock::parse(base, BASE_MAGIC.len(), end)?;
     Some(StatCache { head, kept: Arc::new(KeptListing::new(base, patch)?) })
-}
-
-/// The sum in the last eight bytes, if it is the one of all before it.
-pub(in crate::store) fn sum_at_end(bytes: &[u8]) -> Option<u64> {
-    let (body, sum) = bytes.split_last_chunk::<SUM_BYTES>()?;
-    let sum = u64::from_le_bytes(*sum);
-    (sum == xxh3_64(body)).then_some(sum)
 }
 
 /// Writes what a scan saw: as a patch where that will do, and not at all where the cache says just that already.

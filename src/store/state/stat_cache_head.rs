@@ -6,10 +6,10 @@ use crate::model::rules_stamp::RulesStamp;
 use crate::model::stat_cache::cached_block::KeptBlock;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::state::stat_cache::sum_at_end;
+
+pub const SUM_BYTES: usize = 8;
 
 const MAGIC: &[u8; 8] = b"CKPTSP03";
-const SUM_BYTES: usize = 8;
 
 /// A cache may be believed while these are there, unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,4 +96,11 @@ impl<'b> Input<'b> {
         let name = String::from_utf8(self.take(length)?.to_vec()).ok()?;
         Some(PackStamp { name, size_bytes: self.number()?, mtime_ns: self.number()?.cast_signed() })
     }
+}
+
+/// The sum in the last eight bytes, if it is the one of all before it.
+pub fn sum_at_end(bytes: &[u8]) -> Option<u64> {
+    let (body, sum) = bytes.split_last_chunk::<SUM_BYTES>()?;
+    let sum = u64::from_le_bytes(*sum);
+    (sum == xxh3_64(body)).then_some(sum)
 }

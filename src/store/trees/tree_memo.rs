@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::model::difference::tree_change::TreeChange;
+use crate::model::difference::TreeChange;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::store::objects::odb::Objects;

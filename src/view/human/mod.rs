@@ -213,7 +213,7 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
     if outcome.dry_run {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
         let databases = databases::listing(&outcome.databases, paint);
-        let counts = databases::counts(&outcome.plan, &outcome.databases);
+        let counts = plan::counts_with_databases(&outcome.plan, &outcome.databases);
         let since = plan::made_since(outcome.since.as_deref(), "a safety checkpoint would hold", usize::MAX);
         let result = format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
         return Said { result, talk: databases::left(&outcome.databases) };
@@ -242,7 +242,7 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
             result.push_str(&format!("Restored `{path}` from checkpoint `{short}` ({reason}).\n"));
         }
     }
-    let mut talk = format!("{}\n", capitalised(&databases::counts(&outcome.plan, &outcome.databases)));
+    let mut talk = format!("{}\n", capitalised(&plan::counts_with_databases(&outcome.plan, &outcome.databases)));
     talk.push_str(&databases::left(&outcome.databases));
     talk.push_str(&plan::made_since(
         outcome.since.as_deref(),

@@ -3,7 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use crate::ops::browse::config::{ConfigOutcome, Origin, Setting, Value};
-use crate::view::json::parts::{envelope, envelope_with};
+use crate::view::json::failure::partial;
+use crate::view::json::parts::envelope;
 use crate::view::origin;
 
 /// With a problem in a file the document is a failure that has all the data too.
@@ -27,7 +28,7 @@ pub fn config(outcome: &ConfigOutcome, exit: u8) -> String {
         "problems": outcome.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
     match outcome.problems.first() {
-        Some(problem) => envelope_with("config", exit, &data, &outcome.warnings, Some(problem)),
+        Some(problem) => partial("config", exit, &data, &outcome.warnings, Some(problem)),
         None => envelope("config", exit, &data, &outcome.warnings),
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::state::database::{Database, Databases, Held};
-use crate::ops::database::restore_databases::{DatabaseReport, Fate};
+use crate::ops::restore::restore_options::{DatabaseReport, Fate};
 use crate::view::json::parts::{hex, with_path};
 
 /// One that is a file has its path, any other its name.

@@ -7,9 +7,10 @@ use crate::model::difference::Unsayable;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::compare::DiffOutcome;
-use crate::ops::browse::diff::diff_side::Seen;
 use crate::ops::browse::diff::file_diff::FileDiff;
-use crate::view::json::parts::{self, hex, paths, with_path};
+use crate::ops::browse::diff::version::Seen;
+use crate::view::json::failure::partial;
+use crate::view::json::parts::{hex, paths, with_path};
 
 /// With `failure` where a part could not be read: the rest is told all the same.
 pub fn diff(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String {
@@ -20,7 +21,7 @@ pub fn diff(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String 
         "other": other(&outcome.other),
         "not_compared": outcome.not_compared.iter().map(|(path, why)| standing(path, why)).collect::<Vec<_>>(),
     });
-    parts::envelope_with("diff", exit, &data, &outcome.warnings, failure)
+    partial("diff", exit, &data, &outcome.warnings, failure)
 }
 
 fn file(file: &FileDiff) -> Value {

@@ -1,30 +1,12 @@
 //! The data of each command for programs. Inside one schema number fields are only added.
 
-pub mod bisect;
-pub mod cat;
-pub mod config;
-pub mod copies;
-pub mod databases;
-pub mod delete;
-pub mod diff;
-pub mod find;
-pub mod guard;
-pub mod hold;
-pub mod parts;
-pub mod pin;
-pub mod relink;
-pub mod shell;
-pub mod stores;
-pub mod verify;
-pub mod workflow;
-
 use serde_json::{Value, json};
 
 use crate::base::time::rfc3339;
 use crate::error::Error;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
-use crate::model::difference::tree_change::TreeChange;
+use crate::model::difference::TreeChange;
 use crate::model::ended::Ended;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::entry::WhyNot;
@@ -38,8 +20,27 @@ use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::Document;
 use crate::view::json::parts::{evicted, hex, left_out, paths, row, with_path};
 
+pub mod bisect;
+pub mod cat;
+pub mod config;
+pub mod copies;
+pub mod databases;
+pub mod delete;
+pub mod diff;
+pub mod failure;
+pub mod find;
+pub mod guard;
+pub mod hold;
+pub mod parts;
+pub mod pin;
+pub mod relink;
+pub mod shell;
+pub mod stores;
+pub mod verify;
+pub mod workflow;
+
 pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&Document>) -> String {
-    parts::failure(command, exit, error, contract)
+    failure::failure(command, exit, error, contract)
 }
 
 /// `contract` stands in it where one was asked for.

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use crate::base::text::is_deceptive;
 use crate::base::time::rfc3339;
-use crate::error::Error;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::{Expiry, Terms};
@@ -14,72 +13,19 @@ use crate::model::state::scope::ScopePart;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::create::record::Evicted;
 use crate::ops::warning::Warning;
-use crate::view::contract::Document;
-use crate::view::json::workflow;
 use crate::view::place::placed;
 
 /// One document: what every command answers with, whether it worked or not.
 pub fn envelope(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> String {
-    envelope_with(command, exit, data, warnings, None)
+    text(&answer(command, exit, data, warnings).to_string())
 }
 
-/// The same for a command that did what it could and failed in part.
-pub fn envelope_with(command: &str, exit: u8, data: &Value, warnings: &[Warning], failure: Option<&Error>) -> String {
+/// The document of [`envelope`], to be completed.
+pub fn answer(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> Value {
     let warnings: Vec<Value> = warnings.iter().map(warning).collect();
     let schema = format!("checkpoint.{command}/1");
     let ok = matches!(exit, 0 | 5);
-    let mut document = json!({"schema": schema, "ok": ok, "exit": exit, "data": data, "warnings": warnings});
-    if let Some(error) = failure {
-        document["error"] = told(error, exit);
-    }
-    text(&document.to_string())
-}
-
-/// A document as it goes out: the same, spelled so that nothing in it acts on a terminal, and with the end of a line.
-pub fn text(document: &str) -> String {
-    let mut text = String::with_capacity(document.len() + 1);
-    for c in document.chars() {
-        if c == '\u{7f}' || is_deceptive(c) {
-            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
-        } else {
-            text.push(c);
-        }
-    }
-    text.push('\n');
-    text
-}
-
-/// The document of a failure; a contract stands in it where one was asked for.
-pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&Document>) -> String {
-    let schema = format!("checkpoint.{command}/1");
-    let mut document = json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)});
-    if let Some(contract) = contract {
-        document["data"] = json!({"contract": contract.value});
-    }
-    text(&document.to_string())
-}
-
-fn told(error: &Error, exit: u8) -> Value {
-    let mut told = json!({"code": error.code(), "exit": exit, "message": placed(&error.to_string())});
-    if let Some(hint) = error.hint() {
-        told["hint"] = placed(&hint).into();
-    }
-    match error {
-        Error::AmbiguousCheckpoint { candidates, .. } => {
-            let listed = candidates.iter().map(|c| json!({"id": hex(c.id), "short": c.id.short(), "reason": c.reason}));
-            told["candidates"] = listed.collect();
-        }
-        Error::AmbiguousStore { candidates } => {
-            told["candidates"] = candidates.iter().map(|path| json!(path.display().to_string())).collect();
-        }
-        Error::Conflict { obstacles } | Error::ChangedMeanwhile { obstacles } => {
-            let named = obstacles.iter().map(|o| with_path(json!({"why": o.why}), &o.path));
-            told["paths"] = named.collect();
-        }
-        Error::Workflow(problem) => workflow::add_problem(&mut told, problem),
-        _ => {}
-    }
-    told
+    json!({"schema": schema, "ok": ok, "exit": exit, "data": data, "warnings": warnings})
 }
 
 fn warning(warning: &Warning) -> Value {
@@ -162,4 +108,18 @@ pub fn left_out(left_out: &LeftOut) -> Value {
         "secrets": paths(&left_out.secrets),
         "by_rule": by_rule,
     })
+}
+
+/// A document as it goes out: the same, spelled so that nothing in it acts on a terminal, and with the end of a line.
+pub fn text(document: &str) -> String {
+    let mut text = String::with_capacity(document.len() + 1);
+    for c in document.chars() {
+        if c == '\u{7f}' || is_deceptive(c) {
+            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            text.push(c);
+        }
+    }
+    text.push('\n');
+    text
 }

@@ -7,7 +7,8 @@ use crate::model::state::rel_path::hex_of;
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::maintain::stores::{KnownStore, RootState};
 use crate::ops::warning::Warning;
-use crate::view::json::parts::{envelope, envelope_with};
+use crate::view::json::failure::partial;
+use crate::view::json::parts::envelope;
 
 pub fn list_all(stores: &[KnownStore], warnings: &[Warning]) -> String {
     let stores: Vec<Value> = stores.iter().map(store).collect();
@@ -27,9 +28,7 @@ pub fn orphans(outcome: &OrphansOutcome, exit: u8) -> String {
         "dry_run": outcome.dry_run,
     });
     match outcome.left.first() {
-        Some((_, why)) if outcome.removed.is_empty() => {
-            envelope_with("prune", exit, &data, &outcome.warnings, Some(why))
-        }
+        Some((_, why)) if outcome.removed.is_empty() => partial("prune", exit, &data, &outcome.warnings, Some(why)),
         _ => envelope("prune", exit, &data, &outcome.warnings),
     }
 }

@@ -6,7 +6,8 @@ use crate::error::Error;
 use crate::ops::maintain::repair::Mended;
 use crate::ops::maintain::verify::{DamagedState, Fault, FileFinding, VerifyOutcome};
 use crate::view::human::verify::damage;
-use crate::view::json::parts::{envelope, envelope_with, hex, with_path};
+use crate::view::json::failure::partial;
+use crate::view::json::parts::{envelope, hex, with_path};
 
 pub fn verify(outcome: &VerifyOutcome, exit: u8) -> String {
     let report = &outcome.report;
@@ -29,7 +30,7 @@ pub fn verify(outcome: &VerifyOutcome, exit: u8) -> String {
         _ => damage(report),
     };
     let error = Error::Damaged { what: "the store".into(), why: message };
-    envelope_with("verify", exit, &data, &outcome.warnings, Some(&error))
+    partial("verify", exit, &data, &outcome.warnings, Some(&error))
 }
 
 fn state(state: &DamagedState) -> Value {

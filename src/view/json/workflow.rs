@@ -3,31 +3,30 @@
 use serde_json::{Value, json};
 
 use crate::base::time::{rfc3339, rfc3339_seconds};
+use crate::error::problem::{Choice, WorkflowProblem};
 use crate::model::state::object_id::ObjectId;
-use crate::model::workflow::Workflow;
-use crate::model::workflow::advice::Advice;
-use crate::model::workflow::event::Event;
-use crate::model::workflow::phase::Phase;
-use crate::model::workflow::problem::{Choice, Problem};
-use crate::model::workflow::profile::Finding;
-use crate::model::workflow::task::Task;
-use crate::model::workflow::validate::Report;
 use crate::ops::warning::Warning;
-use crate::ops::workflow::conflict::{Trouble, told};
-use crate::ops::workflow::drift::FileDrift;
-use crate::ops::workflow::endings::EndOutcome;
-use crate::ops::workflow::exchange::Exported;
-use crate::ops::workflow::mend::SettleOutcome;
-use crate::ops::workflow::mini_commit::MiniOutcome;
-use crate::ops::workflow::report::{Compared, Listed, Shown, Status};
-use crate::ops::workflow::resume::{Done, ResumeOutcome};
-use crate::ops::workflow::rewind::RewindOutcome;
-use crate::ops::workflow::runs::Run;
-use crate::ops::workflow::shims::ShimsOutcome;
-use crate::ops::workflow::step::StepOutcome;
 use crate::view::human::workflow::questions;
 use crate::view::json::parts::{envelope, paths};
 use crate::view::place::placed;
+use crate::workflow::documents::conflict::{Trouble, told};
+use crate::workflow::documents::drift::FileDrift;
+use crate::workflow::documents::shims::ShimsOutcome;
+use crate::workflow::engine::import_export::Exported;
+use crate::workflow::engine::make_mini_commit::MiniOutcome;
+use crate::workflow::engine::repair_run::SettleOutcome;
+use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
+use crate::workflow::engine::resume::{Done, ResumeOutcome};
+use crate::workflow::engine::rewind::RewindOutcome;
+use crate::workflow::engine::run_lifecycle::EndOutcome;
+use crate::workflow::engine::runs::Run;
+use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::rules::advice::Advice;
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::validate::Report;
+use crate::workflow::rules::workflow::Workflow;
 
 pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
     let mut data = run(&outcome.run);
@@ -190,12 +189,13 @@ pub fn tasks(status: &Status, only: Option<&str>) -> String {
 }
 
 /// What a failure carries beside its words.
-pub fn add_problem(told: &mut Value, problem: &Problem) {
+pub fn add_problem(told: &mut Value, problem: &WorkflowProblem) {
     if !problem.options.is_empty() {
         told["options"] = problem.options.iter().map(choice).collect();
     }
-    if let Some(state) = &problem.state {
-        told["state"] = state_of(state);
+    let state = problem.state.as_deref().and_then(|state| serde_json::from_value(state.clone()).ok());
+    if let Some(state) = state {
+        told["state"] = state_of(&state);
     }
     if let Some(detail) = &problem.detail {
         told["detail"] = (**detail).clone();

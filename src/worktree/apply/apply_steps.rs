@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::model::state::listing::{Name, Stat};
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::{Name, Stat};
 
 /// What must stand at a path for the plan to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,4 +67,69 @@ pub struct ApplyPlan {
     /// Whether set-uid, set-gid and sticky are set as given; otherwise directories keep theirs, and files only those
     /// that they have and should have.
     pub special_bits: bool,
+}
+
+/// One change to the directory.
+#[derive(Debug)]
+pub enum Done {
+    /// What stood at `path` waits in the stage as `gone`.
+    Moved {
+        path: RelPath,
+        gone: String,
+        expected: Stat,
+    },
+    /// What stood at `path` waits in the stage as `staged`; `ours` stands at `path`.
+    Exchanged {
+        path: RelPath,
+        staged: String,
+        expected: Stat,
+        ours: Stat,
+    },
+    /// `ours` stands at `path`, where nothing stood.
+    Placed {
+        path: RelPath,
+        staged: String,
+        ours: Stat,
+    },
+    /// The tree `staged` stands at `path`, where nothing stood.
+    Grafted {
+        path: RelPath,
+        staged: String,
+        holds: Arc<[GraftedDir]>,
+    },
+    MadeDir {
+        path: RelPath,
+    },
+    RemovedDir {
+        path: RelPath,
+        perm: u32,
+    },
+    /// `perm` are the bits before.
+    ChangedMode {
+        path: RelPath,
+        perm: u32,
+    },
+}
+
+impl Done {
+    pub(in crate::worktree) fn path(&self) -> &RelPath {
+        match self {
+            Self::Moved { path, .. }
+            | Self::Exchanged { path, .. }
+            | Self::Placed { path, .. }
+            | Self::Grafted { path, .. }
+            | Self::MadeDir { path }
+            | Self::RemovedDir { path, .. }
+            | Self::ChangedMode { path, .. } => path,
+        }
+    }
+
+    /// Where in the stage a file of the user's waits, and what it was.
+    pub(in crate::worktree) fn waiting(&self) -> Option<(&str, &Stat)> {
+        match self {
+            Self::Moved { gone, expected, .. } => Some((gone, expected)),
+            Self::Exchanged { staged, expected, .. } => Some((staged, expected)),
+            _ => None,
+        }
+    }
 }

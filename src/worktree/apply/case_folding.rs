@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::Obstacle;
-use crate::model::state::listing::{Name, Stat};
+use crate::model::restore_plan::Obstacle;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::{Name, Stat};
 use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Removal};
 use crate::worktree::sys::Access;
 use crate::worktree::tree_handle::{Looker, WorkTree};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::rollback::Done;
+use crate::worktree::apply::apply_steps::Done;
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 

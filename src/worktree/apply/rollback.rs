@@ -2,81 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::sync::Arc;
 
-use crate::error::Obstacle;
-use crate::model::state::listing::Stat;
+use crate::model::restore_plan::Obstacle;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::apply_steps::GraftedDir;
+use crate::model::state::stat::Stat;
+use crate::worktree::apply::apply_steps::{Done, GraftedDir};
 use crate::worktree::apply::dir_opener::Reach;
 use crate::worktree::apply::stage::Stage;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
-
-/// One change to the directory.
-#[derive(Debug)]
-pub(in crate::worktree) enum Done {
-    /// What stood at `path` waits in the stage as `gone`.
-    Moved {
-        path: RelPath,
-        gone: String,
-        expected: Stat,
-    },
-    /// What stood at `path` waits in the stage as `staged`; `ours` stands at `path`.
-    Exchanged {
-        path: RelPath,
-        staged: String,
-        expected: Stat,
-        ours: Stat,
-    },
-    /// `ours` stands at `path`, where nothing stood.
-    Placed {
-        path: RelPath,
-        staged: String,
-        ours: Stat,
-    },
-    /// The tree `staged` stands at `path`, where nothing stood.
-    Grafted {
-        path: RelPath,
-        staged: String,
-        holds: Arc<[GraftedDir]>,
-    },
-    MadeDir {
-        path: RelPath,
-    },
-    RemovedDir {
-        path: RelPath,
-        perm: u32,
-    },
-    /// `perm` are the bits before.
-    ChangedMode {
-        path: RelPath,
-        perm: u32,
-    },
-}
-
-impl Done {
-    pub(in crate::worktree) fn path(&self) -> &RelPath {
-        match self {
-            Self::Moved { path, .. }
-            | Self::Exchanged { path, .. }
-            | Self::Placed { path, .. }
-            | Self::Grafted { path, .. }
-            | Self::MadeDir { path }
-            | Self::RemovedDir { path, .. }
-            | Self::ChangedMode { path, .. } => path,
-        }
-    }
-
-    /// Where in the stage a file of the user's waits, and what it was.
-    pub(in crate::worktree) fn waiting(&self) -> Option<(&str, &Stat)> {
-        match self {
-            Self::Moved { gone, expected, .. } => Some((gone, expected)),
-            Self::Exchanged { staged, expected, .. } => Some((staged, expected)),
-            _ => None,
-        }
-    }
-}
 
 /// Whether this is the same file with the same bytes after it was renamed, which alone changes its ctime.
 pub(in crate::worktree) fn is_same_after_rename(now: &Stat, before: &Stat) -> bool {

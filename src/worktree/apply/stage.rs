@@ -7,37 +7,22 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::state::entry::{Kind, RWX_BITS, SPECIAL_BITS};
-use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::stage_removal::{self, in_writable_root};
+use crate::model::state::stat::Stat;
+use crate::worktree::apply::stage_removal::{self, TREE_PREFIX, stage_path};
 use crate::worktree::sys::{self, Access, Dir};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::tree_handle::{WorkTree, in_writable_root};
 
-const PREFIX: &str = ".checkpoint-stage-";
-const HEX_DIGITS: usize = 16;
-/// What the name of a tree begins with.
-const TREE_PREFIX: &str = "tree-";
 /// So few files and directories are made durable one by one; more are left to one call for the whole file system.
 const SYNCED_SINGLY: usize = 16;
 /// What the owner needs to fill a directory and to move it: one that lacks it gets its mode at the very end.
 const OWNER_RWX: u32 = 0o700;
 
-/// Whether a directory of this name is one of ours.
-pub fn is_stage_name(name: &[u8]) -> bool {
-    let digits = name.strip_prefix(PREFIX.as_bytes());
-    digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))
-}
-
 /// The name of a tree in a stage.
 pub fn tree_name(number: usize) -> String {
     format!("{TREE_PREFIX}{number}")
-}
-
-/// Whether what bears this name in a stage is a tree.
-pub(in crate::worktree) fn is_tree_name(name: &[u8]) -> bool {
-    name.strip_prefix(TREE_PREFIX.as_bytes()).is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
 /// Whether a directory with these permission bits can be filled and moved when it has them already.
@@ -236,18 +221,11 @@ impl Stage {
     }
 }
 
-pub(in crate::worktree) fn stage_path(hex16: &str) -> Result<RelPath> {
-    let name = format!("{PREFIX}{hex16}");
-    if !is_stage_name(name.as_bytes()) {
-        return Err(Error::Unexpected(anyhow::anyhow!("'{name}' is no name of a stage")));
-    }
-    Ok(RelPath::root().join(name.as_bytes()))
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
+    use crate::worktree::apply::stage_removal::{PREFIX, is_stage_name};
 
     const HEX: &str = "0123456789abcdef";
 
@@ -274,8 +252,8 @@ mod tests {
         }
         stage.sync_files().unwrap();
         drop(stage);
-        Stage::remove_leftover(&work, HEX).unwrap();
-        Stage::remove_leftover(&work, HEX).unwrap();
+        stage_removal::remove_leftover(&work, HEX).unwrap();
+        stage_removal::remove_leftover(&work, HEX).unwrap();
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
     }
 
@@ -296,13 +274,13 @@ mod tests {
         let foreign = temp.path().join(format!("{PREFIX}{HEX}/theirs"));
         std::fs::create_dir(&foreign).unwrap();
         std::fs::write(foreign.join("f"), "x").unwrap();
-        assert!(Stage::remove_leftover(&work, HEX).is_err());
+        assert!(stage_removal::remove_leftover(&work, HEX).is_err());
         assert!(foreign.join("f").exists());
         std::fs::remove_file(foreign.join("f")).unwrap();
-        Stage::remove_leftover(&work, HEX).unwrap();
+        stage_removal::remove_leftover(&work, HEX).unwrap();
         assert!(outside.path().join("keep").exists());
         std::os::unix::fs::symlink(outside.path(), temp.path().join(format!("{PREFIX}{HEX}"))).unwrap();
-        assert!(Stage::remove_leftover(&work, HEX).is_err());
+        assert!(stage_removal::remove_leftover(&work, HEX).is_err());
         assert!(outside.path().join("keep").exists());
     }
 

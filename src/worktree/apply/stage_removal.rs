@@ -3,14 +3,17 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::stage::{Stage, is_tree_name, stage_path};
 use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::tree_handle::{WorkTree, in_writable_root};
 
-/// What the owner of a directory needs to make and remove names in it.
-const OWNER_WX: u32 = 0o300;
+pub const HEX_DIGITS: usize = 16;
+
+pub const PREFIX: &str = ".checkpoint-stage-";
+/// What the name of a tree begins with.
+pub const TREE_PREFIX: &str = "tree-";
+
 /// The same, and to list it.
 const OWNER_RWX: u32 = 0o700;
 /// What the names of removed files begin with that a file system keeps until they are closed.
@@ -21,52 +24,50 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// With fewer names than this, a second thread costs more than it gives.
 const SHARED_FROM_NAMES: usize = 128;
 
-impl Stage {
-    /// Whether a stage that a killed run left holds a file of which `is_known` says that its bytes are nowhere else.
-    ///
-    /// # Errors
-    /// The system refuses, or `is_known` failed.
-    pub fn leftover_holds_news(
-        work: &WorkTree,
-        hex16: &str,
-        is_known: &dyn Fn(&mut dyn Read, u64) -> Result<bool>,
-    ) -> Result<bool> {
-        let path = stage_path(hex16)?;
-        let dir = match work.root().open_child(path.name(), Access::Read) {
-            Ok(dir) => dir,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(work.io("open", &path, error)),
-        };
-        let mut pending = vec![RelPath::root()];
-        while let Some(below) = pending.pop() {
-            let failed = |error: io::Error| work.io("read", &path.join_all(&below), error);
-            let place = dir.open_below(&below, Access::Read).map_err(failed)?;
-            for item in place.list().map_err(failed)? {
-                // Only what was the user's counts: our own half-written files can be made again.
-                if let Ok((mut file, stat)) = place.open_file(&item.name) {
-                    if stat.size_bytes > 0 && !is_known(&mut file, stat.size_bytes)? {
-                        return Ok(true);
-                    }
-                } else if is_ours_to_enter(&place, &below, &item) {
-                    pending.push(below.join(&item.name));
+/// Whether a stage that a killed run left holds a file of which `is_known` says that its bytes are nowhere else.
+///
+/// # Errors
+/// The system refuses, or `is_known` failed.
+pub fn leftover_holds_news(
+    work: &WorkTree,
+    hex16: &str,
+    is_known: &dyn Fn(&mut dyn Read, u64) -> Result<bool>,
+) -> Result<bool> {
+    let path = stage_path(hex16)?;
+    let dir = match work.root().open_child(path.name(), Access::Read) {
+        Ok(dir) => dir,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(work.io("open", &path, error)),
+    };
+    let mut pending = vec![RelPath::root()];
+    while let Some(below) = pending.pop() {
+        let failed = |error: io::Error| work.io("read", &path.join_all(&below), error);
+        let place = dir.open_below(&below, Access::Read).map_err(failed)?;
+        for item in place.list().map_err(failed)? {
+            // Only what was the user's counts: our own half-written files can be made again.
+            if let Ok((mut file, stat)) = place.open_file(&item.name) {
+                if stat.size_bytes > 0 && !is_known(&mut file, stat.size_bytes)? {
+                    return Ok(true);
                 }
+            } else if is_ours_to_enter(&place, &below, &item) {
+                pending.push(below.join(&item.name));
             }
         }
-        Ok(false)
     }
+    Ok(false)
+}
 
-    /// Removes the stage that a killed run left; nothing happens if there is none. No symlink in it is followed.
-    ///
-    /// # Errors
-    /// It is no directory, the system refuses, or a directory that is not empty and no tree of ours stands in it: no run
-    /// of this program puts one there, so it belongs to somebody.
-    pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
-        let path = stage_path(hex16)?;
-        match work.root().open_child(path.name(), Access::Read) {
-            Ok(dir) => remove(work, &dir, &path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(work.io("open", &path, error)),
-        }
+/// Removes the stage that a killed run left; nothing happens if there is none. No symlink in it is followed.
+///
+/// # Errors
+/// It is no directory, the system refuses, or a directory that is not empty and no tree of ours stands in it: no run
+/// of this program puts one there, so it belongs to somebody.
+pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
+    let path = stage_path(hex16)?;
+    match work.root().open_child(path.name(), Access::Read) {
+        Ok(dir) => remove(work, &dir, &path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(work.io("open", &path, error)),
     }
 }
 
@@ -178,19 +179,21 @@ fn open_for_change(stage: &Dir, below: &RelPath) -> io::Result<Dir> {
     parent.open_child(below.name(), Access::Read)
 }
 
-/// Does something in the root; one that its owner may not write is opened up for just that time.
-pub(in crate::worktree) fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    let root = work.root();
-    match act() {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let perm = root.stat()?.perm();
-            if perm & OWNER_WX == OWNER_WX || root.chmod(perm | OWNER_WX).is_err() {
-                return Err(error);
-            }
-            let done = act();
-            root.chmod(perm)?;
-            done
-        }
-        done => done,
+/// Whether what bears this name in a stage is a tree.
+pub fn is_tree_name(name: &[u8]) -> bool {
+    name.strip_prefix(TREE_PREFIX.as_bytes()).is_some_and(|number| number.iter().all(u8::is_ascii_digit))
+}
+
+pub fn stage_path(hex16: &str) -> Result<RelPath> {
+    let name = format!("{PREFIX}{hex16}");
+    if !is_stage_name(name.as_bytes()) {
+        return Err(Error::Unexpected(anyhow::anyhow!("'{name}' is no name of a stage")));
     }
+    Ok(RelPath::root().join(name.as_bytes()))
+}
+
+/// Whether a directory of this name is one of ours.
+pub fn is_stage_name(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(PREFIX.as_bytes());
+    digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))
 }

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::io;
 
 use crate::base::interrupt::Interrupt;
-use crate::error::{Error, Obstacle, Result};
-use crate::model::state::listing::Stat;
+use crate::error::{Error, Result};
+use crate::model::restore_plan::Obstacle;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::apply_steps::ApplyPlan;
-use crate::worktree::apply::case_folding;
+use crate::model::state::stat::Stat;
+use crate::worktree::apply::apply_steps::{ApplyPlan, Done};
 use crate::worktree::apply::forward::{Progress, Run, Stop};
-use crate::worktree::apply::rollback::{self, Done};
 use crate::worktree::apply::stage::Stage;
+use crate::worktree::apply::{case_folding, rollback};
 use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;
 

@@ -4,9 +4,9 @@ use std::io::{self, Read};
 
 use crate::error::Result;
 use crate::model::state::entry::{Entry, Kind, RWX_BITS};
-use crate::model::state::listing::Stat;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::Stat;
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 

@@ -7,8 +7,8 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 
 use crate::error::{Error, Result};
-use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::Stat;
 use crate::worktree::sys::{self, Access, Dir, ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 

@@ -6,8 +6,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::model::git_index::{self, IndexNames};
-use crate::model::state::listing::{Stat, is_racy};
+use crate::model::state::listing::is_racy;
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::stat::Stat;
 use crate::worktree::rules::rule_set::Tracked;
 use crate::worktree::sys;
 

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::model::state::listing::{ListedDir, Name};
+use crate::model::state::listing::ListedDir;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::Name;
 use crate::worktree::scan::scan_dir::{insert_file, insert_uncaptured};
 
 /// Folders named when there are too many files.
@@ -93,7 +94,7 @@ fn number_by_level(
 }
 
 fn empty() -> ListedDir {
-    ListedDir::empty(0, Name::default(), crate::model::state::listing::Stat::default())
+    ListedDir::empty(0, Name::default(), crate::model::state::stat::Stat::default())
 }
 
 /// The folders at the top that hold most files, the largest first.

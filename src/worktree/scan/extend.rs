@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::error::Result;
 use crate::model::state::entry::{Kind, WhyNot};
-use crate::model::state::listing::{ListedDir, ListedFile, Listing, Name, Uncaptured};
+use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
+use crate::model::state::stat::{ListedFile, Name, Uncaptured};
 use crate::worktree::scan::scan_dir::{insert_uncaptured, is_store};
-use crate::worktree::scan::scanner::STORES_RULE;
+use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -166,7 +167,7 @@ fn file_to_add(listing: &Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io:
 #[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
-    use crate::model::state::listing::Stat;
+    use crate::model::state::stat::Stat;
     use crate::worktree::scan::scan_dir::insert_file;
 
     fn place() -> (tempfile::TempDir, WorkTree, Listing) {

@@ -6,4 +6,5 @@ pub mod read;
 mod scan_dir;
 pub mod scanner;
 mod share;
-mod walk;
+pub mod shared;
+pub(super) mod walk;

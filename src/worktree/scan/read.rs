@@ -6,9 +6,9 @@ use std::io::{self, Read};
 
 use crate::error::{self, Error};
 use crate::model::state::entry::{Kind, WhyNot};
-use crate::model::state::listing::{ListedFile, Stat};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::{ListedFile, Stat};
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 

@@ -5,10 +5,10 @@ use std::io::{self, Read};
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::files::Files;
-use crate::model::state::listing::{ListedFile, Name, Stat, Uncaptured};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::is_dot_git;
-use crate::worktree::apply::stage;
+use crate::model::state::stat::{ListedFile, Name, Stat, Uncaptured};
+use crate::worktree::apply::stage_removal;
 use crate::worktree::rules::rule_set::{DirRules, Peek, Rules, Verdict};
 use crate::worktree::sys::{self, Dir, ItemKind};
 
@@ -96,7 +96,7 @@ impl<'a> DirScan<'a> {
             self.leave(name, WhyNot::ReservedName, kind);
             return Ok(());
         }
-        if kind == ItemKind::Dir && stage::is_stage_name(&name) {
+        if kind == ItemKind::Dir && stage_removal::is_stage_name(&name) {
             return Ok(());
         }
         self.judge(dir, name, kind, stat)

@@ -4,38 +4,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::base::interrupt::Interrupt;
-use crate::base::progress::Progress;
-use crate::error::{Error, Result};
-use crate::model::stat_cache::cached_listing::KeptListing;
+use crate::error::Result;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::rules::rule_set::Rules;
-use crate::worktree::scan::assemble::{self, Segment};
+use crate::worktree::scan::assemble;
 use crate::worktree::scan::share::Exchange;
-use crate::worktree::scan::walk::{Job, Walk};
+use crate::worktree::scan::shared::{ScanOptions, Shared};
+use crate::worktree::scan::walk::Walk;
 use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;
-
-/// The rule under which the place of all stores is left out.
-pub const STORES_RULE: &str = "checkpoint stores";
-
-/// What a scan may rely on and where it must stop.
-#[derive(Clone, Copy)]
-pub struct ScanOptions<'a> {
-    /// What the last scan saw: unchanged files take their blobs from it.
-    pub previous: Option<&'a Arc<KeptListing>>,
-    /// The rules are those of the last scan, so a directory whose stat is the same is not listed again.
-    pub same_rules: bool,
-    /// More captured files than this end the scan; `None` is no limit.
-    pub limit_files: Option<u64>,
-    /// Device and inode of directories that are never captured: the stores.
-    pub skip: &'a [(u64, u64)],
-    pub interrupt: &'a Interrupt,
-    pub progress: &'a Progress,
-    /// The threads that a large directory is shared among.
-    pub workers: usize,
-}
 
 /// What came of a scan.
 #[derive(Debug)]
@@ -46,58 +24,6 @@ pub enum Scan {
         limit: u64,
         largest: Vec<(RelPath, u64)>,
     },
-}
-
-/// What all threads of a scan share.
-pub(in crate::worktree) struct Shared<'a> {
-    pub work: &'a WorkTree,
-    pub rules: &'a Rules,
-    pub options: &'a ScanOptions<'a>,
-    pub exchange: Exchange<Job>,
-    pub segments: AtomicUsize,
-    file_count: AtomicU64,
-    is_over: AtomicBool,
-    failure: Mutex<Option<Error>>,
-    done: Mutex<Vec<Segment>>,
-}
-
-impl Shared<'_> {
-    /// Counts captured files; no more are looked for once there are too many.
-    pub fn count(&self, files: u64) {
-        let count = self.file_count.fetch_add(files, Relaxed) + files;
-        if self.options.limit_files.is_some_and(|limit| count > limit) {
-            self.is_over.store(true, Relaxed);
-        }
-    }
-
-    pub fn is_over_limit(&self) -> bool {
-        self.is_over.load(Relaxed)
-    }
-
-    /// How many more files there may be before there are too many.
-    pub fn room(&self) -> u64 {
-        let counted = || self.file_count.load(Relaxed);
-        self.options.limit_files.map_or(u64::MAX, |limit| limit.saturating_sub(counted()))
-    }
-
-    fn walk(&self, mut walk: Walk<'_>) {
-        match walk.run() {
-            Ok(()) => lock(&self.done).push(walk.into_segment()),
-            Err(error) => {
-                lock(&self.failure).get_or_insert(error);
-                self.is_over.store(true, Relaxed);
-                self.exchange.close();
-            }
-        }
-    }
-
-    fn help(&self) {
-        let mut job = self.exchange.first();
-        while let Some(given) = job {
-            self.walk(Walk::go_on(self, given));
-            job = self.exchange.next();
-        }
-    }
 }
 
 /// Lists the directory.
@@ -124,12 +50,12 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
         let call_help = || {
             shared.exchange.join(more);
             for _ in 0..more {
-                scope.spawn(|| shared.help());
+                scope.spawn(|| help(&shared));
             }
         };
-        shared.walk(Walk::from_root(&shared, Arc::new(root), &call_help)?);
+        run(&shared, Walk::from_root(&shared, Arc::new(root), &call_help)?);
         while let Some(job) = shared.exchange.next() {
-            shared.walk(Walk::go_on(&shared, job));
+            run(&shared, Walk::go_on(&shared, job));
         }
         Ok(())
     })?;
@@ -143,6 +69,27 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
     }
     work.check_still_there()?;
     Ok(Scan::Done(Listing { dirs, started_ns, kept: options.previous.cloned() }))
+}
+
+/// Runs a walk to its end and keeps what it found.
+fn run(shared: &Shared<'_>, mut walk: Walk<'_>) {
+    match walk.run() {
+        Ok(()) => lock(&shared.done).push(walk.into_segment()),
+        Err(error) => {
+            lock(&shared.failure).get_or_insert(error);
+            shared.is_over.store(true, Relaxed);
+            shared.exchange.close();
+        }
+    }
+}
+
+/// The work of a thread that joined later: parts that others give away, until there are none.
+fn help(shared: &Shared<'_>) {
+    let mut job = shared.exchange.first();
+    while let Some(given) = job {
+        run(shared, Walk::go_on(shared, given));
+        job = shared.exchange.next();
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -12,12 +12,13 @@ use crate::model::default_rules::IGNORE_FILE;
 use crate::model::stat_cache::cached_listing::{KeptDir, KeptListing};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::files::Files;
-use crate::model::state::listing::{ListedDir, Name, Stat, Uncaptured};
+use crate::model::state::listing::ListedDir;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::{Name, Stat, Uncaptured};
 use crate::worktree::rules::rule_set::DirRules;
 use crate::worktree::scan::assemble::{Place, Segment};
 use crate::worktree::scan::scan_dir::{self, DirScan, Known};
-use crate::worktree::scan::scanner::{STORES_RULE, Shared};
+use crate::worktree::scan::shared::{Job, PendingDir, STORES_RULE, Shared};
 use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
 
 /// Directories held open at a time.
@@ -27,24 +28,6 @@ const ALONE_UPTO: usize = 1500;
 /// Where the last scan met so many, help is called at once.
 const HELP_AT_ONCE_FROM: usize = 8 * ALONE_UPTO;
 const NAMES_BETWEEN_CHECKS: usize = 1024;
-
-/// A directory that is still to be entered.
-pub(in crate::worktree) struct Pending {
-    name: Name,
-    /// The same directory in the listing that the scan knows.
-    kept: Option<usize>,
-}
-
-/// Directories given away, all in one directory.
-pub(in crate::worktree) struct Job {
-    within: Place,
-    path: RelPath,
-    stat: Stat,
-    handle: Arc<Dir>,
-    kept: Option<usize>,
-    rules_changed: bool,
-    pending: Vec<Pending>,
-}
 
 pub(in crate::worktree) struct Walk<'a> {
     shared: &'a Shared<'a>,
@@ -70,7 +53,7 @@ struct Frame {
     /// `None` once it was closed to save descriptors.
     handle: Option<Arc<Dir>>,
     /// Last first.
-    pending: Vec<Pending>,
+    pending: Vec<PendingDir>,
 }
 
 /// What became of an attempt to enter a directory.
@@ -187,7 +170,7 @@ impl<'a> Walk<'a> {
         self.shared.options.previous
     }
 
-    fn descend(&mut self, pending: Pending) -> Result<()> {
+    fn descend(&mut self, pending: PendingDir) -> Result<()> {
         self.check_interrupt()?;
         let Some(top) = self.stack.last() else { return Ok(()) };
         let Some(above) = top.handle.clone() else {
@@ -232,8 +215,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Gives an open directory its place in the listing, and reads it if it is not as it was.
-    fn begin(&mut self, above: &Dir, pending: Pending, dir: Dir, stat: Stat, access: Access) -> Result<()> {
-        let Pending { name, kept } = pending;
+    fn begin(&mut self, above: &Dir, pending: PendingDir, dir: Dir, stat: Stat, access: Access) -> Result<()> {
+        let PendingDir { name, kept } = pending;
         let Some(parent) = self.stack.last().map(|frame| frame.index) else { return Ok(()) };
         let rules_changed = self.stack.last().is_some_and(|frame| frame.rules_changed);
         let index = self.dirs.len();
@@ -293,7 +276,8 @@ impl<'a> Walk<'a> {
         (listed.kept, listed.untouched, listed.settled) = (kept, true, true);
         let mut frame = Frame::new(index, kept, false, Arc::clone(dir));
         let children = previous.children(number).rev();
-        frame.pending = children.map(|kept| Pending { name: previous.name(kept).into(), kept: Some(kept) }).collect();
+        frame.pending =
+            children.map(|kept| PendingDir { name: previous.name(kept).into(), kept: Some(kept) }).collect();
         self.note_read(count);
         self.push(frame);
         true
@@ -343,7 +327,7 @@ impl<'a> Walk<'a> {
         (listed.files, listed.uncaptured, listed.kept) = (Files::from(files), uncaptured, frame.kept);
         subdirs.reverse();
         let number_of = |name: &[u8]| self.previous()?.child(frame.kept?, name);
-        frame.pending = subdirs.into_iter().map(|name| Pending { kept: number_of(&name), name }).collect();
+        frame.pending = subdirs.into_iter().map(|name| PendingDir { kept: number_of(&name), name }).collect();
         let _ = frame.rules.set(rules);
         self.push(frame);
         Ok(())

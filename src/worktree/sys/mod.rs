@@ -6,7 +6,7 @@
 
 use std::io;
 
-use crate::model::state::listing::{Name, SYMLINK_BITS, Stat, TYPE_BITS};
+use crate::model::state::stat::{Name, SYMLINK_BITS, Stat, TYPE_BITS};
 
 #[cfg(any(not(unix), checkpoint_portable))]
 mod portable;

@@ -10,8 +10,8 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Access, Item, ItemKind, SYMLINK_BITS, kind_of};
-use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::Stat;
 
 /// A directory, by its path.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use rustix::fs::{self, AtFlags, Mode, OFlags, RawMode};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Access, Item, ItemKind, SYMLINK_BITS, TYPE_BITS, kind_of};
-use crate::model::state::listing::Stat;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::Stat;
 
 /// An open directory. It stays the same one when its path is renamed or replaced.
 #[derive(Debug)]

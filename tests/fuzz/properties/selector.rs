@@ -2,7 +2,7 @@
 
 use checkpoint::base::time;
 use checkpoint::model::checkpoint::record::Checkpoint;
-use checkpoint::model::checkpoint::selector::MIN_PREFIX;
+use checkpoint::model::checkpoint::record::MIN_PREFIX;
 use checkpoint::model::checkpoint::selector::SelectorProblem;
 use checkpoint::model::checkpoint::selector::resolve;
 

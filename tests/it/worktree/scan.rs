@@ -19,7 +19,9 @@ use checkpoint::model::state::listing::Listing;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::worktree::rules::rule_set::{RuleSources, Rules};
-use checkpoint::worktree::scan::scanner::{STORES_RULE, Scan, ScanOptions, scan};
+use checkpoint::worktree::scan::scanner::{Scan, scan};
+use checkpoint::worktree::scan::shared::STORES_RULE;
+use checkpoint::worktree::scan::shared::ScanOptions;
 use checkpoint::worktree::sys::{Access, Dir};
 use checkpoint::worktree::tree_handle::WorkTree;
 

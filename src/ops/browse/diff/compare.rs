@@ -7,11 +7,11 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::{Difference, Pair, Unsayable, between};
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::rel_path::RelPath;
-use crate::ops::browse::diff::diff_side::{Loaded, Seen, Side, Version};
+use crate::ops::browse::diff::diff_side::Side;
 use crate::ops::browse::diff::file_diff::{Body, Detail, FileDiff, Manner, compare};
+use crate::ops::browse::diff::version::{Loaded, Seen, Version};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
-use crate::ops::own_files::OwnFiles;
 use crate::ops::restore::commands::find;
 use crate::ops::restore::restore_paths;
 use crate::ops::warning::Warning;
@@ -119,7 +119,7 @@ fn sides<'s>(
         return Ok([before, Side::of_checkpoint(store, to)?]);
     }
     // What is written for workflows is no part of the present state.
-    OwnFiles::of(context, Some(store)).drop_from(&mut before.snapshot);
+    context.own_files(Some(store)).drop_from(&mut before.snapshot);
     let (present, met) = Side::of_present(context, store, &before.snapshot)?;
     warnings.extend(met);
     Ok([before, present])

@@ -2,18 +2,15 @@
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::entry::{Entry, WhyNot};
-use crate::model::state::object_id::ObjectId;
+use crate::model::state::entry::Entry;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
+use crate::ops::browse::diff::version::{LARGEST_TEXT_BYTES, Loaded, Seen, Version};
 use crate::ops::capture::present::Present;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::repository::Store;
-
-/// Contents above this are taken as binary and never held in memory: git's `core.bigFileThreshold`.
-pub const LARGEST_TEXT_BYTES: u64 = 512 << 20;
 
 /// One state, and the way to its contents.
 pub struct Side<'s> {
@@ -26,32 +23,6 @@ pub struct Side<'s> {
 enum Source<'s> {
     Store(&'s Store),
     Present(Present),
-}
-
-/// One file as a side has it, read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
-    pub seen: Seen,
-    /// `None` above [`LARGEST_TEXT_BYTES`].
-    pub bytes: Option<Vec<u8>>,
-}
-
-/// What a patch says of one version of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// As git writes it.
-    pub mode: u32,
-    pub id: ObjectId,
-    pub size_bytes: u64,
-}
-
-/// What came of reading one file.
-pub enum Loaded {
-    Version(Box<Version>),
-    /// It went away since it was captured.
-    Gone,
-    Unknown(WhyNot),
-    Damaged(String),
 }
 
 impl<'s> Side<'s> {

@@ -4,8 +4,8 @@ use crate::base::base85;
 use crate::error::{Error, Result};
 use crate::model::difference::Change;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::browse::diff::diff_side::{Seen, Version};
 use crate::ops::browse::diff::text_diff::{TextDiff, is_binary, text_diff};
+use crate::ops::browse::diff::version::{Seen, Version};
 use crate::store::objects::deflate::zlib::Deflater;
 
 /// How much is to be found out about each path.

@@ -6,8 +6,8 @@ use std::io::Write;
 use isal::write::Encoder;
 use isal::{Codec, CompressionLevel};
 
-use super::stream::Storer;
-use super::zlib::StreamError;
+use super::inflate::StreamError;
+use crate::store::objects::deflate::storer::Storer;
 
 /// Up to this size the tables of the next level take longer to make than they save.
 const FIXED_TABLES_UPTO_BYTES: usize = 16 << 10;

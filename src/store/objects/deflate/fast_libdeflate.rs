@@ -2,8 +2,8 @@
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-use super::inflate::in_buffer;
-use super::zlib::{StreamError, at_level};
+use super::inflate::{StreamError, in_buffer};
+use crate::store::objects::deflate::libdeflate::at_level;
 
 const PIECE_BYTES: usize = 64 << 10;
 
@@ -19,7 +19,7 @@ impl Default for Fast {
 impl Fast {
     /// Fills the start of `out`, which grows as needed, and says how far.
     pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
-        super::zlib::deflate_into(&mut self.0, data, out)
+        super::libdeflate::deflate_into(&mut self.0, data, out)
     }
 
     /// The same for a sample: how far does it shrink?

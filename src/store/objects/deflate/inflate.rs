@@ -4,8 +4,6 @@ use std::cell::RefCell;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use crate::store::objects::deflate::zlib::StreamError;
-
 const PIECE_BYTES: usize = 64 << 10;
 /// No deflate stream expands more than 1032 times; a few bytes are allowed for tiny ones.
 const MAX_EXPANSION: u64 = 1032;
@@ -145,4 +143,11 @@ impl StreamInflater {
 #[expect(clippy::cast_possible_truncation, reason = "one call moves within a buffer, which fits in memory")]
 pub(super) fn in_buffer(before: u64, after: u64) -> usize {
     (after - before) as usize
+}
+
+/// Why a stream ended early.
+#[derive(Debug)]
+pub enum StreamError<E> {
+    Zlib(String),
+    Sink(E),
 }

@@ -5,6 +5,8 @@ mod fast_isal;
 #[cfg(not(feature = "isal"))]
 mod fast_libdeflate;
 mod inflate;
+mod libdeflate;
+mod storer;
 mod stream;
 pub mod zlib;
 

@@ -1,13 +1,8 @@
 //! A zlib stream made in pieces, for content that is too long to be in memory.
 
 use super::fast::FastStream;
-
-/// Why a stream ended early.
-#[derive(Debug)]
-pub enum StreamError<E> {
-    Zlib(String),
-    Sink(E),
-}
+use crate::store::objects::deflate::inflate::StreamError;
+use crate::store::objects::deflate::storer::Storer;
 
 /// A zlib stream made in pieces.
 pub enum StreamDeflater {
@@ -44,38 +39,5 @@ impl StreamDeflater {
             Self::Fast(fast) => fast.finish(sink),
             Self::Stored(stored) => stored.finish(sink).map_err(StreamError::Sink),
         }
-    }
-}
-
-/// Puts content that does not shrink into a zlib stream as it is: stored blocks (RFC 1951, 3.2.4) in a zlib frame
-/// (RFC 1950).
-#[derive(Default)]
-pub struct Storer {
-    sum: libdeflater::Adler32,
-    has_begun: bool,
-}
-
-impl Storer {
-    fn begin<E>(&mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        const ZLIB_HEADER: [u8; 2] = [0x78, 0x01];
-        if std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { sink(&ZLIB_HEADER) }
-    }
-
-    fn push<E>(&mut self, piece: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        self.begin(sink)?;
-        self.sum.update(piece);
-        for block in piece.chunks(usize::from(u16::MAX)) {
-            let [low, high] = u16::try_from(block.len()).unwrap_or(u16::MAX).to_le_bytes();
-            sink(&[0, low, high, !low, !high])?;
-            sink(block)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
-        self.begin(sink)?;
-        sink(&LAST_BLOCK)?;
-        sink(&self.sum.sum().to_be_bytes())
     }
 }

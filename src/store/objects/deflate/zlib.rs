@@ -1,11 +1,13 @@
 //! zlib streams, made as fast as may be; what does not shrink is stored.
 
 use crate::store::objects::deflate::fast::Fast;
+use crate::store::objects::deflate::libdeflate::{at_level, deflate_into};
 
+pub use crate::store::objects::deflate::inflate::StreamError;
 pub use crate::store::objects::deflate::inflate::{
     StreamInflater, check_expansion, inflate, inflate_start, inflate_unsized,
 };
-pub use crate::store::objects::deflate::stream::{StreamDeflater, StreamError};
+pub use crate::store::objects::deflate::stream::StreamDeflater;
 
 /// From this size on, content is looked at before it is compressed.
 const PROBE_FROM_BYTES: usize = 64 << 10;
@@ -25,11 +27,6 @@ impl Default for Deflater {
     fn default() -> Self {
         Self { fast: Fast::default(), stored: at_level(0), out: Vec::new() }
     }
-}
-
-/// (What the crate calls its fastest level stores without compressing.)
-pub(super) fn at_level(level: i32) -> libdeflater::Compressor {
-    libdeflater::Compressor::new(libdeflater::CompressionLvl::new(level).unwrap_or_default())
 }
 
 impl Deflater {
@@ -65,18 +62,6 @@ impl Deflater {
         }
         before > 0 && after * 100 > before * 96
     }
-}
-
-pub(super) fn deflate_into(
-    compressor: &mut libdeflater::Compressor,
-    data: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<usize, String> {
-    let bound = compressor.zlib_compress_bound(data.len());
-    if out.len() < bound {
-        out.resize(bound, 0);
-    }
-    compressor.zlib_compress(data, out).map_err(|cause| format!("deflate failed: {cause}"))
 }
 
 /// The start, the middle and the end of a buffer.

@@ -1,8 +1,6 @@
 //! The packs of one checkpoint: one for what is written in turn, more where several threads write at once.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
@@ -12,18 +10,7 @@ use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::objects::pack::pack_publish::{self, Completed};
-use crate::store::objects::pack::pack_writer::PackWriter;
-
-/// Which objects some writer of a set has taken on, so that no two write the same.
-#[derive(Clone, Debug, Default)]
-pub struct Claims(Arc<Mutex<HashSet<ObjectId>>>);
-
-impl Claims {
-    /// Whether this object was nobody's until now.
-    pub fn take(&self, id: ObjectId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
-    }
-}
+use crate::store::objects::pack::pack_writer::{Claims, PackWriter};
 
 pub struct PackSet<'k> {
     objects_dir: PathBuf,

@@ -56,9 +56,6 @@ pub enum Found {
     Delta,
 }
 
-/// Kind and content; the kind of a tag is `None`.
-pub type AnyObject = (Option<ObjectKind>, Vec<u8>);
-
 impl Pack {
     /// `None` if there is no such plain file. One that cannot be looked at is taken to be there: reading it says more.
     pub fn stat(pack_dir: &Path, name: &str) -> Option<Self> {

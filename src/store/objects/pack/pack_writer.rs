@@ -1,8 +1,9 @@
 //! One pack of new objects: written beside the others under a temporary name, published whole or not at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
@@ -11,7 +12,6 @@ use crate::store::files::directories;
 use crate::store::objects::deflate::zlib::{self, Deflater, EntryCrc, StreamDeflater, StreamError};
 use crate::store::objects::hash::object_hash::{Collision, ObjectHasher, ObjectKind, hash_object, trailer_of};
 use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::checkpoint_packs::Claims;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::objects::pack::pack_publish::{self, Completed};
@@ -355,6 +355,17 @@ fn from_stream(cause: StreamError<PackError>) -> PackError {
     match cause {
         StreamError::Zlib(why) => PackError::Source(io::Error::other(why)),
         StreamError::Sink(cause) => cause,
+    }
+}
+
+/// Which objects some writer of a set has taken on, so that no two write the same.
+#[derive(Clone, Debug, Default)]
+pub struct Claims(Arc<Mutex<HashSet<ObjectId>>>);
+
+impl Claims {
+    /// Whether this object was nobody's until now.
+    pub fn take(&self, id: ObjectId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use crate::base::text::{escape, escape_line};
 use crate::base::time::utc_seconds;
-use crate::model::workflow::profile::Finding;
-use crate::model::workflow::task::Task;
-use crate::ops::workflow::report::{Compared, Listed, Shown, Status};
 use crate::view::columns::aligned;
 use crate::view::human::Said;
 use crate::view::human::workflow::{summary, troubles};
+use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Task;
 
 pub fn list(listed: &Listed) -> Said {
     if listed.runs.is_empty() && listed.lost.is_empty() {

@@ -2,21 +2,21 @@
 
 use crate::base::text::{escape, escape_line};
 use crate::base::time::{age, rfc3339_seconds};
-use crate::model::workflow::Workflow;
-use crate::model::workflow::advice::approve_command;
-use crate::model::workflow::profile::Profile;
-use crate::model::workflow::status::PhaseStatus;
-use crate::ops::workflow::conflict::Trouble;
-use crate::ops::workflow::endings::EndOutcome;
-use crate::ops::workflow::mend::SettleOutcome;
-use crate::ops::workflow::mini_commit::MiniOutcome;
-use crate::ops::workflow::report::Status;
-use crate::ops::workflow::resume::{Done, ResumeOutcome};
-use crate::ops::workflow::rewind::RewindOutcome;
-use crate::ops::workflow::shims::ShimsOutcome;
-use crate::ops::workflow::step::StepOutcome;
 use crate::view::format::count;
 use crate::view::human::Said;
+use crate::workflow::documents::conflict::Trouble;
+use crate::workflow::documents::shims::ShimsOutcome;
+use crate::workflow::engine::make_mini_commit::MiniOutcome;
+use crate::workflow::engine::repair_run::SettleOutcome;
+use crate::workflow::engine::report::Status;
+use crate::workflow::engine::resume::{Done, ResumeOutcome};
+use crate::workflow::engine::rewind::RewindOutcome;
+use crate::workflow::engine::run_lifecycle::EndOutcome;
+use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::rules::advice::approve_command;
+use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::workflow::Workflow;
 
 pub mod listing;
 pub mod questions;

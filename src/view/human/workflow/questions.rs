@@ -2,17 +2,17 @@
 
 use crate::base::text::escape;
 use crate::base::time::{rfc3339_seconds, utc_seconds};
-use crate::model::workflow::Workflow;
-use crate::model::workflow::choices::voice;
-use crate::model::workflow::phase::Phase;
-use crate::model::workflow::profile::Profile;
-use crate::model::workflow::status::PhaseStatus;
-use crate::model::workflow::validate::is_stale;
-use crate::ops::workflow::conflict::{Kind, Trouble};
-use crate::ops::workflow::documents::render;
-use crate::ops::workflow::report::Status;
-use crate::ops::workflow::resume::Question;
 use crate::view::human::workflow::{in_words, remarks, summary};
+use crate::workflow::documents::conflict::{Kind, Trouble};
+use crate::workflow::documents::find_documents::render;
+use crate::workflow::engine::report::Status;
+use crate::workflow::engine::resume::Question;
+use crate::workflow::rules::choices::voice;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::validate::is_stale;
+use crate::workflow::rules::workflow::Workflow;
 
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 

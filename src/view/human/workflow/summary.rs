@@ -3,12 +3,12 @@
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::model::state::rel_path::RelPath;
-use crate::model::workflow::Workflow;
-use crate::model::workflow::phase::Phase;
-use crate::model::workflow::status::{PhaseStatus, TaskStatus};
-use crate::ops::workflow::drift::FileDrift;
 use crate::view::format::count;
 use crate::view::human::workflow::in_words;
+use crate::workflow::documents::drift::FileDrift;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
+use crate::workflow::rules::workflow::Workflow;
 
 /// Paths that are named before the rest is counted.
 const SHOWN: usize = 10;

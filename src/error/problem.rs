@@ -1,0 +1,73 @@
+//! Why something about a workflow cannot be done, with its code, its words and what to do next.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A failure of its own kind: `state` is what stands, for programs that must decide.
+#[derive(Debug)]
+pub struct WorkflowProblem {
+    /// The stable word in JSON.
+    pub code: &'static str,
+    pub grade: Grade,
+    pub what: String,
+    pub hint: Option<String>,
+    /// What stands now, for whoever has to decide.
+    pub state: Option<Box<Value>>,
+    /// What can be chosen, as shown to programs.
+    pub options: Vec<Choice>,
+    /// More that belongs to it, such as both sides of a conflict.
+    pub detail: Option<Box<Value>>,
+}
+
+/// What kind of failure it is: tells the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grade {
+    NoSuch,
+    Refused,
+    Damaged,
+}
+
+/// One answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub key: String,
+    pub label: String,
+    /// The command line that chooses it.
+    pub command: String,
+}
+
+impl WorkflowProblem {
+    pub fn refused(code: &'static str, what: impl Into<String>) -> Self {
+        Self::of(Grade::Refused, code, what.into())
+    }
+
+    pub fn no_such(code: &'static str, what: impl Into<String>) -> Self {
+        Self::of(Grade::NoSuch, code, what.into())
+    }
+
+    pub fn damaged(code: &'static str, what: impl Into<String>) -> Self {
+        Self::of(Grade::Damaged, code, what.into())
+    }
+
+    fn of(grade: Grade, code: &'static str, what: String) -> Self {
+        Self { code, grade, what, hint: None, state: None, options: Vec::new(), detail: None }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn with_state(mut self, state: &impl Serialize) -> Self {
+        self.state = serde_json::to_value(state).ok().map(Box::new);
+        self
+    }
+
+    #[must_use]
+    pub fn with_options(mut self, options: Vec<Choice>) -> Self {
+        self.options = options;
+        self
+    }
+}

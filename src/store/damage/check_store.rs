@@ -1,0 +1,44 @@
+//! The check of a whole store, or of one checkpoint of it: every finding in one report.
+
+use crate::base::progress::Phase;
+use crate::error::Result;
+use crate::model::checkpoint::record::CheckpointId;
+use crate::store::damage::check::{CheckOptions, Report};
+use crate::store::damage::{check_checkpoints, check_files, check_objects, check_workflows};
+use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::refs::inventory;
+use crate::store::repository::Store;
+
+impl Store {
+    /// Checks the whole store, or one checkpoint of it. Nothing is written.
+    ///
+    /// # Errors
+    /// The store could not be looked at, or we were asked to stop. Damage is in the report.
+    pub fn check(&self, only: Option<&CheckpointId>, options: &CheckOptions<'_>) -> Result<Report> {
+        let inventory = self.inventory_as_stored()?;
+        let mut report = Report::default();
+        options.progress.begin(Phase::Verifying, 0, 0);
+        let mut states = check_checkpoints::StateChecker::new(self.objects(), options);
+        let is_asked = |id: &CheckpointId| only.is_none_or(|wanted| wanted == id);
+        for checkpoint in inventory.checkpoints.iter().filter(|checkpoint| is_asked(&checkpoint.id.into())) {
+            states.check(checkpoint.id, &mut report)?;
+        }
+        for lost in inventory.damaged.iter().filter(|lost| is_asked(&lost.id)) {
+            report.checkpoints += 1;
+            report.damaged.push(lost.clone().into());
+        }
+        inventory::drop_evicted(self.layout(), &inventory, &mut report)?;
+        if only.is_none() {
+            check_workflows::check(self, &mut states, &mut report)?;
+            check_files::check(self, &inventory, &mut report)?;
+            check_objects::check(self.layout(), self.objects(), options, &mut report)?;
+        }
+        Ok(report)
+    }
+}
+
+/// Whether commit, meta and all trees of a checkpoint can be read: what it lacks is the bytes of some files.
+pub fn lacks_only_bytes(store: &Store, id: &CheckpointId) -> bool {
+    let commit = id.commit().and_then(|id| read_checkpoint(store.objects(), id).ok());
+    commit.is_some_and(|checkpoint| store.snapshot(&checkpoint).is_ok())
+}

@@ -1,0 +1,14 @@
+//! Whole buffers by libdeflate.
+
+/// (What the crate calls its fastest level stores without compressing.)
+pub fn at_level(level: i32) -> libdeflater::Compressor {
+    libdeflater::Compressor::new(libdeflater::CompressionLvl::new(level).unwrap_or_default())
+}
+
+pub fn deflate_into(compressor: &mut libdeflater::Compressor, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+    let bound = compressor.zlib_compress_bound(data.len());
+    if out.len() < bound {
+        out.resize(bound, 0);
+    }
+    compressor.zlib_compress(data, out).map_err(|cause| format!("deflate failed: {cause}"))
+}

@@ -1,0 +1,59 @@
+//! The two namespaces of workflow refs, and reading what is stored in them.
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::model::run_id::is_legal;
+use crate::store::layout::Layout;
+use crate::store::refs::ref_files::{self, Value};
+
+/// Where a workflow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shelf {
+    Live,
+    /// Put aside: nothing is recorded there.
+    Archived,
+}
+
+impl Shelf {
+    pub const BOTH: [Self; 2] = [Self::Live, Self::Archived];
+
+    pub(super) fn folder(self) -> &'static str {
+        match self {
+            Self::Live => "refs/workflows",
+            Self::Archived => "refs/archive/workflows",
+        }
+    }
+
+    /// The full name of a ref.
+    pub fn name_of(self, id: &str) -> String {
+        format!("{}/{id}", self.folder())
+    }
+
+    /// Where a ref of this full name stands, and whose it is; `None` if it is none of a workflow.
+    pub fn of_name(name: &str) -> Option<(Self, &str)> {
+        let id_on = |shelf: Self| name.strip_prefix(shelf.folder())?.strip_prefix('/').filter(|id| is_legal(id));
+        Self::BOTH.into_iter().find_map(|shelf| Some((shelf, id_on(shelf)?)))
+    }
+}
+
+/// The refs that are there.
+///
+/// # Errors
+/// They cannot be listed.
+pub fn stored(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
+    let mut found = BTreeMap::new();
+    for (name, value) in ref_files::packed(layout, shelf.folder())? {
+        let id = Shelf::of_name(&name).filter(|(on, _)| *on == shelf);
+        found.extend(id.map(|(_, id)| (id.to_owned(), Value::Id(value))));
+    }
+    for entry in ref_files::list(&layout.dir().join(shelf.folder()))? {
+        let name = entry.file_name();
+        let Some(id) = name.to_str().filter(|id| is_legal(id)) else { continue };
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        found.extend(ref_files::read_file(&entry.path())?.map(|value| (id.to_owned(), value)));
+    }
+    Ok(found)
+}

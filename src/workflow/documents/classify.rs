@@ -1,0 +1,141 @@
+//! What the files of profiles mean, as they lie in the project: told by what was recorded and what was written last.
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::store::repository::Store;
+use crate::store::runs::projected::Projected;
+use crate::workflow::documents::conflict::{Kind, Trouble};
+use crate::workflow::documents::find_documents::{self, OnDisk};
+use crate::workflow::documents::run_owner;
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::profiles::{dispatch, registry};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::profile::EXECUTION_FILE;
+use crate::workflow::rules::workflow::Workflow;
+use crate::worktree::files::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+/// What one file on disk means.
+pub enum Verdict {
+    /// It says what the state says, or is none of ours.
+    Nothing,
+    /// It is as we wrote it, and the state has moved on since: a run was killed before it wrote the file.
+    Stale(Workflow),
+    Edited(Run, Value),
+    /// A run that nobody told us of; the one whose file it was before ends.
+    New(Value, Option<Run>),
+    Trouble(Trouble),
+}
+
+/// # Errors
+/// The refs cannot be read.
+pub fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdict)>> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (runs, notes) = (Runs::live(store)?, noted(store)?);
+    Ok(files
+        .into_iter()
+        .map(|file| {
+            let verdict = verdict(&runs, &notes, &file);
+            (file, verdict)
+        })
+        .collect())
+}
+
+/// The file of an open run that was written there and is gone. Beside the file of the phase, that of its tasks tells of no
+/// end.
+pub struct Removed {
+    pub run: Run,
+    pub path: String,
+    /// It lies among those that were put aside: that is how a user ends a run of the registry.
+    pub is_put_aside: bool,
+}
+
+impl Removed {
+    pub fn trouble(&self) -> Trouble {
+        Trouble { path: self.path.clone(), workflow: Some(self.run.workflow.id.clone()), kind: Kind::Gone }
+    }
+}
+
+/// # Errors
+/// The refs cannot be read, or the root cannot be opened.
+pub fn removed(context: &Context, store: &Store) -> Result<Vec<Removed>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let is_there = |path: &str| !matches!(state_file::read(&work, &find_documents::rel(path)), Ok(None));
+    let notes = store.projected().into_iter().filter(|note| note.sum.is_some() && note.path != EXECUTION_FILE);
+    let gone: Vec<Projected> = notes.filter(|note| !is_there(&note.path)).collect();
+    if gone.is_empty() {
+        return Ok(Vec::new());
+    }
+    let of_run = |run: Run| {
+        let is_kept =
+            |path: &str| dispatch::profile_of_path(path).is_some_and(|kept| run.workflow.profiles.contains(&kept));
+        let is_its = |note: &&Projected| note.workflow == run.workflow.id && is_kept(&note.path);
+        let path = gone.iter().find(is_its)?.path.clone();
+        let is_put_aside = registry::failed_path(&path).is_some_and(|path| is_there(&path));
+        Some(Removed { run, path, is_put_aside })
+    };
+    let open = Runs::live(store)?.runs.into_iter().filter(|run| run.workflow.status.is_open());
+    Ok(open.filter_map(of_run).collect())
+}
+
+/// # Errors
+/// As [`judge_all`].
+pub fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
+    Ok(verdict(&Runs::live(store)?, &noted(store)?, file))
+}
+
+/// What was last written for each file, but for runs of which nothing is left: their files are all that tells of them.
+fn noted(store: &Store) -> Result<Vec<Projected>> {
+    let lost = store.torn_workflows()?;
+    Ok(store.projected().into_iter().filter(|note| !lost.contains(&note.workflow)).collect())
+}
+
+fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
+    let entry = notes.iter().find(|note| note.path == file.path);
+    let run = run_owner::of(runs, entry, file);
+    if run.is_some_and(|run| run_owner::is_left_over(run, entry, file)) {
+        return Verdict::Nothing;
+    }
+    let entry = entry.filter(|entry| run.is_none_or(|run| !run_owner::is_from_another(run, entry, file)));
+    let trouble = |kind| {
+        let workflow = run.map(|run| run.workflow.id.clone());
+        Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
+    };
+    let value = match &file.read {
+        Ok(value) => value.clone(),
+        Err(why) => {
+            let findings = vec![Finding::new("no_json", String::new(), why.clone())];
+            return trouble(Kind::Malformed { findings, raw: file.bytes.clone() });
+        }
+    };
+    let on_disk = file.sum();
+    let written = entry.and_then(|entry| entry.sum.clone());
+    let Some(run) = run else {
+        // Its run was put aside: what we wrote then and nobody changed is no new run.
+        return if entry.is_some() && written == on_disk { Verdict::Nothing } else { Verdict::New(value, None) };
+    };
+    let expected = run.workflow.documents.get(&file.path);
+    let told = expected.map(find_documents::sum);
+    if told == on_disk {
+        // Written, and killed before it was noted: noted late, or the next writing would be taken for an edit.
+        let is_noted = written == on_disk || !run.workflow.profiles.contains(&file.profile);
+        if is_noted { Verdict::Nothing } else { Verdict::Stale(run.workflow.clone()) }
+    } else if written == on_disk {
+        Verdict::Stale(run.workflow.clone())
+    } else if let Some(finding) = run_owner::other_run(run, file, &value) {
+        trouble(Kind::Malformed { findings: vec![finding], raw: file.bytes.clone() })
+    } else if run_owner::is_of_another(run, file, &value) {
+        Verdict::New(value, Some(run.clone()))
+    } else if written.is_none() || written == told {
+        Verdict::Edited(run.clone(), value)
+    } else {
+        trouble(Kind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
+    }
+}

@@ -1,0 +1,122 @@
+//! What keeps a file of a profile from being taken in: it cannot be understood, or both sides moved on.
+
+use serde_json::{Value, json};
+
+use crate::base::shell_word::shell_word;
+use crate::base::text::{escape, escape_line};
+use crate::error::problem::{Choice, WorkflowProblem};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::workflow::Workflow;
+
+/// One file that was left as it is.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    pub path: String,
+    /// The run to which it belongs, if one is known.
+    pub workflow: Option<String>,
+    pub kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// It is no JSON, or not of this format.
+    Malformed { findings: Vec<Finding>, raw: Vec<u8> },
+    /// It was edited while the state moved on.
+    BothChanged { file: Value, state: Value },
+    /// It was written for a run that is open, and was removed by hand.
+    Gone,
+}
+
+impl Trouble {
+    /// Whether a run cannot be worked on before this is settled: a file of nobody's could be of any.
+    pub fn concerns(&self, workflow: &Workflow) -> bool {
+        self.workflow.as_ref().is_some_and(|id| *id == workflow.id)
+    }
+
+    pub fn is_gone(&self) -> bool {
+        matches!(self.kind, Kind::Gone)
+    }
+
+    /// What is wrong, in one line.
+    pub fn in_words(&self) -> String {
+        match &self.kind {
+            Kind::Malformed { findings, .. } => {
+                let first = findings.first().map(in_words).unwrap_or_default();
+                let more = findings.len().saturating_sub(1);
+                let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+                format!("State file is malformed: {}: {first}{more}", self.path)
+            }
+            Kind::BothChanged { .. } => {
+                format!("{} was edited while the workflow moved on: both sides changed", self.path)
+            }
+            Kind::Gone => format!("{} was removed while its workflow is open", self.path),
+        }
+    }
+
+    /// The failure of a command that needs this file.
+    pub fn problem(&self, workflow: Option<&Workflow>) -> WorkflowProblem {
+        let recover = format!("checkpoint workflow recover {}", shell_word(self.path.as_bytes()));
+        let command = |key: &str| format!("{recover} --take {key}");
+        let choice = |key: &str, label: &str| Choice { key: key.into(), label: label.into(), command: command(key) };
+        let mut problem = match &self.kind {
+            Kind::Malformed { .. } => WorkflowProblem::damaged("state_file_malformed", self.in_words()),
+            Kind::BothChanged { .. } => WorkflowProblem::refused("both_changed", self.in_words()),
+            Kind::Gone => WorkflowProblem::refused("state_file_gone", self.in_words()),
+        };
+        problem.detail = Some(Box::new(self.detail()));
+        problem.options = match (&self.kind, &self.workflow) {
+            (Kind::Malformed { findings, .. }, Some(_)) => {
+                let is_usable = findings.iter().all(|finding| finding.code == "other_run");
+                let file = is_usable.then(|| choice("file", "take it as of this run"));
+                let others = [
+                    choice("state", "archive the file, and write it anew from the recorded state"),
+                    choice("none", "archive the file and its run, and start fresh"),
+                ];
+                file.into_iter().chain(others).collect()
+            }
+            (Kind::Malformed { .. }, None) => vec![choice("none", "archive the file, and start fresh")],
+            (Kind::Gone, _) => vec![
+                choice("none", "the run has ended: it goes to the archive"),
+                choice("state", "go on with the run, and write the file anew"),
+            ],
+            (Kind::BothChanged { .. }, _) => vec![
+                choice("file", "go on with what the file says"),
+                choice("state", "archive the file, and write it anew from the recorded state"),
+            ],
+        };
+        let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
+        let ways: Vec<String> = problem.options.iter().map(told).collect();
+        let ways = ways.join("; ");
+        let hint = match &self.kind {
+            Kind::Gone => format!("nothing was changed; choose: {ways}"),
+            _ => format!("the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}"),
+        };
+        let problem = problem.hint(hint);
+        match workflow {
+            Some(workflow) => problem.with_state(workflow),
+            None => problem,
+        }
+    }
+
+    /// All that is known of it, for programs.
+    pub fn detail(&self) -> Value {
+        match &self.kind {
+            Kind::Malformed { findings, raw } => json!({
+                "path": self.path,
+                "findings": findings.iter().map(told).collect::<Vec<_>>(),
+                "raw": String::from_utf8_lossy(raw),
+            }),
+            Kind::BothChanged { file, state } => json!({"path": self.path, "file": file, "state": state}),
+            Kind::Gone => json!({"path": self.path}),
+        }
+    }
+}
+
+pub fn told(finding: &Finding) -> Value {
+    json!({"code": finding.code, "place": finding.place, "what": finding.what})
+}
+
+pub fn in_words(finding: &Finding) -> String {
+    let what = escape_line(&finding.what);
+    if finding.place.is_empty() { what } else { format!("{}: {what}", escape(&finding.place)) }
+}

@@ -1,0 +1,82 @@
+//! What runs that have ended leave in the project: files of the registry that failed, and folders of old files.
+
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::store::repository::Store;
+use crate::workflow::documents::find_documents::rel;
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::profiles::{phases, pipeline, registry};
+use crate::workflow::rules::workflow::Workflow;
+use crate::worktree::files::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Of `_YYYYMMDD_HHMMSS`, behind the id in the name of a folder.
+const TIME_LENGTH: usize = 16;
+
+/// Removes the failed files of runs that ended longer ago than this. Only those whose run the store still has: there it
+/// can be read for ever.
+///
+/// # Errors
+/// The runs cannot be read, or a file cannot be removed.
+pub fn drop_failed(context: &Context, store: &Store, max_age_ms: i64, dry_run: bool) -> Result<Vec<String>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let names = state_file::list(&work, &rel(registry::FAILED)).unwrap_or_default();
+    let mut paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", registry::FAILED)).collect();
+    if paths.is_empty() {
+        return Ok(paths);
+    }
+    let is_old = |run: &Run| {
+        let ended_ms = run.workflow.finished_ms.unwrap_or(run.workflow.updated_ms);
+        !run.workflow.status.is_open() && context.now_ms.saturating_sub(ended_ms) > max_age_ms
+    };
+    let old: Vec<Run> = Runs::all(store)?.runs.into_iter().filter(is_old).collect();
+    paths.retain(|path| old.iter().any(|run| failed(&run.workflow).any(|own| own == *path)));
+    if !dry_run {
+        paths.iter().try_for_each(|path| state_file::remove(&work, &rel(path)).map(drop))?;
+    }
+    Ok(paths)
+}
+
+/// Where the file of a run lies once it has failed.
+fn failed(workflow: &Workflow) -> impl Iterator<Item = String> {
+    workflow.documents.keys().filter_map(|path| registry::failed_path(path))
+}
+
+/// Removes the file of a run from among those that failed.
+///
+/// # Errors
+/// It cannot be removed.
+pub fn remove_failed(context: &Context, workflow: &Workflow) -> Result<()> {
+    if !context.root.exists() {
+        return Ok(());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    failed(workflow).try_for_each(|path| state_file::remove(&work, &rel(&path)).map(drop))
+}
+
+/// Removes the folders to which the files of a run were moved when it was put aside: their paths.
+///
+/// # Errors
+/// Something in one of them cannot be removed.
+pub fn remove_archives(context: &Context, id: &str) -> Result<Vec<String>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let mut removed = Vec::new();
+    for above in [pipeline::ARCHIVE, phases::ARCHIVE] {
+        let is_its = |name: &String| name.len() == id.len() + TIME_LENGTH && name.starts_with(&format!("{id}_"));
+        for name in state_file::folders(&work, &rel(above)).unwrap_or_default().into_iter().filter(is_its) {
+            let folder = format!("{above}/{name}");
+            for file in state_file::list(&work, &rel(&folder))? {
+                state_file::remove(&work, &rel(&format!("{folder}/{file}")))?;
+            }
+            state_file::remove_empty_folder(&work, &rel(&folder))?;
+            removed.push(folder);
+        }
+    }
+    Ok(removed)
+}

@@ -1,0 +1,267 @@
+//! Taking in what people and agents wrote into the files of profiles: each command does it before anything else.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::model::run_id;
+use crate::ops::context::Context;
+use crate::ops::open_store::open_usable;
+use crate::ops::run_warning::RunWarning;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::workflow::documents::classify::{Removed, Verdict, judge, judge_all, removed};
+use crate::workflow::documents::conflict::Kind;
+use crate::workflow::documents::find_documents::{self, OnDisk};
+use crate::workflow::documents::write_documents;
+use crate::workflow::engine::runs::{self, Run, Runs};
+use crate::workflow::engine::{abandon, transition};
+use crate::workflow::profiles::dispatch;
+use crate::workflow::profiles::document::Reading;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::profile;
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::Workflow;
+
+pub use crate::workflow::documents::conflict::Trouble;
+
+/// In the log, as the one who wrote into a file.
+const BY_HAND: &str = "file";
+
+/// The store, made where files of a profile wait to be taken in.
+///
+/// # Errors
+/// There is nothing to work on.
+pub fn require_store(context: &Context) -> Result<Store> {
+    if let Some(store) = context.find_store()? {
+        return Ok(store);
+    }
+    if find_documents::on_disk(context)?.is_empty() {
+        return Err(if context.root.exists() { runs::none().into() } else { context.no_store() });
+    }
+    open_usable(context, false)
+}
+
+/// A store in which everything stands that was edited by hand, as far as it could be taken in.
+pub struct Settled {
+    pub store: Store,
+    pub troubles: Vec<Trouble>,
+    pub warnings: Vec<Warning>,
+}
+
+/// For commands that only look: takes in what waits, and locks the store only if something does. `None`: nothing is known
+/// here.
+pub fn settle(context: &Context) -> Result<Option<Settled>> {
+    let files = find_documents::on_disk(context)?;
+    let store = match context.find_store()? {
+        Some(store) => store,
+        None if files.is_empty() => return Ok(None),
+        None => open_usable(context, false)?,
+    };
+    let verdicts = judge_all(&store, files)?;
+    let removed = removed(context, &store)?;
+    let is_all_written = unwritten(&store)?.is_empty() && !removed.iter().any(|one| one.is_put_aside);
+    if is_all_written && verdicts.iter().all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_))) {
+        let troubles = troubles(verdicts).into_iter().chain(removed.iter().map(Removed::trouble)).collect();
+        return Ok(Some(Settled { store, troubles, warnings: Vec::new() }));
+    }
+    let mut session = session::begin(context, &store)?;
+    let troubles = sync(context, &mut session)?;
+    let warnings = std::mem::take(&mut session.warnings);
+    drop(session);
+    Ok(Some(Settled { store, troubles, warnings }))
+}
+
+/// Takes in every file that was edited, under the lock. What cannot be taken in stays as it is and is told.
+///
+/// # Errors
+/// Something cannot be read or recorded.
+pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>> {
+    let mut left = Vec::new();
+    for (file, verdict) in judge_all(session.locked.store(), find_documents::on_disk(context)?)? {
+        // The file before may have been of the same run, or have begun it.
+        let verdict = match verdict {
+            Verdict::Nothing => verdict,
+            _ => judge(session.locked.store(), &file)?,
+        };
+        left.extend(act(context, session, &file, verdict)?);
+    }
+    for one in removed(context, session.locked.store())? {
+        if one.is_put_aside {
+            end(context, session, &one.run, &format!("{} was put aside by hand", one.path))?;
+        } else {
+            left.push(one.trouble());
+        }
+    }
+    for run in unwritten(session.locked.store())? {
+        write_files(context, session, &run.workflow);
+    }
+    Ok(left)
+}
+
+/// Ends a run that its user has ended.
+///
+/// # Errors
+/// It cannot be recorded.
+pub fn end(context: &Context, session: &mut Session<'_>, run: &Run, why: &str) -> Result<()> {
+    let outcome = abandon::abandon_run(context, session, run, why, BY_HAND)?;
+    session.warnings.extend(outcome.warnings);
+    session.warnings.push(RunWarning::PutAside { id: run.workflow.id.clone(), why: why.to_owned() }.into());
+    Ok(())
+}
+
+/// Runs of which a file was never written: they were begun, and killed before that.
+fn unwritten(store: &Store) -> Result<Vec<Run>> {
+    let notes = store.projected();
+    let is_unwritten = |run: &Run| {
+        let is_known = |path: &str| notes.iter().any(|note| note.path == path && note.workflow == run.workflow.id);
+        let is_kept =
+            |path: &str| dispatch::profile_of_path(path).is_some_and(|kept| run.workflow.profiles.contains(&kept));
+        run.workflow.status.is_open() && run.workflow.documents.keys().any(|path| is_kept(path) && !is_known(path))
+    };
+    Ok(Runs::live(store)?.runs.into_iter().filter(is_unwritten).collect())
+}
+
+fn write_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) {
+    let mut warnings = Vec::new();
+    write_documents::project(context, session, workflow, None, &mut warnings);
+    session.warnings.extend(warnings);
+}
+
+fn troubles(verdicts: Vec<(OnDisk, Verdict)>) -> Vec<Trouble> {
+    let trouble = |(_, verdict)| if let Verdict::Trouble(trouble) = verdict { Some(trouble) } else { None };
+    verdicts.into_iter().filter_map(trouble).collect()
+}
+
+fn act(context: &Context, session: &mut Session<'_>, file: &OnDisk, verdict: Verdict) -> Result<Option<Trouble>> {
+    match verdict {
+        Verdict::Nothing => Ok(None),
+        Verdict::Trouble(trouble) => Ok(Some(trouble)),
+        Verdict::Stale(workflow) => {
+            write_files(context, session, &workflow);
+            Ok(None)
+        }
+        Verdict::Edited(run, value) => edited(context, session, file, run, &value),
+        Verdict::New(value, before) => begun(context, session, file, &value, before),
+    }
+}
+
+fn edited(
+    context: &Context,
+    session: &mut Session<'_>,
+    file: &OnDisk,
+    run: Run,
+    value: &Value,
+) -> Result<Option<Trouble>> {
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let mut next = run.workflow.clone();
+    if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, reading) {
+        return Ok(Some(malformed(file, Some(run.workflow.id), findings)));
+    }
+    // Its time is the one that the file says: so the file stands as it was written.
+    end_if_settled(&mut next, context.now_ms);
+    let event = Event { note: Some(file.path.clone()), ..Event::new("external edit", BY_HAND) };
+    record(context, session, Some(&run), next, event, Some(file))?;
+    Ok(None)
+}
+
+fn begun(
+    context: &Context,
+    session: &mut Session<'_>,
+    file: &OnDisk,
+    value: &Value,
+    before: Option<Run>,
+) -> Result<Option<Trouble>> {
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let mut next = match dispatch::begin(file.profile, &file.path, value, reading) {
+        Ok(next) => next,
+        // A list of tasks alone tells of no run.
+        Err(_) if file.path == profile::EXECUTION_FILE => return Ok(None),
+        Err(findings) => return Ok(Some(malformed(file, before.map(|run| run.workflow.id), findings))),
+    };
+    if let Some(run) = before.filter(|run| run.workflow.status.is_open()) {
+        let reason = format!("{} was replaced by hand", file.path);
+        let change = Change::Abandon { reason };
+        let mut ended = run.workflow.after(&change, context.now_ms)?;
+        ended.documents.remove(&file.path);
+        ended.profiles.retain(|profile| *profile != file.profile);
+        let event = Event::of(&change, &run.workflow, BY_HAND);
+        record(context, session, Some(&run), ended, event, None)?;
+    }
+    next.id = free_id(session.locked.store(), &next.id)?;
+    end_if_settled(&mut next, context.now_ms);
+    let event = Event { note: Some(file.path.clone()), ..Event::new("import", BY_HAND) };
+    record(context, session, None, next, event, Some(file))?;
+    Ok(None)
+}
+
+fn malformed(file: &OnDisk, workflow: Option<String>, findings: Vec<Finding>) -> Trouble {
+    Trouble { path: file.path.clone(), workflow, kind: Kind::Malformed { findings, raw: file.bytes.clone() } }
+}
+
+fn record(
+    context: &Context,
+    session: &mut Session<'_>,
+    before: Option<&Run>,
+    next: Workflow,
+    event: Event,
+    taken: Option<&OnDisk>,
+) -> Result<()> {
+    let outcome = transition::record_taken(context, session, before.map(|run| run.tip), next, event, taken)?;
+    session.warnings.extend(outcome.warnings);
+    Ok(())
+}
+
+/// A run that a file or a plan says to be complete in all its phases has ended.
+pub fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
+    if workflow.status.is_open() && workflow.is_all_settled() {
+        workflow.status = RunStatus::Complete;
+        workflow.finished_ms = Some(now_ms);
+    }
+}
+
+/// An id that no run has, live or put aside: this one, or this one with a number.
+pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
+    let mut taken: BTreeSet<String> = store.workflows()?.into_iter().map(|(id, _)| id).collect();
+    taken.extend(store.archived_workflows()?.into_iter().map(|(id, _)| id));
+    taken.extend(store.torn_workflows()?);
+    let numbered = (2..).map(|number| run_id::numbered(wanted, number));
+    Ok(std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or_default())
+}
+
+/// Takes in a file as its run's by the user's decision, whatever the state says.
+///
+/// # Errors
+/// The file makes no sense, or there is no such run.
+pub fn take_file(
+    context: &Context,
+    session: &mut Session<'_>,
+    path: &str,
+    run: Option<&Run>,
+    actor: &str,
+) -> Result<()> {
+    let file = find_documents::on_disk(context)?.into_iter().find(|file| file.path == path);
+    let (Some(file), Some(run)) = (file, run) else { return Err(runs::none().into()) };
+    let value = match &file.read {
+        Ok(value) => value.clone(),
+        Err(why) => {
+            let findings = vec![Finding::new("no_json", String::new(), why.clone())];
+            return Err(malformed(&file, Some(run.workflow.id.clone()), findings).problem(Some(&run.workflow)).into());
+        }
+    };
+    let root = context.root.path().display().to_string();
+    let mut next = run.workflow.clone();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    if let Err(findings) = dispatch::take(&mut next, file.profile, path, &value, reading) {
+        return Err(malformed(&file, Some(run.workflow.id.clone()), findings).problem(Some(&run.workflow)).into());
+    }
+    end_if_settled(&mut next, context.now_ms);
+    let event = Event { note: Some(path.to_owned()), ..Event::new("external edit", actor) };
+    record(context, session, Some(run), next, event, Some(&file))
+}

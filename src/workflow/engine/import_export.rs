@@ -1,0 +1,275 @@
+//! `workflow import` and `workflow export`: a run from a document of another program, and back.
+
+use serde_json::{Map, Value, json};
+
+use crate::base::time::rfc3339_seconds;
+use crate::error::problem::WorkflowProblem;
+use crate::error::{Error, Result};
+use crate::model::run_id;
+use crate::ops::context::Context;
+use crate::ops::open_store::open_usable;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::workflow::documents::sync::{self, Settled, Trouble};
+use crate::workflow::documents::{conflict, find_documents};
+use crate::workflow::engine::init_run::{self, InitOptions};
+use crate::workflow::engine::report::{self, Status};
+use crate::workflow::engine::run_lifecycle;
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::step::{StepOptions, actor};
+use crate::workflow::engine::transition::{self, StepOutcome};
+use crate::workflow::plan;
+use crate::workflow::profiles::document::{Document, Reading};
+use crate::workflow::profiles::reader::parse;
+use crate::workflow::profiles::{dispatch, pipeline, registry};
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::profile::{self, Profile};
+use crate::workflow::rules::workflow::Workflow;
+
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    pub bytes: Vec<u8>,
+    /// As which format; told by the document itself where it is not given.
+    pub profile: Option<String>,
+    /// For a document that names no type: what it is the state of.
+    pub kind: Option<String>,
+    pub project: Option<String>,
+    /// Keep it in the files of its profile from now on.
+    pub keep_files: bool,
+    pub actor: Option<String>,
+}
+
+/// Makes a run from a document, or takes a newer one of the same run.
+///
+/// # Errors
+/// It is in no format that is known, or something in it is wrong: all of that is told.
+pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome> {
+    let value: Value =
+        parse(&options.bytes).map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    if value.get("phases").is_some_and(Value::is_array) && dispatch::profile_of_document(&value).is_none() {
+        let plan = Some(options.bytes.clone());
+        let (kind, project, actor) = (options.kind.clone(), options.project.clone(), options.actor.clone());
+        return init_run::init(context, &InitOptions { kind, project, plan, actor, ..InitOptions::default() });
+    }
+    let (value, bare) = match (&options.kind, dispatch::profile_of_document(&value)) {
+        (Some(kind), None) => (as_state_of(kind, options.project.as_deref(), &value, context), Some(value)),
+        _ => (value, None),
+    };
+    let named = options.profile.as_deref().map(|word| {
+        Profile::from_word(word)
+            .ok_or_else(|| Error::Usage { what: format!("'{word}' is no profile: phases, pipeline, registry") })
+    });
+    let unknown = || {
+        malformed(&[Finding::new(
+            "unknown_format",
+            String::new(),
+            "no format that is known; --type says whose state it is",
+        )])
+    };
+    let profile = named.transpose()?.or_else(|| dispatch::profile_of_document(&value)).ok_or_else(unknown)?;
+    record(context, options, profile, &value, bare.as_ref())
+}
+
+/// `bare` is the state alone, where the document around it was made here.
+fn record(
+    context: &Context,
+    options: &ImportOptions,
+    profile: Profile,
+    value: &Value,
+    bare: Option<&Value>,
+) -> Result<StepOutcome> {
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let path = path_of(profile, value);
+    let mut next = dispatch::begin(profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
+    let store = open_usable(context, false)?;
+    let mut session = session::begin(context, &store)?;
+    sync::sync(context, &mut session)?;
+    let who = actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
+    let event = Event { note: Some(profile.word().to_owned()), ..Event::new("import", &who) };
+    // A document of the registry that was not made here names its run itself.
+    let is_named = profile == Profile::Registry && bare.is_none();
+    let is_known = |run: &Run| run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options));
+    let known = Runs::live(&store)?.runs.into_iter().find(is_known);
+    if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
+        let mut state = run.workflow.clone();
+        let path = state
+            .documents
+            .keys()
+            .find(|path| dispatch::profile_of_path(path) == Some(profile))
+            .cloned()
+            .unwrap_or(path);
+        let newer = bare.map(|bare| newer_state(&state, value, bare, &root));
+        let value = newer.as_ref().unwrap_or(value);
+        dispatch::take(&mut state, profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
+        state.updated_ms = context.now_ms.max(state.updated_ms);
+        sync::end_if_settled(&mut state, context.now_ms);
+        return transition::record(context, &mut session, Some(run.tip), state, event);
+    }
+    run_lifecycle::expire(context, &mut session);
+    if !options.keep_files {
+        next.profiles.clear();
+    }
+    next.id = sync::free_id(&store, &next.id)?;
+    sync::end_if_settled(&mut next, context.now_ms);
+    transition::record(context, &mut session, None, next, event)
+}
+
+/// The document of a run with a newer state in it, and with what else was said beside that.
+fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> Value {
+    let exported = dispatch::export(workflow, Profile::Registry, root);
+    let mut document = exported.into_iter().next().map_or_else(|| made.clone(), |document| document.value);
+    let said = ["workflow_description", "status", "current_phase", "total_phases", "completed_phases", "last_error"];
+    let said = said.into_iter().filter(|key| bare.get(key).is_some());
+    for key in said.chain(["workflow_state", "updated_at"]) {
+        document[key] = made[key].clone();
+    }
+    document
+}
+
+/// With a type the run need not be named: it is the newest of that type, and of the project if one is named.
+fn is_of_type(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
+    let named = options.project.as_deref().or_else(|| next.state.get("project_name")?.as_str());
+    let is_of_project = named.is_none_or(|project| run_id::snake(&run.workflow.project) == run_id::snake(project));
+    options.kind.as_ref().is_some_and(|kind| run.workflow.kind == *kind) && is_of_project
+}
+
+/// Where its file would lie.
+fn path_of(profile: Profile, value: &Value) -> String {
+    match profile {
+        Profile::Phases => profile::PHASE_FILE.to_owned(),
+        Profile::Pipeline => pipeline::FILE.to_owned(),
+        // One without a place of its own cannot be read, as is said soon.
+        Profile::Registry => registry::path_of_document(value).unwrap_or_default(),
+    }
+}
+
+/// A document of the registry around a state that names neither run nor type.
+fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
+    let get = |key: &str| value.get(key).cloned();
+    let state = get("workflow_state")
+        .unwrap_or_else(|| if value.is_object() { value.clone() } else { json!({"value": value}) });
+    let named = project.map(str::to_owned).or_else(|| state.get("project_name")?.as_str().map(str::to_owned));
+    let project = named.unwrap_or_else(|| {
+        context.root.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    });
+    let now = rfc3339_seconds(context.now_ms);
+    let mut made = Map::new();
+    let mut put = |key: &str, value: Value| made.insert(key.to_owned(), value);
+    put("checkpoint_id", run_id::make(kind, &project, context.now_ms).into());
+    put("workflow_type", kind.into());
+    put("workflow_description", get("workflow_description").unwrap_or_else(|| "".into()));
+    put("created_at", get("created_at").unwrap_or_else(|| now.clone().into()));
+    put("updated_at", now.into());
+    put("status", get("status").unwrap_or_else(|| "in_progress".into()));
+    put("current_phase", get("current_phase").unwrap_or_else(|| 1.into()));
+    put("total_phases", get("total_phases").unwrap_or_else(|| 1.into()));
+    put("completed_phases", get("completed_phases").unwrap_or_else(|| json!([])));
+    put("workflow_state", state);
+    put("last_error", get("last_error").unwrap_or_default());
+    Value::Object(made)
+}
+
+/// What a document says, as if it were a run of ours. Nothing is recorded.
+///
+/// # Errors
+/// It is in no format that is known, or something in it is wrong.
+pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
+    let value: Value =
+        parse(bytes).map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known")]);
+    let profile = dispatch::profile_of_document(&value).ok_or_else(unknown)?;
+    let root = context.root.path().display().to_string();
+    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let path = path_of(profile, &value);
+    let mut workflow = dispatch::begin(profile, &path, &value, reading).map_err(|findings| malformed(&findings))?;
+    sync::end_if_settled(&mut workflow, context.now_ms);
+    report::of_state(context, workflow)
+}
+
+fn malformed(findings: &[Finding]) -> WorkflowProblem {
+    let listed: Vec<String> = findings.iter().map(conflict::in_words).collect();
+    let mut problem =
+        WorkflowProblem::damaged("document_malformed", format!("State file is malformed: {}", listed.join("; ")));
+    problem.detail = Some(Box::new(json!({"findings": findings.iter().map(conflict::told).collect::<Vec<_>>()})));
+    problem.hint("nothing was recorded; mend the document")
+}
+
+/// What is asked for of an export.
+#[derive(Clone, Debug, Default)]
+pub struct ExportOptions {
+    pub workflow: Option<String>,
+    pub kind: Option<String>,
+    pub project: Option<String>,
+    /// A profile, `plan` or `state`.
+    pub form: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct Exported {
+    pub text: String,
+    /// What is not in it.
+    pub troubles: Vec<Trouble>,
+    pub warnings: Vec<Warning>,
+}
+
+/// The text of a run in a format: that of its own profile where none is named.
+///
+/// # Errors
+/// There is no such run or format.
+pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
+    let Settled { store, troubles, warnings } = report::known(context)?;
+    Ok(Exported { text: text_of(context, &store, options)?, troubles, warnings })
+}
+
+fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<String> {
+    let mut runs = if options.workflow.is_some() { Runs::all(store)? } else { Runs::live(store)? };
+    let fits = |run: &Run| {
+        options.kind.as_ref().is_none_or(|kind| run.workflow.kind == *kind)
+            && options
+                .project
+                .as_ref()
+                .is_none_or(|project| run_id::snake(&run.workflow.project) == run_id::snake(project))
+    };
+    runs.runs.retain(fits);
+    let run = runs.pick(options.workflow.as_deref())?;
+    let workflow = &run.workflow;
+    let own = workflow.profiles.first().copied().or_else(|| workflow.documents.keys().find_map(|path| imported(path)));
+    let form = options.form.clone().or_else(|| own.map(|profile| profile.word().to_owned()));
+    match form.as_deref().unwrap_or("state") {
+        "state" => Ok(workflow.to_json()),
+        "plan" => Ok(find_documents::render(&plan::to_document(workflow))),
+        word => {
+            let what = || format!("'{word}' is no format: phases, pipeline, registry, plan, state");
+            let profile = Profile::from_word(word).ok_or_else(|| Error::Usage { what: what() })?;
+            let root = context.root.path().display().to_string();
+            let documents = dispatch::export(workflow, profile, &root);
+            let first: Option<&Document> = documents.first();
+            Ok(first.map(|document| find_documents::render(&document.value)).unwrap_or_default())
+        }
+    }
+}
+
+/// The state of a pipeline of which nothing is planned yet, as the skills that use one begin.
+pub fn skeleton(context: &Context, branch: Option<&str>) -> String {
+    let head = || crate::worktree::git::git_head::read(context.root.path())?.branch;
+    let now = rfc3339_seconds(context.now_ms);
+    find_documents::render(&json!({
+        "completed_phases": [],
+        "current_phase": null,
+        "remaining_phases": [],
+        "context_summary": {
+            "branch": branch.map(str::to_owned).or_else(head).unwrap_or_default(),
+            "key_decisions": [],
+            "file_paths": [],
+        },
+        "created_at": now,
+        "updated_at": now,
+    }))
+}
+
+fn imported(path: &str) -> Option<Profile> {
+    dispatch::profile_of_path(path)
+}

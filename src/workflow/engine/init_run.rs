@@ -1,0 +1,227 @@
+//! `workflow init`: a run from a plan, a preset or words.
+
+use serde_json::Value;
+
+use crate::error::problem::WorkflowProblem;
+use crate::error::{Error, Result};
+use crate::model::run_id;
+use crate::ops::context::Context;
+use crate::ops::open_store::open_usable;
+use crate::ops::session::{self, Session};
+use crate::store::repository::Store;
+use crate::workflow::documents::conflict::{self, Trouble};
+use crate::workflow::documents::{git_ignored, sync};
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::step::{self, StepOptions};
+use crate::workflow::engine::transition::{self, StepOutcome};
+use crate::workflow::engine::{abandon, run_lifecycle};
+use crate::workflow::plan;
+use crate::workflow::profiles::reader::parse;
+use crate::workflow::profiles::{dispatch, registry};
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::workflow::Workflow;
+use crate::worktree::git::git_head;
+
+const USUAL_KIND: &str = "workflow";
+
+#[derive(Clone, Debug, Default)]
+pub struct InitOptions {
+    pub id: Option<String>,
+    pub kind: Option<String>,
+    pub project: Option<String>,
+    pub description: Option<String>,
+    pub profiles: Vec<String>,
+    pub preset: Option<String>,
+    /// The bytes of a plan document.
+    pub plan: Option<Vec<u8>>,
+    /// `ID[:NAME[:DEPENDENCY,…]]`.
+    pub phases: Vec<String>,
+    pub branch: Option<String>,
+    pub actor: Option<String>,
+}
+
+/// Begins a run.
+///
+/// # Errors
+/// The plan makes no sense, or a run that is open keeps a file that this one would need.
+pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
+    let mut workflow = planned(context, options)?;
+    if !context.root.exists() {
+        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+    }
+    let store = open_usable(context, false)?;
+    let mut session = session::begin(context, &store)?;
+    let troubles = sync::sync(context, &mut session)?;
+    end_removed(context, &mut session, &workflow, &troubles)?;
+    run_lifecycle::expire(context, &mut session);
+    if options.id.is_none() {
+        refuse_same(&store, &workflow)?;
+    }
+    let wanted = options.id.clone().unwrap_or_else(|| workflow.id.clone());
+    workflow.id = sync::free_id(&store, &wanted)?;
+    if options.id.as_ref().is_some_and(|wanted| *wanted != workflow.id) {
+        return Err(WorkflowProblem::refused("workflow_exists", format!("there is a workflow {wanted} already")).into());
+    }
+    for profile in &workflow.profiles {
+        let is_in_way =
+            |trouble: &&Trouble| dispatch::profile_of_path(&trouble.path) == Some(*profile) && !trouble.is_gone();
+        if let Some(trouble) = troubles.iter().find(is_in_way).filter(|_| *profile != Profile::Registry) {
+            return Err(trouble.problem(None).into());
+        }
+        make_room(context, &mut session, *profile, &workflow)?;
+    }
+    let actor = step::actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
+    // A plan can say of each of its phases that it is complete.
+    sync::end_if_settled(&mut workflow, context.now_ms);
+    let event = Event { note: Some(workflow.kind.clone()), ..Event::new("init", &actor) };
+    let mut outcome = transition::record(context, &mut session, None, workflow, event)?;
+    outcome.warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));
+    Ok(outcome)
+}
+
+/// Ends the runs whose file was removed and in whose place this one begins.
+fn end_removed(context: &Context, session: &mut Session<'_>, workflow: &Workflow, troubles: &[Trouble]) -> Result<()> {
+    let gone: Vec<&Trouble> = troubles.iter().filter(|trouble| trouble.is_gone()).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    for run in Runs::live(session.locked.store())?.runs {
+        let shares = |profile: &Profile| *profile != Profile::Registry && workflow.profiles.contains(profile);
+        let is_replaced = run.workflow.profiles.iter().any(shares) || is_same(&run.workflow, workflow);
+        if let Some(trouble) = gone.iter().find(|trouble| is_replaced && trouble.concerns(&run.workflow)) {
+            sync::end(context, session, &run, &format!("{} was removed, and another run began", trouble.path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a task for which a run is open: a new session may not know of it.
+fn refuse_same(store: &Store, workflow: &Workflow) -> Result<()> {
+    let runs = Runs::live(store)?.runs;
+    match runs.iter().find(|run| run.workflow.status.is_open() && is_same(&run.workflow, workflow)) {
+        Some(run) => Err(open_already(run, "is open and has the same task", "; --id begins another beside it")),
+        None => Ok(()),
+    }
+}
+
+/// By its description; where there is none, by the phases and the profiles.
+fn is_same(one: &Workflow, other: &Workflow) -> bool {
+    fn phases(workflow: &Workflow) -> Vec<&str> {
+        workflow.phases.iter().map(|phase| phase.id.as_str()).collect()
+    }
+    let is_alike = one.kind == other.kind && one.project == other.project && one.description == other.description;
+    is_alike && (!one.description.is_empty() || (phases(one) == phases(other) && one.profiles == other.profiles))
+}
+
+fn open_already(run: &Run, why: &str, or_else: &str) -> Error {
+    let id = &run.workflow.id;
+    let hint =
+        format!("'checkpoint workflow resume {id}' goes on, 'checkpoint workflow abandon {id}' ends it{or_else}");
+    WorkflowProblem::refused("workflow_open", format!("workflow {id} {why}"))
+        .hint(hint)
+        .with_state(&run.workflow)
+        .into()
+}
+
+fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
+    let usage = |what: String| Error::Usage { what };
+    let root = context.root.path();
+    let named = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let project = options.project.clone().unwrap_or(named);
+    let kind = options.kind.clone().unwrap_or_else(|| options.preset.clone().unwrap_or_else(|| USUAL_KIND.to_owned()));
+    let id = options.id.clone().unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
+    if !run_id::is_legal(&id) {
+        return Err(usage(format!("'{id}' is no id: letters, digits, '_', '-' and '.', at most 120")));
+    }
+    let mut workflow = Workflow::new(id, kind, project, context.now_ms);
+    workflow.description = options.description.clone().unwrap_or_default();
+    workflow.context.branch = options.branch.clone().or_else(|| git_head::read(root)?.branch);
+    for word in options.profiles.iter().flat_map(|list| list.split(',')) {
+        let profile = Profile::from_word(word.trim());
+        let profile = profile.ok_or_else(|| usage(format!("'{word}' is no profile: phases, pipeline, registry")))?;
+        if !workflow.profiles.contains(&profile) {
+            workflow.profiles.push(profile);
+        }
+    }
+    if let Some(name) = &options.preset {
+        workflow.phases = plan::preset(name).ok_or_else(|| usage(format!("'{name}' is no preset: dotagent")))?;
+    }
+    if let Some(bytes) = &options.plan {
+        let value: Value = parse(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
+        workflow.phases.extend(plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?);
+        // What we do not know in it goes out again with an export.
+        workflow.documents.insert(plan::PLAN.to_owned(), value);
+    }
+    for words in &options.phases {
+        workflow
+            .phases
+            .push(plan::from_words(words).map_err(|finding| usage(format!("--phase '{words}': {}", finding.what)))?);
+    }
+    let findings = plan::check(&workflow.phases);
+    if !findings.is_empty() {
+        return Err(usage(wrong("the plan", &findings)));
+    }
+    if workflow.phases.is_empty() {
+        return Err(usage("a workflow needs phases: give --plan, --preset or --phase".to_owned()));
+    }
+    Ok(workflow)
+}
+
+fn wrong(what: &str, findings: &[Finding]) -> String {
+    let listed: Vec<String> = findings.iter().map(conflict::in_words).collect();
+    format!("{what} makes no sense: {}", listed.join("; "))
+}
+
+/// Two of the profiles have one file: a run that is open keeps it, one that has ended gives it up. In the registry each
+/// has its own, unless ids that are no names there lead to the same one.
+fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile, workflow: &Workflow) -> Result<()> {
+    let runs = Runs::live(session.locked.store())?.runs;
+    if profile == Profile::Registry {
+        let path = registry::path(workflow);
+        let taken = runs.iter().find(|run| run.workflow.documents.contains_key(&path));
+        return taken.map_or(Ok(()), |run| Err(open_already(run, "keeps its state in the same file", "")));
+    }
+    for run in runs.into_iter().filter(|run| run.workflow.profiles.contains(&profile)) {
+        if run.workflow.status.is_open() {
+            return Err(open_already(&run, "is open and keeps its state in the same file", ""));
+        }
+        give_up_file(context, session, &run, profile)?;
+    }
+    Ok(())
+}
+
+fn give_up_file(context: &Context, session: &mut Session<'_>, run: &Run, profile: Profile) -> Result<()> {
+    run_lifecycle::put_files_aside(context, session, &run.workflow, false)?;
+    let mut next = run.workflow.clone();
+    next.profiles.retain(|kept| *kept != profile);
+    next.documents.retain(|path, _| dispatch::profile_of_path(path) != Some(profile));
+    let event = Event::new("archive files", "checkpoint");
+    transition::record(context, session, Some(run.tip), next, event)?;
+    session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
+    let warning = abandon::trim_archives(context, session);
+    session.warnings.extend(warning);
+    Ok(())
+}
+
+/// The plan of a run as it was at its beginning, under a new id and with nothing of what the old one found out.
+pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
+    let mut next = old.clone();
+    next.id = sync::free_id(session.locked.store(), &run_id::make(&old.kind, &old.project, context.now_ms))?;
+    next.status = crate::workflow::rules::status::RunStatus::Open;
+    (next.created_ms, next.updated_ms, next.finished_ms) = (context.now_ms, context.now_ms, None);
+    (next.resume_count, next.interrupted, next.last_error) = (0, None, None);
+    next.mini_commits.clear();
+    next.documents.retain(|path, _| path == plan::PLAN);
+    next.context.key_decisions.clear();
+    next.context.file_paths.clear();
+    next.state.clear();
+    next.forget_unplanned(|_| false);
+    for phase in &mut next.phases {
+        phase.reset();
+        (phase.attempts, phase.before) = (0, None);
+    }
+    next.tasks.clear();
+    Ok(next)
+}

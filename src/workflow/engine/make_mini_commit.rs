@@ -1,0 +1,98 @@
+//! After every third phase: a checkpoint of everything, and if it was asked for a commit in the project.
+
+use std::ops::RangeInclusive;
+
+use crate::error::Result;
+use crate::error::problem::WorkflowProblem;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::create::command::Standing;
+use crate::ops::session::Session;
+use crate::workflow::engine::run_checkpoint::snapshot;
+use crate::workflow::engine::runs::Run;
+use crate::workflow::engine::step::{StepOptions, actor, step, with_run};
+use crate::workflow::engine::transition::{StepOutcome, change_run};
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::mini_commit::{mini_commit_due, mini_commit_message, project_commit_due};
+use crate::workflow::rules::workflow::MiniCommit;
+use crate::worktree::git::git_head;
+
+/// Commits everything in the project's own repository with this message.
+pub type CommitInProject<'c> = dyn Fn(&str) -> Result<()> + 'c;
+
+#[derive(Debug, Default)]
+pub struct MiniOutcome {
+    /// `None`: none is due.
+    pub message: Option<String>,
+    pub checkpoint: Option<ObjectId>,
+    pub commit: Option<String>,
+    pub step: Option<StepOutcome>,
+}
+
+/// Makes the checkpoint that is due, and the commit. The two are due apart: a run can make its checkpoints by itself.
+///
+/// The project's own repository may run hooks, and they may run this program: while a commit is made there, the store is
+/// not locked.
+///
+/// # Errors
+/// The checkpoint cannot be made, or the commit was refused: then the checkpoint stands.
+pub fn mini_commit(
+    context: &Context,
+    options: &StepOptions,
+    run: &Run,
+    commit: Option<&CommitInProject<'_>>,
+) -> Result<MiniOutcome> {
+    let of_run = StepOptions { workflow: Some(run.workflow.id.clone()), expect: None, ..options.clone() };
+    let who = actor(context, &of_run);
+    if commit.is_some() && project_commit_due(&run.workflow).is_some() {
+        check_project(context)?;
+    }
+    let made = with_run(context, &of_run, |session, run| in_shadow(context, session, run, &who))?;
+    let mut outcome = made.unwrap_or_default();
+    let due = project_commit_due(&run.workflow);
+    if let (Some(commit), Some(range)) = (commit, due) {
+        let message = mini_commit_message(&run.workflow, &range);
+        commit(&message)?;
+        outcome.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
+        let change = noted(&range, None, outcome.commit.clone());
+        let mut step = step(context, &of_run, &mut |_| Ok(change.clone()))?;
+        step.warnings.extend(outcome.step.take().map(|step| step.warnings).unwrap_or_default());
+        (outcome.message, outcome.step) = (Some(message), Some(step));
+    }
+    Ok(outcome)
+}
+
+/// Git looks for a repository above, too, and ends with a commit what is under way: neither was asked for.
+fn check_project(context: &Context) -> Result<()> {
+    let refused = |what: String, hint: &str| Err(WorkflowProblem::refused("no_commit", what).hint(hint).into());
+    match git_head::under_way(context.root.path()) {
+        Ok(None) => Ok(()),
+        Ok(Some(what)) => refused(
+            format!("{what} is under way in the project's repository; nothing was changed"),
+            "finish it with git first",
+        ),
+        Err(why) => refused(
+            format!("no repository of the project to commit in: {why}; nothing was changed"),
+            "'checkpoint workflow mini-commit' makes the checkpoint alone",
+        ),
+    }
+}
+
+/// The checkpoint that is due, under the lock that is held; `None` if none is.
+///
+/// # Errors
+/// It cannot be made, or not be noted.
+pub fn in_shadow(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<Option<MiniOutcome>> {
+    let Some(range) = mini_commit_due(&run.workflow) else { return Ok(None) };
+    let message = mini_commit_message(&run.workflow, &range);
+    let reason = message.lines().next().unwrap_or_default();
+    let (checkpoint, warnings) = snapshot(context, session, &run.workflow, reason, Standing::Never)?;
+    let change = noted(&range, checkpoint.map(ObjectId::to_hex), None);
+    let mut step = change_run(context, session, run, &change, actor)?;
+    step.warnings.extend(warnings);
+    Ok(Some(MiniOutcome { message: Some(message), checkpoint, commit: None, step: Some(step) }))
+}
+
+fn noted(range: &RangeInclusive<usize>, checkpoint: Option<String>, commit: Option<String>) -> Change {
+    Change::MiniCommit(MiniCommit { completed: *range.end(), checkpoint, commit })
+}

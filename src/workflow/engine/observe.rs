@@ -1,0 +1,83 @@
+//! What is on disk of the files that a run speaks of.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::base::wildmatch::Glob;
+use crate::error::Result;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::store::trees::digest;
+use crate::workflow::rules::observation::{self, Found, Sights};
+use crate::workflow::rules::workflow::Workflow;
+use crate::worktree::files::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Looks at every output of its phases and tasks. What cannot be read counts as cut off, with the reason; a path that
+/// leads out of the directory is not looked at.
+///
+/// # Errors
+/// The root cannot be opened.
+pub fn look(context: &Context, workflow: &Workflow) -> Result<Sights> {
+    let paths = observation::paths(workflow);
+    if paths.is_empty() {
+        return Ok(Sights::new());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let find = |path: String| Some((path.clone(), find(&work, context.root.path(), &path)?));
+    Ok(paths.into_iter().filter_map(find).collect())
+}
+
+fn find(work: &WorkTree, root: &Path, path: &str) -> Option<Found> {
+    let (folder, is_folder) = path.strip_suffix('/').map_or((path, false), |folder| (folder, true));
+    let inside = Path::new(folder).strip_prefix(root).unwrap_or(Path::new(folder));
+    let parsed = RelPath::new(plain(inside)?.as_os_str().as_encoded_bytes()).ok().filter(|path| !path.is_root())?;
+    Some(if is_folder {
+        of_folder(work, &parsed)
+    } else if parsed.name().contains(&b'*') {
+        of_pattern(work, &parsed)
+    } else {
+        of_file(work, &parsed)
+    })
+}
+
+/// The same path without `.` and `..`; `None` if it leads out of where it begins.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            Component::ParentDir if plain.pop() => {}
+            _ => return None,
+        }
+    }
+    Some(plain)
+}
+
+fn of_file(work: &WorkTree, path: &RelPath) -> Found {
+    match state_file::read(work, path) {
+        Ok(None) => Found::Missing,
+        Ok(Some(bytes)) => Found::of_file(&path.to_string(), &bytes, digest::sum_of_bytes(&bytes)),
+        Err(error) => Found::Broken(error.to_string()),
+    }
+}
+
+fn of_folder(work: &WorkTree, path: &RelPath) -> Found {
+    match (state_file::list(work, path), work.stat(path)) {
+        (Ok(names), _) if !names.is_empty() => Found::There { sum: None, status: None },
+        (_, Ok(None)) => Found::Missing,
+        (Ok(_), _) => Found::Empty,
+        (Err(error), _) => Found::Broken(error.to_string()),
+    }
+}
+
+/// The first file by name that fits and can be used, else the first that fits.
+fn of_pattern(work: &WorkTree, path: &RelPath) -> Found {
+    let folder = path.parent().unwrap_or_default();
+    let Ok(mut names) = state_file::list(work, &folder) else { return Found::Missing };
+    let Some(glob) = Glob::compile(path.name()) else { return Found::Missing };
+    names.retain(|name| glob.matches(name.as_bytes()));
+    names.sort_unstable();
+    let found: Vec<Found> = names.iter().map(|name| of_file(work, &folder.join(name.as_bytes()))).collect();
+    found.iter().find(|found| found.is_usable()).or(found.first()).cloned().unwrap_or(Found::Missing)
+}

@@ -1,0 +1,193 @@
+//! `phase start` and `phase done`: the transitions that are tied to checkpoints of the files.
+
+use crate::base::text::escape;
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::create::command::Standing;
+use crate::ops::run_warning::RunWarning;
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
+use crate::store::refs::commit_reader::read_checkpoint;
+use crate::store::repository::Store;
+use crate::store::trees::tree_memo::TreeMemo;
+use crate::workflow::documents::sync;
+use crate::workflow::engine::make_mini_commit::{self, MiniOutcome};
+use crate::workflow::engine::observe::look;
+use crate::workflow::engine::run_checkpoint::snapshot;
+use crate::workflow::engine::runs::Run;
+use crate::workflow::engine::step::{StepOptions, actor, choose, with_run};
+use crate::workflow::engine::transition::{StepOutcome, change_run};
+use crate::workflow::rules::change::{Change, Finish, Start, phases};
+use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::recover;
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::workflow::Workflow;
+use crate::worktree::git::git_head;
+
+/// Letters of a commit id that are kept where none is asked for in full.
+const SHORT_SHA: usize = 7;
+
+/// More files that came to be in one phase help no new session to find its way.
+const MOST_NEW_FILES: usize = 50;
+
+#[derive(Clone, Debug, Default)]
+pub struct StartOptions {
+    pub step: StepOptions,
+    pub phase: Option<String>,
+    pub force: bool,
+    /// Make no checkpoint.
+    pub no_snapshot: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct DoneOptions {
+    pub step: StepOptions,
+    pub phase: Option<String>,
+    pub commit: Option<String>,
+    pub files: Vec<String>,
+    pub decisions: Vec<String>,
+    pub force: bool,
+    pub no_snapshot: bool,
+}
+
+/// Makes the checkpoint `pre-<phase>`, then begins the phase. Beside another one that is under way there is none: it would
+/// hold half of what that one does.
+///
+/// # Errors
+/// The rules forbid it, or the files cannot be captured; then nothing began.
+pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
+    with_run(context, &options.step, |session, run| {
+        let mut begin = Start { phase: options.phase.clone(), force: options.force, ..Start::default() };
+        // Refused before anything is made.
+        run.workflow.after(&Change::StartPhase(begin.clone()), context.now_ms)?;
+        let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
+        let reason = format!("pre-{id}");
+        let beside = run.workflow.running().find(|other| other.id != id && other.status == PhaseStatus::InProgress);
+        let (before, warnings) = match beside {
+            Some(other) if !options.no_snapshot => {
+                let why = format!("phase {} is under way beside it", escape(&other.id));
+                (None, vec![RunWarning::SnapshotLeftOut { reason, why }.into()])
+            }
+            _ => around(context, session, run, &reason, options.no_snapshot, Standing::Never)?,
+        };
+        begin.before = before.map(ObjectId::to_hex);
+        begin.phase = Some(id);
+        begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
+        let actor = actor(context, &options.step);
+        let run = as_it_is_now(context, session, &options.step, run)?;
+        let mut outcome = change_run(context, session, &run, &Change::StartPhase(begin), &actor)?;
+        outcome.warnings.extend(warnings);
+        Ok(outcome)
+    })
+}
+
+/// Ties the state after it to the phase, and ends it.
+///
+/// # Errors
+/// The rules forbid it; then the phase goes on.
+pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
+    with_run(context, &options.step, |session, run| {
+        let mut finish = finish(context, options, &run.workflow)?;
+        run.workflow.after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
+        let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
+        let (after, warnings) = around(context, session, run, &reason, options.no_snapshot, Standing::Always)?;
+        finish.after = after.map(ObjectId::to_hex);
+        let mut warnings = warnings;
+        if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
+            match new_files(session.locked.store(), &run.workflow, &finish) {
+                Ok(files) => finish.files = files,
+                Err(why) => warnings.push(Warning::Bookkeeping { step: "noting which files are new", why }),
+            }
+        }
+        let actor = actor(context, &options.step);
+        let run = as_it_is_now(context, session, &options.step, run)?;
+        let mut outcome = change_run(context, session, &run, &Change::FinishPhase(finish), &actor)?;
+        outcome.warnings.extend(warnings);
+        if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
+            add_mini_commit(context, session, &actor, &mut outcome);
+        }
+        Ok(outcome)
+    })
+}
+
+/// Every third phase has a checkpoint of its own, by its name. That the phase is done stands whatever comes of it.
+fn add_mini_commit(context: &Context, session: &mut Session<'_>, actor: &str, outcome: &mut StepOutcome) {
+    match make_mini_commit::in_shadow(context, session, &outcome.run, actor) {
+        Ok(Some(MiniOutcome { step: Some(step), .. })) => {
+            outcome.run = step.run;
+            outcome.warnings.extend(step.warnings);
+        }
+        // The next phase that is done makes up for what a hold keeps off.
+        Ok(_) | Err(Error::Held { .. }) => {}
+        Err(e) => outcome.warnings.push(Warning::bookkeeping("making the checkpoint of every third phase")(e)),
+    }
+}
+
+/// While a large directory was captured, somebody may have written into a file of the run.
+fn as_it_is_now(context: &Context, session: &mut Session<'_>, options: &StepOptions, run: &Run) -> Result<Run> {
+    if run.workflow.profiles.is_empty() {
+        return Ok(run.clone());
+    }
+    let troubles = sync::sync(context, session)?;
+    let of_run = StepOptions { workflow: Some(run.workflow.id.clone()), ..options.clone() };
+    choose(session.locked.store(), &of_run, &troubles)
+}
+
+/// What a hold keeps off is left out: how far the run is must be recorded all the same.
+fn around(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    reason: &str,
+    is_off: bool,
+    standing: Standing,
+) -> Result<(Option<ObjectId>, Vec<Warning>)> {
+    if is_off {
+        return Ok((None, Vec::new()));
+    }
+    match snapshot(context, session, &run.workflow, reason, standing) {
+        Err(Error::Held { hold, .. }) => {
+            let left_out = RunWarning::SnapshotLeftOut { reason: reason.to_owned(), why: hold.in_words() }.into();
+            Ok((None, vec![left_out]))
+        }
+        made => made,
+    }
+}
+
+/// The files that came to be while the phase was under way, as far as the checkpoints around it tell.
+fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> std::result::Result<Vec<String>, String> {
+    let phase = finish.phase.as_deref().and_then(|id| workflow.phase(id));
+    let around = [phase.and_then(|phase| phase.before.as_deref()), finish.after.as_deref()];
+    let [Some(before), Some(after)] = around.map(|id| ObjectId::from_hex(id?)) else { return Ok(Vec::new()) };
+    let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
+    // One that was dropped since tells nothing.
+    let (Ok(before), Ok(after)) = (tree(before), tree(after)) else { return Ok(Vec::new()) };
+    let changes = TreeMemo::new(store.objects()).diff(Some(before), Some(after), &|_| true)?;
+    let new = changes.iter().filter(|change| change.before.is_none());
+    let files: Vec<String> = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok()).collect();
+    if files.len() > MOST_NEW_FILES {
+        return Err(format!("{} are too many; --file names those that matter", files.len()));
+    }
+    Ok(files)
+}
+
+fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Result<Finish> {
+    let id = phases::meant(workflow, options.phase.as_deref())?;
+    let sights = look(context, workflow)?;
+    let phase = workflow.phase(&id);
+    let head = git_head::read(context.root.path()).and_then(|head| head.commit);
+    let was = phase.and_then(|phase| phase.head.clone());
+    let moved = head.filter(|head| was.as_ref().is_some_and(|was| was != head));
+    Ok(Finish {
+        present: phase.map(|phase| recover::present(phase, &sights)).unwrap_or_default(),
+        flaws: phase.map(|phase| recover::flaws(phase, &sights)).unwrap_or_default(),
+        task_flaws: phase.map(|phase| recover::task_flaws(workflow, phase, &sights)).unwrap_or_default(),
+        commit_sha: options.commit.clone().or_else(|| moved.map(|head| head.chars().take(SHORT_SHA).collect())),
+        files: options.files.clone(),
+        decisions: options.decisions.clone(),
+        force: options.force,
+        phase: Some(id),
+        after: None,
+    })
+}

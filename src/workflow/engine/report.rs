@@ -1,0 +1,204 @@
+//! What is known of runs, for looking at: one as it stands, all of them, one's log, two states compared.
+
+use crate::error::Result;
+use crate::error::problem::WorkflowProblem;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::workflow::documents::drift::{self, FileDrift};
+use crate::workflow::documents::sync::{self, Settled, Trouble};
+use crate::workflow::engine::observe;
+use crate::workflow::engine::runs::{self, LostRun, Run, Runs};
+use crate::workflow::plan;
+use crate::workflow::rules::advice::{self, Advice};
+use crate::workflow::rules::compare::{self, Difference};
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::observation::Sights;
+use crate::workflow::rules::recover::{self, Mend};
+use crate::workflow::rules::validate::{self, Report};
+use crate::workflow::rules::workflow::Workflow;
+
+/// More transitions than this are not looked through.
+const LONGEST_LOG: usize = 100_000;
+
+/// One run with all that is to be said of it.
+#[derive(Debug)]
+pub struct Status {
+    pub run: Run,
+    pub advice: Advice,
+    pub report: Report,
+    pub mends: Vec<Mend>,
+    pub troubles: Vec<Trouble>,
+    pub drift: Option<FileDrift>,
+    pub warnings: Vec<Warning>,
+}
+
+/// # Errors
+/// There is no such run.
+pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Result<Status> {
+    let Settled { store, troubles, warnings } = known(context)?;
+    let run = pick(&store, named, &troubles)?;
+    let (report, sights) = validated(context, &run.workflow)?;
+    Ok(Status {
+        advice: advice::advice(&run.workflow, &sights),
+        mends: recover::mends(&run.workflow, &sights),
+        drift: if with_drift { drift::drift(context, &store, &run.workflow)? } else { None },
+        report,
+        run,
+        troubles,
+        warnings,
+    })
+}
+
+/// The same of a state that no store has.
+///
+/// # Errors
+/// The directory cannot be opened.
+pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
+    let (report, sights) = validated(context, &workflow)?;
+    Ok(Status {
+        advice: advice::advice(&workflow, &sights),
+        mends: recover::mends(&workflow, &sights),
+        drift: None,
+        report,
+        run: Run { tip: ObjectId::from_bytes([0; 20]), archived_as: None, workflow },
+        troubles: Vec::new(),
+        warnings: Vec::new(),
+    })
+}
+
+/// The store, with everything taken in that was edited by hand.
+///
+/// # Errors
+/// Nothing is known here.
+pub fn known(context: &Context) -> Result<Settled> {
+    match sync::settle(context)? {
+        Some(known) => Ok(known),
+        None if context.root.exists() => Err(runs::none().into()),
+        None => Err(context.no_store()),
+    }
+}
+
+/// Without a name, a file that nobody could read may be what is meant.
+fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run> {
+    let runs = if named.is_some() { Runs::all(store)? } else { Runs::live(store)? };
+    match (runs.pick(named), troubles.first()) {
+        (Ok(run), _) => Ok(run.clone()),
+        (Err(_), Some(trouble)) if named.is_none() => Err(trouble.problem(None).into()),
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// What a run is worth, and what is on disk of it.
+///
+/// # Errors
+/// The directory cannot be opened.
+pub fn validated(context: &Context, workflow: &Workflow) -> Result<(Report, Sights)> {
+    let sights = if context.root.exists() { observe::look(context, workflow)? } else { Sights::new() };
+    Ok((validate::validate(workflow, &sights, context.now_ms), sights))
+}
+
+#[derive(Debug, Default)]
+pub struct Listed {
+    pub runs: Vec<Run>,
+    pub lost: Vec<LostRun>,
+    pub troubles: Vec<Trouble>,
+    pub warnings: Vec<Warning>,
+}
+
+/// # Errors
+/// The refs cannot be read.
+pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> {
+    let Some(Settled { store, troubles, warnings }) = sync::settle(context)? else { return Ok(Listed::default()) };
+    let Runs { mut runs, lost } = if all { Runs::all(&store)? } else { Runs::live(&store)? };
+    runs.retain(|run| kind.is_none_or(|kind| run.workflow.kind == kind));
+    Ok(Listed { runs, lost, troubles, warnings })
+}
+
+/// One line of the log of a run.
+#[derive(Clone, Debug)]
+pub struct Logged {
+    pub revision: String,
+    /// Milliseconds since 1970.
+    pub time_ms: i64,
+    pub event: Event,
+}
+
+#[derive(Debug)]
+pub struct Shown {
+    pub run: Run,
+    /// The newest first.
+    pub log: Vec<Logged>,
+    /// Why it ends before its beginning, if it is damaged there.
+    pub broken: Option<String>,
+    pub troubles: Vec<Trouble>,
+    pub warnings: Vec<Warning>,
+}
+
+/// # Errors
+/// There is no such run.
+pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Result<Shown> {
+    let Settled { store, troubles, warnings } = known(context)?;
+    let run = pick(&store, named, &troubles)?;
+    let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
+    let log = line.transitions.iter().map(|transition| Logged {
+        revision: transition.commit.to_hex(),
+        time_ms: transition.time_ms,
+        event: Event::read(&transition.message),
+    });
+    Ok(Shown { log: log.collect(), broken: line.broken, run, troubles, warnings })
+}
+
+#[derive(Debug)]
+pub struct Compared {
+    pub from: String,
+    pub to: String,
+    pub differences: Vec<Difference>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Compares two states of a run: without revisions the last two, with one that one and the newest.
+///
+/// # Errors
+/// There is no such run or revision.
+pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Result<Compared> {
+    let Settled { store, troubles, warnings } = known(context)?;
+    let run = pick(&store, named, &troubles)?;
+    let line = store.workflow_line(run.tip, LONGEST_LOG).transitions;
+    let find = |words: &str| -> Result<usize> {
+        let found = line.iter().position(|transition| transition.commit.to_hex().starts_with(words));
+        let back = words.strip_prefix("@~").and_then(|count| count.parse().ok()).or((words == "@").then_some(0));
+        found.or(back.filter(|at| *at < line.len())).ok_or_else(|| {
+            let what = format!("workflow {} has no revision '{words}'", run.workflow.id);
+            WorkflowProblem::no_such("no_such_revision", what).hint("'checkpoint workflow show' lists them").into()
+        })
+    };
+    let (from, to) = match revisions {
+        [] => (1.min(line.len() - 1), 0),
+        [from] => (find(from)?, 0),
+        [from, to, ..] => (find(from)?, find(to)?),
+    };
+    let state = |at: usize| -> Result<Workflow> {
+        let revision = store.workflow_revision(line[at].commit)?;
+        Workflow::from_json(&revision.state).map_err(|why| crate::error::Error::Damaged {
+            what: format!("revision {} of workflow {}", line[at].commit.short(), run.workflow.id),
+            why,
+        })
+    };
+    let differences = compare::compare(&state(from)?, &state(to)?);
+    let name = |at: usize| line[at].commit.to_hex();
+    Ok(Compared { from: name(from), to: name(to), differences, warnings })
+}
+
+/// What is out of order in the plan of a run.
+///
+/// # Errors
+/// There is no such run.
+pub fn lint(context: &Context, named: Option<&str>) -> Result<(Run, Vec<Finding>)> {
+    let Settled { store, troubles, .. } = known(context)?;
+    let run = pick(&store, named, &troubles)?;
+    let findings = plan::lint(&run.workflow);
+    Ok((run, findings))
+}

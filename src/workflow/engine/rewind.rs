@@ -1,0 +1,153 @@
+//! `workflow rewind`: the files, the state or both as they were right before a phase began.
+
+use crate::error::problem::WorkflowProblem;
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::restore::commands::{RestoreOptions, restore};
+use crate::ops::restore::restore_options::{CommonOptions, Consent, RestoreOutcome};
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::workflow::documents::leftovers;
+use crate::workflow::documents::sync::{self, Settled};
+use crate::workflow::engine::report;
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::step::{StepOptions, actor};
+use crate::workflow::engine::transition::{self, StepOutcome};
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::Workflow;
+
+#[derive(Clone, Debug, Default)]
+pub struct RewindOptions {
+    pub step: StepOptions,
+    /// A phase, or for the state alone a revision.
+    pub to: String,
+    pub files: bool,
+    pub state: bool,
+    pub common: CommonOptions,
+}
+
+#[derive(Debug)]
+pub struct RewindOutcome {
+    pub run: Run,
+    pub to: String,
+    pub files: Option<RestoreOutcome>,
+    pub state: Option<StepOutcome>,
+    /// The state goes back, or would.
+    pub takes_state: bool,
+    pub dry_run: bool,
+    pub warnings: Vec<Warning>,
+}
+
+/// Where a rewind leads.
+struct Goal {
+    checkpoint: Option<ObjectId>,
+    revision: ObjectId,
+    state: Workflow,
+}
+
+/// `agree` is asked before the state goes back where no files do.
+///
+/// # Errors
+/// There is no such phase, its checkpoint is gone, or nobody agreed; then nothing changed.
+pub fn rewind(
+    context: &Context,
+    options: &RewindOptions,
+    consent: &mut Consent<'_>,
+    agree: &mut dyn FnMut(String) -> Result<()>,
+) -> Result<RewindOutcome> {
+    let Settled { store, warnings, .. } = report::known(context)?;
+    let run = Runs::live(&store)?.pick(options.step.workflow.as_deref())?.clone();
+    let goal = goal(&store, &run, options)?;
+    let mut outcome = RewindOutcome {
+        run,
+        to: options.to.clone(),
+        files: None,
+        state: None,
+        takes_state: options.state,
+        dry_run: options.common.dry_run,
+        warnings,
+    };
+    if options.files {
+        outcome.files = Some(files(context, options, &goal, consent)?);
+    } else if !options.common.yes && !options.common.dry_run {
+        agree(format!("take workflow {} back to before {}", outcome.run.workflow.id, options.to))?;
+    }
+    if options.state && !options.common.dry_run {
+        let made = state(context, options, &outcome.run, goal)?;
+        outcome.run = made.run.clone();
+        outcome.state = Some(made);
+    }
+    Ok(outcome)
+}
+
+fn files(context: &Context, options: &RewindOptions, goal: &Goal, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+    let checkpoint = goal.checkpoint.ok_or_else(|| {
+        WorkflowProblem::no_such("no_checkpoint", format!("no checkpoint was made before phase {}", options.to))
+            .hint("--state takes the state back without the files")
+    })?;
+    let restore_options =
+        RestoreOptions { selector: checkpoint.to_hex(), common: options.common.clone(), ..RestoreOptions::default() };
+    restore(context, &restore_options, consent).map_err(|error| match error {
+        Error::NoSuchCheckpoint { .. } => WorkflowProblem::no_such(
+            "no_checkpoint",
+            format!("checkpoint {} of phase {} is gone", checkpoint.short(), options.to),
+        )
+        .hint("--state takes the state back without the files")
+        .into(),
+        other => other,
+    })
+}
+
+/// The state of then, with what can never be taken back: how often it was resumed.
+fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> Result<StepOutcome> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    sync::sync(context, &mut session)?;
+    let mut next = goal.state;
+    next.status = RunStatus::Open;
+    next.finished_ms = None;
+    next.resume_count = run.workflow.resume_count;
+    next.updated_ms = context.now_ms.max(run.workflow.updated_ms);
+    next.profiles.clone_from(&run.workflow.profiles);
+    let event = Event {
+        phase: Some(options.to.clone()),
+        note: Some(goal.revision.short()),
+        ..Event::new("rewind", &actor(context, &options.step))
+    };
+    let mut outcome = transition::record(context, &mut session, Some(run.tip), next, event)?;
+    if !run.workflow.status.is_open()
+        && let Err(error) = leftovers::remove_failed(context, &run.workflow)
+    {
+        outcome.warnings.push(Warning::bookkeeping("removing the file of the run that had failed")(error));
+    }
+    Ok(outcome)
+}
+
+/// The newest start of the phase tells both; the state right before it stands below.
+fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
+    let line = store.workflow_line(run.tip, usize::MAX).transitions;
+    let begins = |message: &str| {
+        let event = Event::read(message);
+        (event.verb == "phase start" && event.phase.as_deref() == Some(&*options.to)).then_some(event)
+    };
+    if let Some((transition, event)) = line.iter().find_map(|found| Some((found, begins(&found.message)?))) {
+        let revision = transition.parent.unwrap_or(transition.commit);
+        let checkpoint = event.checkpoints.first().and_then(|id| ObjectId::from_hex(id));
+        return Ok(Goal { checkpoint, revision, state: read(store, run, revision)? });
+    }
+    let is_revision = options.to.len() >= 7;
+    let found = line.iter().find(|found| is_revision && found.commit.to_hex().starts_with(&options.to));
+    let found = found.ok_or_else(|| {
+        let what = format!("workflow {} never began a phase {}", run.workflow.id, options.to);
+        WorkflowProblem::no_such("no_such_phase", what).hint("'checkpoint workflow show' lists what happened")
+    })?;
+    Ok(Goal { checkpoint: None, revision: found.commit, state: read(store, run, found.commit)? })
+}
+
+fn read(store: &Store, run: &Run, revision: ObjectId) -> Result<Workflow> {
+    let state = store.workflow_revision(revision)?.state;
+    Workflow::from_json(&state).map_err(|why| Error::Damaged { what: format!("workflow {}", run.workflow.id), why })
+}

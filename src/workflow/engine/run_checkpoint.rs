@@ -1,0 +1,37 @@
+//! Checkpoints of the files that a run asks for, made under the lock that its transition holds.
+
+use crate::error::Result;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::create::command::{CreateOptions, Standing, create_in};
+use crate::ops::maintain::auto_gc::tidy;
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
+use crate::workflow::rules::workflow::Workflow;
+
+/// A checkpoint of the files as they are; that it holds nothing new is no remark here. `None` where none is made, as the
+/// remarks say.
+///
+/// # Errors
+/// The files cannot be captured, or the checkpoint cannot be recorded.
+pub fn snapshot(
+    context: &Context,
+    session: &mut Session<'_>,
+    workflow: &Workflow,
+    reason: &str,
+    standing: Standing,
+) -> Result<(Option<ObjectId>, Vec<Warning>)> {
+    let options = CreateOptions {
+        reason: Some(reason.to_owned()),
+        source: Some(workflow.kind.clone()),
+        standing,
+        ..CreateOptions::default()
+    };
+    let mut outcome = create_in(context, session, &options)?;
+    if outcome.skipped.is_none() && context.settings.auto_prune {
+        // Packs are taken in by the transitions themselves.
+        outcome.warnings.extend(tidy(context, session, &|| true));
+    }
+    outcome.warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
+    Ok((outcome.checkpoint.map(|checkpoint| checkpoint.id), outcome.warnings))
+}

@@ -1,0 +1,298 @@
+//! The ends of runs: abandoned, put aside, deleted, and cleaned up by age. What is put aside can be read for ever.
+
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::run_warning::RunWarning;
+use crate::ops::session::{self, Session};
+use crate::ops::warning::Warning;
+use crate::store::runs::projected::Projected;
+use crate::workflow::documents::find_documents::{self, rel};
+use crate::workflow::documents::sync::{self, Settled};
+use crate::workflow::documents::{leftovers, write_documents};
+use crate::workflow::engine::abandon::{USUAL_ARCHIVES, abandon_run, drop_old_archives};
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::step::{StepOptions, actor, choose};
+use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
+use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::Workflow;
+use crate::worktree::files::state_file;
+use crate::worktree::tree_handle::WorkTree;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Open runs and complete ones older than this are put aside by a cleanup.
+pub const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
+/// Failed and abandoned ones.
+pub const USUAL_FAILED_MAX_AGE_MS: i64 = 30 * DAY_MS;
+
+/// Ends a run and puts it aside.
+///
+/// # Errors
+/// There is no such run, or it has ended.
+pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result<StepOutcome> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    let mut troubles = sync::sync(context, &mut session)?;
+    // Giving the run up is one of the answers to its question.
+    troubles.retain(|trouble| !trouble.is_gone());
+    let run = choose(&store, options, &troubles)?;
+    abandon_run(context, &mut session, &run, reason, &actor(context, options))
+}
+
+/// What an `archive`, a `delete` or a `cleanup` did.
+#[derive(Debug, Default)]
+pub struct EndOutcome {
+    /// Put aside, by the names that they have there.
+    pub archived: Vec<String>,
+    /// Gone with all their transitions.
+    pub purged: Vec<String>,
+    /// Folders of old files in the project that were removed.
+    pub removed_folders: Vec<String>,
+    /// Files of runs that failed, which had their time.
+    pub removed_files: Vec<String>,
+    pub dry_run: bool,
+    pub warnings: Vec<Warning>,
+}
+
+/// Puts a run aside whatever its state, with its files.
+///
+/// # Errors
+/// There is no such run.
+pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    sync::sync(context, &mut session)?;
+    let run = Runs::live(&store)?.pick(options.workflow.as_deref())?.clone();
+    put_files_aside(context, &mut session, &run.workflow, false)?;
+    let name = session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
+    let removed_folders = drop_old_archives(context, &session, USUAL_ARCHIVES, false)?;
+    let warnings = std::mem::take(&mut session.warnings);
+    Ok(EndOutcome { archived: name.into_iter().collect(), removed_folders, warnings, ..EndOutcome::default() })
+}
+
+/// Puts a run aside, or with `purge` drops it with all its transitions; its files in the project go.
+///
+/// # Errors
+/// There is no such run.
+pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<EndOutcome> {
+    let store = sync::require_store(context)?;
+    let mut session = session::begin(context, &store)?;
+    sync::sync(context, &mut session)?;
+    let runs = if purge { Runs::all(&store)? } else { Runs::live(&store)? };
+    let run = runs.pick(options.workflow.as_deref())?.clone();
+    let mut outcome = EndOutcome::default();
+    if run.is_live() {
+        remove_files(context, &mut session, &run.workflow)?;
+    }
+    leftovers::remove_failed(context, &run.workflow)?;
+    let name = run.id().to_owned();
+    if purge {
+        outcome.removed_folders = leftovers::remove_archives(context, &run.workflow.id)?;
+        forget_notes(&session, &run.workflow.id)?;
+        session.locked.delete_workflow(&name, !run.is_live())?;
+        outcome.purged.push(name);
+    } else {
+        outcome.archived.extend(session.locked.archive_workflow(&name, &name)?);
+    }
+    outcome.warnings = std::mem::take(&mut session.warnings);
+    Ok(outcome)
+}
+
+/// Nothing is written for a run any more that is dropped: a note of what was would tell of one that lost its ref.
+fn forget_notes(session: &Session<'_>, id: &str) -> Result<()> {
+    let notes = session.locked.store().projected().into_iter();
+    let forgotten = notes.map(|note| if note.workflow == id { Projected { sum: None, ..note } } else { note });
+    session.locked.write_projected(&forgotten.collect::<Vec<_>>())
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct CleanupOptions {
+    pub max_age_ms: i64,
+    pub failed_max_age_ms: i64,
+    pub keep_archives: usize,
+    pub dry_run: bool,
+}
+
+/// Puts aside what has not been touched for long, and drops folders of old files beyond the newest few.
+///
+/// # Errors
+/// Something cannot be read or written.
+pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome> {
+    let mut outcome = EndOutcome { dry_run: options.dry_run, ..EndOutcome::default() };
+    let Some(Settled { store, warnings, .. }) = sync::settle(context)? else { return Ok(outcome) };
+    outcome.warnings = warnings;
+    let mut session = session::begin(context, &store)?;
+    for run in Runs::live(&store)?.runs {
+        if !is_old(&run.workflow, options, context.now_ms) {
+            continue;
+        }
+        let id = run.workflow.id.clone();
+        if options.dry_run {
+            outcome.archived.push(id);
+        } else {
+            put_files_aside(context, &mut session, &run.workflow, true)?;
+            outcome.archived.extend(session.locked.archive_workflow(&id, &id)?);
+        }
+    }
+    outcome.removed_files = leftovers::drop_failed(context, &store, options.failed_max_age_ms, options.dry_run)?;
+    outcome.removed_folders = drop_old_archives(context, &session, options.keep_archives, options.dry_run)?;
+    Ok(outcome)
+}
+
+/// Puts aside what the registry keeps no longer, as its readers expect when a run begins. A failure is a warning.
+pub fn expire(context: &Context, session: &mut Session<'_>) {
+    if let Err(error) = expire_registry(context, session) {
+        session.warnings.push(Warning::bookkeeping("putting aside what is too old")(error));
+    }
+}
+
+fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
+    let options = CleanupOptions {
+        max_age_ms: USUAL_MAX_AGE_MS,
+        failed_max_age_ms: USUAL_FAILED_MAX_AGE_MS,
+        keep_archives: USUAL_ARCHIVES,
+        dry_run: false,
+    };
+    for run in Runs::live(session.locked.store())?.runs {
+        let workflow = &run.workflow;
+        let is_meant = workflow.profiles.contains(&Profile::Registry) && workflow.status != RunStatus::Complete;
+        if is_meant && is_old(workflow, options, context.now_ms) {
+            put_files_aside(context, session, workflow, true)?;
+            session.locked.archive_workflow(&workflow.id, &workflow.id)?;
+            let days = context.now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
+            let why = format!("nothing happened in it for {days} days");
+            session.warnings.push(RunWarning::PutAside { id: workflow.id.clone(), why }.into());
+        }
+    }
+    let removed = leftovers::drop_failed(context, session.locked.store(), USUAL_FAILED_MAX_AGE_MS, false)?;
+    session.warnings.extend(removed.into_iter().map(|path| Warning::from(RunWarning::FailedFileRemoved { path })));
+    Ok(())
+}
+
+fn is_old(workflow: &Workflow, options: CleanupOptions, now_ms: i64) -> bool {
+    let age_ms = now_ms.saturating_sub(workflow.updated_ms);
+    match workflow.status {
+        RunStatus::Complete => true,
+        RunStatus::Open => age_ms > options.max_age_ms,
+        RunStatus::Failed | RunStatus::Abandoned => age_ms > options.failed_max_age_ms,
+    }
+}
+
+/// Moves the files of a run's profiles away, each to where its profile keeps old ones. One that somebody edited since is
+/// moved as it is. A file of the registry whose time is over is removed.
+///
+/// # Errors
+/// A file cannot be moved; the run is as before.
+pub fn put_files_aside(
+    context: &Context,
+    session: &mut Session<'_>,
+    workflow: &Workflow,
+    is_expired: bool,
+) -> Result<()> {
+    for_files(context, session, workflow, &mut |work, path| {
+        let goes = workflow.status == RunStatus::Complete || (is_expired && is_as_recorded(work, workflow, path)?);
+        let to = match registry::failed_path(path) {
+            Some(_) if goes => return state_file::remove(work, &rel(path)).map(drop),
+            Some(failed) => failed,
+            None => write_documents::archived(workflow, path, context.now_ms),
+        };
+        state_file::move_to(work, &rel(path), &rel(&to)).map(drop)
+    })
+}
+
+/// Whether a file says what the last transition says of it; then nothing goes with it.
+fn is_as_recorded(work: &WorkTree, workflow: &Workflow, path: &str) -> Result<bool> {
+    let Some(bytes) = state_file::read(work, &rel(path))? else { return Ok(true) };
+    let said = find_documents::sum_of_text(&bytes);
+    Ok(said.is_some() && said == workflow.documents.get(path).map(find_documents::sum))
+}
+
+/// One that says something else than what was recorded could not be taken in: it may be the only record, so it is moved
+/// away.
+fn remove_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) -> Result<()> {
+    for_files(context, session, workflow, &mut |work, path| {
+        if is_as_recorded(work, workflow, path)? {
+            state_file::remove(work, &rel(path)).map(drop)
+        } else {
+            put_aside(context, path, Some(&workflow.id)).map(drop)
+        }
+    })
+}
+
+fn for_files(
+    context: &Context,
+    session: &mut Session<'_>,
+    workflow: &Workflow,
+    act: &mut dyn FnMut(&WorkTree, &str) -> Result<()>,
+) -> Result<()> {
+    let mine =
+        |path: &&String| dispatch::profile_of_path(path).is_some_and(|profile| workflow.profiles.contains(&profile));
+    let paths: Vec<String> = workflow.documents.keys().filter(mine).cloned().collect();
+    if paths.is_empty() || !context.root.exists() {
+        return Ok(());
+    }
+    let work = WorkTree::open(context.root.path())?;
+    let mut notes = session.locked.store().projected();
+    for path in &paths {
+        act(&work, path)?;
+        notes.retain(|note| note.path != *path);
+        // It stays known as one of ours, which no checkpoint holds.
+        notes.push(Projected { path: path.clone(), sum: None, workflow: workflow.id.clone() });
+    }
+    if let Err(e) = session.locked.write_projected(&notes) {
+        session.warnings.push(Warning::bookkeeping("noting which state files were written")(e));
+    }
+    Ok(())
+}
+
+/// Moves away a file that could not be understood: it may be the only record. Where it went: to the other files of the
+/// run `of`, if that ends with it.
+///
+/// # Errors
+/// It cannot be moved.
+pub fn put_aside(context: &Context, path: &str, of: Option<&str>) -> Result<String> {
+    let work = WorkTree::open(context.root.path())?;
+    // What is no file goes where no cleanup of runs looks for files.
+    let of = of.filter(|_| state_file::read(&work, &rel(path)).is_ok());
+    let to = aside(context, path, of);
+    state_file::move_any(&work, &rel(path), &rel(&to))?;
+    Ok(to)
+}
+
+/// Keeps the bytes of a file that stays for somebody to mend it. Where they are.
+///
+/// # Errors
+/// They cannot be read or written.
+pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
+    let (work, to) = (WorkTree::open(context.root.path())?, aside(context, path, None));
+    let bytes = state_file::read(&work, &rel(path))?.unwrap_or_default();
+    state_file::replace(&work, &rel(&to), &bytes)?;
+    Ok(to)
+}
+
+fn aside(context: &Context, path: &str, of: Option<&str>) -> String {
+    let time = crate::base::time::utc_compact(context.now_ms);
+    let folder = if path.starts_with("memory/") { phases::ARCHIVE } else { pipeline::ARCHIVE };
+    let name = path.rsplit('/').next().unwrap_or(path);
+    format!("{folder}/{}_{time}/{name}", of.unwrap_or("corrupt"))
+}
+
+/// Writes the files of a run as its state has them, whatever stands there.
+///
+/// # Errors
+/// They cannot be written.
+pub fn force_write(context: &Context, session: &mut Session<'_>, run: &Run) -> Result<()> {
+    let work = WorkTree::open(context.root.path())?;
+    let mut notes = session.locked.store().projected();
+    for (path, value) in &run.workflow.documents {
+        if dispatch::profile_of_path(path).is_none() {
+            continue;
+        }
+        state_file::replace(&work, &rel(path), find_documents::render(value).as_bytes())?;
+        notes.retain(|note| note.path != *path);
+        let sum = Some(find_documents::sum(value));
+        notes.push(Projected { path: path.clone(), sum, workflow: run.workflow.id.clone() });
+    }
+    session.locked.write_projected(&notes)
+}

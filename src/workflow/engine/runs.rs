@@ -1,0 +1,142 @@
+//! The runs that a store holds, and which of them is meant.
+
+use crate::error::problem::WorkflowProblem;
+use crate::error::{Error, Result};
+use crate::model::run_id;
+use crate::model::state::object_id::ObjectId;
+use crate::store::repository::Store;
+use crate::workflow::rules::workflow::Workflow;
+
+/// One run as it stands.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The newest transition.
+    pub tip: ObjectId,
+    /// It was put aside under this name.
+    pub archived_as: Option<String>,
+    pub workflow: Workflow,
+}
+
+/// One that cannot be read.
+#[derive(Clone, Debug)]
+pub struct LostRun {
+    pub id: String,
+    pub why: String,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// The newest first: open ones before those that have ended.
+    pub runs: Vec<Run>,
+    pub lost: Vec<LostRun>,
+}
+
+impl Runs {
+    /// Those that can be gone on with.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn live(store: &Store) -> Result<Self> {
+        let mut runs = Self::default();
+        for (id, tip) in store.workflows()? {
+            runs.add(store, id, tip, false);
+        }
+        let torn = store.torn_workflows()?.into_iter();
+        runs.lost.extend(torn.map(|id| LostRun { id, why: "its ref names no commit".to_owned() }));
+        runs.sort();
+        Ok(runs)
+    }
+
+    /// Those that were put aside too.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn all(store: &Store) -> Result<Self> {
+        let mut runs = Self::live(store)?;
+        for (name, tip) in store.archived_workflows()? {
+            runs.add(store, name, tip, true);
+        }
+        runs.sort();
+        Ok(runs)
+    }
+
+    fn add(&mut self, store: &Store, name: String, tip: ObjectId, is_archived: bool) {
+        let read = store.workflow_revision(tip).map_err(|error| error.to_string());
+        match read.and_then(|revision| Workflow::from_json(&revision.state)) {
+            Ok(workflow) => self.runs.push(Run { tip, archived_as: is_archived.then_some(name), workflow }),
+            Err(why) => self.lost.push(LostRun { id: name, why }),
+        }
+    }
+
+    fn sort(&mut self) {
+        self.runs.sort_by_key(|run| std::cmp::Reverse(rank(run)));
+    }
+
+    /// The run that is meant: by its id or the beginning of it, the id that its file says, its project, its type, its description; without a name the newest that is
+    /// open, or where none is the newest of all.
+    ///
+    /// # Errors
+    /// None is, or the one that is meant cannot be read.
+    pub fn pick(&self, named: Option<&str>) -> Result<&Run> {
+        let Some(name) = named else {
+            return match (self.runs.first(), self.lost.first()) {
+                (Some(run), _) => Ok(run),
+                (None, Some(lost)) => Err(damaged(lost)),
+                (None, None) => Err(none().into()),
+            };
+        };
+        // One that was put aside may have had the id that the file of an open one has.
+        let is_open = |run: &Run| run.is_live() && run.workflow.status.is_open();
+        let is_exact = |run: &&Run| run.id() == name;
+        let is_named = |run: &&Run| run.workflow.named() == name;
+        let ways: [&dyn Fn(&&Run) -> bool; 4] = [
+            &|run| is_exact(run) && is_open(run),
+            &|run| is_named(run) && is_open(run),
+            &|run| is_exact(run),
+            &|run| is_named(run) || is_meant(run, name),
+        ];
+        if let Some(run) = ways.into_iter().find_map(|is| self.runs.iter().find(is)) {
+            return Ok(run);
+        }
+        Err(match self.lost.iter().find(|lost| lost.id.starts_with(name)) {
+            Some(lost) => damaged(lost),
+            None => no_such(name).into(),
+        })
+    }
+}
+
+impl Run {
+    /// The name under which it is asked for.
+    pub fn id(&self) -> &str {
+        self.archived_as.as_deref().unwrap_or(&self.workflow.id)
+    }
+
+    pub fn is_live(&self) -> bool {
+        self.archived_as.is_none()
+    }
+}
+
+fn rank(run: &Run) -> (bool, bool, i64, String) {
+    (run.is_live(), run.workflow.status.is_open(), run.workflow.updated_ms, run.workflow.id.clone())
+}
+
+fn is_meant(run: &Run, name: &str) -> bool {
+    let workflow = &run.workflow;
+    // Files of the registry have it in small letters.
+    let is_project = [workflow.project.as_str(), &run_id::snake(&workflow.project)].contains(&name);
+    let is_described = !name.is_empty() && workflow.description.trim().to_lowercase() == name.trim().to_lowercase();
+    run.id().starts_with(name) || is_project || workflow.kind == name || is_described
+}
+
+fn damaged(lost: &LostRun) -> Error {
+    Error::Damaged { what: format!("workflow {}", lost.id), why: lost.why.clone() }
+}
+
+pub fn none() -> WorkflowProblem {
+    WorkflowProblem::no_such("no_workflow", "no workflow is known here").hint("'checkpoint workflow init' begins one")
+}
+
+fn no_such(name: &str) -> WorkflowProblem {
+    WorkflowProblem::no_such("no_such_workflow", format!("no workflow '{name}'"))
+        .hint("'checkpoint workflow list --all' shows them")
+}

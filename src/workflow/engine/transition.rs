@@ -1,0 +1,111 @@
+//! One transition of a run: the rules give the next state, which is recorded as one commit and written into its files.
+
+use crate::error::Result;
+use crate::error::problem::WorkflowProblem;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
+use crate::store::runs::run_writer::Recorded;
+use crate::workflow::documents::find_documents::OnDisk;
+use crate::workflow::documents::write_documents;
+use crate::workflow::engine::runs::Run;
+use crate::workflow::profiles::dispatch;
+use crate::workflow::rules::change::Change;
+use crate::workflow::rules::event::Event;
+use crate::workflow::rules::workflow::Workflow;
+
+#[derive(Debug)]
+pub struct StepOutcome {
+    pub run: Run,
+    /// What the log says of it; of several transitions the last.
+    pub event: Event,
+    pub warnings: Vec<Warning>,
+    /// The state is recorded, but a file of a profile could not be written.
+    pub is_partial: bool,
+}
+
+/// Applies and records a change, and writes the files.
+///
+/// # Errors
+/// The rules forbid it, or it cannot be recorded; then nothing happened.
+pub fn change_run(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    change: &Change,
+    actor: &str,
+) -> Result<StepOutcome> {
+    let event = Event::of(change, &run.workflow, actor);
+    let next = run.workflow.after(change, context.now_ms)?;
+    record(context, session, Some(run.tip), next, event)
+}
+
+/// Records a state as the next of its run; without `before` as its first.
+///
+/// # Errors
+/// As [`change_run`].
+pub fn record(
+    context: &Context,
+    session: &mut Session<'_>,
+    before: Option<ObjectId>,
+    next: Workflow,
+    event: Event,
+) -> Result<StepOutcome> {
+    record_taken(context, session, before, next, event, None)
+}
+
+/// The same for a state that was read from a file: what stands in that file is known, and may be written over.
+///
+/// # Errors
+/// As [`change_run`].
+pub fn record_taken(
+    context: &Context,
+    session: &mut Session<'_>,
+    before: Option<ObjectId>,
+    mut next: Workflow,
+    mut event: Event,
+    taken: Option<&OnDisk>,
+) -> Result<StepOutcome> {
+    event.session.clone_from(&context.environment.session);
+    render_documents(context, &mut next);
+    let _shield = context.interrupt.shield();
+    let tip = record_state(context, session, before, &next, &event)?;
+    let run = Run { tip, archived_as: None, workflow: next };
+    let mut warnings = std::mem::take(&mut session.warnings);
+    let is_partial = write_documents::project(context, session, &run.workflow, taken, &mut warnings);
+    Ok(StepOutcome { run, event, warnings, is_partial })
+}
+
+/// What its files are to say now stands in the state itself, so that a later edit can be told from our own writing.
+pub fn render_documents(context: &Context, workflow: &mut Workflow) {
+    let root = context.root.path().display().to_string();
+    for profile in workflow.profiles.clone() {
+        for document in dispatch::export(workflow, profile, &root) {
+            workflow.documents.insert(document.path, document.value);
+        }
+    }
+}
+
+/// The commit alone.
+///
+/// # Errors
+/// Somebody else was first, or it cannot be written.
+pub fn record_state(
+    context: &Context,
+    session: &mut Session<'_>,
+    before: Option<ObjectId>,
+    next: &Workflow,
+    event: &Event,
+) -> Result<ObjectId> {
+    let said = event.render(context.now_ms);
+    let recorded =
+        session.locked.record_workflow(&next.id, before, next.to_json().as_bytes(), &said, context.now_ms)?;
+    match recorded {
+        Recorded::Done(tip) => Ok(tip),
+        Recorded::Moved(_) => {
+            let what = format!("workflow {} was moved on by somebody else", next.id);
+            Err(WorkflowProblem::refused("moved_on", what).hint("look at it again, then decide").into())
+        }
+    }
+}

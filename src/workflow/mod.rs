@@ -1,0 +1,8 @@
+//! Runs of phases that outlive the sessions in which they are worked on: rules, documents, commands.
+
+pub mod documents;
+pub mod engine;
+pub mod plan;
+pub mod port;
+pub mod profiles;
+pub mod rules;

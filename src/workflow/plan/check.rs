@@ -1,0 +1,107 @@
+//! What is wrong with a plan: names that are none or stand twice, dependencies that lead nowhere or around a circle.
+
+use std::collections::BTreeSet;
+
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Phase;
+
+/// All that keeps these phases from being a plan, with places such as `phases[1].dependencies[0]`.
+pub fn check(phases: &[Phase]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let ids: BTreeSet<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    for (at, phase) in phases.iter().enumerate() {
+        if let Some(why) = wrong_id(&phase.id) {
+            findings.push(Finding::new("bad_name", format!("phases[{at}].id"), why));
+        }
+        if !seen.insert(phase.id.as_str()) {
+            let what = format!("another phase has the id '{}' already", phase.id);
+            findings.push(Finding::new("duplicate_id", format!("phases[{at}].id"), what));
+        }
+        for (number, id) in phase.dependencies.iter().enumerate().filter(|(_, id)| !ids.contains(id.as_str())) {
+            let what = format!("'{}' depends on '{id}', and no phase has that id", phase.id);
+            findings.push(Finding::new("unknown_dependency", format!("phases[{at}].dependencies[{number}]"), what));
+        }
+    }
+    if let Some(around) = cycle(phases) {
+        let what = format!("the dependencies lead around a circle: {}", around.join(" → "));
+        findings.push(Finding::new("cycle", "phases", what));
+    }
+    findings
+}
+
+/// The ids along a circle of dependencies, the first again at the end.
+pub fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
+    // Whatever depends on nothing that is left is taken away; what remains leads into a circle.
+    let mut left: Vec<&Phase> = phases.iter().collect();
+    loop {
+        let ids: BTreeSet<&str> = left.iter().map(|phase| phase.id.as_str()).collect();
+        let count = left.len();
+        left.retain(|phase| phase.dependencies.iter().any(|id| ids.contains(id.as_str())));
+        if left.len() == count {
+            break;
+        }
+    }
+    let mut way: Vec<&str> = vec![&left.first()?.id];
+    loop {
+        let here = left.iter().find(|phase| Some(&phase.id.as_str()) == way.last())?;
+        let onward = here.dependencies.iter().find(|id| left.iter().any(|phase| phase.id == **id))?;
+        way.push(onward);
+        if let Some(start) = way[..way.len() - 1].iter().position(|id| id == onward) {
+            return Some(way[start..].iter().map(ToString::to_string).collect());
+        }
+    }
+}
+
+/// Why this can name no phase.
+pub fn wrong_id(id: &str) -> Option<&'static str> {
+    if id.trim().is_empty() {
+        return Some("the id is empty");
+    }
+    id.contains(char::is_control).then_some("the id has control characters in it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(phases: &[(&str, &[&str])]) -> Vec<Phase> {
+        let phase = |(id, dependencies): &(&str, &[&str])| {
+            let mut phase = Phase::new(id, id);
+            phase.dependencies = dependencies.iter().map(ToString::to_string).collect();
+            phase
+        };
+        phases.iter().map(phase).collect()
+    }
+
+    #[test]
+    fn a_plan_may_name_what_comes_later() {
+        assert_eq!(check(&plan(&[("a", &["b"]), ("b", &[]), ("c", &["a", "b"])])), []);
+        assert_eq!(check(&[]), []);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let findings = check(&plan(&[("a", &["x"]), ("", &[]), ("a", &[]), ("b\n", &[])]));
+        let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.place.as_str())).collect();
+        assert_eq!(
+            found,
+            [
+                ("unknown_dependency", "phases[0].dependencies[0]"),
+                ("bad_name", "phases[1].id"),
+                ("duplicate_id", "phases[2].id"),
+                ("bad_name", "phases[3].id"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_circle_is_named_without_the_way_that_leads_there() {
+        let around = |phases| cycle(&plan(phases)).map(|ids| ids.join(" "));
+        assert_eq!(around(&[("z", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]), Some("a b c a".to_owned()));
+        assert_eq!(around(&[("a", &["a"])]), Some("a a".to_owned()));
+        assert_eq!(around(&[("a", &[]), ("b", &["a"])]), None);
+        let findings = check(&plan(&[("a", &["b"]), ("b", &["a"])]));
+        assert!(findings[0].what.ends_with("a → b → a"), "{findings:?}");
+    }
+}

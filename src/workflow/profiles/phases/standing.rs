@@ -1,0 +1,68 @@
+//! How far a run is in the words of this format: what is done, what is under way, and whether it is at its end.
+
+use std::collections::BTreeSet;
+
+use super::read::{Read, Status};
+use crate::workflow::plan::DOTAGENT;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::{PhaseStatus, RunStatus};
+use crate::workflow::rules::workflow::Workflow;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub done: BTreeSet<String>,
+    /// `None` between two phases.
+    pub under_way: Option<(String, Status)>,
+    pub is_complete: bool,
+}
+
+impl Standing {
+    /// `complete` is said of the phase that was completed last, while the current one is the next already: so that one
+    /// has not begun, unless no phase follows. One that is done again stands in both places.
+    pub fn of_document(read: &Read, phases: &[Phase]) -> Self {
+        let mut done: BTreeSet<String> = read.completed.iter().map(|entry| entry.phase.clone()).collect();
+        let mut under_way = None;
+        let mut is_complete = false;
+        match read.status {
+            Status::Pending => {}
+            Status::InProgress | Status::Failed => {
+                done.remove(&read.current);
+                under_way = Some((read.current.clone(), read.status));
+            }
+            Status::Complete => {
+                is_complete = is_last(read, phases);
+                if is_complete {
+                    done.insert(read.current.clone());
+                }
+            }
+        }
+        Self { done, under_way, is_complete }
+    }
+
+    /// Of several that run side by side the one that the document names is meant, else the first.
+    pub fn of_run(workflow: &Workflow, named: Option<&str>, listed: &[&str]) -> Self {
+        let done = workflow.phases.iter().filter(|phase| phase.is_done_in(listed));
+        let named = named.and_then(|id| workflow.phase(id)).filter(|phase| phase.status.is_under_way());
+        Self {
+            done: done.map(|phase| phase.id.clone()).collect(),
+            under_way: named.or_else(|| workflow.current()).map(|phase| (phase.id.clone(), status_of(phase))),
+            is_complete: workflow.status == RunStatus::Complete || workflow.is_all_settled(),
+        }
+    }
+}
+
+fn is_last(read: &Read, phases: &[Phase]) -> bool {
+    let is_end = phases.last().is_none_or(|last| last.id == read.current);
+    let is_known_end = DOTAGENT.last().is_some_and(|last| *last == read.current);
+    is_end && (is_known_end || read.has_completed(&read.current))
+}
+
+/// One that waits for an approval is under way here.
+fn status_of(phase: &Phase) -> Status {
+    match phase.status {
+        PhaseStatus::Failed => Status::Failed,
+        PhaseStatus::Complete | PhaseStatus::Skipped => Status::Complete,
+        PhaseStatus::Pending => Status::Pending,
+        PhaseStatus::InProgress | PhaseStatus::AwaitingApproval => Status::InProgress,
+    }
+}

@@ -1,0 +1,145 @@
+//! The file of the phase as it is to be now, written over the one that is there.
+
+use serde_json::Value;
+
+use super::is_output_of;
+use super::read::{self, Read, Status};
+use super::standing::Standing;
+use crate::model::path_pattern::has_marks;
+use crate::workflow::profiles::overlay::{Overlay, in_order_of};
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::profile::PHASE_FILE;
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::Workflow;
+
+const ORDER: &[&str] = &[
+    "workflow_id",
+    "started_at",
+    "last_updated",
+    "current_phase",
+    "phase_status",
+    "completed_phases",
+    "user_checkpoints",
+    "interruption_safe",
+];
+const COMPLETED_ORDER: &[&str] = &["phase", "completed_at", "output"];
+const APPROVED_ORDER: &[&str] = &["phase", "approved_at"];
+
+pub fn value(workflow: &Workflow) -> Value {
+    let base = workflow.documents.get(PHASE_FILE);
+    let said = base.and_then(|base| read::document(base).ok()).map(|said| said.spelled_as_in(&workflow.phases));
+    let (current, status) = current(workflow, said.as_ref());
+    let mut document = Overlay::on(base, ORDER);
+    // A document whose id could not be that of a run keeps the one that it has.
+    document.put("workflow_id", workflow.id.as_str().into(), |_| true);
+    document.set_time("started_at", workflow.created_ms);
+    document.set_time("last_updated", workflow.updated_ms);
+    document.put("current_phase", current.as_str().into(), |stands| names(workflow, stands) == Some(&current));
+    let is_same = |stands: &Value| stands.as_str().and_then(Status::read) == Some(status);
+    document.put("phase_status", status.word().into(), is_same);
+    // The last phase can be said to be complete without standing in the list.
+    let is_said = |phase: &Phase| {
+        status == Status::Complete
+            && phase.id == current
+            && said
+                .as_ref()
+                .is_some_and(|said| said.current == current && said.status == status && !said.has_completed(&phase.id))
+    };
+    let completed = completed(workflow, base, is_said);
+    document.set("completed_phases", completed);
+    let approved = approved(workflow, base);
+    document.put_or_leave("user_checkpoints", approved.clone().into(), approved.is_empty(), |stands| {
+        stands.as_array().map_or(stands.is_null() && approved.is_empty(), |stands| *stands == approved)
+    });
+    // One that another writer took away stays until a transition of ours: see `end_write`.
+    document.put_or_leave("interruption_safe", true.into(), true, |stands| stands.is_boolean() || stands.is_null());
+    document.finish()
+}
+
+/// What is under way; between two phases the next one, as `in_progress`: by that word alone readers know a run that can be
+/// gone on with. What a document says of that stays while it means the same.
+fn current(workflow: &Workflow, said: Option<&Read>) -> (String, Status) {
+    let listed: Vec<&str> = said.into_iter().flat_map(|said| &said.completed).map(|entry| &*entry.phase).collect();
+    let standing = Standing::of_run(workflow, said.map(|said| said.current.as_str()), &listed);
+    if let Some(said) = said.filter(|said| Standing::of_document(said, &workflow.phases) == standing) {
+        return (said.current.clone(), said.status);
+    }
+    let last = || workflow.phases.last().map(|phase| phase.id.clone()).unwrap_or_default();
+    let next = || workflow.next().map_or_else(last, |phase| phase.id.clone());
+    let between = if standing.done.is_empty() { Status::Pending } else { Status::InProgress };
+    match (workflow.status, standing.under_way) {
+        _ if standing.is_complete => (last(), Status::Complete),
+        (RunStatus::Failed, under_way) => (under_way.map_or_else(next, |(id, _)| id), Status::Failed),
+        (_, Some(under_way)) => under_way,
+        (_, None) => (next(), between),
+    }
+}
+
+/// In the order of the document, then as they were completed. One that is done again has been completed before, too.
+fn completed(workflow: &Workflow, base: Option<&Value>, is_said: impl Fn(&Phase) -> bool) -> Vec<Value> {
+    let known = entries(base, "completed_phases");
+    let listed = ids(workflow, &known);
+    let is_listed = |phase: &&Phase| {
+        let is_again = phase.status.is_under_way() && phase.completed_ms.is_some();
+        (phase.is_done_in(&listed) || is_again) && !is_said(phase)
+    };
+    let mut phases: Vec<&Phase> = workflow.phases.iter().filter(is_listed).collect();
+    phases.sort_by_key(|phase| phase.completed_ms);
+    in_order_of(&mut phases, &listed, |phase| &phase.id);
+    let written = |phase: &&Phase| {
+        let mut entry = Overlay::on(entry_of(workflow, &known, &phase.id), COMPLETED_ORDER);
+        entry.put("phase", phase.id.as_str().into(), |stands| names(workflow, stands) == Some(&phase.id));
+        match phase.completed_ms {
+            Some(time_ms) => entry.set_time("completed_at", time_ms),
+            None if entry.has("completed_at") => {}
+            None => entry.set_time("completed_at", workflow.updated_ms),
+        }
+        write_output(&mut entry, phase);
+        entry.finish()
+    };
+    phases.iter().map(written).collect()
+}
+
+/// The first output with a name of its own: a pattern is no file that could be looked for.
+fn write_output(entry: &mut Overlay, phase: &Phase) {
+    let is_same = |stands: &Value| stands.as_str().is_some_and(|path| is_output_of(phase, path));
+    let named = phase.outputs.iter().find(|output| !has_marks(output.path.as_bytes()));
+    if let Some(output) = named {
+        entry.put_or_leave("output", output.path.as_str().into(), true, is_same);
+    }
+}
+
+fn approved(workflow: &Workflow, base: Option<&Value>) -> Vec<Value> {
+    let known = entries(base, "user_checkpoints");
+    let approved = |phase| {
+        let phase: &Phase = phase;
+        Some((phase, phase.approved_ms?))
+    };
+    let mut phases: Vec<(&Phase, i64)> = workflow.phases.iter().filter_map(approved).collect();
+    phases.sort_by_key(|(_, approved_ms)| *approved_ms);
+    in_order_of(&mut phases, &ids(workflow, &known), |(phase, _)| &phase.id);
+    let written = |(phase, approved_ms): &(&Phase, i64)| {
+        let mut entry = Overlay::on(entry_of(workflow, &known, &phase.id), APPROVED_ORDER);
+        entry.put("phase", phase.id.as_str().into(), |stands| names(workflow, stands) == Some(&phase.id));
+        entry.set_time("approved_at", *approved_ms);
+        entry.finish()
+    };
+    phases.iter().map(written).collect()
+}
+
+fn entries<'v>(base: Option<&'v Value>, key: &str) -> Vec<&'v Value> {
+    base.and_then(|base| base.get(key)).and_then(Value::as_array).into_iter().flatten().collect()
+}
+
+/// The phase that a value names, in whatever spelling.
+fn names<'v>(workflow: &'v Workflow, value: &'v Value) -> Option<&'v str> {
+    value.as_str().map(|name| read::spelled(&workflow.phases, name))
+}
+
+fn ids<'v>(workflow: &'v Workflow, entries: &[&'v Value]) -> Vec<&'v str> {
+    entries.iter().filter_map(|entry| names(workflow, entry.get("phase")?)).collect()
+}
+
+fn entry_of<'v>(workflow: &'v Workflow, entries: &[&'v Value], id: &str) -> Option<&'v Value> {
+    entries.iter().find(|entry| entry.get("phase").and_then(|name| names(workflow, name)) == Some(id)).copied()
+}

@@ -1,0 +1,65 @@
+//! Which phase of a run stands in which of the three places of the document.
+
+use serde_json::Value;
+
+use super::{FILE, Place, entries, id_of, is_nothing};
+use crate::workflow::profiles::overlay::in_order_of;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::Workflow;
+
+pub struct Listing<'w> {
+    /// A skipped one only where the document has it among them: that list never shrinks.
+    pub completed: Vec<&'w Phase>,
+    /// What is under way; while nothing is, what could be begun.
+    pub current: Option<&'w Phase>,
+    /// Of several that are under way side by side the others too: they are not at their end, and there is one place only.
+    pub remaining: Vec<&'w Phase>,
+}
+
+impl<'w> Listing<'w> {
+    pub fn of(workflow: &'w Workflow) -> Self {
+        let base = workflow.documents.get(FILE);
+        let completed = completed(workflow, base);
+        let current = current(workflow, base, &completed);
+        let is_left =
+            |phase: &&Phase| !phase.status.is_settled() && current.is_none_or(|current| current.id != phase.id);
+        let remaining = workflow.phases.iter().filter(is_left).collect();
+        Self { completed, current, remaining }
+    }
+
+    pub fn places(&self) -> impl Iterator<Item = (&'w Phase, Place)> {
+        let completed = self.completed.iter().map(|phase| (*phase, Place::Completed));
+        let current = self.current.into_iter().map(|phase| (phase, Place::Current));
+        completed.chain(current).chain(self.remaining.iter().map(|phase| (*phase, Place::Remaining)))
+    }
+}
+
+/// Append-only: those that the document has stay where they are.
+fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> Vec<&'w Phase> {
+    let listed = completed_in(base);
+    let mut done: Vec<&Phase> = workflow.phases.iter().filter(|phase| phase.is_done_in(&listed)).collect();
+    done.sort_by_key(|phase| phase.completed_ms);
+    in_order_of(&mut done, &listed, |phase| &phase.id);
+    done
+}
+
+fn completed_in(base: Option<&Value>) -> Vec<&str> {
+    let entries = base.map(entries).unwrap_or_default();
+    entries.into_iter().filter(|(_, place, _)| *place == Place::Completed).map(|(id, ..)| id).collect()
+}
+
+fn current<'w>(workflow: &'w Workflow, base: Option<&Value>, completed: &[&Phase]) -> Option<&'w Phase> {
+    let said = base.and_then(|base| base.get("current_phase"));
+    let said_phase = said.and_then(id_of).and_then(|id| workflow.phase(id));
+    if workflow.current().is_some() {
+        return said_phase.filter(|phase| phase.status.is_under_way()).or_else(|| workflow.current());
+    }
+    let is_unmoved = completed_in(base).len() == completed.len();
+    // The document says already that nothing is under way, and nothing has moved since.
+    if (is_unmoved && said.is_some_and(is_nothing)) || workflow.status == RunStatus::Complete {
+        return None;
+    }
+    let can_begin = |phase: &&Phase| !phase.status.is_settled() && (is_unmoved || workflow.unmet(phase).is_empty());
+    said_phase.filter(can_begin).or_else(|| workflow.next())
+}

@@ -1,0 +1,95 @@
+//! The format of pipelines: one file with what is completed, what is under way and what remains.
+
+use serde_json::Value;
+
+use crate::model::run_id;
+use crate::workflow::profiles::document::{Document, Reading};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::workflow::Workflow;
+
+mod listing;
+mod paths;
+mod read;
+mod take;
+mod write;
+
+pub use take::take;
+
+pub const FILE: &str = ".claude/pipeline-state.json";
+
+/// Where files of runs go that were put aside.
+pub const ARCHIVE: &str = ".claude/.archive";
+
+/// In which of its three places a document has a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Completed,
+    Current,
+    Remaining,
+}
+
+impl Place {
+    /// What a phase in this place is, as far as the word with it tells. Programs that move an entry take its old word
+    /// along, so the place wins over a word that belongs to another; one with a note on it has been begun.
+    fn status(self, word: Option<&str>, is_noted: bool) -> PhaseStatus {
+        let said = word.and_then(PhaseStatus::from_word);
+        match (self, said) {
+            (Self::Completed, Some(PhaseStatus::Skipped)) => PhaseStatus::Skipped,
+            (Self::Completed, _) => PhaseStatus::Complete,
+            (Self::Current, Some(status @ (PhaseStatus::Failed | PhaseStatus::AwaitingApproval))) => status,
+            (Self::Current, Some(PhaseStatus::Pending)) if !is_noted => PhaseStatus::Pending,
+            (Self::Current, _) => PhaseStatus::InProgress,
+            (Self::Remaining, Some(status)) if status.is_under_way() => status,
+            (Self::Remaining, _) => PhaseStatus::Pending,
+        }
+    }
+}
+
+/// The file as it is to be now.
+pub fn export(workflow: &Workflow, root: &str) -> Document {
+    Document { path: FILE.to_owned(), value: write::value(workflow, root) }
+}
+
+/// A run without phases, which [`take`] adds. The document has no id, so the run gets one of its own.
+pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+    let read = read::document(value)?;
+    let said = ["workflow_id", "checkpoint_id"].iter().find_map(|key| value.get(key).and_then(Value::as_str));
+    let project = super::document::project_of(reading.root);
+    let made = || run_id::make("pipeline", project, read.created_ms);
+    let id = said.filter(|said| run_id::is_legal(said)).map_or_else(made, str::to_owned);
+    Ok(Workflow::new(id, "pipeline".to_owned(), project.to_owned(), read.created_ms))
+}
+
+/// The entries of a document with their places; what has no id is passed over.
+fn entries(value: &Value) -> Vec<(&str, Place, &Value)> {
+    let list = |key: &str| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let completed = list("completed_phases").iter().map(|entry| (Place::Completed, entry));
+    let current = value.get("current_phase").into_iter().map(|entry| (Place::Current, entry));
+    let remaining = list("remaining_phases").iter().map(|entry| (Place::Remaining, entry));
+    let of_id = |(place, entry)| Some((id_of(entry)?, place, entry));
+    completed.chain(current).chain(remaining).filter_map(of_id).collect()
+}
+
+fn id_of(entry: &Value) -> Option<&str> {
+    entry.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
+}
+
+/// `null`, and an object in which nothing is said.
+fn is_nothing(value: &Value) -> bool {
+    let says_nothing = |value: &Value| value.is_null() || value.as_str() == Some("");
+    value.is_null() || value.as_object().is_some_and(|map| map.values().all(says_nothing))
+}
+
+/// Whether one of them is the other in short.
+fn is_same_commit(one: &str, other: &str) -> bool {
+    const SHORTEST: usize = 4;
+    let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
+    one == other || (one.len().min(other.len()) >= SHORTEST && (one.starts_with(&other) || other.starts_with(&one)))
+}
+
+/// The note on a phase, where there is one.
+fn note_of(phase: &Phase) -> Option<&str> {
+    phase.progress.as_deref().filter(|note| !note.is_empty())
+}

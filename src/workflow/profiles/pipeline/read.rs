@@ -1,0 +1,118 @@
+//! Reading the document: its fields by their places, and all that is wrong with it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::write::DESCRIPTION_KEYS;
+use super::{Place, is_nothing};
+use crate::workflow::plan::dependency_key;
+use crate::workflow::profiles::reader::{Fields, Reader};
+use crate::workflow::rules::finding::Finding;
+
+pub struct Read {
+    /// In the order of the document: completed, current, remaining.
+    pub entries: Vec<Entry>,
+    pub context: Context,
+    pub created_ms: i64,
+    pub updated_ms: i64,
+}
+
+/// What an entry does not speak of is `None`.
+pub struct Entry {
+    pub id: String,
+    pub name: String,
+    pub place: Place,
+    /// Where it stands, in words.
+    pub at: String,
+    pub timestamp_ms: Option<i64>,
+    pub commit_sha: Option<String>,
+    pub progress: Option<String>,
+    pub dependencies: Option<Vec<String>>,
+    pub status: Option<String>,
+}
+
+pub struct Context {
+    /// Empty: the document says that there is none.
+    pub branch: Option<String>,
+    pub key_decisions: Option<Vec<String>>,
+    pub file_paths: Option<Vec<String>>,
+    pub description: Option<String>,
+}
+
+/// # Errors
+/// All that is wrong with it.
+pub fn document(value: &Value) -> Result<Read, Vec<Finding>> {
+    let mut reader = Reader::default();
+    let Some(fields) = reader.document(value) else { return reader.finish(None) };
+    let mut entries = list(&mut reader, &fields, "completed_phases", Place::Completed);
+    if let Some(current) = reader.required(&fields, "current_phase").filter(|value| !is_nothing(value)) {
+        entries.extend(entry(&mut reader, current, "current_phase", Place::Current));
+    }
+    entries.extend(list(&mut reader, &fields, "remaining_phases", Place::Remaining));
+    check(&mut reader, &entries);
+    let context = context(&mut reader, &fields);
+    let (created_ms, updated_ms) = (reader.time(&fields, "created_at"), reader.time(&fields, "updated_at"));
+    let read = || Some(Read { entries, context: context?, created_ms: created_ms?, updated_ms: updated_ms? });
+    let read = read();
+    reader.finish(read)
+}
+
+fn list(reader: &mut Reader, fields: &Fields<'_>, key: &str, place: Place) -> Vec<Entry> {
+    let list = reader.list(fields, key);
+    list.iter().filter_map(|(at, value)| entry(reader, value, at, place)).collect()
+}
+
+fn entry(reader: &mut Reader, value: &Value, at: &str, place: Place) -> Option<Entry> {
+    let fields = reader.object(value, at)?;
+    let (id, name) = (reader.name(&fields, "id"), reader.text(&fields, "name"));
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let timestamp_ms = match place {
+        Place::Completed => reader.time(&fields, "timestamp"),
+        Place::Current | Place::Remaining => reader.time_if(&fields, "timestamp"),
+    };
+    let (commit_sha, progress) =
+        (reader.text_if(&fields, "commit_sha"), reader.text_if(&fields, "progress_description"));
+    let (dependencies, status) =
+        (reader.texts_if(&fields, dependency_key(Some(fields.map))), reader.text_if(&fields, "status"));
+    Some(Entry {
+        id: id?.to_owned(),
+        name: name?.to_owned(),
+        place,
+        at: at.to_owned(),
+        timestamp_ms,
+        commit_sha: owned(commit_sha),
+        progress: owned(progress),
+        dependencies,
+        status: owned(status),
+    })
+}
+
+/// Ids stand once, and dependencies lead to one of them.
+fn check(reader: &mut Reader, entries: &[Entry]) {
+    let ids: BTreeSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    for entry in entries {
+        if !seen.insert(entry.id.as_str()) {
+            reader.note("duplicate_id", format!("{}.id", entry.at), format!("the phase '{}' stands twice", entry.id));
+        }
+        let dependencies = entry.dependencies.iter().flatten().enumerate();
+        for (at, id) in dependencies.filter(|(_, id)| !ids.contains(id.as_str())) {
+            let what = format!("'{}' depends on '{id}', and no phase has that id", entry.id);
+            reader.note("unknown_dependency", format!("{}.dependencies[{at}]", entry.at), what);
+        }
+    }
+}
+
+fn context(reader: &mut Reader, fields: &Fields<'_>) -> Option<Context> {
+    let value = reader.required(fields, "context_summary")?;
+    let fields = reader.object(value, "context_summary")?;
+    let branch = reader.text_if(&fields, "branch").unwrap_or_default().to_owned();
+    let description = DESCRIPTION_KEYS.iter().find_map(|key| fields.get(key).and_then(Value::as_str));
+    Some(Context {
+        branch: fields.map.contains_key("branch").then_some(branch),
+        key_decisions: reader.texts_if(&fields, "key_decisions"),
+        file_paths: reader.texts_if(&fields, "file_paths"),
+        description: description.map(str::to_owned),
+    })
+}

@@ -1,0 +1,140 @@
+//! Taking over what an edited document says into a run that may know more than it.
+
+use serde_json::Value;
+
+use super::listing::Listing;
+use super::read::{self, Context, Entry, Read};
+use super::{Place, entries, export, is_same_commit, paths};
+use crate::workflow::plan::{self, dependency_key};
+use crate::workflow::profiles::document::Reading;
+use crate::workflow::profiles::moving::{move_to, take_time, take_time_if};
+use crate::workflow::profiles::overlay::is_same_time;
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::PhaseStatus;
+use crate::workflow::rules::workflow::Workflow;
+
+/// # Errors
+/// All that is wrong with it; then the run is of no use any more.
+pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Result<(), Vec<Finding>> {
+    let read = read::document(value)?;
+    let gone = vanished(workflow, &read)?;
+    // What we would write ourselves says nothing new.
+    let ours = export(workflow, reading.root).value;
+    let known = entries(&ours);
+    workflow.phases.retain(|phase| !gone.contains(&phase.id));
+    for phase in &mut workflow.phases {
+        phase.dependencies.retain(|id| !gone.contains(id));
+    }
+    for entry in &read.entries {
+        let was = known.iter().find(|(id, ..)| *id == entry.id).map(|(_, place, entry)| (*place, *entry));
+        take_entry(workflow, entry, was, read.updated_ms.max(read.created_ms));
+    }
+    take_order(workflow, &read);
+    take_context(workflow, &read.context, reading.root);
+    take_time(&mut workflow.created_ms, read.created_ms);
+    take_time(&mut workflow.updated_ms, read.updated_ms);
+    match plan::cycle(&workflow.phases) {
+        None => Ok(()),
+        Some(around) => {
+            let what = format!("the dependencies lead around a circle: {}", around.join(" → "));
+            Err(vec![Finding::new("cycle", "remaining_phases", what)])
+        }
+    }
+}
+
+/// The phases that the document has no more; what was begun may not go that way.
+fn vanished(workflow: &Workflow, read: &Read) -> Result<Vec<String>, Vec<Finding>> {
+    let (mut gone, mut findings) = (Vec::new(), Vec::new());
+    for (phase, place) in Listing::of(workflow).places() {
+        let said = read.entries.iter().find(|entry| entry.id == phase.id);
+        match (place, said.map(|entry| entry.place)) {
+            (Place::Completed, Some(Place::Completed)) | (Place::Current | Place::Remaining, Some(_)) => {}
+            (Place::Completed, _) => {
+                let what = format!("'{}' is complete and stands there no more; this list only grows", phase.id);
+                findings.push(Finding::new("append_only", "completed_phases", what));
+            }
+            (_, None) if phase.status == PhaseStatus::Pending => gone.push(phase.id.clone()),
+            (_, None) => {
+                let what = format!("'{}' is under way and stands nowhere any more", phase.id);
+                findings.push(Finding::new("phase_vanished", "current_phase", what));
+            }
+        }
+    }
+    // The format has no ids: a run is known by the time at which it was begun.
+    if !findings.is_empty() && !is_same_time(read.created_ms, workflow.created_ms) {
+        let what = "it was begun at another time, and what was done is not in it: it is of another run";
+        return Err(vec![Finding::new("other_run", "created_at", what)]);
+    }
+    if findings.is_empty() { Ok(gone) } else { Err(findings) }
+}
+
+fn take_entry(workflow: &mut Workflow, entry: &Entry, was: Option<(Place, &Value)>, updated_ms: i64) {
+    let at = workflow.phases.iter().position(|phase| phase.id == entry.id).unwrap_or_else(|| {
+        workflow.phases.push(Phase::new(&entry.id, &entry.name));
+        workflow.phases.len() - 1
+    });
+    let phase = &mut workflow.phases[at];
+    phase.name.clone_from(&entry.name);
+    if let Some(status) = said_status(entry, was) {
+        move_to(phase, status, entry.timestamp_ms.unwrap_or(updated_ms));
+    }
+    take_time_if(&mut phase.completed_ms, entry.timestamp_ms.filter(|_| entry.place == Place::Completed));
+    // What we left out because it was skipped is not taken away.
+    let ours = was.and_then(|(_, was)| was.get(dependency_key(was.as_object())));
+    let is_new = |said: &&Vec<String>| ours.is_none_or(|ours| *ours != Value::from(said.as_slice()));
+    if let Some(dependencies) = entry.dependencies.as_ref().filter(is_new) {
+        phase.dependencies.clone_from(dependencies);
+    }
+    let is_taken_away = |key: &str| was.is_some_and(|(place, was)| place == entry.place && was.get(key).is_some());
+    match &entry.commit_sha {
+        Some(sha) if phase.commit_sha.as_deref().is_some_and(|known| is_same_commit(sha, known)) => {}
+        None if !is_taken_away("commit_sha") => {}
+        said => phase.commit_sha.clone_from(said),
+    }
+    if entry.progress.is_some() || is_taken_away("progress_description") {
+        phase.progress = entry.progress.clone().filter(|note| !note.is_empty());
+    }
+}
+
+/// What the document says of how far the phase is, where it says anything new.
+fn said_status(entry: &Entry, was: Option<(Place, &Value)>) -> Option<PhaseStatus> {
+    let has_note = entry.progress.as_deref().is_some_and(|note| !note.is_empty());
+    let said = entry.place.status(entry.status.as_deref(), has_note);
+    let Some((place, was)) = was else { return Some(said) };
+    let text = |key: &str| was.get(key).and_then(Value::as_str);
+    let is_noted = entry.place == Place::Current && entry.progress.as_deref() != text("progress_description");
+    let is_new =
+        place != entry.place || entry.status.as_deref() != text("status") || (is_noted && entry.progress.is_some());
+    is_new.then_some(said)
+}
+
+/// The phases that remain come in the order of the document; each of the others keeps its place in the plan.
+fn take_order(workflow: &mut Workflow, read: &Read) {
+    let rank = |id: &str| {
+        let mut remaining = read.entries.iter().filter(|entry| entry.place == Place::Remaining);
+        remaining.position(|entry| entry.id == id)
+    };
+    let slots: Vec<usize> = (0..workflow.phases.len()).filter(|at| rank(&workflow.phases[*at].id).is_some()).collect();
+    let mut remaining: Vec<Phase> = slots.iter().map(|at| workflow.phases[*at].clone()).collect();
+    remaining.sort_by_key(|phase| rank(&phase.id));
+    for (at, phase) in slots.into_iter().zip(remaining) {
+        workflow.phases[at] = phase;
+    }
+}
+
+fn take_context(workflow: &mut Workflow, said: &Context, root: &str) {
+    let notes = &mut workflow.context;
+    if let Some(branch) = &said.branch {
+        notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());
+    }
+    if let Some(decisions) = &said.key_decisions {
+        notes.key_decisions.clone_from(decisions);
+    }
+    if let Some(files) = &said.file_paths {
+        notes.file_paths = files.iter().map(|path| paths::relative(path, root).to_owned()).collect();
+    }
+    if let Some(description) = &said.description {
+        workflow.description.clone_from(description);
+    }
+}

@@ -1,0 +1,124 @@
+//! The format of the registry: one file for each run, with its phases as numbers.
+
+use serde_json::Value;
+
+use crate::model::run_id;
+use crate::workflow::profiles::document::{Document, Reading};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::Workflow;
+
+mod read;
+mod standing;
+mod take;
+mod write;
+
+pub use take::take;
+
+pub const FOLDER: &str = ".claude/checkpoints";
+pub const FAILED: &str = ".claude/checkpoints/failed";
+
+/// Whether a file of a run lies at this path: right in the folder, `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
+pub fn is_active_file(path: &str) -> bool {
+    let name = path.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
+    name.filter(|name| !name.contains('/')).and_then(|name| name.strip_suffix(".json")).is_some_and(run_id::is_timed)
+}
+
+/// Where it is kept: where it was read, else under its name.
+pub fn path(workflow: &Workflow) -> String {
+    let known = workflow.documents.keys().find(|path| is_active_file(path)).cloned();
+    known.unwrap_or_else(|| path_of(&name(workflow)))
+}
+
+/// Where the document of another program is kept.
+pub fn path_of_document(value: &Value) -> Option<String> {
+    let read = read::document(value).ok()?;
+    let made = || run_id::make(&read.kind, &project(&read, ""), read.created_ms);
+    Some(path_of(&if is_name(&read.id) { read.id.clone() } else { made() }))
+}
+
+/// Where the file of a run goes that failed or was given up.
+pub fn failed_path(path: &str) -> Option<String> {
+    is_active_file(path).then(|| path.replacen(FOLDER, FAILED, 1))
+}
+
+fn path_of(name: &str) -> String {
+    format!("{FOLDER}/{name}.json")
+}
+
+fn is_name(id: &str) -> bool {
+    run_id::is_legal(id) && run_id::is_timed(id)
+}
+
+/// Its id, or where that is none by which readers of the folder know a file, one that is.
+fn name(workflow: &Workflow) -> String {
+    let made = || run_id::make(&workflow.kind, &workflow.project, workflow.created_ms);
+    if is_name(&workflow.id) { workflow.id.clone() } else { made() }
+}
+
+/// The file as it is to be now.
+pub fn export(workflow: &Workflow) -> Document {
+    let path = path(workflow);
+    Document { value: write::value(workflow, workflow.documents.get(&path)), path }
+}
+
+/// A run without phases, which [`take`] adds.
+pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+    let read = read::document(value)?;
+    let project = project(&read, reading.root);
+    let made = || run_id::make(&read.kind, &project, read.created_ms);
+    let id = if run_id::is_legal(&read.id) { read.id.clone() } else { made() };
+    Ok(Workflow::new(id, read.kind, project, read.created_ms))
+}
+
+/// As its state says, else what stands in its id between type and time.
+fn project(read: &read::Read, root: &str) -> String {
+    if let Some(name) = read.state.get("project_name").and_then(Value::as_str).filter(|name| !name.is_empty()) {
+        return name.to_owned();
+    }
+    let rest = read.id.strip_prefix(read.kind.as_str()).and_then(|rest| rest.strip_prefix('_'));
+    let named = rest.filter(|_| run_id::is_timed(&read.id)).and_then(|rest| rest.rsplitn(3, '_').nth(2));
+    named.unwrap_or_else(|| super::document::project_of(root)).to_owned()
+}
+
+/// What a word says of a whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Pending,
+    InProgress,
+    Interrupted,
+    Ended(RunStatus),
+}
+
+impl Word {
+    fn read(word: &str) -> Option<Self> {
+        Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
+            "pending" | "created" | "not_started" | "initialized" => Self::Pending,
+            "in_progress" | "running" | "active" | "started" | "awaiting_approval" => Self::InProgress,
+            "interrupted" | "paused" | "suspended" => Self::Interrupted,
+            "complete" | "completed" | "done" | "success" => Self::Ended(RunStatus::Complete),
+            "failed" | "error" => Self::Ended(RunStatus::Failed),
+            "abandoned" | "cancelled" | "canceled" | "aborted" => Self::Ended(RunStatus::Abandoned),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_a_run_is_known_by_its_name() {
+        for name in ["orchestrate_auth_system_20251003_184530", "test-all_x_20251003_192230"] {
+            assert!(is_active_file(&format!(".claude/checkpoints/{name}.json")), "{name}");
+            assert!(!is_active_file(&format!(".claude/checkpoints/failed/{name}.json")), "{name}");
+            assert!(
+                !is_active_file(&format!("{name}.json")) && !is_active_file(&format!(".claude/checkpoints/{name}"))
+            );
+        }
+        for name in ["README", "x_20251003_184530", "_x_20251003_184530", "a_b_2025_184530", "a_b_20251003_18453"] {
+            assert!(!is_active_file(&format!(".claude/checkpoints/{name}.json")), "{name}");
+        }
+    }
+}

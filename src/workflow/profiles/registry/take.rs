@@ -1,0 +1,108 @@
+//! Taking over what an edited document says into a run that may know more than it.
+
+use serde_json::Value;
+
+use super::read::{self, Read};
+use super::standing::{self, Standing};
+use super::{Word, export};
+use crate::workflow::profiles::document::Reading;
+use crate::workflow::profiles::moving::{move_run_to, move_to, take_time};
+use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::{PhaseStatus, RunStatus};
+use crate::workflow::rules::workflow::{Interruption, Workflow};
+
+/// # Errors
+/// All that is wrong with it; then the run is of no use any more.
+pub fn take(workflow: &mut Workflow, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
+    let read = read::document(value)?;
+    let ours = export(workflow).value;
+    if workflow.documents.contains_key(&super::path(workflow)) && ours["checkpoint_id"] != read.id.as_str() {
+        let what = format!("it is of the run '{}', not of {}", read.id, ours["checkpoint_id"]);
+        return Err(vec![Finding::new("other_run", "checkpoint_id", what)]);
+    }
+    let is_moved = |key: &str| ours.get(key) != value.get(key);
+    let was_ended = !workflow.status.is_open();
+    take_total(workflow, &read)?;
+    if is_moved("current_phase") || is_moved("completed_phases") || is_moved("status") {
+        take_standing(workflow, &read, !is_moved("current_phase") && !is_moved("status"));
+    }
+    if is_moved("status") {
+        take_word(workflow, &read, was_ended);
+    }
+    workflow.kind.clone_from(&read.kind);
+    workflow.description.clone_from(&read.description);
+    workflow.state.clone_from(&read.state);
+    workflow.last_error.clone_from(&read.last_error);
+    take_time(&mut workflow.created_ms, read.created_ms);
+    take_time(&mut workflow.updated_ms, read.updated_ms);
+    Ok(())
+}
+
+/// As many phases as the document counts: more are added, and those that were never begun can go.
+fn take_total(workflow: &mut Workflow, read: &Read) -> Result<(), Vec<Finding>> {
+    let taken_away = workflow.phases.get(read.total..).unwrap_or_default();
+    if let Some(begun) = taken_away.iter().find(|phase| phase.status != PhaseStatus::Pending) {
+        let what = format!("'{}' was begun and is none of {} phases", begun.id, read.total);
+        return Err(vec![Finding::new("phase_vanished", "total_phases", what)]);
+    }
+    workflow.phases.truncate(read.total);
+    for number in workflow.phases.len() + 1..=read.total {
+        // The ids of a run that came from elsewhere may be numbers, too.
+        let free = (number..=number + workflow.phases.len()).map(|id| id.to_string());
+        let id = free.into_iter().find(|id| workflow.phase(id).is_none()).unwrap_or_default();
+        workflow.phases.push(Phase::new(&id, &format!("Phase {number}")));
+    }
+    let left: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).collect();
+    for phase in &mut workflow.phases {
+        phase.dependencies.retain(|id| left.contains(id));
+    }
+    Ok(())
+}
+
+fn take_standing(workflow: &mut Workflow, read: &Read, is_same: bool) {
+    let base = workflow.documents.get(&super::path(workflow));
+    let completed = standing::completed(workflow, base).map(|(_, number)| number).collect();
+    let (said, known) = (Standing::of_document(read), Standing { completed, ..Standing::of_run(workflow, None) });
+    // Of two that run side by side the document can name either: the other goes on.
+    let named = said.under_way.and_then(|number| workflow.phases.get(number - 1));
+    let left = known.under_way.filter(|_| !named.is_some_and(|phase| phase.status.is_under_way()));
+    // Nothing of a run happened before it began, whatever is said of its last change.
+    let at_ms = read.updated_ms.max(read.created_ms);
+    let failed = read.word == Word::Ended(RunStatus::Failed);
+    for (phase, number) in workflow.phases.iter_mut().zip(1..) {
+        let is_left_out = phase.status == PhaseStatus::Skipped && !known.completed.contains(&number);
+        let is_settled = phase.status.is_settled() && !is_left_out;
+        if said.completed.contains(&number) {
+            if !is_settled {
+                move_to(phase, PhaseStatus::Complete, at_ms);
+            }
+        } else if said.under_way == Some(number) {
+            // Between two phases we name the next one ourselves: that it stands there says nothing.
+            let is_ours = is_same && phase.status == PhaseStatus::Pending && known.completed == said.completed;
+            if failed {
+                move_to(phase, PhaseStatus::Failed, at_ms);
+            } else if !phase.status.is_under_way() && !is_ours {
+                move_to(phase, PhaseStatus::InProgress, at_ms);
+            }
+        } else if is_settled || left == Some(number) {
+            move_to(phase, PhaseStatus::Pending, at_ms);
+        }
+    }
+}
+
+fn take_word(workflow: &mut Workflow, read: &Read, was_ended: bool) {
+    match read.word {
+        Word::Ended(status) => move_run_to(workflow, status, read.updated_ms),
+        Word::Pending | Word::InProgress | Word::Interrupted if was_ended => {
+            move_run_to(workflow, RunStatus::Open, read.updated_ms);
+        }
+        Word::Pending | Word::InProgress | Word::Interrupted => {}
+    }
+    if read.word == Word::Interrupted {
+        let reason = read.status.clone();
+        workflow.interrupted.get_or_insert(Interruption { reason, at_ms: read.updated_ms });
+    } else if read.word == Word::InProgress {
+        workflow.interrupted = None;
+    }
+}

@@ -1,0 +1,200 @@
+//! The transitions of a run: each is checked against the rules and gives the next state, or says why it may not be.
+
+use serde_json::{Map, Value};
+
+use crate::error::problem::WorkflowProblem;
+use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::workflow::{Interruption, MiniCommit, Workflow};
+
+pub mod phases;
+mod settings;
+mod tasks;
+
+pub use phases::{Finish, Start};
+
+/// One thing that is to happen.
+#[derive(Clone, Debug)]
+pub enum Change {
+    StartPhase(Start),
+    Progress {
+        phase: Option<String>,
+        text: String,
+    },
+    FinishPhase(Finish),
+    FailPhase {
+        phase: Option<String>,
+        error: String,
+        /// The whole run fails with it.
+        is_final: bool,
+    },
+    SkipPhase {
+        phase: String,
+        reason: String,
+    },
+    ApprovePhase {
+        phase: Option<String>,
+    },
+    /// It waits for its approval: what it made is shown again, nothing is made again.
+    AwaitApproval {
+        phase: String,
+    },
+    /// Under way, but something else comes first: it is pending again, with what is known of its progress.
+    PutBack {
+        phase: String,
+    },
+    AddTask {
+        id: String,
+        name: Option<String>,
+        phase: Option<String>,
+        output: Option<String>,
+        agent: Option<String>,
+    },
+    StartTask {
+        id: String,
+        agent: Option<String>,
+    },
+    FinishTask {
+        id: String,
+        output: Option<String>,
+        note: Option<String>,
+    },
+    FailTask {
+        id: String,
+        error: String,
+    },
+    /// As if it had not begun; `cut_off`: it was under way, and counts as tried once more.
+    ResetTask {
+        id: String,
+        cut_off: bool,
+    },
+    /// Keys of the run, or dotted ones of its free state. `null` takes a key away.
+    Set(Vec<(String, Value)>),
+    Note {
+        decisions: Vec<String>,
+        files: Vec<String>,
+        branch: Option<String>,
+    },
+    Interrupt {
+        reason: String,
+    },
+    Resume,
+    Abandon {
+        reason: String,
+    },
+    MiniCommit(MiniCommit),
+}
+
+impl Workflow {
+    /// The state after a change at a time in milliseconds since 1970. This one stays as it is.
+    ///
+    /// # Errors
+    /// The rules forbid it; the problem carries the present state.
+    pub fn after(&self, change: &Change, now_ms: i64) -> Result<Self, WorkflowProblem> {
+        let mut next = self.clone();
+        next.apply(change, now_ms).map_err(|problem| problem.with_state(self))?;
+        next.end_foreign_write();
+        // A clock that went back must not make the newest state look older than the one before.
+        next.updated_ms = now_ms.max(self.updated_ms);
+        Ok(next)
+    }
+
+    fn apply(&mut self, change: &Change, now_ms: i64) -> Result<(), WorkflowProblem> {
+        let is_afterwards = self.status == RunStatus::Complete && matches!(change, Change::MiniCommit(_));
+        if !self.status.is_open() && !is_afterwards {
+            let what = format!("workflow {} is {}", self.id, self.word());
+            return Err(
+                WorkflowProblem::refused("workflow_ended", what).hint("'checkpoint workflow init' begins another")
+            );
+        }
+        if !matches!(change, Change::Interrupt { .. }) {
+            self.interrupted = None;
+        }
+        match change {
+            Change::StartPhase(start) => phases::start(self, start, now_ms),
+            Change::Progress { phase, text } => phases::progress(self, phase.as_deref(), text),
+            Change::FinishPhase(finish) => phases::finish(self, finish, now_ms),
+            Change::FailPhase { phase, error, is_final } => {
+                phases::fail(self, phase.as_deref(), error)?;
+                if *is_final {
+                    self.end(RunStatus::Failed, now_ms);
+                }
+                Ok(())
+            }
+            Change::SkipPhase { phase, reason } => phases::skip(self, phase, reason, now_ms),
+            Change::ApprovePhase { phase } => phases::approve(self, phase.as_deref(), now_ms),
+            Change::AwaitApproval { phase } => phases::await_approval(self, phase),
+            Change::PutBack { phase } => phases::put_back(self, phase),
+            Change::AddTask { .. }
+            | Change::StartTask { .. }
+            | Change::FinishTask { .. }
+            | Change::FailTask { .. }
+            | Change::ResetTask { .. } => tasks::apply(self, change, now_ms),
+            Change::Set(pairs) => pairs.iter().try_for_each(|(key, value)| settings::set(self, key, value)),
+            Change::Note { decisions, files, branch } => {
+                self.note(decisions, files);
+                self.context.branch = branch.clone().or(self.context.branch.take());
+                Ok(())
+            }
+            Change::Interrupt { reason } => {
+                self.interrupted = Some(Interruption { reason: reason.clone(), at_ms: now_ms });
+                Ok(())
+            }
+            Change::Resume => {
+                self.resume_count += 1;
+                Ok(())
+            }
+            Change::Abandon { reason } => {
+                self.last_error = (!reason.is_empty()).then(|| Value::from(reason.as_str())).or(self.last_error.take());
+                self.end(RunStatus::Abandoned, now_ms);
+                Ok(())
+            }
+            Change::MiniCommit(made) => {
+                self.add_mini_commit(made);
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&mut self, status: RunStatus, now_ms: i64) {
+        self.status = status;
+        self.finished_ms = Some(now_ms);
+    }
+
+    /// The checkpoint and the commit of the same phases may come one after the other.
+    fn add_mini_commit(&mut self, made: &MiniCommit) {
+        let known = self.mini_commits.iter().position(|other| other.completed == made.completed);
+        let known = known.map(|at| self.mini_commits.remove(at));
+        let (checkpoint, commit) = known.map(|known| (known.checkpoint, known.commit)).unwrap_or_default();
+        self.mini_commits.push(MiniCommit {
+            completed: made.completed,
+            checkpoint: made.checkpoint.clone().or(checkpoint),
+            commit: made.commit.clone().or(commit),
+        });
+    }
+
+    fn note(&mut self, decisions: &[String], files: &[String]) {
+        add_new(&mut self.context.key_decisions, decisions);
+        add_new(&mut self.context.file_paths, files);
+    }
+}
+
+fn add_new(list: &mut Vec<String>, more: &[String]) {
+    for one in more {
+        if !list.contains(one) {
+            list.push(one.clone());
+        }
+    }
+}
+
+/// A value as it was typed: JSON, or else text.
+pub fn value_of(typed: &str) -> Value {
+    serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed))
+}
+
+/// The object at a key, made where there is none.
+fn object_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
+    map.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()
+}
+
+#[cfg(test)]
+mod tests;

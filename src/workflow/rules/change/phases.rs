@@ -1,0 +1,309 @@
+//! The transitions of phases.
+
+use serde_json::Value;
+
+use crate::error::problem::WorkflowProblem;
+use crate::workflow::rules::advice::approve_command;
+use crate::workflow::rules::derived::may_run_beside;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
+use crate::workflow::rules::workflow::Workflow;
+
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// The next one where none is named.
+    pub phase: Option<String>,
+    /// In spite of what it depends on, or shares with others.
+    pub force: bool,
+    /// The checkpoint of the files as they are.
+    pub before: Option<String>,
+    /// The commit at which the project's HEAD stands.
+    pub head: Option<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Finish {
+    /// The one that is under way where none is named.
+    pub phase: Option<String>,
+    pub commit_sha: Option<String>,
+    /// Files that it made or changed much.
+    pub files: Vec<String>,
+    pub decisions: Vec<String>,
+    /// The checkpoint of the files as they are.
+    pub after: Option<String>,
+    /// Which of its outputs are there, with the SHA-256 of what is a file.
+    pub present: Vec<(String, Option<String>)>,
+    /// What is wrong with those that are not, after their paths.
+    pub flaws: Vec<(String, String)>,
+    /// What is wrong with outputs of its tasks that are complete.
+    pub task_flaws: Vec<String>,
+    /// In spite of outputs that are missing, and of tasks that are open.
+    pub force: bool,
+}
+
+/// # Errors
+/// There is no such phase, it was begun, or something must be done before it.
+pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), WorkflowProblem> {
+    let id = to_start(workflow, start.phase.as_deref())?;
+    check_start(workflow, &id, start.force)?;
+    let phase = find(workflow, &id)?;
+    phase.status = PhaseStatus::InProgress;
+    phase.attempts += 1;
+    (phase.started_ms, phase.completed_ms) = (Some(now_ms), None);
+    let error = phase.last_error.take().map(Value::from);
+    phase.before = start.before.clone().or(phase.before.take());
+    phase.head.clone_from(&start.head);
+    if error.is_some() && workflow.last_error == error {
+        workflow.last_error = None;
+    }
+    Ok(())
+}
+
+/// The id of the phase that a start without a name means.
+pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, WorkflowProblem> {
+    if let Some(id) = named {
+        return workflow.phase(id).map(|phase| phase.id.clone()).ok_or_else(|| no_such(workflow, id));
+    }
+    let failed = workflow.phases.iter().find(|phase| phase.status == PhaseStatus::Failed);
+    let next = failed.or_else(|| workflow.remaining().find(|phase| workflow.unmet(phase).is_empty()));
+    next.map(|phase| phase.id.clone()).ok_or_else(|| {
+        let waiting = workflow.running().find(|phase| phase.status == PhaseStatus::AwaitingApproval);
+        let what = waiting.map_or("no phase can be started now".to_owned(), |phase| {
+            format!("no phase can be started before {} is approved", phase.id)
+        });
+        let shows = || format!("'checkpoint workflow status {}' shows where it stands", workflow.id);
+        let hint = waiting.map_or_else(shows, |phase| approval(workflow, phase));
+        WorkflowProblem::refused("nothing_to_start", what).hint(hint)
+    })
+}
+
+fn approval(workflow: &Workflow, phase: &Phase) -> String {
+    format!("'{}' approves it", approve_command(workflow, phase))
+}
+
+/// # Errors
+/// It was begun, or something must be done before it.
+pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), WorkflowProblem> {
+    let phase = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
+    if !matches!(phase.status, PhaseStatus::Pending | PhaseStatus::Failed) {
+        return Err(wrong_state(workflow, phase, "start"));
+    }
+    if force {
+        return Ok(());
+    }
+    let unmet = workflow.unmet(phase);
+    if !unmet.is_empty() {
+        let what = format!("phase {id} depends on {}, not complete yet", unmet.join(", "));
+        let waiting = unmet.iter().filter_map(|id| workflow.phase(id));
+        let waiting = waiting.into_iter().find(|phase| phase.status == PhaseStatus::AwaitingApproval);
+        let hint = waiting.map_or("end those first, or give --force".to_owned(), |phase| approval(workflow, phase));
+        return Err(WorkflowProblem::refused("dependencies_unmet", what).hint(hint));
+    }
+    let beside = workflow.running().filter(|other| other.id != id);
+    if let Some(other) = beside.into_iter().find(|other| !may_run_beside(phase, other)) {
+        let why = if phase.commits && other.commits { "both commit" } else { "both write the same files" };
+        let what = format!("phase {id} cannot run beside {}: {why}", other.id);
+        return Err(WorkflowProblem::refused("not_side_by_side", what).hint("finish that one first, or give --force"));
+    }
+    Ok(())
+}
+
+/// # Errors
+/// Nothing of that name is under way.
+pub fn progress(workflow: &mut Workflow, named: Option<&str>, text: &str) -> Result<(), WorkflowProblem> {
+    let phase = under_way(workflow, named, "progress")?;
+    phase.progress = Some(text.to_owned());
+    Ok(())
+}
+
+/// Done, or where it needs an approval that it does not have: waiting for that.
+///
+/// # Errors
+/// Nothing of that name is under way, a required output is missing, or a task of it is open.
+pub fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(), WorkflowProblem> {
+    let id = under_way(workflow, finish.phase.as_deref(), "done")?.id.clone();
+    if !finish.force {
+        check_finish(workflow, &id, finish)?;
+    }
+    let phase = find(workflow, &id)?;
+    for output in &mut phase.outputs {
+        output.sha256 = finish.present.iter().find(|(path, _)| *path == output.path).and_then(|(_, sum)| sum.clone());
+    }
+    phase.commit_sha = finish.commit_sha.clone().or(phase.commit_sha.take());
+    phase.after = finish.after.clone().or(phase.after.take());
+    if phase.requires_approval && phase.approved_ms.is_none() {
+        phase.status = PhaseStatus::AwaitingApproval;
+    } else {
+        complete(phase, now_ms);
+    }
+    workflow.note(&finish.decisions, &finish.files);
+    end_if_settled(workflow, now_ms);
+    Ok(())
+}
+
+fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), WorkflowProblem> {
+    let Some(phase) = workflow.phase(id) else { return Ok(()) };
+    let is_present = |path: &str| finish.present.iter().any(|(there, _)| there == path);
+    let lacking = phase.outputs.iter().filter(|output| output.required && !is_present(&output.path));
+    let told = |path: &str| {
+        let flaw = finish.flaws.iter().find(|(flawed, _)| flawed == path);
+        format!("{path} {}", flaw.map_or("is missing", |(_, what)| what))
+    };
+    let lacking: Vec<String> = lacking.map(|output| told(&output.path)).chain(finish.task_flaws.clone()).collect();
+    if !lacking.is_empty() {
+        let what = format!("phase {id} is not done: {}", first_of(&lacking));
+        return Err(WorkflowProblem::refused("outputs_missing", what).hint("write it, or give --force"));
+    }
+    let open = workflow.tasks_of(phase).filter(|task| task.status != TaskStatus::Complete);
+    let open: Vec<String> = open.map(|task| format!("{} ({})", task.id, task.status.word())).collect();
+    if !open.is_empty() {
+        let what = format!("phase {id} is not done: it has open tasks: {}", first_of(&open));
+        return Err(WorkflowProblem::refused("tasks_open", what).hint("end them, or give --force"));
+    }
+    Ok(())
+}
+
+/// Names before the rest is counted.
+const NAMED: usize = 10;
+
+fn first_of(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let listed = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{listed} and {more} more") } else { listed }
+}
+
+/// # Errors
+/// Nothing of that name is under way.
+pub fn fail(workflow: &mut Workflow, named: Option<&str>, error: &str) -> Result<(), WorkflowProblem> {
+    let phase = under_way(workflow, named, "fail")?;
+    phase.status = PhaseStatus::Failed;
+    phase.last_error = Some(error.to_owned());
+    workflow.last_error = Some(Value::from(error));
+    Ok(())
+}
+
+/// # Errors
+/// There is no such phase, or it is settled.
+pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Result<(), WorkflowProblem> {
+    let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
+    if stands.status.is_settled() {
+        return Err(wrong_state(workflow, stands, "skip"));
+    }
+    let phase = find(workflow, id)?;
+    phase.status = PhaseStatus::Skipped;
+    phase.completed_ms = Some(now_ms);
+    phase.progress = (!reason.is_empty()).then(|| reason.to_owned()).or(phase.progress.take());
+    end_if_settled(workflow, now_ms);
+    Ok(())
+}
+
+/// # Errors
+/// Nothing of that name is under way, or it is approved already.
+pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Result<(), WorkflowProblem> {
+    let phase = under_way(workflow, named, "approve")?;
+    if phase.approved_ms.is_some() {
+        return Err(WorkflowProblem::refused("already_approved", format!("phase {} is approved already", phase.id)));
+    }
+    phase.approved_ms = Some(now_ms);
+    if phase.status == PhaseStatus::AwaitingApproval {
+        let is_present = |path: &str| phase.outputs.iter().any(|output| output.path == path && output.sha256.is_some());
+        let lacks = phase.outputs.iter().any(|output| output.required && !is_present(&output.path));
+        // What was shown may lead to one more file: then the phase goes on.
+        phase.status = if lacks { PhaseStatus::InProgress } else { PhaseStatus::Complete };
+        if !lacks {
+            complete(phase, now_ms);
+        }
+    }
+    end_if_settled(workflow, now_ms);
+    Ok(())
+}
+
+/// # Errors
+/// It is not under way.
+pub fn await_approval(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowProblem> {
+    under_way(workflow, Some(id), "approve")?.status = PhaseStatus::AwaitingApproval;
+    Ok(())
+}
+
+/// # Errors
+/// It is not under way.
+pub fn put_back(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowProblem> {
+    let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
+    if !stands.status.is_under_way() {
+        return Err(wrong_state(workflow, stands, "put back"));
+    }
+    find(workflow, id)?.status = PhaseStatus::Pending;
+    Ok(())
+}
+
+fn complete(phase: &mut Phase, now_ms: i64) {
+    phase.status = PhaseStatus::Complete;
+    phase.completed_ms = Some(now_ms);
+    phase.last_error = None;
+}
+
+fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
+    if workflow.is_all_settled() {
+        workflow.last_error = None;
+        workflow.end(RunStatus::Complete, now_ms);
+    }
+}
+
+fn find<'w>(workflow: &'w mut Workflow, id: &str) -> Result<&'w mut Phase, WorkflowProblem> {
+    let missing = || WorkflowProblem::no_such("no_such_phase", format!("there is no phase {id}"));
+    workflow.phase_mut(id).ok_or_else(missing)
+}
+
+fn under_way<'w>(
+    workflow: &'w mut Workflow,
+    named: Option<&str>,
+    verb: &str,
+) -> Result<&'w mut Phase, WorkflowProblem> {
+    let id = meant(workflow, named)?;
+    let stands = workflow.phase(&id).ok_or_else(|| no_such(workflow, &id))?;
+    let fits = match verb {
+        "approve" | "fail" => stands.status.is_under_way(),
+        _ => stands.status == PhaseStatus::InProgress,
+    };
+    if fits { find(workflow, &id) } else { Err(wrong_state(workflow, stands, verb)) }
+}
+
+/// The phase that is meant by a name, or without one: the only one that is under way.
+pub fn meant(workflow: &Workflow, named: Option<&str>) -> Result<String, WorkflowProblem> {
+    if let Some(id) = named {
+        return workflow.phase(id).map(|phase| phase.id.clone()).ok_or_else(|| no_such(workflow, id));
+    }
+    let running: Vec<&str> = workflow.running().map(|phase| &*phase.id).collect();
+    match running[..] {
+        [only] => Ok(only.to_owned()),
+        [] => {
+            Err(WorkflowProblem::refused("nothing_under_way", "no phase is under way").hint("checkpoint phase start"))
+        }
+        _ => Err(WorkflowProblem::refused(
+            "several_under_way",
+            format!("several phases are under way: {}", running.join(", ")),
+        )
+        .hint("name the one that is meant")),
+    }
+}
+
+fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &str) -> WorkflowProblem {
+    let code = match phase.status {
+        PhaseStatus::Complete => "already_complete",
+        PhaseStatus::InProgress if verb == "start" => "already_started",
+        PhaseStatus::Pending => "not_started",
+        _ => "invalid_transition",
+    };
+    let what = format!("phase {} is {}; 'phase {verb}' does not lead on from there", phase.id, phase.status.word());
+    let hint = match phase.status {
+        PhaseStatus::AwaitingApproval => approval(workflow, phase),
+        _ => format!("'checkpoint workflow status {}' shows where it stands", workflow.id),
+    };
+    WorkflowProblem::refused(code, what).hint(hint)
+}
+
+fn no_such(workflow: &Workflow, id: &str) -> WorkflowProblem {
+    let ids: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).collect();
+    WorkflowProblem::no_such("no_such_phase", format!("workflow {} has no phase {id}", workflow.id))
+        .hint(format!("it has {}", if ids.is_empty() { "none".to_owned() } else { first_of(&ids) }))
+}

@@ -1,0 +1,46 @@
+//! Keys that are set by name: the run's own words, or anything in its free state.
+
+use serde_json::Value;
+
+use crate::error::problem::WorkflowProblem;
+use crate::workflow::rules::change::object_at;
+use crate::workflow::rules::workflow::Workflow;
+
+/// Sets one key; `null` takes one of the free state away.
+///
+/// # Errors
+/// It needs words and got something else, or the way to it leads through something that is no object.
+pub fn set(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), WorkflowProblem> {
+    let words = || match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text.clone())),
+        _ => Err(WorkflowProblem::refused("bad_value", format!("{key} is text, in quotes"))),
+    };
+    match key {
+        "description" => workflow.description = words()?.unwrap_or_default(),
+        "branch" => workflow.context.branch = words()?,
+        "last_error" => workflow.last_error = Some(value.clone()).filter(|value| !value.is_null()),
+        _ => set_free(workflow, key, value)?,
+    }
+    Ok(())
+}
+
+fn set_free(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), WorkflowProblem> {
+    let mut names: Vec<&str> = key.split('.').collect();
+    if names.iter().any(|name| name.is_empty()) {
+        return Err(WorkflowProblem::refused("bad_key", format!("'{key}' is no key: a name is empty")));
+    }
+    let Some(last) = names.pop() else { return Ok(()) };
+    let mut at = &mut workflow.state;
+    for name in names {
+        let way =
+            || WorkflowProblem::refused("bad_key", format!("'{key}' leads through '{name}', which holds no keys"));
+        at = object_at(at, name).ok_or_else(way)?;
+    }
+    if value.is_null() {
+        at.shift_remove(last);
+    } else {
+        at.insert(last.to_owned(), value.clone());
+    }
+    Ok(())
+}

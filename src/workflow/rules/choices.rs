@@ -1,0 +1,123 @@
+//! The answers that can be given when a run is to be gone on with: the letters and words of its profile.
+
+use crate::base::shell_word::shell_word;
+use crate::error::problem::Choice;
+use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::workflow::Workflow;
+
+/// What somebody decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Chosen {
+    Resume,
+    /// The old run is kept in the archive, and the same plan begins anew.
+    StartFresh,
+    View,
+    /// The run ends and is kept in the archive.
+    Delete,
+    /// Not this: what instead is asked next.
+    Decline,
+    Abandon,
+    Pick(String),
+}
+
+impl Chosen {
+    /// Whether the run itself is worked on, as it stands.
+    pub fn goes_on(&self) -> bool {
+        matches!(self, Self::Resume | Self::Pick(_))
+    }
+}
+
+/// The profile whose words are used: the first one.
+pub fn voice(workflow: &Workflow) -> Option<Profile> {
+    workflow.profiles.first().copied()
+}
+
+/// The first question's answers. A run that is not sound is gone on with only where that is said, too.
+pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
+    let named: &[(&str, String)] = &match voice(workflow) {
+        Some(Profile::Registry) => vec![
+            ("r", format!("resume: {}", next_words(workflow))),
+            ("s", "start fresh: the old run goes to the archive".to_owned()),
+            ("v", "view details".to_owned()),
+            ("d", "delete: it goes to the archive, nothing is started".to_owned()),
+        ],
+        Some(Profile::Phases) => {
+            vec![("y", format!("resume from {}", next_words(workflow))), ("n", "archive it and start fresh".to_owned())]
+        }
+        _ => vec![
+            ("y", next_words(workflow)),
+            ("n", "abandon it, or pick another phase".to_owned()),
+            ("restart", "archive it and begin the same plan anew".to_owned()),
+        ],
+    };
+    of(workflow, named, is_sound)
+}
+
+/// The answers after a `n` of the pipeline.
+pub fn after_no(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
+    let mut named = vec![("abandon".to_owned(), "end it; it goes to the archive".to_owned())];
+    let can_begin = |phase: &&Phase| workflow.unmet(phase).is_empty();
+    let others = workflow.remaining().filter(can_begin);
+    named.extend(others.map(|phase| (format!("pick:{}", phase.id), format!("go on with {}", phase.name))));
+    let named: Vec<(&str, String)> = named.iter().map(|(key, label)| (key.as_str(), label.clone())).collect();
+    of(workflow, &named, is_sound)
+}
+
+fn of(workflow: &Workflow, named: &[(&str, String)], is_sound: bool) -> Vec<Choice> {
+    let command = |key: &str| {
+        let goes_on = understand(workflow, key).is_some_and(|chosen| chosen.goes_on());
+        let anyway = if goes_on && !is_sound { " --anyway" } else { "" };
+        let word = |text: &str| shell_word(text.as_bytes());
+        format!("checkpoint workflow resume {} --choose {}{anyway}", word(&workflow.id), word(key))
+    };
+    named
+        .iter()
+        .map(|(key, label)| Choice { key: (*key).to_owned(), label: label.clone(), command: command(key) })
+        .collect()
+}
+
+fn next_words(workflow: &Workflow) -> String {
+    workflow.next().map_or("nothing is left to do".to_owned(), |phase| match voice(workflow) {
+        Some(Profile::Phases) => phase.id.clone(),
+        _ => format!("continue from {}", phase.name),
+    })
+}
+
+/// Whether starting fresh is asked for once more: the others say in their first question what it does.
+pub fn is_confirmed(workflow: &Workflow) -> bool {
+    !matches!(voice(workflow), Some(Profile::Phases | Profile::Registry))
+}
+
+/// What a line that was typed means: an empty one is what the profile's prompt shows in capitals, if it shows one.
+pub fn understand_line(workflow: &Workflow, line: &str) -> Option<Chosen> {
+    let is_default = line.trim().is_empty() && voice(workflow) == Some(Profile::Phases);
+    if is_default { Some(Chosen::Resume) } else { understand(workflow, line) }
+}
+
+/// What an answer means to this run.
+pub fn understand(workflow: &Workflow, answer: &str) -> Option<Chosen> {
+    let answer = answer.trim();
+    if let Some(id) = answer.strip_prefix("pick:") {
+        return Some(Chosen::Pick(id.to_owned()));
+    }
+    let word = answer.to_ascii_lowercase();
+    let is_registry = voice(workflow) == Some(Profile::Registry);
+    Some(match word.as_str() {
+        "abandon" => Chosen::Abandon,
+        "restart" => Chosen::StartFresh,
+        "resume" => Chosen::Resume,
+        "r" if is_registry => Chosen::Resume,
+        "s" | "start" | "start fresh" if is_registry => Chosen::StartFresh,
+        "v" | "view" | "view details" if is_registry => Chosen::View,
+        "d" | "delete" if is_registry => Chosen::Delete,
+        _ if is_registry => return None,
+        "y" | "yes" => Chosen::Resume,
+        _ if voice(workflow) != Some(Profile::Phases) => match word.as_str() {
+            "n" | "no" => Chosen::Decline,
+            _ => return None,
+        },
+        "n" | "no" => Chosen::StartFresh,
+        _ => return None,
+    })
+}

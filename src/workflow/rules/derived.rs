@@ -1,0 +1,147 @@
+//! What follows from the phases of a run and is never stored: what is done, what is next, what may run side by side.
+
+use crate::workflow::plan;
+use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::status::{PhaseStatus, RunStatus};
+use crate::workflow::rules::workflow::Workflow;
+
+impl Workflow {
+    /// The word for the whole run: what is stored, or what its phases say.
+    pub fn word(&self) -> &'static str {
+        match self.status {
+            RunStatus::Complete => "complete",
+            RunStatus::Failed => "failed",
+            RunStatus::Abandoned => "abandoned",
+            RunStatus::Open if self.interrupted.is_some() => "interrupted",
+            RunStatus::Open => match self.current() {
+                Some(phase) if phase.status == PhaseStatus::AwaitingApproval => "awaiting_approval",
+                Some(_) => "in_progress",
+                None if self.completed().next().is_some() => "in_progress",
+                None => "pending",
+            },
+        }
+    }
+
+    /// The phase that is under way; of several that run side by side the first of the plan.
+    pub fn current(&self) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.status.is_under_way())
+    }
+
+    /// All that are under way, in the order of the plan.
+    pub fn running(&self) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(|phase| phase.status.is_under_way())
+    }
+
+    /// Those that are complete, in the order in which they were completed.
+    pub fn completed(&self) -> impl Iterator<Item = &Phase> {
+        let mut done: Vec<&Phase> = self.phases.iter().filter(|phase| phase.status == PhaseStatus::Complete).collect();
+        done.sort_by_key(|phase| phase.completed_ms);
+        done.into_iter()
+    }
+
+    pub fn skipped(&self) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(|phase| phase.status == PhaseStatus::Skipped)
+    }
+
+    /// Those that were not begun, in the order of the plan.
+    pub fn remaining(&self) -> impl Iterator<Item = &Phase> {
+        self.phases.iter().filter(|phase| phase.status == PhaseStatus::Pending)
+    }
+
+    pub fn is_all_settled(&self) -> bool {
+        !self.phases.is_empty() && self.phases.iter().all(|phase| phase.status.is_settled())
+    }
+
+    /// What must be settled before this phase and is not.
+    pub fn unmet(&self, phase: &Phase) -> Vec<String> {
+        let is_met = |id: &String| self.phase(id).is_some_and(|phase| phase.status.is_settled());
+        phase.dependencies.iter().filter(|id| !is_met(id)).cloned().collect()
+    }
+
+    /// The tasks of a phase. One that names no phase of the run belongs to the phase of tasks, or where none is to each.
+    pub fn tasks_of<'w>(&'w self, phase: &'w Phase) -> impl Iterator<Item = &'w Task> {
+        let takes_others = phase.is_of_tasks() || !self.phases.iter().any(Phase::is_of_tasks);
+        self.tasks.iter().filter(move |task| match task.phase.as_deref() {
+            Some(id) if self.phase(id).is_some() => id == phase.id,
+            _ => takes_others,
+        })
+    }
+
+    /// The phase to begin or to go on with: what is under way, else the first whose dependencies are settled.
+    pub fn next(&self) -> Option<&Phase> {
+        self.current().or_else(|| self.remaining().find(|phase| self.unmet(phase).is_empty()))
+    }
+
+    /// What may be begun now, side by side with what is under way: dependencies settled, no file written by two of them,
+    /// and at most one that commits.
+    pub fn ready(&self) -> Vec<&Phase> {
+        let mut beside: Vec<&Phase> = self.running().collect();
+        let mut ready = Vec::new();
+        for phase in self.remaining().filter(|phase| self.unmet(phase).is_empty()) {
+            if beside.iter().all(|other| may_run_beside(phase, other)) {
+                beside.push(phase);
+                ready.push(phase);
+            }
+        }
+        ready
+    }
+
+    /// How many phases are settled, of a hundred.
+    pub fn percent(&self) -> usize {
+        let settled = self.phases.iter().filter(|phase| phase.status.is_settled()).count();
+        (settled * 100).checked_div(self.phases.len()).unwrap_or_default()
+    }
+}
+
+/// Whether two phases touch nothing in common.
+pub fn may_run_beside(one: &Phase, other: &Phase) -> bool {
+    !(one.commits && other.commits || plan::share_writes(&one.writes, &other.writes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(phases: &[(&str, &[&str], &[&str], bool)]) -> Workflow {
+        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
+        for (id, dependencies, writes, commits) in phases {
+            let mut phase = Phase::new(id, id);
+            phase.dependencies = dependencies.iter().map(ToString::to_string).collect();
+            phase.writes = writes.iter().map(ToString::to_string).collect();
+            phase.commits = *commits;
+            workflow.phases.push(phase);
+        }
+        workflow
+    }
+
+    fn ready(workflow: &Workflow) -> Vec<&str> {
+        workflow.ready().iter().map(|phase| phase.id.as_str()).collect()
+    }
+
+    #[test]
+    fn side_by_side_goes_what_shares_no_file_and_no_commit() {
+        let mut workflow = with(&[
+            ("a", &[], &["src/a/**"], false),
+            ("b", &[], &["src/b/*.rs"], true),
+            ("c", &[], &["src/a/x"], false),
+            ("d", &["a"], &["docs"], false),
+            ("e", &[], &["e"], true),
+        ]);
+        assert_eq!(ready(&workflow), ["a", "b"]);
+        workflow.phases[0].status = PhaseStatus::Complete;
+        assert_eq!(ready(&workflow), ["b", "c", "d"]);
+        workflow.phases[1].status = PhaseStatus::InProgress;
+        assert_eq!(ready(&workflow), ["c", "d"]);
+        assert_eq!((workflow.next().map(|phase| &*phase.id), workflow.percent()), (Some("b"), 20));
+    }
+
+    #[test]
+    fn a_skipped_phase_is_settled() {
+        let mut workflow = with(&[("a", &[], &["a"], false), ("b", &["a"], &["b"], false)]);
+        assert_eq!(workflow.word(), "pending");
+        workflow.phases[0].status = PhaseStatus::Skipped;
+        assert_eq!(ready(&workflow), ["b"]);
+        workflow.phases[1].status = PhaseStatus::Complete;
+        assert!(workflow.is_all_settled());
+    }
+}

@@ -1,0 +1,168 @@
+//! What a transition is called in the log: the message of its commit, written and read.
+
+use crate::base::text::{escape, percent_decode, percent_encode};
+use crate::base::time::utc_seconds;
+use crate::workflow::rules::change::{Change, Finish, Start};
+use crate::workflow::rules::workflow::Workflow;
+
+/// One line of the log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Two or three words, such as `phase done`.
+    pub verb: String,
+    pub phase: Option<String>,
+    pub task: Option<String>,
+    /// Who did it: a name that the caller gave.
+    pub actor: String,
+    pub session: Option<String>,
+    /// Checkpoints that it made or needs.
+    pub checkpoints: Vec<String>,
+    /// What else is to be read at a glance.
+    pub note: Option<String>,
+}
+
+impl Event {
+    pub fn new(verb: &str, actor: &str) -> Self {
+        Self { verb: verb.to_owned(), actor: actor.to_owned(), ..Self::default() }
+    }
+
+    /// What a change is called. `before` is the state to which it was applied: it tells which phase was meant.
+    pub fn of(change: &Change, before: &Workflow, actor: &str) -> Self {
+        let mut event = Self::new(verb(change), actor);
+        let current = || before.current().map(|phase| phase.id.clone());
+        match change {
+            Change::StartPhase(Start { phase, before, .. }) => {
+                event.phase.clone_from(phase);
+                event.checkpoints = before.iter().cloned().collect();
+            }
+            Change::FinishPhase(Finish { phase, after, .. }) => {
+                event.phase = phase.clone().or_else(current);
+                event.checkpoints = after.iter().cloned().collect();
+            }
+            Change::Progress { phase, text } => {
+                event.phase = phase.clone().or_else(current);
+                event.note = Some(text.clone());
+            }
+            Change::FailPhase { phase, error, .. } => {
+                event.phase = phase.clone().or_else(current);
+                event.note = Some(error.clone());
+            }
+            Change::ApprovePhase { phase } => event.phase = phase.clone().or_else(current),
+            Change::SkipPhase { phase, reason } => {
+                event.phase = Some(phase.clone());
+                event.note = (!reason.is_empty()).then(|| reason.clone());
+            }
+            Change::AwaitApproval { phase } | Change::PutBack { phase } => event.phase = Some(phase.clone()),
+            Change::AddTask { id, .. }
+            | Change::StartTask { id, .. }
+            | Change::FinishTask { id, .. }
+            | Change::ResetTask { id, .. } => event.task = Some(id.clone()),
+            Change::FailTask { id, error } => {
+                event.task = Some(id.clone());
+                event.note = Some(error.clone());
+            }
+            Change::Set(pairs) => {
+                event.note = Some(pairs.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(", "));
+            }
+            Change::Interrupt { reason } | Change::Abandon { reason } => {
+                event.note = (!reason.is_empty()).then(|| reason.clone());
+            }
+            Change::MiniCommit(made) => event.checkpoints = made.checkpoint.iter().cloned().collect(),
+            Change::Note { .. } | Change::Resume => {}
+        }
+        event
+    }
+
+    /// The verb with what it was done to.
+    pub fn subject(&self) -> String {
+        let object = self.phase.as_ref().or(self.task.as_ref());
+        object.map_or(self.verb.clone(), |object| format!("{} {}", self.verb, escape(object)))
+    }
+
+    /// The message of its commit, without the trailers that the store adds.
+    pub fn render(&self, time_ms: i64) -> String {
+        let first = format!("{} | {} | {}", self.subject(), utc_seconds(time_ms), escape(&self.actor));
+        let mut trailers = vec![format!("Event: {}", coded(&self.verb))];
+        let mut add = |key: &str, value: &Option<String>| {
+            trailers.extend(value.as_ref().map(|value| format!("{key}: {}", coded(value))));
+        };
+        add("Phase", &self.phase);
+        add("Task", &self.task);
+        add("Session", &self.session);
+        add("Note", &self.note);
+        trailers.push(format!("Actor: {}", coded(&self.actor)));
+        trailers.extend(self.checkpoints.iter().map(|id| format!("Checkpoint: {id}")));
+        format!("{first}\n\n{}\n", trailers.join("\n"))
+    }
+
+    /// Reads what [`Self::render`] wrote; what is missing stays empty.
+    pub fn read(message: &str) -> Self {
+        let last = message.trim_end().rsplit_once("\n\n").map_or("", |(_, last)| last);
+        let mut event = Self::default();
+        for (key, value) in last.lines().filter_map(|line| line.split_once(": ")) {
+            let text = || percent_decode(value).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            match key {
+                "Event" => event.verb = text().unwrap_or_default(),
+                "Phase" => event.phase = text(),
+                "Task" => event.task = text(),
+                "Session" => event.session = text(),
+                "Note" => event.note = text(),
+                "Actor" => event.actor = text().unwrap_or_default(),
+                "Checkpoint" => event.checkpoints.push(value.to_owned()),
+                _ => {}
+            }
+        }
+        event
+    }
+}
+
+fn coded(text: &str) -> String {
+    percent_encode(text.as_bytes())
+}
+
+/// The words for a change in the log.
+fn verb(change: &Change) -> &'static str {
+    match change {
+        Change::StartPhase(_) => "phase start",
+        Change::Progress { .. } => "phase progress",
+        Change::FinishPhase(_) => "phase done",
+        Change::FailPhase { .. } => "phase fail",
+        Change::SkipPhase { .. } => "phase skip",
+        Change::ApprovePhase { .. } => "phase approve",
+        Change::AwaitApproval { .. } => "phase await",
+        Change::PutBack { .. } => "phase put back",
+        Change::AddTask { .. } => "task add",
+        Change::StartTask { .. } => "task start",
+        Change::FinishTask { .. } => "task done",
+        Change::FailTask { .. } => "task fail",
+        Change::ResetTask { .. } => "task reset",
+        Change::Set(_) => "set",
+        Change::Note { .. } => "note",
+        Change::Interrupt { .. } => "interrupt",
+        Change::Resume => "resume",
+        Change::Abandon { .. } => "abandon",
+        Change::MiniCommit(_) => "mini-commit",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back_whatever_the_words() {
+        let event = Event {
+            verb: "phase done".into(),
+            phase: Some("a b\n\nEvent: x".into()),
+            task: None,
+            actor: "me | you".into(),
+            session: Some("s".into()),
+            checkpoints: vec!["ab".repeat(20)],
+            note: Some("50% done: \u{1b}[31m".into()),
+        };
+        let message = event.render(0);
+        assert_eq!(Event::read(&message), event);
+        assert_eq!(message.lines().filter(|line| line.is_empty()).count(), 1);
+        assert!(message.starts_with("phase done a b"), "{message}");
+    }
+}

@@ -1,0 +1,17 @@
+//! What a run is and how it may change. Pure: no file, no clock, no store.
+
+pub mod advice;
+pub mod change;
+pub mod choices;
+pub mod compare;
+pub mod derived;
+pub mod event;
+pub mod finding;
+pub mod mini_commit;
+pub mod observation;
+pub mod phase;
+pub mod profile;
+pub mod recover;
+pub mod status;
+pub mod validate;
+pub mod workflow;

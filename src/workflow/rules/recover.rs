@@ -1,0 +1,178 @@
+//! What an interruption left behind, and the changes that mend it: judged by the files that are there.
+
+use crate::workflow::rules::change::{Change, Finish};
+use crate::workflow::rules::observation::{Found, Sights};
+use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
+use crate::workflow::rules::validate::task_output;
+use crate::workflow::rules::workflow::Workflow;
+
+/// One thing to mend.
+#[derive(Clone, Debug)]
+pub struct Mend {
+    /// What was found and what would be done, in words.
+    pub what: String,
+    pub change: Change,
+    /// Whether somebody should say yes to it: it moves the run on.
+    pub advances: bool,
+}
+
+/// Everything to mend, tasks first.
+pub fn mends(workflow: &Workflow, sights: &Sights) -> Vec<Mend> {
+    let tasks =
+        workflow.tasks.iter().filter(|task| task.status == TaskStatus::Running).map(|task| of_task(task, sights));
+    let phases = workflow.phases.iter().filter(|phase| phase.status == PhaseStatus::InProgress);
+    tasks.chain(phases.filter_map(|phase| of_phase(workflow, phase, sights))).collect()
+}
+
+fn of_task(task: &Task, sights: &Sights) -> Mend {
+    let id = task.id.clone();
+    let seen = task.output.as_ref().and_then(|path| Some((path, sights.get(path)?)));
+    let (path, word, change) = match seen.and_then(|(path, found)| Some((path, found.task_status()?))) {
+        Some((path, TaskStatus::Complete)) => {
+            (path, "complete", Change::FinishTask { id: id.clone(), output: None, note: None })
+        }
+        Some((path, TaskStatus::Failed)) => {
+            (path, "failed", Change::FailTask { id: id.clone(), error: format!("as {path} says") })
+        }
+        _ => return cut_off(task, seen),
+    };
+    let what = format!("task {id} was running and its output {path} is there: it is {word}");
+    Mend { what, change, advances: false }
+}
+
+fn cut_off(task: &Task, seen: Option<(&String, &Found)>) -> Mend {
+    let why = match (seen, &task.output) {
+        (Some((path, Found::Broken(_) | Found::Empty)), _) => format!("its output {path} was cut off"),
+        (Some((path, Found::There { status, .. })), _) => {
+            format!("its output {path} says '{}'", status.as_deref().unwrap_or_default())
+        }
+        (Some((path, Found::Missing)), _) => format!("its output {path} is not there"),
+        (None, Some(path)) => format!("its output {path} is none of this directory"),
+        (None, None) => "no output is known of it".to_owned(),
+    };
+    let number = task.attempts + u32::from(!task.is_next_counted);
+    let what = format!("task {} was running and {why}: it is pending again, for attempt {number}", task.id);
+    Mend { what, change: Change::ResetTask { id: task.id.clone(), cut_off: true }, advances: false }
+}
+
+fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend> {
+    let usable = |path: &str| sights.get(path).is_some_and(Found::is_finished);
+    let mut required = phase.outputs.iter().filter(|output| output.required).peekable();
+    required.peek()?;
+    if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase, sights) {
+        let id = phase.id.clone();
+        let now = if phase.lacks_approval() { "it waits for its approval" } else { "it is done" };
+        let what = format!("phase {id} was in progress and all that it had to write is there: {now}");
+        let finish = Finish { phase: Some(id), present: present(phase, sights), ..Finish::default() };
+        return Some(Mend { what, change: Change::FinishPhase(finish), advances: true });
+    }
+    let drafts = phase.outputs.iter().any(|output| !output.required && usable(&output.path));
+    if phase.lacks_approval() && drafts {
+        let id = phase.id.clone();
+        let what =
+            format!("phase {id} was cut off at its approval: what it made is there and is shown again, not made again");
+        return Some(Mend { what, change: Change::AwaitApproval { phase: id }, advances: false });
+    }
+    None
+}
+
+/// A phase of tasks is not done because its list of tasks is there, and one whose list is empty has not begun.
+fn has_open_tasks(workflow: &Workflow, phase: &Phase, sights: &Sights) -> bool {
+    let mut tasks = workflow.tasks_of(phase).peekable();
+    (phase.is_of_tasks() && tasks.peek().is_none()) || tasks.any(|task| !is_done(task, sights))
+}
+
+/// Whether a task is complete, and the output that it names bears it out.
+pub fn is_done(task: &Task, sights: &Sights) -> bool {
+    let seen = task.output.as_ref().and_then(|path| sights.get(path));
+    task.status == TaskStatus::Complete && seen.is_none_or(Found::bears_out_completion)
+}
+
+/// The outputs of a phase that are there, as a `phase done` takes them.
+pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> {
+    let of = |path: &String| match sights.get(path)? {
+        Found::There { sum, .. } => Some((path.clone(), sum.clone())),
+        _ => None,
+    };
+    phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
+}
+
+/// What is wrong with each output of a phase that cannot be used.
+pub fn flaws(phase: &Phase, sights: &Sights) -> Vec<(String, String)> {
+    let of = |path: &String| Some((path.clone(), sights.get(path)?.flaw()?));
+    phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
+}
+
+/// The same of its tasks that are complete.
+pub fn task_flaws(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Vec<String> {
+    let of = |task: &Task| {
+        let found = task_output(task, sights)?;
+        Some(format!("{} ({})", found.what, found.place))
+    };
+    workflow.tasks_of(phase).filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::rules::phase::Output;
+
+    fn there(status: Option<&str>) -> Found {
+        Found::There { sum: Some("ab".into()), status: status.map(str::to_owned) }
+    }
+
+    fn running() -> Workflow {
+        let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
+        let mut phase = Phase::new("IMPLEMENTATION", "x");
+        phase.status = PhaseStatus::InProgress;
+        workflow.phases = vec![phase];
+        let task =
+            Task { status: TaskStatus::Running, output: Some("o.json".into()), attempts: 1, ..Task::new("task-001") };
+        workflow.tasks = vec![task];
+        workflow
+    }
+
+    fn after(workflow: &Workflow, sights: &Sights) -> Workflow {
+        let mends = mends(workflow, sights);
+        mends.iter().fold(workflow.clone(), |workflow, mend| workflow.after(&mend.change, 9).expect("it can be mended"))
+    }
+
+    #[test]
+    fn a_task_cut_off_before_its_output_is_tried_again() {
+        for found in [Found::Missing, Found::Empty, Found::Broken("x".into())] {
+            let mended = after(&running(), &Sights::from([("o.json".into(), found)]));
+            assert_eq!((mended.tasks[0].status, mended.tasks[0].attempts), (TaskStatus::Pending, 2));
+        }
+    }
+
+    #[test]
+    fn a_task_cut_off_after_its_output_has_the_status_that_it_wrote() {
+        for (status, expected) in [
+            (None, TaskStatus::Complete),
+            (Some("completed"), TaskStatus::Complete),
+            (Some("failed"), TaskStatus::Failed),
+        ] {
+            let mended = after(&running(), &Sights::from([("o.json".into(), there(status))]));
+            assert_eq!((mended.tasks[0].status, mended.tasks[0].attempts), (expected, 1));
+        }
+    }
+
+    #[test]
+    fn a_phase_cut_off_at_its_approval_is_shown_again() {
+        let mut workflow = running();
+        workflow.tasks.clear();
+        let phase = &mut workflow.phases[0];
+        phase.requires_approval = true;
+        phase.outputs = vec![
+            Output { path: "final.json".into(), required: true, sha256: None },
+            Output { path: "designs/".into(), required: false, sha256: None },
+        ];
+        let designs = Sights::from([("designs/".into(), there(None)), ("final.json".into(), Found::Missing)]);
+        assert_eq!(after(&workflow, &designs).phases[0].status, PhaseStatus::AwaitingApproval);
+        let nothing = Sights::from([("designs/".into(), Found::Empty), ("final.json".into(), Found::Missing)]);
+        assert!(mends(&workflow, &nothing).is_empty());
+        let both = Sights::from([("designs/".into(), there(None)), ("final.json".into(), there(None))]);
+        assert!(mends(&workflow, &both)[0].advances);
+    }
+}

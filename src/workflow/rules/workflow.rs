@@ -1,0 +1,191 @@
+//! A run of phases that outlives the sessions in which it is worked on: all that is known of it at one moment.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::workflow::rules::phase::{Phase, Task};
+use crate::workflow::rules::profile::{PHASE_FILE, Profile};
+use crate::workflow::rules::status::RunStatus;
+
+/// The number behind `schema`; a larger one is not understood.
+pub const SCHEMA: u32 = 1;
+
+/// Times are milliseconds since 1970, checkpoints and commits are 40 hex digits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workflow {
+    pub schema: u32,
+    /// `<type>_<project>_<YYYYMMDD_HHMMSS>` where nobody chose another.
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub project: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// As whose files it is kept in the project, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<Profile>,
+    pub status: RunStatus,
+    pub created_ms: i64,
+    pub updated_ms: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_ms: Option<i64>,
+    #[serde(default)]
+    pub resume_count: u64,
+    /// Set while it is interrupted, and cleared by a resume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<Interruption>,
+    /// In the order of the plan.
+    #[serde(default)]
+    pub phases: Vec<Phase>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<Task>,
+    #[serde(default)]
+    pub context: Notes,
+    /// Whatever the user's program keeps in it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub state: Map<String, Value>,
+    /// As given: words, or whatever a document of another program held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mini_commits: Vec<MiniCommit>,
+    /// The profiles' documents as they were last read or written, by their path in the project: what we do not know in
+    /// them is kept, and so is the order of their keys.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub documents: BTreeMap<String, Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interruption {
+    pub reason: String,
+    pub at_ms: i64,
+}
+
+/// What helps a new session to find its way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notes {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_decisions: Vec<String>,
+    /// Relative to the root, or absolute where they lie outside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_paths: Vec<String>,
+}
+
+/// The checkpoint that was made after every third phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MiniCommit {
+    /// How many phases were complete then.
+    pub completed: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+    /// In the project's own repository, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+}
+
+impl Workflow {
+    /// One in which nothing has begun.
+    pub fn new(id: String, kind: String, project: String, now_ms: i64) -> Self {
+        Self {
+            schema: SCHEMA,
+            id,
+            kind,
+            project,
+            description: String::new(),
+            profiles: Vec::new(),
+            status: RunStatus::Open,
+            created_ms: now_ms,
+            updated_ms: now_ms,
+            finished_ms: None,
+            resume_count: 0,
+            interrupted: None,
+            phases: Vec::new(),
+            tasks: Vec::new(),
+            context: Notes::default(),
+            state: Map::new(),
+            last_error: None,
+            mini_commits: Vec::new(),
+            documents: BTreeMap::new(),
+        }
+    }
+
+    /// The bytes under which it is stored.
+    pub fn to_json(&self) -> String {
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        format!("{text}\n")
+    }
+
+    /// Reads what [`Self::to_json`] wrote.
+    ///
+    /// # Errors
+    /// Says in words what makes no sense, or that a newer program wrote it.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        let value: Value = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
+        let schema = value.get("schema").and_then(Value::as_u64).ok_or("it names no schema")?;
+        if schema > u64::from(SCHEMA) {
+            return Err(format!("it has schema {schema}; this program knows {SCHEMA}"));
+        }
+        serde_json::from_value(value).map_err(|why| why.to_string())
+    }
+
+    /// The id that its file says: one that is no name for a ref, or was taken, is not ours.
+    pub fn named(&self) -> &str {
+        let said =
+            self.documents.get(PHASE_FILE).and_then(|document| document.get("workflow_id")).and_then(Value::as_str);
+        said.unwrap_or(&self.id)
+    }
+
+    /// Ends a write of another program that was cut off in `phase.json`: a transition of ours writes the file whole.
+    pub fn end_foreign_write(&mut self) {
+        let flag = self.documents.get_mut(PHASE_FILE).and_then(|document| document.get_mut("interruption_safe"));
+        if let Some(flag) = flag.filter(|flag| **flag == false) {
+            *flag = true.into();
+        }
+    }
+
+    pub fn phase(&self, id: &str) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.id == id)
+    }
+
+    pub fn phase_mut(&mut self, id: &str) -> Option<&mut Phase> {
+        self.phases.iter_mut().find(|phase| phase.id == id)
+    }
+
+    /// Forgets phases that no plan has, but for those that are still spoken of; where none are planned, all are kept.
+    pub fn forget_unplanned(&mut self, is_spoken_of: impl Fn(&str) -> bool) {
+        if self.phases.iter().any(|phase| !phase.is_unplanned) {
+            self.phases.retain(|phase| !phase.is_unplanned || is_spoken_of(&phase.id));
+        }
+    }
+
+    pub fn task(&self, id: &str) -> Option<&Task> {
+        self.tasks.iter().find(|task| task.id == id)
+    }
+
+    /// The place of a phase in the plan, from 1.
+    pub fn number_of(&self, id: &str) -> Option<usize> {
+        self.phases.iter().position(|phase| phase.id == id).map(|at| at + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_is_read_back_and_a_newer_schema_is_refused() {
+        let mut workflow = Workflow::new("a_b_20260101_000000".into(), "a".into(), "b".into(), 5);
+        workflow.phases.push(Phase::new("one", "One"));
+        workflow.state.insert("z".into(), Value::from(1));
+        workflow.state.insert("a".into(), Value::Null);
+        let text = workflow.to_json();
+        assert_eq!(Workflow::from_json(text.as_bytes()), Ok(workflow));
+        let newer = text.replacen("\"schema\": 1", "\"schema\": 2", 1);
+        assert!(Workflow::from_json(newer.as_bytes()).unwrap_err().contains("schema 2"));
+        assert!(Workflow::from_json(b"{}").is_err());
+    }
+}
