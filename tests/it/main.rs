@@ -75,6 +75,7 @@ mod nothing_to_do;
 mod orphaned;
 mod pager;
 mod partial;
+mod picture;
 mod pin;
 mod place;
 mod plain_git;
