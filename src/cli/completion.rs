@@ -18,6 +18,7 @@ use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
+use crate::view::topics;
 
 /// The name under which shells know the program.
 const NAME: &str = "checkpoint";
@@ -66,9 +67,20 @@ fn with_candidates(words: &[OsString]) -> Command {
             Some("SEL" | "GOOD" | "BAD") => arg.add(whole.clone()),
             Some("SEL:PATH") => arg.add(before_path.clone()),
             Some("PATH") => arg.value_hint(ValueHint::AnyPath),
+            Some("COMMAND|TOPIC") => arg.add(ArgValueCompleter::new(words_of_help)),
             _ => arg,
         })
     })
+}
+
+/// Commands and topics, each with what it is about.
+fn words_of_help(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(typed) = typed.to_str() else { return Vec::new() };
+    let whole = args::command();
+    let commands = whole.get_subcommands().map(|one| (one.get_name().to_owned(), one.get_about().cloned()));
+    let topics = topics::titles().map(|(name, title)| (name.to_owned(), Some(title.into())));
+    let fitting = commands.chain(topics).filter(|(name, _)| name.starts_with(typed));
+    fitting.map(|(name, about)| CompletionCandidate::new(name).help(about)).collect()
 }
 
 fn value_name(arg: &Arg) -> Option<String> {

@@ -70,6 +70,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Completions(shell) => commands::shell::completions(&rim, &shell, &environment::program(&args)),
         Command::Man(args) => commands::shell::man(&rim, &args),
         Command::Schema(args) => commands::schema::schema(&rim, &args),
+        Command::Help(args) => commands::help::help(&rim, &args, environment.pager.as_deref()),
         command => context(&global, environment, name, command.own_file()).and_then(|context| {
             signals::install(&context.interrupt);
             let is_watched = command.may_take_long() && printer.talks_to_a_person();
@@ -113,7 +114,9 @@ fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
         Command::Phase(args) => commands::phase::phase(context, rim, &args.command),
         Command::Task(args) => commands::phase::task(context, rim, &args.command),
         // These need no context, and are carried out where there is none.
-        Command::Config(_) | Command::Completions(_) | Command::Man(_) | Command::Schema(_) => Ok(exit_code::DONE),
+        Command::Config(_) | Command::Completions(_) | Command::Man(_) | Command::Schema(_) | Command::Help(_) => {
+            Ok(exit_code::DONE)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Long results on a terminal, one screen after the other, by the pager that the user has chosen.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,7 +11,6 @@ use crate::cli::child;
 use crate::cli::printer::Printer;
 use crate::cli::progress::{self, Hidden};
 use crate::error::{Error, Result};
-use crate::ops::context::Context;
 
 /// Without `less` there is no pager, and nothing is said about it.
 const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less -FRX";
@@ -37,14 +36,14 @@ struct Pager {
 
 impl Output {
     /// A pager is for a person who sits at a terminal and sees the result there.
-    pub fn new(printer: Printer, context: &Context) -> Self {
+    pub fn new(printer: Printer, chosen: Option<&OsStr>, interrupt: &Interrupt) -> Self {
         let for_a_person = printer.for_a_person() && std::io::stdin().is_terminal() && !printer.json;
-        let chosen = context.environment.pager.clone().unwrap_or_else(|| DEFAULT_PAGER.into());
+        let chosen = chosen.unwrap_or_else(|| DEFAULT_PAGER.as_ref());
         let is_one = !chosen.is_empty() && chosen != "cat";
         Self {
             printer,
-            interrupt: context.interrupt.clone(),
-            command: (for_a_person && is_one).then_some(chosen),
+            interrupt: interrupt.clone(),
+            command: (for_a_person && is_one).then(|| chosen.to_owned()),
             pager: None,
         }
     }

@@ -15,4 +15,5 @@ pub mod restore_contract;
 pub mod schema;
 pub mod table;
 pub mod terminal;
+pub mod topics;
 pub mod yaml;

@@ -171,6 +171,15 @@ fn every_command_that_takes_a_checkpoint_completes_it() {
 }
 
 #[test]
+fn help_completes_commands_and_topics() {
+    let sandbox = Sandbox::new();
+    let told = candidates(&sandbox, &["help", "re"]);
+    let names: Vec<&str> = told.iter().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(names, ["restore", "redo", "release", "relink", "recovery"], "{told:?}");
+    assert!(told[4].ends_with("Recovery: interruptions, damage, moved projects"), "{told:?}");
+}
+
+#[test]
 fn completion_is_quiet_whatever_is_wrong() {
     let (sandbox, ids) = with_two();
     let healthy = candidates(&sandbox, &["show", ""]);

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use checkpoint::cli::args;
+use checkpoint::view::topics;
+
 use crate::bench::Sandbox;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 25] = [
     "create",
     "list",
     "show",
@@ -28,6 +31,8 @@ const COMMANDS: [&str; 23] = [
     "config",
     "completions",
     "man",
+    "schema",
+    "help",
 ];
 
 fn snapshot(name: &str) -> PathBuf {
@@ -76,4 +81,52 @@ fn every_snapshot_belongs_to_a_command() {
         let command = name.trim_start_matches("help-").trim_end_matches(".txt");
         assert!(command == "checkpoint" || COMMANDS.contains(&command), "{name} belongs to no command");
     }
+}
+
+#[test]
+fn help_without_a_word_or_with_that_of_a_command_is_the_help_of_it() {
+    let sandbox = Sandbox::new();
+    let same = |words: &[&str], help: &[&str]| {
+        let expected = sandbox.run(help).success().stdout;
+        sandbox.run(words).success().stdout_is(&expected);
+    };
+    same(&["help"], &["--help"]);
+    same(&["help", "workflow", "init"], &["workflow", "init", "--help"]);
+    for command in COMMANDS {
+        same(&["help", command], &[command, "--help"]);
+    }
+}
+
+#[test]
+fn help_of_a_topic_is_its_page_and_the_help_names_all_topics() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.run(&["--help"]).success().stdout;
+    let topics_of_help = help.split("Topics of 'checkpoint help TOPIC': ").nth(1).expect("a line with the topics");
+    let named: Vec<&str> = topics_of_help.split([',', ' ', '\n']).filter(|word| !word.is_empty()).collect();
+    assert_eq!(named, topics::names());
+    for (topic, title) in topics::titles() {
+        assert!(args::command_name(topic).is_none(), "{topic} is a command as well");
+        let run = sandbox.run(&["help", topic]).success();
+        assert!(run.stdout.starts_with(&format!("# {title}\n")) && run.stderr.is_empty(), "{run}");
+        assert_eq!(sandbox.run(&["help", topic, "--json"]).success().data()["text"], run.stdout);
+    }
+    assert!(!sandbox.base().exists(), "help made a store");
+}
+
+#[test]
+fn help_of_an_unknown_word_is_wrong_usage_and_names_the_topics() {
+    let sandbox = Sandbox::new();
+    for words in [&["nope"][..], &["workflow", "nope"], &["recovery", "init"]] {
+        let run = sandbox.run(&[&["help"], words].concat()).code(2).stdout_is("");
+        let run = run.stderr_has(&format!("'{}' is neither a command nor a topic", words.join(" ")));
+        assert!(run.stderr.contains(&topics::names().join(", ")) && run.stderr.lines().count() == 1, "{run}");
+    }
+    assert_eq!(sandbox.run(&["help", "nope", "--json"]).code(2).error_code(), "usage");
+}
+
+#[test]
+fn help_needs_no_home_no_directory_and_no_good_configuration() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("keep = [").unset_env("HOME");
+    sandbox.run(&["help", "recovery", "-C", "/no/such/directory"]).success().stdout_has("# Recovery");
 }

@@ -112,6 +112,7 @@ fn no_command_starts_a_child() {
         "completions bash",
         "man",
         "schema contract",
+        "help recovery",
         "workflow init --id run --profile phases,pipeline,registry --phase a --phase b",
         "phase start",
         "phase progress half",

@@ -74,3 +74,14 @@ fn an_interrupt_at_the_pager_does_not_leave_it_alone_with_the_terminal() {
     let run = run.success().stdout_has("paged:-1\n");
     assert!(run.stdout.find("end\n") < run.stdout.find("code 0\n"), "the pager was left alone\n{run}");
 }
+
+#[test]
+fn help_goes_through_the_pager_too() {
+    let sandbox = Sandbox::new();
+    sandbox.env("PAGER", "sed s/^/paged:/");
+    for words in ["help", "help restore", "help recovery"] {
+        let Some(run) = at_a_terminal(&sandbox, &format!("$checkpoint {words}")) else { return };
+        assert!(run.clone().success().stdout.lines().all(|line| line.starts_with("paged:")), "{run}");
+    }
+    assert!(!sandbox.run(&["help", "recovery"]).success().stdout.contains("paged:"));
+}

@@ -1,20 +1,30 @@
-//! Every example of the README is run, and its output is compared with what the README shows.
+//! The README and the pages of `src/docs`: every example is run, and its output compared with what the page shows.
 //!
-//! A `console` block holds lines that begin with `$ ` and the output below each of them. All blocks run in one shell, one
-//! after the other. A block marked `console,norun`, or whose commands build or fetch, is not run.
+//! A `console` block holds lines that begin with `$ ` and the output below each of them. All blocks of a page run in one
+//! shell, one after the other. A block marked `console,norun`, or whose commands build or fetch, is not run.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use crate::bench::{Run, Sandbox};
+use crate::source;
+
+/// What fits on a few screens: a newcomer reads no more.
+const LONGEST_README: usize = 220;
+/// As wide as a terminal, for whoever reads a page there; tables and blocks may be wider.
+const WIDEST_PROSE: usize = 80;
+/// Pages that show no example that could be run everywhere.
+const WITHOUT_EXAMPLES: [&str; 3] = ["agents", "databases", "performance"];
 
 struct Step {
     command: String,
     output: Vec<String>,
 }
 
-fn steps(readme: &str) -> Vec<Step> {
+fn steps(page: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    for block in blocks(readme) {
+    for block in blocks(page) {
         let mut inside: Vec<Step> = Vec::new();
         for line in block.lines() {
             if let Some(command) = line.strip_prefix("$ ") {
@@ -35,10 +45,10 @@ fn steps(readme: &str) -> Vec<Step> {
 }
 
 /// The texts of the blocks whose mark is exactly `console`.
-fn blocks(readme: &str) -> Vec<String> {
+fn blocks(page: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut open: Option<(bool, String)> = None;
-    for line in readme.lines() {
+    for line in page.lines() {
         match (&mut open, line.trim_start().strip_prefix("```")) {
             (Some((is_console, text)), Some("")) => {
                 if *is_console {
@@ -79,7 +89,7 @@ fn run_all(sandbox: &Sandbox, steps: &[Step]) -> Vec<String> {
     outputs
 }
 
-/// Whether the lines are those of the README; a line `...` there stands for any number of lines.
+/// Whether the lines are those of the page; a line `...` there stands for any number of lines.
 fn agree(shown: &[String], found: &[String]) -> bool {
     match shown.split_first() {
         None => found.is_empty(),
@@ -90,7 +100,7 @@ fn agree(shown: &[String], found: &[String]) -> bool {
     }
 }
 
-/// What stays the same from run to run; the README may write the home directory as `~`.
+/// What stays the same from run to run; a page may write the home directory as `~`.
 fn stable(sandbox: &Sandbox, text: &str) -> Vec<String> {
     let text = sandbox.normalized(text).replace("$HOME", "~").replace("$ROOT", "~/project").replace("/home/you", "~");
     let trimmed: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
@@ -98,18 +108,87 @@ fn stable(sandbox: &Sandbox, text: &str) -> Vec<String> {
     trimmed[..end].to_vec()
 }
 
-#[test]
-fn every_example_of_the_readme_does_what_it_shows() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let steps = steps(&readme);
-    assert!(steps.iter().any(|step| step.command.contains("checkpoint create")), "the README shows no example to run");
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn readme() -> String {
+    read(&source::package().join("README.md"))
+}
+
+/// The pages of `src/docs` by the names of their files.
+fn pages() -> Vec<(String, String)> {
+    let dir = std::fs::read_dir(source::package().join("src/docs")).expect("the folder can be listed");
+    let paths = dir.map(|entry| entry.expect("an entry").path());
+    let mut pages: Vec<(String, String)> =
+        paths.map(|path| (path.file_stem().expect("a name").display().to_string(), read(&path))).collect();
+    pages.sort();
+    pages
+}
+
+/// Runs a page in an empty directory and tells how many commands it has.
+fn check_examples(name: &str, page: &str) -> usize {
+    let steps = steps(page);
     let sandbox = Sandbox::rooted_at("home/project");
     let outputs = run_all(&sandbox, &steps);
     for (step, output) in steps.iter().zip(outputs) {
         let (shown, found) = (stable(&sandbox, &step.output.join("\n")), stable(&sandbox, &output));
-        let both = format!("--- README ---\n{}\n--- run ---\n{}", shown.join("\n"), found.join("\n"));
+        let both = format!("--- {name} ---\n{}\n--- run ---\n{}", shown.join("\n"), found.join("\n"));
         assert!(agree(&shown, &found), "$ {}\n{both}", step.command);
+    }
+    steps.len()
+}
+
+#[test]
+fn every_example_of_the_readme_does_what_it_shows() {
+    assert!(check_examples("README.md", &readme()) > 5, "the README shows too little");
+}
+
+#[test]
+fn every_example_of_a_page_does_what_it_shows() {
+    for (name, page) in pages() {
+        let commands = check_examples(&name, &page);
+        assert_eq!(commands == 0, WITHOUT_EXAMPLES.contains(&name.as_str()), "{name}: {commands} commands were run");
+    }
+}
+
+#[test]
+fn the_readme_has_at_most_220_lines_and_links_to_every_page_of_help() {
+    let (readme, sandbox) = (readme(), Sandbox::new());
+    let lines = readme.lines().count();
+    assert!(lines <= LONGEST_README, "{lines} lines");
+    let topics_of_help: BTreeSet<&str> = checkpoint::view::topics::names().into_iter().collect();
+    let pages = pages();
+    assert_eq!(pages.iter().map(|(name, _)| name.as_str()).collect::<BTreeSet<_>>(), topics_of_help);
+    for (name, page) in pages {
+        sandbox.run(&["help", &name]).success().stdout_is(&page);
+        assert!(readme.contains(&format!("(src/docs/{name}.md)")), "the README does not link to {name}");
+    }
+}
+
+#[test]
+fn every_link_of_the_readme_and_of_a_page_leads_somewhere() {
+    let in_docs = pages().into_iter().map(|(name, page)| (format!("src/docs/{name}.md"), page));
+    for (name, page) in in_docs.chain([("README.md".to_owned(), readme())]) {
+        let from = source::package().join(&name);
+        let targets = page.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
+            let path = from.parent().expect("a folder").join(target);
+            assert!(path.exists(), "{name}: {target} is not there");
+        }
+    }
+}
+
+#[test]
+fn a_page_says_what_it_is_and_its_prose_fits_on_a_terminal() {
+    for (name, page) in pages() {
+        assert!(page.starts_with("# "), "{name} has no title");
+        let mut in_block = false;
+        for line in page.lines() {
+            in_block ^= line.starts_with("```");
+            let is_prose = !in_block && !line.starts_with('|');
+            assert!(!is_prose || line.chars().count() <= WIDEST_PROSE, "{name}: this line is too wide:\n{line}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, Command as Grammar, FromArgMatches as _};
 
 use super::{
-    Cli, GlobalArgs, bisect, cat, config, create, delete, diff, find, guard, hold, list, phase, pin, prune, relink,
+    Cli, GlobalArgs, bisect, cat, config, create, delete, diff, find, guard, help, hold, list, phase, pin, prune, relink,
     restore, schema, shell, status, verify, workflow,
 };
 
@@ -50,6 +50,7 @@ fn command(name: &str) -> Option<Grammar> {
         "completions" => of::<shell::CompletionsArgs>("completions"),
         "man" => of::<shell::ManArgs>("man"),
         "schema" => of::<schema::SchemaArgs>("schema"),
+        "help" => of::<help::HelpArgs>("help"),
         _ => return None,
     })
 }

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::base::shell_word::shell_word;
 use crate::config::settings::OwnFile;
-use crate::view::place;
+use crate::view::{place, topics};
 
 pub mod bisect;
 pub mod cat;
@@ -17,6 +17,7 @@ pub mod delete;
 pub mod diff;
 pub mod find;
 pub mod guard;
+pub mod help;
 pub mod hold;
 mod lean;
 pub mod list;
@@ -37,7 +38,7 @@ pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
 #[command(name = "checkpoint", version, max_term_width = 80)]
-#[command(disable_help_subcommand = true, args_override_self = true)]
+#[command(disable_help_subcommand = true, args_override_self = true, after_help = topics_named())]
 pub struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
@@ -115,6 +116,7 @@ pub enum Command {
     Completions(shell::CompletionsArgs),
     Man(shell::ManArgs),
     Schema(schema::SchemaArgs),
+    Help(help::HelpArgs),
 }
 
 impl Command {
@@ -184,6 +186,7 @@ impl Command {
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
             Self::Schema(_) => "schema",
+            Self::Help(_) => "help",
         }
     }
 }
@@ -252,6 +255,24 @@ pub struct Refusal {
 pub fn version_asked_for(args: &[std::ffi::OsString]) -> Option<String> {
     let asked = args.len() == 2 && (args[1] == "--version" || args[1] == "-V");
     asked.then(|| concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), "\n").to_owned())
+}
+
+/// The help of a command such as `workflow init`, or of the program where no word is given; `None` if there is no such
+/// command.
+pub fn help_of(words: &[String]) -> Option<String> {
+    let whole = command();
+    let mut at = &whole;
+    for word in words {
+        at = at.find_subcommand(word)?;
+    }
+    let line = ["checkpoint"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
+    let line: Vec<std::ffi::OsString> = line.map(Into::into).collect();
+    parse(&line).err().filter(|refusal| !refusal.is_failure).map(|refusal| refusal.text)
+}
+
+/// The last lines of the help: the pages that `checkpoint help` shows.
+fn topics_named() -> String {
+    format!("Topics of 'checkpoint help TOPIC': {}", topics::names().join(", "))
 }
 
 /// The short help, for a call without a command.

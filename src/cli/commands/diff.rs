@@ -14,7 +14,7 @@ pub fn diff(context: &Context, rim: &Rim<'_>, args: &DiffArgs) -> Result<u8> {
     let form = args.form(rim.printer.json);
     let paint = rim.printer.out_paint();
     let style = PatchStyle { paint, is_for_terminal: rim.printer.for_a_person() };
-    let mut output = Output::new(rim.printer, context);
+    let mut output = Output::new(rim.printer, context.environment.pager.as_deref(), &context.interrupt);
     let mut receiver = |file: &_| output.write(&patch::render(file, style));
     let outcome = diff_op::diff(context, &args.resolve(form), &mut receiver)?;
     let code = exit_code::of_diff(&outcome, args.exit_code);

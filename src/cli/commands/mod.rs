@@ -9,6 +9,7 @@ pub mod delete;
 pub mod diff;
 pub mod find;
 pub mod guard;
+pub mod help;
 pub mod hold;
 pub mod list;
 pub mod phase;

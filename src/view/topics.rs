@@ -1,0 +1,29 @@
+//! The pages about topics, as `checkpoint help TOPIC` shows them.
+
+/// Each topic with its page, in the order in which a newcomer needs them. No topic has the name of a command.
+const TOPICS: [(&str, &str); 11] = [
+    ("history", include_str!("../docs/history.md")),
+    ("recovery", include_str!("../docs/recovery.md")),
+    ("what-is-captured", include_str!("../docs/what-is-captured.md")),
+    ("scoped", include_str!("../docs/scoped.md")),
+    ("databases", include_str!("../docs/databases.md")),
+    ("guarding", include_str!("../docs/guarding.md")),
+    ("workflows", include_str!("../docs/workflows.md")),
+    ("agents", include_str!("../docs/agents.md")),
+    ("json", include_str!("../docs/json.md")),
+    ("configuration", include_str!("../docs/configuration.md")),
+    ("performance", include_str!("../docs/performance.md")),
+];
+
+pub fn names() -> Vec<&'static str> {
+    TOPICS.iter().map(|(name, _)| *name).collect()
+}
+
+pub fn page(topic: &str) -> Option<&'static str> {
+    TOPICS.iter().find(|(name, _)| *name == topic).map(|(_, page)| *page)
+}
+
+/// The topics, each with the title of its page.
+pub fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
+    TOPICS.iter().map(|(name, page)| (*name, page.lines().next().unwrap_or_default().trim_start_matches("# ")))
+}
