@@ -12,7 +12,7 @@ use crate::source;
 
 /// What fits on a few screens: a newcomer reads no more.
 const LONGEST_README: usize = 220;
-/// As wide as a terminal, for whoever reads a page there; tables and blocks may be wider.
+/// The width of a usual terminal, where `checkpoint help` shows the page; tables and blocks may be wider.
 const WIDEST_PROSE: usize = 80;
 /// Pages that show no example that could be run everywhere.
 const WITHOUT_EXAMPLES: [&str; 3] = ["agents", "databases", "performance"];
