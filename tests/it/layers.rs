@@ -209,7 +209,7 @@ fn what_there_is_too_much_of_only_falls() {
     let found = [
         ("files in a circle of imports", shape::in_circles(&imports), 0),
         ("names with several meanings", shape::homonyms(&files), 56),
-        ("short files that one other needs", shape::crumbs(&files, &imports), 11),
+        ("short files that one other needs", shape::crumbs(&files, &imports), 10),
         ("folders with too many entries", shape::full_folders(&files), 2),
         ("tables of the commands", shape::tables_of_commands(&files), 4),
         ("results with a bare string as error", shape::untyped_results(&files), 116),

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{Args, Command as Grammar, FromArgMatches as _};
 
 use super::{
-    Cli, GlobalArgs, bisect, cat, config, create, delete, diff, find, guard, help, hold, list, phase, pin, prune, relink,
-    restore, schema, shell, status, verify, workflow,
+    Cli, GlobalArgs, bisect, cat, config, create, delete, diff, find, guard, help, hold, list, phase, pin, prune,
+    relink, restore, schema, shell, status, verify, workflow,
 };
 
 /// Reads a call that is right in every word. `None` for any other, and for help: the whole command line knows what to
