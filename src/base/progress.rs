@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64};
 
 /// What is being done; shown with the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum WorkPhase {
     Idle,
     /// The directory is listed; nobody knows yet how much there is.
     Scanning,
@@ -24,15 +24,15 @@ pub enum Phase {
     Packing,
 }
 
-const PHASES: [Phase; 8] = [
-    Phase::Idle,
-    Phase::Scanning,
-    Phase::Reading,
-    Phase::Flushing,
-    Phase::Staging,
-    Phase::Applying,
-    Phase::Verifying,
-    Phase::Packing,
+const PHASES: [WorkPhase; 8] = [
+    WorkPhase::Idle,
+    WorkPhase::Scanning,
+    WorkPhase::Reading,
+    WorkPhase::Flushing,
+    WorkPhase::Staging,
+    WorkPhase::Applying,
+    WorkPhase::Verifying,
+    WorkPhase::Packing,
 ];
 
 /// Shared between the threads that work and the one that shows. Counting costs next to nothing.
@@ -51,7 +51,7 @@ struct Counters {
 /// The figures at one moment. Totals are zero where they are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
-    pub phase: Phase,
+    pub phase: WorkPhase,
     pub files: u64,
     pub bytes: u64,
     pub files_in_all: u64,
@@ -60,7 +60,7 @@ pub struct Figures {
 
 impl Progress {
     /// Another piece of work begins; totals of zero mean that nobody knows them.
-    pub fn begin(&self, phase: Phase, files_in_all: u64, bytes_in_all: u64) {
+    pub fn begin(&self, phase: WorkPhase, files_in_all: u64, bytes_in_all: u64) {
         let counters = &self.0;
         counters.files.store(0, Relaxed);
         counters.bytes.store(0, Relaxed);
@@ -78,7 +78,7 @@ impl Progress {
     pub fn figures(&self) -> Figures {
         let counters = &self.0;
         Figures {
-            phase: PHASES.get(usize::from(counters.phase.load(Relaxed))).copied().unwrap_or(Phase::Idle),
+            phase: PHASES.get(usize::from(counters.phase.load(Relaxed))).copied().unwrap_or(WorkPhase::Idle),
             files: counters.files.load(Relaxed),
             bytes: counters.bytes.load(Relaxed),
             files_in_all: counters.files_in_all.load(Relaxed),
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn each_phase_comes_back_as_itself() {
         let progress = Progress::default();
-        assert_eq!(progress.figures().phase, Phase::Idle);
+        assert_eq!(progress.figures().phase, WorkPhase::Idle);
         for phase in PHASES {
             progress.begin(phase, 3, 9);
             progress.add(1, 2);

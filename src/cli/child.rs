@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::base::interrupt::Interrupt;
 use crate::cli::progress;
 use crate::error::{Error, Result};
-use crate::model::ended::Ended;
+use crate::model::ended::CommandEnd;
 use crate::ops::context::FedCommand;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
@@ -46,7 +46,7 @@ impl Children<'_> {
     ///
     /// # Errors
     /// It cannot be started, or a signal came; the child has ended then too.
-    pub fn shell(&self, line: &str, dir: &Path) -> Result<Ended> {
+    pub fn shell(&self, line: &str, dir: &Path) -> Result<CommandEnd> {
         let mut command = shell_command(OsStr::new(line));
         self.run(command.current_dir(dir), Path::new(line))
     }
@@ -56,7 +56,7 @@ impl Children<'_> {
     ///
     /// # Errors
     /// As [`Self::shell`].
-    pub fn program(&self, words: &[OsString], dir: &Path, ceiling: &Path) -> Result<Ended> {
+    pub fn program(&self, words: &[OsString], dir: &Path, ceiling: &Path) -> Result<CommandEnd> {
         let (program, arguments) = words.split_first().ok_or_else(|| Error::Usage { what: "no command".into() })?;
         let mut command = Command::new(program);
         command.args(arguments).current_dir(dir).env("GIT_CEILING_DIRECTORIES", ceiling);
@@ -93,14 +93,14 @@ impl Children<'_> {
     }
 
     /// Our own stdout is for results alone, so the child writes to our stderr.
-    fn run(&self, command: &mut Command, shown: &Path) -> Result<Ended> {
+    fn run(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let _hidden = progress::hide();
         let stdin = if self.may_read_stdin { Stdio::inherit() } else { Stdio::null() };
         command.stdin(stdin).stdout(Stdio::from(std::io::stderr()));
         self.run_as_it_is(command, shown)
     }
 
-    fn run_as_it_is(&self, command: &mut Command, shown: &Path) -> Result<Ended> {
+    fn run_as_it_is(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let mut child = command.spawn().map_err(Error::io("start", shown))?;
         let status = self.wait(&mut child).map_err(Error::io("wait for", shown))?;
         self.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
@@ -142,7 +142,7 @@ impl Children<'_> {
 ///
 /// # Errors
 /// As [`Children::shell`].
-pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Ended> {
+pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<CommandEnd> {
     let FedCommand { line, dir, stdin, stdout, stderr } = fed;
     let _hidden = progress::hide();
     let or_nothing = |file: Option<std::fs::File>| file.map_or_else(Stdio::null, Stdio::from);
@@ -190,12 +190,12 @@ fn pass_on(child: &mut Child, _signal: i32) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-fn ended(status: ExitStatus) -> Ended {
+fn ended(status: ExitStatus) -> CommandEnd {
     use std::os::unix::process::ExitStatusExt;
-    status.signal().map_or_else(|| Ended::Exit(status.code().unwrap_or(1)), Ended::Signal)
+    status.signal().map_or_else(|| CommandEnd::Exit(status.code().unwrap_or(1)), CommandEnd::Signal)
 }
 
 #[cfg(not(unix))]
-fn ended(status: ExitStatus) -> Ended {
-    Ended::Exit(status.code().unwrap_or(1))
+fn ended(status: ExitStatus) -> CommandEnd {
+    CommandEnd::Exit(status.code().unwrap_or(1))
 }

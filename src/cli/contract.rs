@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::base::shell_word::{shell_line, shell_word};
 use crate::cli::args::contract::{ContractArgs, Format};
+use crate::cli::command_context::CommandContext;
 use crate::cli::environment;
-use crate::cli::rim::Rim;
 use crate::error::Error;
 use crate::ops::context::Context;
-use crate::view::contract::{Call, Document, Form, nothing_made};
+use crate::view::contract::{Call, ContractDocument, ContractForm, nothing_made};
 use crate::view::place::placed;
 
 /// The words of this call, to be named in a contract.
@@ -20,10 +20,10 @@ pub struct Words {
 }
 
 impl Words {
-    pub fn of(context: &Context, rim: &Rim<'_>) -> Self {
+    pub fn of(context: &Context, cmd: &CommandContext<'_>) -> Self {
         let usual = context.environment.home.as_ref().map(|home| home.join(".claude"));
         let base = Some(context.base.clone()).filter(|base| Some(base) != usual.as_ref());
-        Self { anchor: anchor(rim.words), program: environment::program(rim.words), base }
+        Self { anchor: anchor(cmd.words), program: environment::program(cmd.words), base }
     }
 
     pub fn call<'c>(&'c self, context: &'c Context) -> Call<'c> {
@@ -33,7 +33,7 @@ impl Words {
 }
 
 /// The contract of a `create` that made nothing.
-pub fn refused(words: &[OsString], error: &Error) -> Document {
+pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
     let hint = error.hint().map(|hint| format!(" ({})", placed(&hint))).unwrap_or_default();
     nothing_made(&format!("{error}{hint}"), &anchor(words))
 }
@@ -53,7 +53,7 @@ pub fn anchor(words: &[OsString]) -> String {
     }
 }
 
-impl From<ContractArgs> for Form {
+impl From<ContractArgs> for ContractForm {
     fn from(args: ContractArgs) -> Self {
         match args.format {
             None | Some(Format::Yaml) => Self::Yaml,

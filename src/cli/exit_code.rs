@@ -6,7 +6,7 @@ use crate::ops::browse::diff::compare::DiffOutcome;
 use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::copies::Copies;
 use crate::ops::maintain::orphans::OrphansOutcome;
-use crate::ops::restore::restore_options::{Fate, RestoreOutcome};
+use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
@@ -103,7 +103,7 @@ pub fn unanswered(code: u8, failed: u8) -> u8 {
 
 /// Done in part if a database failed, or something stands there still that should not.
 pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
-    let failed = outcome.databases.iter().any(|report| matches!(report.fate, Fate::Failed(_)));
+    let failed = outcome.databases.iter().any(|report| matches!(report.fate, DatabaseFate::Failed(_)));
     let stays = !outcome.dry_run && !outcome.plan.unreadable.is_empty();
     if failed || stays { PARTIAL } else { DONE }
 }

@@ -5,22 +5,23 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use args::{Cli, Command, GlobalArgs, Refusal};
+use args::{Cli, Command, GlobalArgs, ParseRefusal};
+use command_context::CommandContext;
 use printer::Printer;
 use prompt::Prompt;
-use rim::Rim;
 
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::config::settings::{self, Environment, OwnFile};
 use crate::error::{Error, Result};
 use crate::ops::context::{Context, Unsaid};
-use crate::view::contract::{Document, Form};
+use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::format::Paint;
 use crate::view::{human, json};
 
 pub mod args;
 pub mod child;
+pub mod command_context;
 pub mod commands;
 pub mod completion;
 pub mod contract;
@@ -32,7 +33,6 @@ pub mod pager;
 pub mod printer;
 pub mod progress;
 pub mod prompt;
-pub mod rim;
 pub mod signals;
 
 /// Runs one command line and answers with its exit code.
@@ -59,25 +59,31 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let asks_for_code = matches!(&command, Command::Diff(args) if args.exit_code);
     let failed = if asks_for_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED };
     let contract = match &command {
-        Command::Create(args) if args.contract.contract => Some(Form::from(args.contract)),
+        Command::Create(args) if args.contract.contract => Some(ContractForm::from(args.contract)),
         _ => None,
     };
     let prompt = Prompt::new(global.json, global.no_input, command.has_dry_run(), printer.err_paint());
-    let rim =
-        Rim { printer, prompt, global: &global, words: &args, started: Instant::now(), told_settings: Cell::default() };
+    let cmd = CommandContext {
+        printer,
+        prompt,
+        global: &global,
+        words: &args,
+        started: Instant::now(),
+        told_settings: Cell::default(),
+    };
     let code = match command {
-        Command::Config(_) => commands::config::config(environment, &rim),
-        Command::Completions(shell) => commands::shell::completions(&rim, &shell, &environment::program(&args)),
-        Command::Man(args) => commands::shell::man(&rim, &args),
-        Command::Schema(args) => commands::schema::schema(&rim, &args),
-        Command::Help(args) => commands::help::help(&rim, &args, environment.pager.as_deref()),
+        Command::Config(_) => commands::config::config(environment, &cmd),
+        Command::Completions(shell) => commands::shell::completions(&cmd, &shell, &environment::program(&args)),
+        Command::Man(args) => commands::shell::man(&cmd, &args),
+        Command::Schema(args) => commands::schema::schema(&cmd, &args),
+        Command::Help(args) => commands::help::help(&cmd, &args, environment.pager.as_deref()),
         command => context(&global, environment, name, command.own_file()).and_then(|context| {
             signals::install(&context.interrupt);
             let is_watched = command.may_take_long() && printer.talks_to_a_person();
             let _showing = is_watched.then(|| progress::show(&context, printer.err_paint(), printer::last_words));
-            let code = dispatch(command, &context, &rim);
-            rim.tell_unsaid(&context);
-            rim.warn_of_settings(&context);
+            let code = dispatch(command, &context, &cmd);
+            cmd.tell_unsaid(&context);
+            cmd.warn_of_settings(&context);
             code
         }),
     };
@@ -88,31 +94,31 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
 }
 
-fn dispatch(command: Command, context: &Context, rim: &Rim<'_>) -> Result<u8> {
+fn dispatch(command: Command, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
     match command {
-        Command::Create(args) => commands::audited::audited(context, rim, args),
-        Command::List(args) => commands::list::list(context, rim, args),
-        Command::Show(args) => commands::show::show(context, rim, &args),
-        Command::Diff(args) => commands::diff::diff(context, rim, &args),
-        Command::Cat(args) => commands::cat::cat(context, rim, &args),
-        Command::Find(args) => commands::find::find(context, rim, &args),
-        Command::Restore(args) => commands::restore::restore(context, rim, args),
-        Command::Undo(args) => commands::restore::undo(context, rim, &args),
-        Command::Redo(args) => commands::restore::redo(context, rim, &args),
-        Command::Bisect(args) => commands::bisect::bisect(context, rim, &args),
-        Command::Guard(args) => commands::guard::guard(context, rim, args),
-        Command::Hold(args) => commands::hold::hold(context, rim, &args),
-        Command::Release(args) => commands::hold::release(context, rim, &args),
-        Command::Delete(args) => commands::delete::delete(context, rim, &args),
-        Command::Pin(args) => commands::pin::pin(context, rim, &args),
-        Command::Unpin(args) => commands::pin::unpin(context, rim, &args),
-        Command::Prune(args) => commands::prune::prune(context, rim, args),
-        Command::Verify(args) => commands::verify::verify(context, rim, &args),
-        Command::Relink(args) => commands::relink::relink(context, rim, &args),
-        Command::Status(args) => commands::status::status(context, rim, args),
-        Command::Workflow(args) => commands::workflow::workflow(context, rim, args.command),
-        Command::Phase(args) => commands::phase::phase(context, rim, &args.command),
-        Command::Task(args) => commands::phase::task(context, rim, &args.command),
+        Command::Create(args) => commands::audited::with_audit(context, cmd, args),
+        Command::List(args) => commands::list::list(context, cmd, args),
+        Command::Show(args) => commands::show::show(context, cmd, &args),
+        Command::Diff(args) => commands::diff::diff(context, cmd, &args),
+        Command::Cat(args) => commands::cat::cat(context, cmd, &args),
+        Command::Find(args) => commands::find::find(context, cmd, &args),
+        Command::Restore(args) => commands::restore::restore(context, cmd, args),
+        Command::Undo(args) => commands::restore::undo(context, cmd, &args),
+        Command::Redo(args) => commands::restore::redo(context, cmd, &args),
+        Command::Bisect(args) => commands::bisect::bisect(context, cmd, &args),
+        Command::Guard(args) => commands::guard::guard(context, cmd, args),
+        Command::Hold(args) => commands::hold::hold(context, cmd, &args),
+        Command::Release(args) => commands::hold::release(context, cmd, &args),
+        Command::Delete(args) => commands::delete::delete(context, cmd, &args),
+        Command::Pin(args) => commands::pin::pin(context, cmd, &args),
+        Command::Unpin(args) => commands::pin::unpin(context, cmd, &args),
+        Command::Prune(args) => commands::prune::prune(context, cmd, args),
+        Command::Verify(args) => commands::verify::verify(context, cmd, &args),
+        Command::Relink(args) => commands::relink::relink(context, cmd, &args),
+        Command::Status(args) => commands::status::status(context, cmd, args),
+        Command::Workflow(args) => commands::workflow::workflow(context, cmd, args.command),
+        Command::Phase(args) => commands::phase::phase(context, cmd, &args.command),
+        Command::Task(args) => commands::phase::task(context, cmd, &args.command),
         // These need no context, and are carried out where there is none.
         Command::Config(_) | Command::Completions(_) | Command::Man(_) | Command::Schema(_) | Command::Help(_) => {
             Ok(exit_code::DONE)
@@ -142,7 +148,13 @@ fn context(global: &GlobalArgs, environment: Environment, command: &str, own: Ow
 }
 
 /// Says what went wrong: as a document where one was asked for, and as one line in any case.
-fn report(printer: Printer, command: &str, failed: u8, error: &Error, contract: Option<&(Document, Form)>) -> u8 {
+fn report(
+    printer: Printer,
+    command: &str,
+    failed: u8,
+    error: &Error,
+    contract: Option<&(ContractDocument, ContractForm)>,
+) -> u8 {
     let code = match exit_code::of_error(error) {
         exit_code::FAILED => failed,
         code => code,
@@ -164,7 +176,7 @@ fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
 }
 
 /// Help and version are answers; anything else that clap says is wrong usage.
-fn refuse(args: &[OsString], refusal: &Refusal) -> u8 {
+fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     if !refusal.is_failure {
         printer::to_stdout(&refusal.text);
         return exit_code::DONE;
@@ -179,7 +191,7 @@ fn refuse(args: &[OsString], refusal: &Refusal) -> u8 {
         let command = command.unwrap_or("usage");
         printer::to_stdout(&json::failure(command, exit_code::USAGE, &error, contract.as_ref()));
     } else if let Some(contract) = contract {
-        let form = if has("json") || has("--format=json") { Form::Json } else { Form::Yaml };
+        let form = if has("json") || has("--format=json") { ContractForm::Json } else { ContractForm::Yaml };
         printer::to_stdout(&contract.text(form));
     }
     let more = command.map_or("checkpoint --help".to_owned(), |command| format!("checkpoint {command} --help"));

@@ -18,7 +18,7 @@ const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec l
 const KEPT_BYTES: usize = 1 << 20;
 
 /// Stdout, or a pager before it, which is started with the first bytes.
-pub struct Output {
+pub struct PagerOutput {
     printer: Printer,
     interrupt: Interrupt,
     command: Option<OsString>,
@@ -34,7 +34,7 @@ struct Pager {
     _hidden: Hidden,
 }
 
-impl Output {
+impl PagerOutput {
     /// A pager is for a person who sits at a terminal and sees the result there.
     pub fn new(printer: Printer, chosen: Option<&OsStr>, interrupt: &Interrupt) -> Self {
         let for_a_person = printer.for_a_person() && std::io::stdin().is_terminal() && !printer.json;
@@ -90,7 +90,7 @@ impl Output {
 }
 
 /// The terminal is the pager's until it ends, also where an error cuts the output short.
-impl Drop for Output {
+impl Drop for PagerOutput {
     fn drop(&mut self) {
         self.pager.take().and_then(Pager::end);
     }

@@ -93,12 +93,12 @@ impl Printer {
 }
 
 /// Stdout for content that comes in pieces: raw for programs, harmless on a terminal.
-pub struct ContentSink {
+pub struct StdoutSink {
     printer: Printer,
     escaper: Escaper,
 }
 
-impl ContentSink {
+impl StdoutSink {
     pub fn new(printer: Printer) -> Self {
         Self { printer, escaper: Escaper::default() }
     }
@@ -109,7 +109,7 @@ impl ContentSink {
     }
 }
 
-impl Write for ContentSink {
+impl Write for StdoutSink {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.printer.for_a_person() {
             self.printer.bytes(self.escaper.push(bytes).as_bytes())?;

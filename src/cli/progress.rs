@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::base::interrupt::{Interrupt, Shield};
-use crate::base::progress::{Figures, Phase, Progress};
+use crate::base::progress::{Figures, Progress, WorkPhase};
 use crate::cli::signals;
 use crate::error::Error;
 use crate::ops::context::Context;
@@ -22,9 +22,9 @@ const BETWEEN_TICKS: Duration = Duration::from_millis(100);
 const TICKS_TO_STOP: u32 = 3;
 
 /// There is one terminal, so there is one line.
-static LINE: OnceLock<Mutex<Line>> = OnceLock::new();
+static LINE: OnceLock<Mutex<ProgressLine>> = OnceLock::new();
 
-struct Line {
+struct ProgressLine {
     progress: Progress,
     interrupt: Interrupt,
     paint: Paint,
@@ -44,7 +44,7 @@ struct Drawn {
     bar: ProgressBar,
     /// The first figures of this phase, and when they were met.
     first: (Figures, Instant),
-    /// While there is a line, a signal must not end the process before it is gone; see [`Line::obey`].
+    /// While there is a line, a signal must not end the process before it is gone; see [`ProgressLine::obey`].
     _shield: Shield,
 }
 
@@ -54,7 +54,7 @@ pub struct Showing(());
 /// Shows a line from now on, once the work has taken a while, where the terminal can show one. `say` prints to stderr.
 pub fn show(context: &Context, paint: Paint, say: fn(&str, Paint)) -> Option<Showing> {
     let wanted = !ProgressDrawTarget::stderr().is_hidden();
-    let line = Line {
+    let line = ProgressLine {
         progress: context.progress.clone(),
         interrupt: context.interrupt.clone(),
         paint,
@@ -102,7 +102,7 @@ impl Drop for Hidden {
     }
 }
 
-fn lock() -> Option<MutexGuard<'static, Line>> {
+fn lock() -> Option<MutexGuard<'static, ProgressLine>> {
     LINE.get().map(|line| line.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -126,14 +126,14 @@ fn clear_at_panic() {
     }));
 }
 
-impl Line {
+impl ProgressLine {
     fn tick(&mut self, now: Instant) {
         if self.holds > 0 {
             return;
         }
         self.obey();
         let figures = self.progress.figures();
-        if figures.phase == Phase::Idle {
+        if figures.phase == WorkPhase::Idle {
             self.clear();
         } else if self.drawn.is_some() || (now >= self.quiet_until && self.last != Some(figures)) {
             self.draw(figures, now);

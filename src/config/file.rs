@@ -15,7 +15,7 @@ const LARGEST_BYTES: u64 = 1 << 20;
 pub struct ConfigFile {
     path: PathBuf,
     table: toml::Table,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
 }
 
 impl ConfigFile {
@@ -30,7 +30,7 @@ impl ConfigFile {
             Ok(found) => check(found).ok_or_else(|| format!("{key} {complaint}")),
             Err(e) => Err(format!("{key}: {}", first_line(&e))),
         };
-        taken.map_err(|what| self.problems.push(Problem { key: Some(key), ..bad(&self.path, &what) })).ok()
+        taken.map_err(|what| self.problems.push(ConfigProblem { key: Some(key), ..bad(&self.path, &what) })).ok()
     }
 }
 
@@ -44,7 +44,7 @@ pub fn read(
     known: &[&str],
     user_keys: &[&str],
     remarks: &mut Vec<Remark>,
-) -> Result<Option<ConfigFile>, Problem> {
+) -> Result<Option<ConfigFile>, ConfigProblem> {
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_BYTES) {
         return Err(bad(path, "this is no configuration file"));
     }
@@ -76,8 +76,8 @@ fn first_line(e: &toml::de::Error) -> String {
     e.message().lines().next().unwrap_or_default().to_owned()
 }
 
-fn bad(file: &Path, what: &str) -> Problem {
-    Problem { file: file.to_path_buf(), key: None, what: what.to_owned() }
+fn bad(file: &Path, what: &str) -> ConfigProblem {
+    ConfigProblem { file: file.to_path_buf(), key: None, what: what.to_owned() }
 }
 
 /// A number, or a number with its unit.
@@ -140,14 +140,14 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// What is wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     pub file: PathBuf,
     /// Nothing in the file counts where this is `None`.
     pub key: Option<&'static str>,
     pub what: String,
 }
 
-impl Problem {
+impl ConfigProblem {
     pub fn error(self) -> Error {
         Error::BadConfig { file: self.file, what: self.what }
     }

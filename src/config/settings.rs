@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::config::databases::{self, DatabaseCommands};
-use crate::config::file::{self, Amount, ConfigFile, Problem, Remark};
+use crate::config::file::{self, Amount, ConfigFile, ConfigProblem, Remark};
 use crate::error::{Error, Result};
 
 /// Every environment variable that this program reads. Filled once, at the rim.
@@ -86,13 +86,13 @@ pub type Origins = BTreeMap<&'static str, Vec<Origin>>;
 
 /// What a value in a file does to the one that was there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum FoundFile {
     Replaces,
     Adds,
 }
 
 /// Told of each key that a file has a say in.
-type Note<'n> = dyn FnMut(&'static str, Found) + 'n;
+type Note<'n> = dyn FnMut(&'static str, FoundFile) + 'n;
 
 /// A place where a configuration file may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,12 +103,12 @@ pub struct LookedFor {
 
 /// All that the files say, with what is wrong in them.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedSettings {
     pub settings: Settings,
     pub origins: Origins,
     pub files: Vec<LookedFor>,
     /// What is wrong in the user's own file: those settings stay as they were.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
 }
 
 /// Keys of the user's file.
@@ -158,7 +158,7 @@ pub enum OwnFile {
 /// # Errors
 /// The user's own file is no TOML or has a bad value of a known key, and `own` does not forgive it.
 pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
-    let Loaded { mut settings, origins, mut problems, .. } = look(root, environment);
+    let LoadedSettings { mut settings, origins, mut problems, .. } = look(root, environment);
     if own == OwnFile::MayBeBad && !problems.is_empty() {
         settings.remarks.extend(problems.drain(..).map(|bad| bad.remark("this command goes on without it")));
         // A limit that cannot be read may be higher than the default: nothing goes by that one.
@@ -170,8 +170,8 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
 }
 
 /// The same for those who want to see everything, what is wrong too.
-pub fn look(root: &Path, environment: &Environment) -> Loaded {
-    let mut loaded = Loaded::default();
+pub fn look(root: &Path, environment: &Environment) -> LoadedSettings {
+    let mut loaded = LoadedSettings::default();
     if let Some(dir) = &environment.config_dir {
         let path = dir.join("config.toml");
         let origin = Origin::UserFile(path.clone());
@@ -183,7 +183,7 @@ pub fn look(root: &Path, environment: &Environment) -> Loaded {
     loaded
 }
 
-impl Loaded {
+impl LoadedSettings {
     fn read(
         &mut self,
         path: &Path,
@@ -198,9 +198,9 @@ impl Loaded {
             Ok(None) => {}
             Err(problem) => problems.push(problem),
             Ok(Some(mut found)) => {
-                let mut note = |key, how: Found| {
+                let mut note = |key, how: FoundFile| {
                     let origins = self.origins.entry(key).or_default();
-                    if how == Found::Replaces {
+                    if how == FoundFile::Replaces {
                         origins.clear();
                     }
                     origins.push(origin.clone());
@@ -253,7 +253,7 @@ impl Settings {
 fn set<T>(place: &mut T, found: Option<T>, key: &'static str, note: &mut Note<'_>) {
     if let Some(found) = found {
         *place = found;
-        note(key, Found::Replaces);
+        note(key, FoundFile::Replaces);
     }
 }
 
@@ -261,7 +261,7 @@ fn set<T>(place: &mut T, found: Option<T>, key: &'static str, note: &mut Note<'_
 fn add(place: &mut Vec<String>, found: Option<Vec<String>>, key: &'static str, note: &mut Note<'_>) {
     if let Some(found) = found {
         place.extend(found);
-        note(key, Found::Adds);
+        note(key, FoundFile::Adds);
     }
 }
 

@@ -17,7 +17,7 @@ pub struct TreeChange {
 
 /// How a file differs, by the words of git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangeKind {
     Added,
     Deleted,
     /// The content, and perhaps the mode too.
@@ -56,7 +56,7 @@ pub struct Difference {
     pub not_compared: Vec<(RelPath, WhyNot)>,
 }
 
-impl Change {
+impl ChangeKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -79,13 +79,13 @@ impl Change {
 }
 
 impl Pair {
-    pub fn change(&self) -> Change {
+    pub fn change(&self) -> ChangeKind {
         match (&self.before, &self.after) {
-            (None, _) => Change::Added,
-            (_, None) => Change::Deleted,
-            (Some(before), Some(after)) if before.kind != after.kind => Change::Type,
-            (Some(before), Some(after)) if before.id == after.id => Change::Mode,
-            _ => Change::Changed,
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Deleted,
+            (Some(before), Some(after)) if before.kind != after.kind => ChangeKind::Type,
+            (Some(before), Some(after)) if before.id == after.id => ChangeKind::Mode,
+            _ => ChangeKind::Changed,
         }
     }
 
@@ -201,7 +201,7 @@ fn compare_uncaptured(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelP
 mod tests {
     use super::*;
     use crate::model::state::object_id::ObjectId;
-    use crate::model::state::snapshot::Standing;
+    use crate::model::state::snapshot::UncapturedEntry;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()
@@ -224,9 +224,10 @@ mod tests {
         let before = state(&[("a", file(1, 0o644)), ("b", file(1, 0o644)), ("c", file(1, 0o644)), ("d", link)], &[]);
         let after = state(&[("a", file(1, 0o600)), ("b", file(1, 0o755)), ("d", file(1, 0o644)), ("e", link)], &[]);
         let found = between(&before, &after, &[]);
-        let told: Vec<(String, Change)> =
+        let told: Vec<(String, ChangeKind)> =
             found.files.iter().map(|pair| (pair.path.to_string(), pair.change())).collect();
-        let expected = [("b", Change::Mode), ("c", Change::Deleted), ("d", Change::Type), ("e", Change::Added)];
+        let expected =
+            [("b", ChangeKind::Mode), ("c", ChangeKind::Deleted), ("d", ChangeKind::Type), ("e", ChangeKind::Added)];
         assert_eq!(told, expected.map(|(name, change)| (name.to_owned(), change)));
         assert_eq!(found.other.modes, [(path("a"), 0o644, 0o600)]);
     }
@@ -250,8 +251,8 @@ mod tests {
         let before = state(&[("locked/f", file(1, 0o644)), ("pipe", file(1, 0o644))], &[]);
         let mut after = state(&[], &[]);
         let unreadable = WhyNot::Unreadable("permission denied".into());
-        after.uncaptured.insert(path("locked"), Standing { why: unreadable.clone(), is_dir: true });
-        after.uncaptured.insert(path("pipe"), Standing { why: WhyNot::Fifo, is_dir: false });
+        after.uncaptured.insert(path("locked"), UncapturedEntry { why: unreadable.clone(), is_dir: true });
+        after.uncaptured.insert(path("pipe"), UncapturedEntry { why: WhyNot::Fifo, is_dir: false });
         let found = between(&before, &after, &[]);
         assert_eq!(found.not_compared, [(path("locked/f"), unreadable.clone())]);
         assert_eq!(found.files.len(), 1, "a FIFO is there instead of the file, so the file is gone");

@@ -2,13 +2,13 @@
 
 /// The end of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum CommandEnd {
     Exit(i32),
     /// Ended by this signal.
     Signal(i32),
 }
 
-impl Ended {
+impl CommandEnd {
     pub fn is_success(self) -> bool {
         self == Self::Exit(0)
     }

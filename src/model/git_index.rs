@@ -39,7 +39,7 @@ pub fn parse(bytes: &[u8]) -> Result<IndexNames, String> {
 
 fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, String> {
     let body_len = bytes.len().checked_sub(id_len).ok_or("it is too short")?;
-    let mut reader = Reader { bytes: &bytes[..body_len], at: 0 };
+    let mut reader = IndexReader { bytes: &bytes[..body_len], at: 0 };
     if reader.take(4)? != b"DIRC" {
         return Err("it does not begin with DIRC".into());
     }
@@ -80,7 +80,7 @@ impl IndexNames {
 
 /// Reads one entry, leaves its name in `name` (where the one before stood) and returns its mode and id.
 fn read_entry<'b>(
-    reader: &mut Reader<'b>,
+    reader: &mut IndexReader<'b>,
     version: u32,
     id_len: usize,
     name: &mut Vec<u8>,
@@ -117,7 +117,7 @@ fn read_entry<'b>(
 }
 
 /// Checks that extensions fill the file to its end, and returns the shared file of a split index and its trees.
-fn read_extensions(reader: &mut Reader<'_>, id_len: usize) -> Result<(Option<[u8; 20]>, Vec<ObjectId>), String> {
+fn read_extensions(reader: &mut IndexReader<'_>, id_len: usize) -> Result<(Option<[u8; 20]>, Vec<ObjectId>), String> {
     let (mut shared, mut trees) = (None, Vec::new());
     while reader.at < reader.bytes.len() {
         let signature = reader.take(4)?;
@@ -143,7 +143,7 @@ fn read_extensions(reader: &mut Reader<'_>, id_len: usize) -> Result<(Option<[u8
 /// The ids in a cache-tree extension, as far as it makes sense: of each directory its name, a NUL, the number of its
 /// entries in decimal, a blank, that of its subtrees, a line break, and the id, unless the first number is negative.
 fn cached_trees(content: &[u8]) -> Vec<ObjectId> {
-    let mut reader = Reader { bytes: content, at: 0 };
+    let mut reader = IndexReader { bytes: content, at: 0 };
     let mut trees = Vec::new();
     while reader.at < content.len() {
         let Ok(_name) = reader.until_nul() else { break };
@@ -158,12 +158,12 @@ fn cached_trees(content: &[u8]) -> Vec<ObjectId> {
     trees
 }
 
-struct Reader<'b> {
+struct IndexReader<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
-impl<'b> Reader<'b> {
+impl<'b> IndexReader<'b> {
     fn take(&mut self, len: usize) -> Result<&'b [u8], String> {
         let end = self.at.checked_add(len).ok_or("it is cut off")?;
         let taken = self.bytes.get(self.at..end).ok_or("it is cut off")?;

@@ -8,11 +8,11 @@ use crate::model::state::rel_path::RelPath;
 pub struct PathPattern {
     /// Taken to the letter; `None` for what is no path.
     literal: Option<RelPath>,
-    glob: Option<Shape>,
+    glob: Option<PatternShape>,
 }
 
 #[derive(Clone, Debug)]
-enum Shape {
+enum PatternShape {
     /// Without a slash: the name, in any directory.
     Name(Glob),
     /// With one: the path from the root.
@@ -46,8 +46,8 @@ impl PathPattern {
         }
         match &self.glob {
             None => false,
-            Some(Shape::Name(glob)) => path.components().any(|name| glob.matches(name)),
-            Some(Shape::Path(glob)) => {
+            Some(PatternShape::Name(glob)) => path.components().any(|name| glob.matches(name)),
+            Some(PatternShape::Path(glob)) => {
                 glob.matches(path.as_bytes()) || path.ancestors().any(|above| glob.matches(above.as_bytes()))
             }
         }
@@ -65,11 +65,11 @@ pub fn has_marks(typed: &[u8]) -> bool {
     typed.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
-fn shape(typed: &[u8]) -> Option<Shape> {
+fn shape(typed: &[u8]) -> Option<PatternShape> {
     let body = typed.strip_suffix(b"/").unwrap_or(typed);
     let body = body.strip_prefix(b"./").unwrap_or(body);
     if body.contains(&b'/') {
-        return Glob::compile(body.strip_prefix(b"/").unwrap_or(body)).map(Shape::Path);
+        return Glob::compile(body.strip_prefix(b"/").unwrap_or(body)).map(PatternShape::Path);
     }
-    Glob::compile(body).map(Shape::Name)
+    Glob::compile(body).map(PatternShape::Name)
 }

@@ -9,7 +9,7 @@ use crate::model::state::snapshot::{Snapshot, below};
 
 /// How far a restore goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct RestoreScope {
     /// Limits; empty means everything.
     pub paths: Vec<RelPath>,
     /// The scope of what is restored: nothing outside it changes.
@@ -31,7 +31,7 @@ pub struct Obstacle {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestorePlan {
     /// Content that goes in, and what it replaces.
-    pub write: BTreeMap<RelPath, Write>,
+    pub write: BTreeMap<RelPath, PlannedWrite>,
     /// Files whose content is right and whose permission bits are not: the bits they get.
     pub chmod: BTreeMap<RelPath, u32>,
     /// Files that go, with what they are now.
@@ -51,12 +51,12 @@ pub struct RestorePlan {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Write {
+pub struct PlannedWrite {
     pub before: Option<Entry>,
     pub after: Entry,
 }
 
-impl Reach {
+impl RestoreScope {
     pub fn covers(&self, path: &RelPath) -> bool {
         let is_asked_for = self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
         is_asked_for && self.within.as_ref().is_none_or(|scope| scope.covers(path))
@@ -77,7 +77,7 @@ impl RestorePlan {
     pub fn between(
         present: &Snapshot,
         target: &Snapshot,
-        reach: &Reach,
+        reach: &RestoreScope,
         may_delete: &dyn Fn(&RelPath, bool) -> bool,
     ) -> Self {
         let (plan, refused) = (Self::default(), BTreeSet::new());
@@ -108,7 +108,7 @@ impl RestorePlan {
 struct Planner<'p> {
     present: &'p Snapshot,
     target: &'p Snapshot,
-    reach: &'p Reach,
+    reach: &'p RestoreScope,
     may_delete: &'p dyn Fn(&RelPath, bool) -> bool,
     plan: RestorePlan,
     /// The paths of the conflicts.
@@ -128,7 +128,7 @@ impl Planner<'_> {
                 }
                 before => {
                     self.make_room_for_file(path);
-                    self.plan.write.insert(path.clone(), Write { before: before.copied(), after: *after });
+                    self.plan.write.insert(path.clone(), PlannedWrite { before: before.copied(), after: *after });
                 }
             }
         }
@@ -288,7 +288,7 @@ mod tests {
     use crate::model::state::entry::Kind;
     use crate::model::state::entry::WhyNot;
     use crate::model::state::object_id::ObjectId;
-    use crate::model::state::snapshot::Standing;
+    use crate::model::state::snapshot::UncapturedEntry;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()
@@ -312,13 +312,13 @@ mod tests {
     fn with(mut state: Snapshot, uncaptured: &[(&str, WhyNot, bool)]) -> Snapshot {
         for (text, why, is_dir) in uncaptured {
             state.dirs.extend(path(text).ancestors().map(|dir| (dir, 0o755)));
-            state.uncaptured.insert(path(text), Standing { why: why.clone(), is_dir: *is_dir });
+            state.uncaptured.insert(path(text), UncapturedEntry { why: why.clone(), is_dir: *is_dir });
         }
         state
     }
 
     fn plan(present: &Snapshot, target: &Snapshot, may_delete: bool) -> RestorePlan {
-        RestorePlan::between(present, target, &Reach::default(), &|_, _| may_delete)
+        RestorePlan::between(present, target, &RestoreScope::default(), &|_, _| may_delete)
     }
 
     fn conflicts(plan: &RestorePlan) -> Vec<(String, &str)> {
@@ -335,7 +335,7 @@ mod tests {
         let (names, entry) = (["a", "b", "c"].map(path), file(1));
         let modes = || names.iter().map(|path| (path.clone(), 0o700)).collect::<BTreeMap<_, _>>();
         let plan = RestorePlan {
-            write: names.iter().map(|path| (path.clone(), Write { before: None, after: entry })).collect(),
+            write: names.iter().map(|path| (path.clone(), PlannedWrite { before: None, after: entry })).collect(),
             chmod: modes(),
             delete: names.iter().map(|path| (path.clone(), entry)).collect(),
             make_dirs: modes(),
@@ -372,7 +372,7 @@ mod tests {
         let found = plan(&holding(&["a/b/x", "a/y"]), &holding(&["a"]), false);
         assert_eq!(keys(&found.delete), ["a/b/x", "a/y"]);
         assert_eq!(found.remove_dirs, ["a", "a/b"].map(path).into());
-        let overlay = Reach { overlay: true, ..Reach::default() };
+        let overlay = RestoreScope { overlay: true, ..RestoreScope::default() };
         for (present, target) in [("a/x", "a"), ("a", "a/x")] {
             let found = RestorePlan::between(&holding(&[present]), &holding(&[target]), &overlay, &|_, _| true);
             assert_eq!((conflicts(&found).len(), found.delete.len()), (1, 0), "{present} {target}");
@@ -399,7 +399,7 @@ mod tests {
         assert!(plan(&present, &holding(&[]), false).left_alone.is_empty(), "not the target's business");
         let beside = with(holding(&["d/keep"]), &[("d/fifo", WhyNot::Fifo, false)]);
         let kept = |path: &RelPath, _: bool| path.name() != b"keep";
-        let found = RestorePlan::between(&beside, &holding(&[]), &Reach::default(), &kept);
+        let found = RestorePlan::between(&beside, &holding(&[]), &RestoreScope::default(), &kept);
         assert!(found.is_empty(), "its file stays anyway: {found:?}");
         assert_eq!(found.left_alone, ["d/fifo"].map(path).into());
     }
@@ -411,7 +411,7 @@ mod tests {
         let found = plan(&present, &holding(&["a"]), true);
         assert_eq!((keys(&found.unreadable), found.left_alone), (vec!["d".into()], ["m"].map(path).into()));
         assert!(plan(&present, &holding(&["a"]), false).unreadable.is_empty(), "the target would not hold it either");
-        let overlay = Reach { overlay: true, ..Reach::default() };
+        let overlay = RestoreScope { overlay: true, ..RestoreScope::default() };
         let laid_over = RestorePlan::between(&present, &holding(&["a"]), &overlay, &|_, _| true);
         assert!(laid_over.unreadable.is_empty() && laid_over.left_alone.is_empty());
     }

@@ -9,7 +9,7 @@ use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::config::settings::{Environment, Settings};
 use crate::error::{Error, Result};
-use crate::model::ended::Ended;
+use crate::model::ended::CommandEnd;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;
@@ -186,7 +186,7 @@ pub fn resolve_root(dir: &Path, logical: Option<&Path>) -> Result<Root> {
 }
 
 /// Given by the front-end, which alone starts other programs.
-pub type RunDatabaseCommand = fn(&Interrupt, FedCommand<'_>) -> Result<Ended>;
+pub type RunDatabaseCommand = fn(&Interrupt, FedCommand<'_>) -> Result<CommandEnd>;
 
 /// One run of such a command. What is `None` is closed to it.
 #[derive(Debug)]

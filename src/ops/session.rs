@@ -10,7 +10,7 @@ use crate::store::lifecycle::description::Description;
 use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::state::journal::{Journal, JournalState, Stage};
+use crate::store::state::journal::{Journal, JournalStage, JournalState};
 use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -76,10 +76,10 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     warnings.extend(Warning::damaged(&locked.inventory().damaged));
     let journal = locked.journal()?;
     if let JournalState::Open(journal) = &journal
-        && journal.stage != Stage::Applying
+        && journal.stage != JournalStage::Applying
     {
         match clear_away(context, &mut locked, journal) {
-            Ok(()) if journal.stage == Stage::Preparing => {
+            Ok(()) if journal.stage == JournalStage::Preparing => {
                 warnings.push(Warning::RestoreNeverBegan { target: journal.target });
             }
             Ok(()) => {}
@@ -125,7 +125,7 @@ pub fn another_root(context: &Context, known: Option<&Description>, inventory: &
 /// What a reader sees of an interrupted restore.
 pub fn look(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>> {
     Ok(match store.journal()? {
-        JournalState::Open(journal) if journal.stage != Stage::Applying => None,
+        JournalState::Open(journal) if journal.stage != JournalStage::Applying => None,
         // Whoever holds the lock may be carrying that very restore out.
         JournalState::Open(_) if store.is_locked() => None,
         state => pending(state, checkpoints),
@@ -150,7 +150,7 @@ fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal
     if context.root.exists() {
         stage_removal::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;
     }
-    if journal.stage == Stage::Preparing {
+    if journal.stage == JournalStage::Preparing {
         locked.drop_checkpoints(&[journal.safety])?;
     }
     locked.remove_journal()

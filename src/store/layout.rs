@@ -186,7 +186,7 @@ impl Layout {
         self.own().join("workflows")
     }
 
-    pub fn unlike(&self) -> PathBuf {
+    pub fn rejected_bases(&self) -> PathBuf {
         self.own().join("unlike")
     }
 
@@ -194,7 +194,7 @@ impl Layout {
         self.own().join("adopted")
     }
 
-    pub fn tidied(&self) -> PathBuf {
+    pub fn last_gc(&self) -> PathBuf {
         self.own().join("tidied")
     }
 
@@ -226,8 +226,8 @@ impl Layout {
             self.projected(),
             self.workflow_roll(),
             self.adopted(),
-            self.unlike(),
-            self.tidied(),
+            self.rejected_bases(),
+            self.last_gc(),
             self.salvage_mark(),
         ]
     }

@@ -14,7 +14,7 @@ use crate::store::damage::recover::{self, Recovery};
 use crate::store::damage::{replace_store, unindexed_packs};
 use crate::store::files::scratch::Scratch;
 use crate::store::files::{atomic_file, directories, read_regular};
-use crate::store::gc::pack_usage::{self, Survey};
+use crate::store::gc::pack_usage::{self, PackUsage};
 use crate::store::gc::repack::{self, RepackOutcome};
 use crate::store::gc::repack_plan::{self, RepackPlan};
 use crate::store::gc::{delta_plan, last_gc, mark, rejected_bases};
@@ -244,7 +244,7 @@ impl<'s> LockedStore<'s> {
         let plan = delta_plan::plan(&survey, versions, &rejected_bases::read(layout));
         let outcome = self.repack(&survey, &plan, live, &|| false)?;
         // Where it cannot be written they are tried again.
-        let _ = rejected_bases::add(layout, &outcome.unlike, live);
+        let _ = rejected_bases::add(layout, &outcome.rejected_bases, live);
         Ok(outcome)
     }
 
@@ -262,7 +262,7 @@ impl<'s> LockedStore<'s> {
     }
 
     /// Remembers that packs were tidied up after this checkpoint.
-    pub fn note_tidied(&self, newest: ObjectId) {
+    pub fn note_gc(&self, newest: ObjectId) {
         last_gc::remember(self.store.layout(), newest);
     }
 
@@ -286,14 +286,14 @@ impl<'s> LockedStore<'s> {
         Ok(())
     }
 
-    fn survey(&self, live: &ObjectIds) -> Result<Survey> {
+    fn survey(&self, live: &ObjectIds) -> Result<PackUsage> {
         pack_usage::survey(self.store.objects(), live)
     }
 
     /// Repacks, and keeps the stat cache good: it names packs, and every blob that it names lives on in some pack.
     fn repack(
         &self,
-        survey: &Survey,
+        survey: &PackUsage,
         plan: &RepackPlan,
         live: &ObjectIds,
         stop: &dyn Fn() -> bool,

@@ -23,7 +23,7 @@ use crate::store::refs::inventory::{self, Inventory};
 use crate::store::refs::{self, commit_cache};
 use crate::store::state::journal::{self, JournalState};
 use crate::store::state::{holds, stat_cache};
-use crate::store::trees::meta_tree::{self, Companion};
+use crate::store::trees::meta_tree::{self, CheckpointExtras};
 use crate::store::trees::{self, database_tree};
 
 /// A salvage that takes longer than this to put its store into place has been stopped.
@@ -104,7 +104,7 @@ impl Store {
         let is_here = |id: &ObjectId| self.objects.contains(id) || refs::ref_files::exists(&self.layout, *id);
         Ok(match state {
             JournalState::Open(open)
-                if open.stage == journal::Stage::Applying && ![open.target, open.safety].iter().any(is_here) =>
+                if open.stage == journal::JournalStage::Applying && ![open.target, open.safety].iter().any(is_here) =>
             {
                 JournalState::Unreadable
             }
@@ -122,15 +122,15 @@ impl Store {
     /// # Errors
     /// A meta that is named and cannot be read makes the checkpoint damaged.
     pub fn meta(&self, checkpoint: &Checkpoint) -> Result<Meta> {
-        self.companion(checkpoint).map(|companion| companion.meta)
+        self.extras(checkpoint).map(|extras| extras.meta)
     }
 
     /// The meta, and what else belongs to a checkpoint without being a file of the user's.
     ///
     /// # Errors
     /// As [`Self::meta`].
-    pub fn companion(&self, checkpoint: &Checkpoint) -> Result<Companion> {
-        let Some(id) = checkpoint.meta else { return Ok(Companion::default()) };
+    pub fn extras(&self, checkpoint: &Checkpoint) -> Result<CheckpointExtras> {
+        let Some(id) = checkpoint.meta else { return Ok(CheckpointExtras::default()) };
         meta_tree::read(&self.objects, id).map_err(|why| self.damage(checkpoint.id, why))
     }
 
@@ -139,7 +139,7 @@ impl Store {
     /// # Errors
     /// As [`Self::meta`].
     pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
-        let beside = self.companion(checkpoint)?.beside;
+        let beside = self.extras(checkpoint)?.beside;
         database_tree::read(&self.objects, beside.databases).map_err(|why| self.damage(checkpoint.id, why))
     }
 
@@ -181,7 +181,7 @@ impl Store {
     }
 
     /// The newest checkpoint of when packs were last tidied up, which may be gone.
-    pub fn last_tidied(&self) -> Option<ObjectId> {
+    pub fn last_gc(&self) -> Option<ObjectId> {
         last_gc::last(&self.layout)
     }
 

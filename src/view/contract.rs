@@ -8,26 +8,26 @@ use crate::base::shell_word::shell_line;
 use crate::base::text::escape_path;
 use crate::base::time::{rfc3339_seconds, utc_date};
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::terms::{Expiry, Mechanism};
+use crate::model::checkpoint::terms::{CheckpointType, Expiry};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::create_contract::Contract;
 use crate::view::json::parts;
 use crate::view::yaml;
 
 /// A contract, to be printed alone or within another document.
-pub struct Document {
+pub struct ContractDocument {
     pub(in crate::view) value: Value,
     is_proven: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ContractForm {
     Yaml,
     /// One line.
     Json,
 }
 
-impl Document {
+impl ContractDocument {
     pub(in crate::view) fn new(value: Value, is_proven: bool) -> Self {
         Self { value, is_proven }
     }
@@ -37,10 +37,10 @@ impl Document {
         self.is_proven
     }
 
-    pub fn text(&self, form: Form) -> String {
+    pub fn text(&self, form: ContractForm) -> String {
         match form {
-            Form::Yaml => yaml::render(&self.value),
-            Form::Json => parts::text(&self.value.to_string()),
+            ContractForm::Yaml => yaml::render(&self.value),
+            ContractForm::Json => parts::text(&self.value.to_string()),
         }
     }
 }
@@ -67,7 +67,7 @@ impl Call<'_> {
     }
 }
 
-pub fn document(contract: &Contract, call: &Call<'_>) -> Document {
+pub fn document(contract: &Contract, call: &Call<'_>) -> ContractDocument {
     let checkpoint = &contract.checkpoint;
     let id = alias::of(checkpoint);
     let hash = contract.content.as_ref().ok().map(|sum| sum.hash.clone());
@@ -96,11 +96,11 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> Document {
         "evidence_anchors": evidence(contract, call),
         "assumptions": assumptions(contract, call),
     });
-    Document::new(value, confidence(contract) > 0)
+    ContractDocument::new(value, confidence(contract) > 0)
 }
 
 /// Where no checkpoint was made on purpose, or none could be made; `anchor` names the call.
-pub fn nothing_made(why: &str, anchor: &str) -> Document {
+pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
     let value = json!({
         "checkpoint_created": false,
         "checkpoint": null,
@@ -110,7 +110,7 @@ pub fn nothing_made(why: &str, anchor: &str) -> Document {
         "evidence_anchors": [anchor],
         "assumptions": [why],
     });
-    Document::new(value, true)
+    ContractDocument::new(value, true)
 }
 
 /// The command that gives back what is held; values alone are no files that a restore could write.
@@ -250,7 +250,7 @@ fn scope_complete(contract: &Contract) -> String {
 fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let mut assumed = Vec::new();
     assumed.push(match (contract.mechanism, contract.index) {
-        (Mechanism::GitStash, _) => {
+        (CheckpointType::GitStash, _) => {
             "The files are held in the shadow store; the project's own stash was not touched".to_owned()
         }
         (_, Some(index)) if index.untracked > 0 => {

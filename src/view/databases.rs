@@ -1,19 +1,19 @@
 //! What becomes of databases in a restore, in words.
 
-use crate::ops::restore::restore_options::{DatabaseReport, Fate};
+use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport};
 use crate::view::format::Paint;
 
 /// The databases that would be restored, a line each.
 pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {
-    let planned = databases.iter().filter(|report| report.fate == Fate::Planned);
+    let planned = databases.iter().filter(|report| report.fate == DatabaseFate::Planned);
     planned.map(|report| format!("{}\n", paint.yellow(&format!("  {:<7}{}", "db", report.database)))).collect()
 }
 
 /// What is to be said of those that were left as they are.
 pub fn left(databases: &[DatabaseReport]) -> String {
     let told = databases.iter().filter_map(|report| match report.fate {
-        Fate::Unchanged => Some(format!("database {} is as it was then\n", report.database)),
-        Fate::Left => Some(format!(
+        DatabaseFate::Unchanged => Some(format!("database {} is as it was then\n", report.database)),
+        DatabaseFate::Left => Some(format!(
             "database {} was not there then; it stays, because another program may have it open\n",
             report.database
         )),
@@ -25,7 +25,7 @@ pub fn left(databases: &[DatabaseReport]) -> String {
 /// One line for each that could not be restored, with the way on.
 pub fn failures(databases: &[DatabaseReport], way_on: &str, paint: Paint) -> String {
     let told = databases.iter().filter_map(|report| match &report.fate {
-        Fate::Failed(why) => Some(format!(
+        DatabaseFate::Failed(why) => Some(format!(
             "{} database {} was not restored: {why} ({way_on})\n",
             paint.red("checkpoint:"),
             report.database

@@ -129,7 +129,7 @@ fn sizes(file: &FileDiff) -> (usize, usize) {
     if before.map(|seen| seen.id) == after.map(|seen| seen.id) {
         return (0, 0);
     }
-    let size = |side: Option<crate::ops::browse::diff::version::Seen>| {
+    let size = |side: Option<crate::ops::browse::diff::version::SeenFile>| {
         usize::try_from(side.map_or(0, |seen| seen.size_bytes)).unwrap_or(usize::MAX)
     };
     (size(before), size(after))

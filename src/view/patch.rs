@@ -4,7 +4,7 @@ use crate::base::quoting::quoted;
 use crate::base::text::escape_content;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};
-use crate::ops::browse::diff::version::Seen;
+use crate::ops::browse::diff::version::SeenFile;
 use crate::view::format::Paint;
 
 /// Digits of an id in a header. A patch that holds binary data has all of them, as git wants it.
@@ -52,7 +52,7 @@ fn header(file: &FileDiff, piece: &Piece) -> String {
         (None, None) => {}
     }
     if piece.body != Body::Same {
-        let id = |side: Option<Seen>| {
+        let id = |side: Option<SeenFile>| {
             let hex = side.map_or(ObjectId::from_bytes([0; 20]), |seen| seen.id).to_hex();
             if matches!(piece.body, Body::Binary(Some(_))) { hex } else { hex[..ID_DIGITS].to_owned() }
         };
@@ -66,7 +66,7 @@ fn header(file: &FileDiff, piece: &Piece) -> String {
 }
 
 fn labels(file: &FileDiff, piece: &Piece) -> [String; 2] {
-    let label = |prefix, side: Option<Seen>| match side {
+    let label = |prefix, side: Option<SeenFile>| match side {
         Some(_) => quoted(prefix, file.path.as_bytes()),
         None => "/dev/null".to_owned(),
     };
@@ -105,17 +105,17 @@ mod tests {
     use crate::ops::browse::diff::file_diff::Detail;
     use crate::ops::browse::diff::file_diff::Manner;
     use crate::ops::browse::diff::file_diff::compare;
-    use crate::ops::browse::diff::version::Version;
+    use crate::ops::browse::diff::version::FileVersion;
 
     const MANNER: Manner = Manner { detail: Detail::Patch, context: 3, binary: false };
     const RAW: PatchStyle = PatchStyle { paint: Paint { enabled: false }, is_for_terminal: false };
 
-    fn version(mode: u32, id: u8, bytes: &[u8]) -> Version {
-        let seen = Seen { mode, id: ObjectId::from_bytes([id; 20]), size_bytes: bytes.len() as u64 };
-        Version { seen, bytes: Some(bytes.to_vec()) }
+    fn version(mode: u32, id: u8, bytes: &[u8]) -> FileVersion {
+        let seen = SeenFile { mode, id: ObjectId::from_bytes([id; 20]), size_bytes: bytes.len() as u64 };
+        FileVersion { seen, bytes: Some(bytes.to_vec()) }
     }
 
-    fn patch(path: &[u8], before: Option<&Version>, after: Option<&Version>, style: PatchStyle) -> String {
+    fn patch(path: &[u8], before: Option<&FileVersion>, after: Option<&FileVersion>, style: PatchStyle) -> String {
         let file = compare(RelPath::new(path).unwrap(), before, after, MANNER).unwrap();
         String::from_utf8(render(&file, style)).unwrap()
     }

@@ -2,18 +2,18 @@
 
 use std::sync::OnceLock;
 
-struct Place {
+struct PlaceWords {
     /// Options as words of a shell, each with a blank behind it.
     options: String,
     /// The commands of this program that take them.
     commands: Vec<String>,
 }
 
-static PLACE: OnceLock<Place> = OnceLock::new();
+static PLACE: OnceLock<PlaceWords> = OnceLock::new();
 
 /// From here on `options` belong to each advised command.
 pub fn tell(options: String, commands: Vec<String>) {
-    let _ = PLACE.set(Place { options, commands });
+    let _ = PLACE.set(PlaceWords { options, commands });
 }
 
 /// Advice with its commands, which stand at its begin or in quotes, sent to that place; one with a place of its own is
@@ -22,7 +22,7 @@ pub fn placed(advice: &str) -> String {
     PLACE.get().map_or_else(|| advice.to_owned(), |place| put(advice, place))
 }
 
-fn put(advice: &str, place: &Place) -> String {
+fn put(advice: &str, place: &PlaceWords) -> String {
     const PROGRAM: &str = "checkpoint ";
     let (mut placed, mut rest) = (String::new(), advice);
     while let Some(at) = rest.find(PROGRAM) {
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn commands_get_the_options_once_and_other_words_stay() {
-        let place = Place { options: "-C ../p ".into(), commands: vec!["undo".into(), "release".into()] };
+        let place = PlaceWords { options: "-C ../p ".into(), commands: vec!["undo".into(), "release".into()] };
         for (advice, placed) in [
             ("checkpoint release wave", "checkpoint -C ../p release wave"),
             (

@@ -5,7 +5,7 @@ use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_options::{DatabaseReport, Fate, Proposal};
+use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Proposal};
 use crate::view::format::{Paint, count};
 use crate::view::{databases, plan};
 
@@ -121,7 +121,7 @@ fn section<'p>(
 
 /// The counts of a plan with those of the databases behind.
 pub fn counts_with_databases(plan: &RestorePlan, databases: &[DatabaseReport]) -> String {
-    let is_concerned = |report: &&DatabaseReport| matches!(report.fate, Fate::Planned | Fate::Restored);
+    let is_concerned = |report: &&DatabaseReport| matches!(report.fate, DatabaseFate::Planned | DatabaseFate::Restored);
     let number = databases.iter().filter(is_concerned).count();
     if number == 0 {
         return plan::counts(plan);

@@ -7,7 +7,7 @@ use crate::model::checkpoint::alias;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::restore::restore_options::RestoreOutcome;
-use crate::view::contract::{Call, Document, values_back};
+use crate::view::contract::{Call, ContractDocument, values_back};
 use crate::view::json::parts::with_path;
 
 /// `values` are what the checkpoint holds beside its files, as they were given.
@@ -16,7 +16,7 @@ pub fn document(
     contract: &RestoreContract,
     values: Option<&str>,
     call: &Call<'_>,
-) -> Document {
+) -> ContractDocument {
     let target = &outcome.target;
     let id = alias::of(target);
     let safety = outcome.safety.map(ObjectId::short);
@@ -42,7 +42,7 @@ pub fn document(
     if let Some(values) = values {
         value["state"] = serde_json::from_str(values).unwrap_or_default();
     }
-    Document::new(value, contract.is_match())
+    ContractDocument::new(value, contract.is_match())
 }
 
 fn changes(outcome: &RestoreOutcome) -> Vec<Value> {

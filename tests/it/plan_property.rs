@@ -1,6 +1,6 @@
 //! The pure property of restore plans: applied to the present state, a plan gives the target.
 
-use checkpoint::model::restore_plan::{Reach, RestorePlan};
+use checkpoint::model::restore_plan::{RestorePlan, RestoreScope};
 use checkpoint::model::state::entry::Entry;
 use checkpoint::model::state::entry::Kind;
 use checkpoint::model::state::object_id::ObjectId;
@@ -57,7 +57,7 @@ proptest! {
 
     #[test]
     fn a_plan_applied_to_the_present_gives_the_target((present, target) in states()) {
-        let reach = Reach { special_bits: true, ..Reach::default() };
+        let reach = RestoreScope { special_bits: true, ..RestoreScope::default() };
         let plan = RestorePlan::between(&present, &target, &reach, &|_, _| true);
         prop_assert!(plan.conflicts.is_empty() && plan.left_alone.is_empty());
         prop_assert_eq!(applied(&plan, &present), target.clone());
@@ -67,19 +67,19 @@ proptest! {
 
     #[test]
     fn a_plan_between_equal_states_does_nothing((present, _) in states()) {
-        let plan = RestorePlan::between(&present, &present, &Reach::default(), &|_, _| true);
+        let plan = RestorePlan::between(&present, &present, &RestoreScope::default(), &|_, _| true);
         prop_assert!(plan.is_empty(), "{:?}", plan);
     }
 
     #[test]
     fn an_overlay_deletes_nothing_and_a_limit_changes_nothing_outside((present, target) in states()) {
-        let overlay = Reach { overlay: true, ..Reach::default() };
+        let overlay = RestoreScope { overlay: true, ..RestoreScope::default() };
         let plan = RestorePlan::between(&present, &target, &overlay, &|_, _| true);
         if plan.conflicts.is_empty() {
             prop_assert!(plan.delete.is_empty() && plan.remove_dirs.is_empty());
         }
         let limit = RelPath::new(b"a").expect("a path");
-        let limited = Reach { paths: vec![limit.clone()], ..Reach::default() };
+        let limited = RestoreScope { paths: vec![limit.clone()], ..RestoreScope::default() };
         let plan = RestorePlan::between(&present, &target, &limited, &|_, _| true);
         let touched = plan.write.keys().chain(plan.delete.keys()).chain(plan.chmod.keys()).chain(&plan.remove_dirs);
         for path in touched.chain(plan.chmod_dirs.keys()) {

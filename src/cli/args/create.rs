@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::cli::args::contract::ContractArgs;
-use crate::model::checkpoint::terms::Mechanism;
-use crate::ops::create::command::{CreateOptions, Standing};
+use crate::model::checkpoint::terms::CheckpointType;
+use crate::ops::create::command::{CreateOptions, DedupPolicy};
 use crate::ops::create::create_terms::TermsOptions;
 use crate::ops::create::gate::GateOptions;
 use crate::view::json::copies::manifest;
@@ -78,7 +78,7 @@ pub enum Type {
     DatabaseSavepoint,
 }
 
-impl From<Type> for Mechanism {
+impl From<Type> for CheckpointType {
     fn from(typed: Type) -> Self {
         match typed {
             Type::GitStash => Self::GitStash,
@@ -96,13 +96,13 @@ impl CreateArgs {
         let terms = TermsOptions {
             scope,
             databases: args.db.into_iter().map(OsString::into_encoded_bytes).collect(),
-            mechanism: args.mechanism.map(Mechanism::from),
+            mechanism: args.mechanism.map(CheckpointType::from),
             expires: args.expires,
             state_file: args.state_file.zip(state),
             state: args.state,
         };
         CreateOptions {
-            standing: Standing::default(),
+            standing: DedupPolicy::default(),
             reason: args.reason,
             source: args.source,
             keep: args.keep.map(|keep| keep as usize),

@@ -41,7 +41,7 @@ pub struct DiffArgs {
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum DiffForm {
     Patch,
     Stat,
     NameOnly,
@@ -50,21 +50,21 @@ pub enum Form {
 }
 
 impl DiffArgs {
-    pub fn form(&self, json: bool) -> Form {
+    pub fn form(&self, json: bool) -> DiffForm {
         match self {
-            _ if json => Form::Json,
-            Self { stat: true, .. } => Form::Stat,
-            Self { name_only: true, .. } => Form::NameOnly,
-            Self { name_status: true, .. } => Form::NameStatus,
-            _ => Form::Patch,
+            _ if json => DiffForm::Json,
+            Self { stat: true, .. } => DiffForm::Stat,
+            Self { name_only: true, .. } => DiffForm::NameOnly,
+            Self { name_status: true, .. } => DiffForm::NameStatus,
+            _ => DiffForm::Patch,
         }
     }
 
-    pub fn resolve(&self, form: Form) -> DiffOptions {
+    pub fn resolve(&self, form: DiffForm) -> DiffOptions {
         let detail = match form {
-            Form::Patch => Detail::Patch,
-            Form::Stat | Form::Json => Detail::Counts,
-            Form::NameOnly | Form::NameStatus => Detail::Names,
+            DiffForm::Patch => Detail::Patch,
+            DiffForm::Stat | DiffForm::Json => Detail::Counts,
+            DiffForm::NameOnly | DiffForm::NameStatus => Detail::Names,
         };
         DiffOptions {
             selectors: self.selectors.clone(),

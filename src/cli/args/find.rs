@@ -25,12 +25,12 @@ pub struct FindArgs {
 }
 
 /// The two searches.
-pub enum Wanted {
+pub enum FindTarget {
     Path(FindOptions),
     Text(FindTextOptions),
 }
 
-impl From<&FindArgs> for Wanted {
+impl From<&FindArgs> for FindTarget {
     fn from(args: &FindArgs) -> Self {
         let bytes = |text: &OsString| text.as_encoded_bytes().to_vec();
         let (pattern, limit) = (args.pattern.as_ref().map(bytes), args.limit.map(NonZeroUsize::get));

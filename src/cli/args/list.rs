@@ -26,14 +26,14 @@ pub struct ListArgs {
     pub since: Option<String>,
     /// Only those of one kind
     #[arg(long)]
-    pub kind: Option<Kind>,
+    pub kind: Option<KindArg>,
     /// List the stores of all directories, with what has become of them
     #[arg(long, conflicts_with_all = ["limit", "reason", "source", "since", "kind"])]
     pub all: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
+pub enum KindArg {
     Checkpoint,
     Safety,
 }
@@ -49,8 +49,8 @@ impl ListArgs {
             })?),
         };
         let kind = self.kind.map(|kind| match kind {
-            Kind::Checkpoint => CheckpointKind::Regular,
-            Kind::Safety => CheckpointKind::Safety,
+            KindArg::Checkpoint => CheckpointKind::Regular,
+            KindArg::Safety => CheckpointKind::Safety,
         });
         Ok(ListOptions { limit: self.limit, reason: self.reason, source: self.source, since_ms, kind })
     }

@@ -219,14 +219,14 @@ pub fn command() -> clap::Command {
 ///
 /// # Errors
 /// What is to be said instead: help, the version, or what was wrong.
-pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, Refusal> {
+pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ParseRefusal> {
     if let Some(cli) = lean::parse(args) {
         return Ok(cli);
     }
     Cli::try_parse_from(args).map_err(|error| {
         let said = error.render().to_string();
         let is_failure = error.use_stderr();
-        Refusal { text: if is_failure { in_one_line(&said) } else { tidy(&said) }, is_failure }
+        ParseRefusal { text: if is_failure { in_one_line(&said) } else { auto_gc(&said) }, is_failure }
     })
 }
 
@@ -241,12 +241,12 @@ fn in_one_line(said: &str) -> String {
 }
 
 /// Without the blanks that clap leaves on lines that say nothing.
-fn tidy(text: &str) -> String {
+fn auto_gc(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// What clap says instead of a command line: help and version go to stdout as they are; a failure is one line.
-pub struct Refusal {
+pub struct ParseRefusal {
     pub text: String,
     pub is_failure: bool,
 }
@@ -277,7 +277,7 @@ fn topics_named() -> String {
 
 /// The short help, for a call without a command.
 pub fn short_help() -> String {
-    tidy(&command().render_help().to_string())
+    auto_gc(&command().render_help().to_string())
 }
 
 #[cfg(test)]

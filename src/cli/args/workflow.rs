@@ -21,15 +21,15 @@ pub struct WorkflowArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum WorkflowCommand {
     Init(InitArgs),
-    Status(StatusArgs),
-    List(ListArgs),
-    Show(ShowArgs),
+    Status(WorkflowStatusArgs),
+    List(WorkflowListArgs),
+    Show(WorkflowShowArgs),
     Next(NextArgs),
     Resume(ResumeArgs),
     Rewind(RewindArgs),
     Set(SetArgs),
     Note(NoteArgs),
-    Diff(DiffArgs),
+    Diff(WorkflowDiffArgs),
     /// Check plan, order, times, tasks and outputs of a run
     Validate(RunArgs),
     /// Tell which phases of a plan should come earlier
@@ -40,7 +40,7 @@ pub enum WorkflowCommand {
     /// Put a run aside as it is
     Archive(RunArgs),
     Abandon(AbandonArgs),
-    Delete(DeleteArgs),
+    Delete(WorkflowDeleteArgs),
     Cleanup(CleanupArgs),
     Import(ImportArgs),
     Export(ExportArgs),
@@ -95,7 +95,7 @@ impl RunArgs {
 
 /// Show where a run stands, and what changed since
 #[derive(Clone, Debug, clap::Args)]
-pub struct StatusArgs {
+pub struct WorkflowStatusArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// What a state file of another program says; nothing is recorded
@@ -140,7 +140,7 @@ pub struct InitArgs {
 
 /// List the runs, the newest first
 #[derive(Clone, Debug, clap::Args)]
-pub struct ListArgs {
+pub struct WorkflowListArgs {
     /// Those of one type
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
@@ -151,7 +151,7 @@ pub struct ListArgs {
 
 /// Show one run and what happened in it
 #[derive(Clone, Debug, clap::Args)]
-pub struct ShowArgs {
+pub struct WorkflowShowArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// The state itself, as JSON
@@ -240,7 +240,7 @@ pub struct NoteArgs {
 
 /// Compare two states of a run
 #[derive(Clone, Debug, clap::Args)]
-pub struct DiffArgs {
+pub struct WorkflowDiffArgs {
     /// Revisions: digits of one, @ or @~N [default: the last two]
     #[arg(value_name = "REVISION", num_args = 0..=2)]
     pub revisions: Vec<String>,
@@ -295,7 +295,7 @@ pub struct AbandonArgs {
 
 /// Put a run aside and remove its files; it can be read for ever
 #[derive(Clone, Debug, clap::Args)]
-pub struct DeleteArgs {
+pub struct WorkflowDeleteArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// Drop it with all its transitions, and the files that it left in the archives

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use crate::cli::args::{Color, GlobalArgs};
-use crate::cli::rim::Rim;
+use crate::cli::command_context::CommandContext;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::{self, Environment, Origin};
 use crate::error::{Error, Result};
-use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, Value};
+use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, SettingValue};
 use crate::ops::context::resolve_root;
 use crate::view::{human, json};
 
-pub fn config(environment: Environment, rim: &Rim<'_>) -> Result<u8> {
-    let global = rim.global;
+pub fn config(environment: Environment, cmd: &CommandContext<'_>) -> Result<u8> {
+    let global = cmd.global;
     let dir = environment::directory(global.dir.as_deref(), &environment)?;
     let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
     let root = resolve_root(&dir, logical)?;
@@ -22,13 +22,13 @@ pub fn config(environment: Environment, rim: &Rim<'_>) -> Result<u8> {
     let outcome =
         config_op::config(ConfigOptions { root, base, environment, variables: environment::variables(), flags });
     let code = outcome.problems.first().map_or(exit_code::DONE, exit_code::of_error);
-    if rim.printer.json {
-        rim.printer.result(&json::config::config(&outcome, code));
+    if cmd.printer.json {
+        cmd.printer.result(&json::config::config(&outcome, code));
     } else {
-        rim.say(&human::config::config(&outcome, rim.printer.out_paint()), &outcome.warnings);
+        cmd.say(&human::config::config(&outcome, cmd.printer.out_paint()), &outcome.warnings);
     }
     for problem in &outcome.problems {
-        rim.printer.failure(&human::error(problem, rim.printer.err_paint()));
+        cmd.printer.failure(&human::error(problem, cmd.printer.err_paint()));
     }
     Ok(code)
 }
@@ -48,18 +48,18 @@ fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
     vec![
         Setting {
             name: "source",
-            value: Value::Text(source),
+            value: SettingValue::Text(source),
             origins: from(environment.source.is_some(), Origin::Environment("CHECKPOINT_SOURCE")),
         },
         Setting {
             name: "disabled",
-            value: Value::Switch(environment.disabled),
+            value: SettingValue::Switch(environment.disabled),
             origins: from(environment.disabled, Origin::Environment("CHECKPOINT_DISABLE")),
         },
-        Setting { name: "color", value: Value::Text(color.0.to_owned()), origins: vec![color.1] },
+        Setting { name: "color", value: SettingValue::Text(color.0.to_owned()), origins: vec![color.1] },
         Setting {
             name: "lock_timeout",
-            value: Value::Seconds(wait.as_secs()),
+            value: SettingValue::Seconds(wait.as_secs()),
             origins: from(waits_longer, Origin::Flag("--lock-timeout")),
         },
     ]

@@ -1,19 +1,19 @@
 //! `delete`.
 
 use crate::cli::args::delete::DeleteArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::delete::{self as delete_op, Deletion};
 use crate::ops::maintain::delete_store;
 use crate::view::{human, json};
 
-pub fn delete(context: &Context, rim: &Rim<'_>, args: &DeleteArgs) -> Result<u8> {
-    let yes = rim.global.yes;
+pub fn delete(context: &Context, cmd: &CommandContext<'_>, args: &DeleteArgs) -> Result<u8> {
+    let yes = cmd.global.yes;
     let mut ask = |deletion: &Deletion<'_>| {
-        let question = human::delete::question(deletion, context.now_ms, rim.printer.err_paint());
-        rim.prompt.ask(&context.interrupt, human::delete::stake(deletion), &question)
+        let question = human::delete::question(deletion, context.now_ms, cmd.printer.err_paint());
+        cmd.prompt.ask(&context.interrupt, human::delete::stake(deletion), &question)
     };
     let outcome = if args.all {
         delete_store::delete_store(context, args.resolve_all(yes), &mut ask)?
@@ -21,12 +21,12 @@ pub fn delete(context: &Context, rim: &Rim<'_>, args: &DeleteArgs) -> Result<u8>
         Some(delete_op::delete(context, &args.resolve(yes), &mut ask)?)
     };
     match outcome {
-        None if rim.printer.json => rim.printer.result(&json::delete::nothing(&context.store_dir()?)),
-        None => rim.tell_no_store(context),
-        Some(outcome) if rim.printer.json => rim.printer.result(&json::delete::delete(&outcome)),
+        None if cmd.printer.json => cmd.printer.result(&json::delete::nothing(&context.store_dir()?)),
+        None => cmd.tell_no_store(context),
+        Some(outcome) if cmd.printer.json => cmd.printer.result(&json::delete::delete(&outcome)),
         Some(outcome) => {
-            let said = human::delete::delete(&outcome, context.now_ms, rim.printer.out_paint());
-            rim.say(&said, &outcome.warnings);
+            let said = human::delete::delete(&outcome, context.now_ms, cmd.printer.out_paint());
+            cmd.say(&said, &outcome.warnings);
         }
     }
     Ok(exit_code::DONE)

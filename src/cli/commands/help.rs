@@ -3,23 +3,22 @@
 use std::ffi::OsStr;
 
 use crate::base::interrupt::Interrupt;
-use crate::cli::args::{self, help::HelpArgs};
-use crate::cli::exit_code;
-use crate::cli::pager::Output;
-use crate::cli::rim::Rim;
-use crate::cli::signals;
+use crate::cli::args::help::HelpArgs;
+use crate::cli::command_context::CommandContext;
+use crate::cli::pager::PagerOutput;
+use crate::cli::{args, exit_code, signals};
 use crate::error::{Error, Result};
 use crate::view::{json, topics};
 
-pub fn help(rim: &Rim<'_>, args: &HelpArgs, pager: Option<&OsStr>) -> Result<u8> {
+pub fn help(cmd: &CommandContext<'_>, args: &HelpArgs, pager: Option<&OsStr>) -> Result<u8> {
     let text = text(&args.words)?;
-    if rim.printer.json {
-        rim.printer.result(&json::shell::text("help", "text", &text));
+    if cmd.printer.json {
+        cmd.printer.result(&json::shell::text("help", "text", &text));
         return Ok(exit_code::DONE);
     }
     let interrupt = Interrupt::default();
     signals::install(&interrupt);
-    let mut output = Output::new(rim.printer, pager, &interrupt);
+    let mut output = PagerOutput::new(cmd.printer, pager, &interrupt);
     let _ = output.write(text.as_bytes())?;
     output.finish()?;
     Ok(exit_code::DONE)

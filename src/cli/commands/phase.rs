@@ -1,8 +1,8 @@
 //! `phase` and `task`.
 
 use crate::cli::args::phase::{PhaseCommand, TaskCommand};
+use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::rim::Rim;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::human::workflow as human;
@@ -12,7 +12,7 @@ use crate::workflow::engine::transition::StepOutcome;
 use crate::workflow::engine::{phase_transitions as phase_op, report};
 use crate::workflow::rules::change::Change;
 
-pub fn phase(context: &Context, rim: &Rim<'_>, command: &PhaseCommand) -> Result<u8> {
+pub fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) -> Result<u8> {
     let make = |options: StepOptions, change: Change| step(context, &options, &mut |_| Ok(change.clone()));
     let outcome = match command {
         PhaseCommand::Start(args) => phase_op::start(context, &args.into()),
@@ -31,33 +31,33 @@ pub fn phase(context: &Context, rim: &Rim<'_>, command: &PhaseCommand) -> Result
         }
         PhaseCommand::Approve(args) => make((&args.step).into(), Change::ApprovePhase { phase: args.phase.clone() }),
     };
-    Ok(said(rim, command.name(), &outcome?))
+    Ok(said(cmd, command.name(), &outcome?))
 }
 
-pub fn task(context: &Context, rim: &Rim<'_>, command: &TaskCommand) -> Result<u8> {
+pub fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> Result<u8> {
     if let Some((args, change)) = command.change() {
         let outcome = step(context, &args.into(), &mut |_| Ok(change.clone()))?;
-        return Ok(said(rim, command.name(), &outcome));
+        return Ok(said(cmd, command.name(), &outcome));
     }
     let TaskCommand::List(args) = command else { return Ok(exit_code::DONE) };
     let status = report::status(context, args.workflow.as_deref(), false)?;
-    if rim.printer.json {
-        rim.printer.result(&json::tasks(&status, args.phase.as_deref()));
+    if cmd.printer.json {
+        cmd.printer.result(&json::tasks(&status, args.phase.as_deref()));
     } else {
-        rim.say(&human::listing::tasks(&status, args.phase.as_deref()), &status.warnings);
+        cmd.say(&human::listing::tasks(&status, args.phase.as_deref()), &status.warnings);
     }
     Ok(exit_code::DONE)
 }
 
 /// Tells a transition. It is recorded; a file that could not follow makes it partial.
-pub fn said(rim: &Rim<'_>, command: &str, outcome: &StepOutcome) -> u8 {
+pub fn said(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome) -> u8 {
     let code = if outcome.is_partial { exit_code::PARTIAL } else { exit_code::DONE };
-    if rim.printer.json {
-        rim.printer.result(&json::step(command, outcome, code));
+    if cmd.printer.json {
+        cmd.printer.result(&json::step(command, outcome, code));
     } else {
         let begins = matches!(command, "workflow.init" | "workflow.import");
         let said = if begins { human::begun(outcome) } else { human::step(outcome) };
-        rim.say(&said, &outcome.warnings);
+        cmd.say(&said, &outcome.warnings);
     }
     code
 }

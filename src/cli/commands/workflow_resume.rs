@@ -1,13 +1,13 @@
 //! `workflow resume` and `workflow recover`: the commands that ask.
 
 use crate::cli::args::workflow::{RecoverArgs, ResumeArgs};
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::exit_code;
-use crate::cli::rim::{Rim, tell};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::view::human::workflow::{self as human, questions};
 use crate::view::json::workflow as json;
-use crate::workflow::documents::conflict::{Kind, Trouble};
+use crate::workflow::documents::conflict::{Trouble, TroubleKind};
 use crate::workflow::documents::sync::{self, Settled};
 use crate::workflow::engine::repair_run::{self, Take};
 use crate::workflow::engine::report;
@@ -17,21 +17,21 @@ use crate::workflow::engine::step::StepOptions;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::profile::Profile;
 
-pub fn resume(context: &Context, rim: &Rim<'_>, args: &ResumeArgs) -> Result<u8> {
-    if rim.prompt.may_ask && args.choose.is_none() && settle_first(context, rim, args.run.workflow.as_deref())? {
+pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) -> Result<u8> {
+    if cmd.prompt.may_ask && args.choose.is_none() && settle_first(context, cmd, args.run.workflow.as_deref())? {
         return Ok(exit_code::DONE);
     }
     let choose = args.choose.clone();
-    let options = ResumeOptions { step: args.run.step(), choose, anyway: args.anyway, yes: rim.global.yes };
+    let options = ResumeOptions { step: args.run.step(), choose, anyway: args.anyway, yes: cmd.global.yes };
     let mut told = None;
     let mut ask = |question: &Question<'_>| {
-        if rim.prompt.may_ask && !matches!(question, Question::Refused(_)) {
-            return rim.prompt.words(&context.interrupt, &questions::question(question, context.now_ms));
+        if cmd.prompt.may_ask && !matches!(question, Question::Refused(_)) {
+            return cmd.prompt.words(&context.interrupt, &questions::question(question, context.now_ms));
         }
         if let Question::Resume(status) | Question::Unsound(status) | Question::Refused(status) = question {
             told = Some(Box::new(json::undecided(status)));
         }
-        rim.printer.talk(&questions::unasked(question, context.now_ms));
+        cmd.printer.talk(&questions::unasked(question, context.now_ms));
         Ok(None)
     };
     let outcome = op::resume(context, &options, &mut ask).map_err(|error| match error {
@@ -42,13 +42,13 @@ pub fn resume(context: &Context, rim: &Rim<'_>, args: &ResumeArgs) -> Result<u8>
         other => other,
     })?;
     let words = || human::resume(&outcome, args.choose.is_none(), context.now_ms);
-    tell(rim, || json::resume(&outcome), words, &outcome.warnings);
+    tell(cmd, || json::resume(&outcome), words, &outcome.warnings);
     Ok(exit_code::DONE)
 }
 
 /// Files that could not be taken in come before the run that is meant; whether nothing is left to resume after them. One of
 /// nobody's does not keep that run from being resumed.
-fn settle_first(context: &Context, rim: &Rim<'_>, named: Option<&str>) -> Result<bool> {
+fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>) -> Result<bool> {
     let Some(Settled { store, troubles, .. }) = sync::settle(context)? else { return Ok(false) };
     let meant = Runs::live(&store)?.pick(named).ok().cloned().filter(|run| run.workflow.status.is_open());
     for trouble in &troubles {
@@ -56,7 +56,7 @@ fn settle_first(context: &Context, rim: &Rim<'_>, named: Option<&str>) -> Result
         if !is_in_way && (named.is_some() || trouble.workflow.is_some()) {
             continue;
         }
-        match settle(context, rim, trouble, false) {
+        match settle(context, cmd, trouble, false) {
             Ok(Take::None | Take::Copy) if is_in_way => return Ok(true),
             Err(Error::Declined) if !is_in_way => {}
             settled => drop(settled?),
@@ -74,7 +74,7 @@ fn trouble_meant(context: &Context, named: Option<&str>) -> Result<Option<Troubl
     Ok(troubles.into_iter().find(is_meant))
 }
 
-pub fn recover(context: &Context, rim: &Rim<'_>, args: &RecoverArgs) -> Result<u8> {
+pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) -> Result<u8> {
     let trouble = trouble_meant(context, args.what.as_deref())?;
     if let Some(word) = &args.take {
         let named = trouble.map(|trouble| trouble.path).or_else(|| args.what.clone());
@@ -84,31 +84,31 @@ pub fn recover(context: &Context, rim: &Rim<'_>, args: &RecoverArgs) -> Result<u
             "state" => Take::State,
             _ => Take::None,
         };
-        return settled(context, rim, &path, side);
+        return settled(context, cmd, &path, side);
     }
     if let Some(trouble) = trouble {
-        settle(context, rim, &trouble, args.dry_run)?;
+        settle(context, cmd, &trouble, args.dry_run)?;
         return Ok(exit_code::DONE);
     }
     let options = StepOptions { workflow: args.what.clone(), ..StepOptions::default() };
     let (run, mended, warnings) = repair_run::mend(context, &options, args.dry_run)?;
     let words = || human::recovered(&run.workflow.id, &mended, args.dry_run);
-    tell(rim, || json::recover(&run, &mended, args.dry_run, &warnings), words, &warnings);
+    tell(cmd, || json::recover(&run, &mended, args.dry_run, &warnings), words, &warnings);
     Ok(exit_code::DONE)
 }
 
 /// Shows a file that could not be taken in, and asks what is to become of it.
-fn settle(context: &Context, rim: &Rim<'_>, trouble: &Trouble, dry_run: bool) -> Result<Take> {
+fn settle(context: &Context, cmd: &CommandContext<'_>, trouble: &Trouble, dry_run: bool) -> Result<Take> {
     let status = trouble.workflow.as_deref().map(|id| report::status(context, Some(id), false)).transpose()?;
     let problem = || Error::from(trouble.problem(status.as_ref().map(|status| &status.run.workflow)));
     let shown = questions::trouble(trouble);
-    let answer = if dry_run { None } else { rim.prompt.words(&context.interrupt, &shown)? };
+    let answer = if dry_run { None } else { cmd.prompt.words(&context.interrupt, &shown)? };
     let Some(answer) = answer else {
-        rim.printer.talk(&format!("{}\n", shown.trim_end()));
+        cmd.printer.talk(&format!("{}\n", shown.trim_end()));
         return Err(problem());
     };
     let side = side(trouble, &answer).ok_or(Error::Declined)?;
-    settled(context, rim, &trouble.path, side)?;
+    settled(context, cmd, &trouble.path, side)?;
     Ok(side)
 }
 
@@ -117,12 +117,12 @@ fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
     let answer = answer.trim().to_ascii_lowercase();
     let is_yes = matches!(answer.as_str(), "y" | "yes");
     match (&trouble.kind, dispatch::profile_of_path(&trouble.path)) {
-        (Kind::BothChanged { .. }, _) => match answer.as_str() {
+        (TroubleKind::BothChanged { .. }, _) => match answer.as_str() {
             "file" => Some(Take::File),
             "state" => Some(Take::State),
             _ => None,
         },
-        (Kind::Gone, _) => match answer.as_str() {
+        (TroubleKind::Gone, _) => match answer.as_str() {
             "ended" => Some(Take::None),
             "anew" => Some(Take::State),
             _ => None,
@@ -137,8 +137,8 @@ fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
     }
 }
 
-fn settled(context: &Context, rim: &Rim<'_>, path: &str, side: Take) -> Result<u8> {
+fn settled(context: &Context, cmd: &CommandContext<'_>, path: &str, side: Take) -> Result<u8> {
     let outcome = repair_run::settle(context, &StepOptions::default(), path, side)?;
-    tell(rim, || json::settled(path, &outcome), || human::settled(path, &outcome), &outcome.warnings);
+    tell(cmd, || json::settled(path, &outcome), || human::settled(path, &outcome), &outcome.warnings);
     Ok(exit_code::DONE)
 }

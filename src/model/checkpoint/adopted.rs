@@ -1,7 +1,7 @@
 //! A commit that plain git made, read as a checkpoint: the recipe's `<reason> | <time> | <source>`, or any message.
 
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
-use crate::model::checkpoint::terms::Terms;
+use crate::model::checkpoint::terms::CheckpointTerms;
 
 /// The source of a commit whose message does not name one.
 const UNKNOWN_SOURCE: &str = "git";
@@ -22,7 +22,7 @@ pub fn record(message: &str, seconds: i64, sequence: u64) -> Record {
         source: source.to_owned(),
         operation: None,
         during_pending: false,
-        terms: Terms::default(),
+        terms: CheckpointTerms::default(),
     }
 }
 

@@ -20,7 +20,7 @@ pub fn of(checkpoints: &[Checkpoint]) -> Option<&Checkpoint> {
 mod tests {
     use super::*;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
-    use crate::model::checkpoint::terms::Terms;
+    use crate::model::checkpoint::terms::CheckpointTerms;
     use crate::model::state::object_id::ObjectId;
     use crate::model::state::rel_path::RelPath;
 
@@ -40,7 +40,7 @@ mod tests {
             source: String::new(),
             operation: None,
             during_pending: false,
-            terms: Terms::default(),
+            terms: CheckpointTerms::default(),
         };
         Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
     }

@@ -12,14 +12,14 @@ pub struct Bisection {
 
 /// What one of the row turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum BisectVerdict {
     Good,
     Bad,
     /// It cannot be told.
     Skip,
 }
 
-impl Verdict {
+impl BisectVerdict {
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -42,11 +42,11 @@ impl Bisection {
         open.min_by_key(|at| (at.abs_diff(middle), *at))
     }
 
-    pub fn tell(&mut self, at: usize, verdict: Verdict) {
+    pub fn tell(&mut self, at: usize, verdict: BisectVerdict) {
         match verdict {
-            Verdict::Good => self.good = self.good.max(at),
-            Verdict::Bad => self.bad = self.bad.min(at),
-            Verdict::Skip => drop(self.skipped.insert(at)),
+            BisectVerdict::Good => self.good = self.good.max(at),
+            BisectVerdict::Bad => self.bad = self.bad.min(at),
+            BisectVerdict::Skip => drop(self.skipped.insert(at)),
         }
     }
 
@@ -71,8 +71,8 @@ mod tests {
         let mut asked = 0;
         while let Some(at) = bisection.next() {
             asked += 1;
-            let seen = if at < first_bad { Verdict::Good } else { Verdict::Bad };
-            bisection.tell(at, if skips.contains(&at) { Verdict::Skip } else { seen });
+            let seen = if at < first_bad { BisectVerdict::Good } else { BisectVerdict::Bad };
+            bisection.tell(at, if skips.contains(&at) { BisectVerdict::Skip } else { seen });
         }
         (bisection.candidates().collect(), asked)
     }

@@ -79,7 +79,7 @@ pub fn cell(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
-    use crate::model::checkpoint::terms::Terms;
+    use crate::model::checkpoint::terms::CheckpointTerms;
 
     #[test]
     fn free_text_breaks_no_row() {
@@ -108,7 +108,7 @@ mod tests {
             source: "build".into(),
             operation: None,
             during_pending: false,
-            terms: Terms::default(),
+            terms: CheckpointTerms::default(),
         };
         let id = ObjectId::from_bytes([0xab; 20]);
         let made = Checkpoint { id, tree: id, meta: None, record, pinned: false, adopted: false };

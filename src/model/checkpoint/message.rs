@@ -3,7 +3,7 @@
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
-use crate::model::checkpoint::terms::{Expiry, Mechanism, Terms};
+use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -42,7 +42,7 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
     format!("{subject}\n\n{}\n", lines.join("\n"))
 }
 
-fn terms_lines(terms: &Terms) -> Vec<String> {
+fn terms_lines(terms: &CheckpointTerms) -> Vec<String> {
     let mut lines: Vec<String> =
         terms.scope.iter().flat_map(Scope::to_fields).map(|field| format!("Scope: {field}")).collect();
     lines.extend(terms.mechanism.map(|mechanism| format!("Type: {}", mechanism.word())));
@@ -119,16 +119,17 @@ fn operation(trailers: &Trailers) -> Result<Option<Operation>, String> {
     Ok(Some(Operation { verb, target, paths, within }))
 }
 
-fn terms(trailers: &Trailers, coverage: Coverage) -> Result<Terms, String> {
+fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, String> {
     let scope = Scope::from_fields(trailers.all("Scope")).map_err(|why| format!("trailer Scope: {why}"))?;
     if scope.is_some() != (coverage == Coverage::Scoped) {
         return Err("trailers Coverage and Scope contradict each other".to_owned());
     }
     let read = |key: &str| trailers.all(key).next();
-    let mechanism = read("Type").map(|word| Mechanism::from_word(word).ok_or("trailer Type is unknown")).transpose()?;
+    let mechanism =
+        read("Type").map(|word| CheckpointType::from_word(word).ok_or("trailer Type is unknown")).transpose()?;
     let expiry =
         read("Expires").map(|field| Expiry::from_field(field).ok_or("trailer Expires is unknown")).transpose()?;
-    Ok(Terms { scope, mechanism, expiry })
+    Ok(CheckpointTerms { scope, mechanism, expiry })
 }
 
 fn decode_path(encoded: &str) -> Result<RelPath, String> {
@@ -196,7 +197,7 @@ mod tests {
                 within: Some(Scope::default()),
             }),
             during_pending: true,
-            terms: Terms::default(),
+            terms: CheckpointTerms::default(),
         }
     }
 
@@ -208,9 +209,12 @@ mod tests {
         assert_eq!(parse(&render(&plain, None)).unwrap(), (plain.clone(), None));
         let parts = vec![ScopePart::path(RelPath::new(b"a b").unwrap()), ScopePart::glob(b"src/*.rs").unwrap()];
         for (scope, expiry) in [(Scope::new(parts), Expiry::Never), (Scope::default(), Expiry::At(7))] {
-            let (scope, mechanism, expiry) = (Some(scope), Some(Mechanism::StateSnapshot), Some(expiry));
-            let scoped =
-                Record { coverage: Coverage::Scoped, terms: Terms { scope, mechanism, expiry }, ..plain.clone() };
+            let (scope, mechanism, expiry) = (Some(scope), Some(CheckpointType::StateSnapshot), Some(expiry));
+            let scoped = Record {
+                coverage: Coverage::Scoped,
+                terms: CheckpointTerms { scope, mechanism, expiry },
+                ..plain.clone()
+            };
             assert_eq!(parse(&render(&scoped, None)).unwrap(), (scoped, None));
         }
     }

@@ -1,6 +1,6 @@
 //! A recorded state of the root: what a checkpoint is, apart from how it is stored.
 
-use crate::model::checkpoint::terms::{Expiry, Terms};
+use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -39,7 +39,7 @@ pub struct Record {
     pub operation: Option<Operation>,
     /// Made while an earlier restore was waiting to be finished or taken back.
     pub during_pending: bool,
-    pub terms: Terms,
+    pub terms: CheckpointTerms,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -164,8 +164,8 @@ fn needed(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId>
 mod tests {
     use super::*;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
+    use crate::model::checkpoint::terms::CheckpointTerms;
     use crate::model::checkpoint::terms::Expiry;
-    use crate::model::checkpoint::terms::Terms;
 
     fn id(n: u8) -> ObjectId {
         ObjectId::from_bytes([n; 20])
@@ -183,7 +183,7 @@ mod tests {
             source: String::new(),
             operation: None,
             during_pending: false,
-            terms: Terms::default(),
+            terms: CheckpointTerms::default(),
         };
         Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
     }

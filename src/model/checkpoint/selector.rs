@@ -100,7 +100,7 @@ fn by_time<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> Optio
 mod tests {
     use super::*;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
-    use crate::model::checkpoint::terms::Terms;
+    use crate::model::checkpoint::terms::CheckpointTerms;
 
     fn made(first_byte: u8, sequence: u64, reason: &str, kind: CheckpointKind) -> Checkpoint {
         let mut bytes = [0; 20];
@@ -118,7 +118,7 @@ mod tests {
             source: String::new(),
             operation: None,
             during_pending: false,
-            terms: Terms::default(),
+            terms: CheckpointTerms::default(),
         };
         Checkpoint {
             id: ObjectId::from_bytes(bytes),

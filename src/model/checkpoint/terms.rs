@@ -3,16 +3,16 @@
 use crate::model::state::scope::Scope;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Terms {
+pub struct CheckpointTerms {
     /// What it is limited to; `None` for a checkpoint of the whole directory.
     pub scope: Option<Scope>,
-    pub mechanism: Option<Mechanism>,
+    pub mechanism: Option<CheckpointType>,
     pub expiry: Option<Expiry>,
 }
 
 /// How the state is to be held, in the words of those who ask for it. The files are in the store in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mechanism {
+pub enum CheckpointType {
     /// Files that the project's git index names.
     GitStash,
     /// Any files.
@@ -31,7 +31,7 @@ pub enum Expiry {
     At(i64),
 }
 
-impl Mechanism {
+impl CheckpointType {
     pub const ALL: [Self; 4] = [Self::GitStash, Self::FileBackup, Self::StateSnapshot, Self::DatabaseSavepoint];
 
     pub fn word(self) -> &'static str {

@@ -7,20 +7,20 @@ use crate::model::state::scope::Scope;
 
 /// A change of the working directory that a safety checkpoint can take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct UndoStep {
     /// The state right before it.
     pub safety: ObjectId,
     pub paths: Vec<RelPath>,
     pub within: Option<Scope>,
     /// The step of the other stack that this one took back or gave again.
-    consumed: Option<Box<Step>>,
+    consumed: Option<Box<UndoStep>>,
 }
 
 /// The two stacks, newest step last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Steps {
-    pub done: Vec<Step>,
-    pub taken_back: Vec<Step>,
+    pub done: Vec<UndoStep>,
+    pub taken_back: Vec<UndoStep>,
 }
 
 impl Steps {
@@ -29,7 +29,7 @@ impl Steps {
         let mut steps = Self::default();
         for checkpoint in checkpoints {
             let Some(operation) = &checkpoint.record.operation else { continue };
-            let step = |consumed: Option<Step>| Step {
+            let step = |consumed: Option<UndoStep>| UndoStep {
                 safety: checkpoint.id,
                 paths: operation.paths.clone(),
                 within: operation.within.clone(),
@@ -65,7 +65,7 @@ impl Steps {
     }
 }
 
-fn remove(stack: &mut Vec<Step>, safety: ObjectId) -> Option<Step> {
+fn remove(stack: &mut Vec<UndoStep>, safety: ObjectId) -> Option<UndoStep> {
     stack.iter().rposition(|step| step.safety == safety).map(|at| stack.remove(at))
 }
 
@@ -73,7 +73,7 @@ fn remove(stack: &mut Vec<Step>, safety: ObjectId) -> Option<Step> {
 mod tests {
     use super::*;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record};
-    use crate::model::checkpoint::terms::Terms;
+    use crate::model::checkpoint::terms::CheckpointTerms;
 
     fn id(n: u8) -> ObjectId {
         ObjectId::from_bytes([n; 20])
@@ -91,14 +91,14 @@ mod tests {
             source: String::new(),
             operation: Some(Operation { verb, target: id(target), paths: vec![], within: None }),
             during_pending: false,
-            terms: Terms::default(),
+            terms: CheckpointTerms::default(),
         };
         Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
     }
 
     fn stacks(checkpoints: &[Checkpoint]) -> (Vec<u8>, Vec<u8>) {
         let steps = Steps::of(checkpoints);
-        let first = |stack: &[Step]| stack.iter().map(|step| step.safety.as_bytes()[0]).collect();
+        let first = |stack: &[UndoStep]| stack.iter().map(|step| step.safety.as_bytes()[0]).collect();
         (first(&steps.done), first(&steps.taken_back))
     }
 

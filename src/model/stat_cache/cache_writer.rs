@@ -1,9 +1,9 @@
 //! A listing as bytes for the stat cache: whole, or as a patch of what is there already.
 
 use crate::model::stat_cache::cached_block::{
-    DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID, SETTLED,
+    DECIDED_BY_NAMES, DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID,
 };
-use crate::model::stat_cache::cached_listing::KeptListing;
+use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::stat_cache::uncaptured;
 use crate::model::state::files::Files;
 use crate::model::state::listing::{ListedDir, Listing, is_racy};
@@ -21,7 +21,7 @@ pub fn base(listing: &Listing) -> Option<Vec<u8>> {
         let children = (order.len(), dir.dirs.len());
         order.extend(&dir.dirs);
         let files = block.add_files(&dir.files)?;
-        block.add_dir(dir, &Place { number: at, children, files, flags: 0 })?;
+        block.add_dir(dir, &RecordPlace { number: at, children, files, flags: 0 })?;
         at += 1;
     }
     block.finish()
@@ -29,7 +29,7 @@ pub fn base(listing: &Listing) -> Option<Vec<u8>> {
 
 /// What differs from the base that this listing was read with; `None` if directories came or went, or so much changed
 /// that the whole is better written anew.
-pub fn patch(listing: &Listing, kept: &KeptListing) -> Option<Vec<u8>> {
+pub fn patch(listing: &Listing, kept: &CachedListing) -> Option<Vec<u8>> {
     if listing.dirs.len() != kept.dir_count() {
         return None;
     }
@@ -38,7 +38,7 @@ pub fn patch(listing: &Listing, kept: &KeptListing) -> Option<Vec<u8>> {
     for dir in &listing.dirs {
         let number = dir.kept?;
         let before = kept.dir(number)?;
-        if dir.untouched && before.is_of_base() && dir.tree == before.tree() {
+        if dir.unchanged && before.is_of_base() && dir.tree == before.tree() {
             continue;
         }
         let in_base = kept.base.dir(number)?.files;
@@ -47,7 +47,7 @@ pub fn patch(listing: &Listing, kept: &KeptListing) -> Option<Vec<u8>> {
         } else {
             (block.add_files(&dir.files)?, 0)
         };
-        block.add_dir(dir, &Place { number, children: (0, 0), files, flags })?;
+        block.add_dir(dir, &RecordPlace { number, children: (0, 0), files, flags })?;
         if block.len() > limit {
             return None;
         }
@@ -56,7 +56,7 @@ pub fn patch(listing: &Listing, kept: &KeptListing) -> Option<Vec<u8>> {
 }
 
 /// Where a directory and what belongs to it lie.
-struct Place {
+struct RecordPlace {
     number: usize,
     /// First and how many.
     children: (usize, usize),
@@ -94,22 +94,22 @@ impl Block {
             put_times(out, [stat.ino, stat.size_bytes], stat);
             put_numbers(out, &[stat.mode, u32::try_from(stat.links).unwrap_or(u32::MAX)]);
             // What may have changed after it was read without a trace in its times is read again.
-            let is_sure = !file.unsteady && !is_racy(stat, self.started_ns);
+            let is_sure = !file.racy && !is_racy(stat, self.started_ns);
             out.extend(file.id.filter(|_| is_sure).map_or(NO_ID, |id| *id.as_bytes()));
             put_numbers(out, &[name_at]);
         }
         Some((first, files.len()))
     }
 
-    fn add_dir(&mut self, dir: &ListedDir, place: &Place) -> Option<()> {
+    fn add_dir(&mut self, dir: &ListedDir, place: &RecordPlace) -> Option<()> {
         let (name_at, rest_at) = (small(self.dir_names.len())?, small(self.rest.len())?);
         self.dir_names.extend(&*dir.name);
         uncaptured::render(&dir.uncaptured, &mut self.rest);
         let rest_bytes = small(self.rest.len())? - rest_at;
         let stat = &dir.stat;
         let mut flags = place.flags;
-        if dir.settled && !is_racy(stat, self.started_ns) {
-            flags |= SETTLED;
+        if dir.decided_by_names && !is_racy(stat, self.started_ns) {
+            flags |= DECIDED_BY_NAMES;
         }
         if dir.tree.is_some() {
             flags |= HAS_TREE;

@@ -16,7 +16,7 @@ pub(in crate::model) const FILE_BYTES: usize = 64;
 pub(in crate::model) const NO_ID: [u8; 20] = [0; 20];
 
 /// The names tell all that the directory holds and leaves out, as long as its own stat stays the same.
-pub(in crate::model) const SETTLED: u32 = 1;
+pub(in crate::model) const DECIDED_BY_NAMES: u32 = 1;
 pub(in crate::model) const HAS_TREE: u32 = 2;
 /// The files of a directory in a patch are those that the base has.
 pub(in crate::model) const FILES_IN_BASE: u32 = 4;
@@ -25,7 +25,7 @@ pub(in crate::model) const HIDDEN_RULES: u32 = 8;
 
 /// A block that was read; what does not add up in it reads as nothing.
 #[derive(Debug)]
-pub struct KeptBlock {
+pub struct CachedBlock {
     bytes: Vec<u8>,
     dirs: Range<usize>,
     files: Range<usize>,
@@ -49,7 +49,7 @@ pub(in crate::model) struct DirRecord {
     pub number: usize,
 }
 
-impl KeptBlock {
+impl CachedBlock {
     /// Takes the block that fills `bytes` from `at` on; `None` if it does not fit.
     pub fn parse(bytes: Vec<u8>, at: usize, end: usize) -> Option<Self> {
         let header = bytes.get(at..end)?.get(..HEADER_BYTES)?;
@@ -147,7 +147,7 @@ impl KeptBlock {
         };
         let kind = if mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
         let name = self.file_name(u32_in(record, 60) as usize..name_end);
-        FileView { name, kind, stat, id: id_at(record, 40), unsteady: false }
+        FileView { name, kind, stat, id: id_at(record, 40), racy: false }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::stat_cache::cached_block::{DirRecord, FILES_IN_BASE, HIDDEN_RULES, KeptBlock, SETTLED};
+use crate::model::stat_cache::cached_block::{CachedBlock, DECIDED_BY_NAMES, DirRecord, FILES_IN_BASE, HIDDEN_RULES};
 use crate::model::stat_cache::uncaptured;
 use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
@@ -12,25 +12,25 @@ use crate::model::state::stat::{Stat, Uncaptured};
 
 /// A listing that is read where it lies. Directory 0 is the root; the children of each lie together, sorted by name.
 #[derive(Debug)]
-pub struct KeptListing {
-    pub(in crate::model) base: Arc<KeptBlock>,
-    patch: Option<Arc<KeptBlock>>,
+pub struct CachedListing {
+    pub(in crate::model) base: Arc<CachedBlock>,
+    patch: Option<Arc<CachedBlock>>,
     /// Which record of the patch stands for which directory.
     patched: HashMap<usize, usize>,
 }
 
 /// One directory of it.
 #[derive(Clone, Debug)]
-pub struct KeptDir<'k> {
-    listing: &'k KeptListing,
-    block: &'k Arc<KeptBlock>,
+pub struct CachedDir<'k> {
+    listing: &'k CachedListing,
+    block: &'k Arc<CachedBlock>,
     pub(in crate::model) record: DirRecord,
 }
 
-impl KeptListing {
+impl CachedListing {
     /// Puts the two parts together; `None` if the patch names what the base lacks, or there is no root.
-    pub fn new(base: KeptBlock, patch: Option<KeptBlock>) -> Option<Self> {
-        let records = patch.as_ref().map_or(0, KeptBlock::dir_count);
+    pub fn new(base: CachedBlock, patch: Option<CachedBlock>) -> Option<Self> {
+        let records = patch.as_ref().map_or(0, CachedBlock::dir_count);
         let mut patched = HashMap::with_capacity(records);
         for index in 0..records {
             let number = patch.as_ref()?.dir(index)?.number;
@@ -57,10 +57,10 @@ impl KeptListing {
         self.patch.as_ref().map_or(&[], |patch| patch.as_bytes())
     }
 
-    pub fn dir(&self, number: usize) -> Option<KeptDir<'_>> {
+    pub fn dir(&self, number: usize) -> Option<CachedDir<'_>> {
         let patch = self.patch.as_ref().zip(self.patched.get(&number));
         let (block, index) = patch.map_or((&self.base, number), |(patch, index)| (patch, *index));
-        Some(KeptDir { listing: self, block, record: block.dir(index)? })
+        Some(CachedDir { listing: self, block, record: block.dir(index)? })
     }
 
     /// Numbers of the directories in one, sorted by name. Which there are never differs in a patch.
@@ -90,14 +90,14 @@ impl KeptListing {
     }
 }
 
-impl KeptDir<'_> {
+impl CachedDir<'_> {
     pub fn stat(&self) -> &Stat {
         &self.record.stat
     }
 
     /// Whether an equal stat means equal names, all judged alike under equal rules.
-    pub fn is_settled(&self) -> bool {
-        self.record.flags & SETTLED != 0
+    pub fn is_decided_by_names(&self) -> bool {
+        self.record.flags & DECIDED_BY_NAMES != 0
     }
 
     pub fn has_hidden_rules(&self) -> bool {
@@ -115,7 +115,7 @@ impl KeptDir<'_> {
         Files::kept(Arc::clone(block), range)
     }
 
-    pub(in crate::model) fn block_of_files(&self) -> &Arc<KeptBlock> {
+    pub(in crate::model) fn block_of_files(&self) -> &Arc<CachedBlock> {
         if self.record.flags & FILES_IN_BASE != 0 { &self.listing.base } else { self.block }
     }
 

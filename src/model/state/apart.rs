@@ -7,7 +7,7 @@ use crate::model::state::stat::Uncaptured;
 
 /// Takes those of `paths` that are to be captured, or were left out by a rule, out of the files. Whether anything
 /// changed by that; if so, the trees above are not known any more, and no cache may be made of the listing.
-pub fn set_apart(listing: &mut Listing, paths: &[RelPath]) -> bool {
+pub fn exclude(listing: &mut Listing, paths: &[RelPath]) -> bool {
     paths.iter().filter(|path| set_one_apart(listing, path)).count() > 0
 }
 
@@ -24,7 +24,7 @@ fn set_one_apart(listing: &mut Listing, path: &RelPath) -> bool {
             dir.uncaptured.insert(at, Uncaptured { name: name.into(), why: WhyNot::Database, is_dir: false });
         }
     }
-    (dir.untouched, dir.settled) = (false, false);
+    (dir.unchanged, dir.decided_by_names) = (false, false);
     forget_trees(listing, index);
     true
 }
@@ -64,18 +64,18 @@ mod tests {
         listing.dirs[0].dirs.push(1);
         let file = |name: &str| {
             let (name, kind, stat) = (name.as_bytes().into(), Kind::File, Stat::default());
-            ListedFile { name, kind, stat, id: None, unsteady: false }
+            ListedFile { name, kind, stat, id: None, racy: false }
         };
         listing.dirs[1].files = vec![file("a"), file("b"), file("c")].into();
         let left_out = Uncaptured { name: b"d".as_slice().into(), why: WhyNot::LeftOut("d".into()), is_dir: false };
         listing.dirs[1].uncaptured = vec![left_out];
         let paths = ["data/b", "data/d", "data/none", "other/x", "data"].map(|p| RelPath::new(p.as_bytes()).unwrap());
-        assert!(set_apart(&mut listing, &paths));
+        assert!(exclude(&mut listing, &paths));
         let files: Vec<&[u8]> = listing.dirs[1].files.iter().map(|file| file.name).collect();
         assert_eq!(files, [b"a", b"c"]);
         let apart: Vec<&[u8]> = listing.dirs[1].uncaptured.iter().map(|item| &*item.name).collect();
         assert_eq!(apart, [b"b", b"d"]);
         assert!(listing.dirs[1].uncaptured.iter().all(|item| item.why == WhyNot::Database));
-        assert!(!set_apart(&mut listing, &[RelPath::root(), RelPath::new(b"x").unwrap()]));
+        assert!(!exclude(&mut listing, &[RelPath::root(), RelPath::new(b"x").unwrap()]));
     }
 }

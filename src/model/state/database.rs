@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::base::text::{escape, percent_decode, percent_encode};
-use crate::model::restore_plan::Reach;
+use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 
@@ -58,7 +58,7 @@ impl Database {
     }
 
     /// Whether a restore that goes so far concerns it: PATHs name files alone, and a scope is about files that are captured.
-    pub fn is_within(&self, reach: &Reach) -> bool {
+    pub fn is_within(&self, reach: &RestoreScope) -> bool {
         match self {
             Self::File(path) => reach.paths.is_empty() || reach.paths.iter().any(|limit| path.is_at_or_below(limit)),
             Self::Named(_) => reach.paths.is_empty(),
@@ -138,9 +138,9 @@ mod tests {
     #[test]
     fn paths_choose_files_at_or_below_them_and_nothing_that_is_named() {
         let (file, named) = (Database::File(path(b"data/shop.db")), Database::Named("shop".to_owned()));
-        let reach = |paths: &[&str]| Reach {
+        let reach = |paths: &[&str]| RestoreScope {
             paths: paths.iter().map(|text| path(text.as_bytes())).collect(),
-            ..Reach::default()
+            ..RestoreScope::default()
         };
         assert!(file.is_within(&reach(&[])) && named.is_within(&reach(&[])));
         assert!(file.is_within(&reach(&["x", "data/shop.db"])) && file.is_within(&reach(&["data"])));

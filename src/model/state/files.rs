@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::stat_cache::cached_block::KeptBlock;
+use crate::model::stat_cache::cached_block::CachedBlock;
 use crate::model::state::stat::{FileView, ListedFile};
 
 /// Files sorted bytewise by name. Nothing is copied for a directory in which nothing changed.
@@ -17,7 +17,7 @@ pub struct Files {
 /// A run of records in a block.
 #[derive(Clone, Debug)]
 struct KeptFiles {
-    block: Arc<KeptBlock>,
+    block: Arc<CachedBlock>,
     range: Range<usize>,
 }
 
@@ -28,7 +28,7 @@ impl From<Vec<ListedFile>> for Files {
 }
 
 impl Files {
-    pub(in crate::model) fn kept(block: Arc<KeptBlock>, range: Range<usize>) -> Self {
+    pub(in crate::model) fn kept(block: Arc<CachedBlock>, range: Range<usize>) -> Self {
         Self { listed: Vec::new(), kept: Some(KeptFiles { block, range }) }
     }
 
@@ -68,7 +68,7 @@ impl Files {
     }
 
     /// Whether they lie in this block, as this run.
-    pub(in crate::model) fn are_kept_as(&self, block: &Arc<KeptBlock>, range: &Range<usize>) -> bool {
+    pub(in crate::model) fn are_kept_as(&self, block: &Arc<CachedBlock>, range: &Range<usize>) -> bool {
         self.kept.as_ref().is_some_and(|kept| Arc::ptr_eq(&kept.block, block) && kept.range == *range)
     }
 
@@ -88,5 +88,5 @@ impl Files {
 }
 
 fn view(file: &ListedFile) -> FileView<'_> {
-    FileView { name: &file.name, kind: file.kind, stat: file.stat, id: file.id, unsteady: file.unsteady }
+    FileView { name: &file.name, kind: file.kind, stat: file.stat, id: file.id, racy: file.racy }
 }

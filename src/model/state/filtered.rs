@@ -7,7 +7,7 @@ use crate::model::state::stat::FileView;
 
 /// What of a listing `wants` is asked for, by path, with the directories above it. Trees are not known in it, and nothing
 /// in it may be relied on by a later scan.
-pub fn narrow(listing: &Listing, wants: &dyn Fn(&RelPath) -> bool) -> Listing {
+pub fn filtered(listing: &Listing, wants: &dyn Fn(&RelPath) -> bool) -> Listing {
     let paths = listing.paths();
     let mut parts: Vec<ListedDir> =
         listing.dirs.iter().zip(&paths).map(|(dir, path)| part_of(dir, path, wants)).collect();
@@ -63,7 +63,7 @@ mod tests {
         }
         let file = |name: &str| {
             let (name, kind, stat) = (name.as_bytes().into(), Kind::File, Stat::default());
-            ListedFile { name, kind, stat, id: None, unsteady: false }
+            ListedFile { name, kind, stat, id: None, racy: false }
         };
         listing.dirs[0].files = vec![file("top")].into();
         listing.dirs[3].files = vec![file("one.rs"), file("two.txt")].into();
@@ -74,7 +74,7 @@ mod tests {
 
     fn narrowed(wanted: &[&str]) -> Vec<String> {
         let wanted: Vec<RelPath> = wanted.iter().map(|path| RelPath::new(path.as_bytes()).unwrap()).collect();
-        let listing = narrow(&listing(), &|path| wanted.iter().any(|limit| path.is_at_or_below(limit)));
+        let listing = filtered(&listing(), &|path| wanted.iter().any(|limit| path.is_at_or_below(limit)));
         let mut found: Vec<String> = Vec::new();
         for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
             found.push(format!("{path}/"));

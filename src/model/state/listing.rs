@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::model::stat_cache::cached_listing::KeptListing;
+use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -32,9 +32,9 @@ pub struct ListedDir {
     /// Its number in the listing that the scan knew, if it was there.
     pub kept: Option<usize>,
     /// Its own stat, its files and what is not captured in it are as in that listing.
-    pub untouched: bool,
+    pub unchanged: bool,
     /// Its names alone decide what of it is captured: nothing depends on the content or the state of what was left out.
-    pub settled: bool,
+    pub decided_by_names: bool,
     /// An ignore file has a say here that is itself not captured, so that nobody knows whether it is as it was.
     pub has_hidden_rules: bool,
 }
@@ -46,7 +46,7 @@ pub struct Listing {
     /// The file system's clock before the scan began; what is not older than this may change unseen.
     pub started_ns: i64,
     /// The listing that the scan knew.
-    pub kept: Option<Arc<KeptListing>>,
+    pub kept: Option<Arc<CachedListing>>,
 }
 
 impl Listing {
@@ -113,8 +113,8 @@ impl Listing {
 impl ListedDir {
     pub fn empty(parent: usize, name: Name, stat: Stat) -> Self {
         let (files, dirs, uncaptured) = (Files::default(), Vec::new(), Vec::new());
-        let (tree, kept, untouched, settled, has_hidden_rules) = (None, None, false, false, false);
-        Self { parent, name, stat, files, dirs, uncaptured, tree, kept, untouched, settled, has_hidden_rules }
+        let (tree, kept, unchanged, decided_by_names, has_hidden_rules) = (None, None, false, false, false);
+        Self { parent, name, stat, files, dirs, uncaptured, tree, kept, unchanged, decided_by_names, has_hidden_rules }
     }
 }
 

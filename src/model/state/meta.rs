@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::state::entry::{Kind, RWX_BITS};
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, Standing};
+use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 
 /// The record beside a tree. Equal directories give equal metas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Meta {
     /// Directories with neither a captured file nor a directory in them.
     pub empty_dirs: BTreeSet<RelPath>,
     /// Present, but not captured. Their parents are directories of this checkpoint too.
-    pub uncaptured: BTreeMap<RelPath, Standing>,
+    pub uncaptured: BTreeMap<RelPath, UncapturedEntry>,
     pub rules: RuleRecord,
 }
 
@@ -67,7 +67,7 @@ impl Meta {
             self.empty_dirs.insert(listing.path_of(index));
         }
         for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
-            let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+            let standing = UncapturedEntry { why: item.why.clone(), is_dir: item.is_dir };
             self.uncaptured.insert(listing.path_of(index).join(&item.name), standing);
         }
     }
@@ -147,7 +147,7 @@ impl UsualModes {
 /// The modes, and whether every file has one of them.
 fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
     let mut file_count = 0;
-    let [mut files, mut executables, mut directories] = [(); 3].map(|()| Counts([0; PERMS]));
+    let [mut files, mut executables, mut directories] = [(); 3].map(|()| MetaCounts([0; PERMS]));
     for dir in &listing.dirs {
         directories.count(dir.stat.perm());
         for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
@@ -168,9 +168,9 @@ fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
 const PERMS: usize = RWX_BITS as usize + 1;
 
 /// How often each of the permission bits without special ones was met.
-struct Counts([u64; PERMS]);
+struct MetaCounts([u64; PERMS]);
 
-impl Counts {
+impl MetaCounts {
     /// Special bits are never usual.
     fn count(&mut self, perm: u32) {
         if let Some(count) = self.0.get_mut(perm as usize) {
@@ -213,7 +213,7 @@ mod tests {
             kind: if *perm == 0o777 { Kind::Symlink } else { Kind::File },
             stat: stat(*perm),
             id: Some(ObjectId::from_bytes([1; 20])),
-            unsteady: false,
+            racy: false,
         };
         of.iter().map(listed).collect()
     }
@@ -242,7 +242,7 @@ mod tests {
             usual: UsualModes { file: 0o644, executable: 0o700, directory: 0o755 },
             unusual: unusual.into_iter().map(|(name, perm)| (path(name), perm)).collect(),
             empty_dirs: ["d", "q"].map(path).into(),
-            uncaptured: [(path("q/p"), Standing { why: WhyNot::Fifo, is_dir: false })].into(),
+            uncaptured: [(path("q/p"), UncapturedEntry { why: WhyNot::Fifo, is_dir: false })].into(),
             rules,
         };
         assert_eq!(meta, expected);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn only_what_could_not_be_captured_hides_files() {
-        let standing = |why| Standing { why, is_dir: true };
+        let standing = |why| UncapturedEntry { why, is_dir: true };
         let uncaptured = [(path("m"), standing(WhyNot::Mount)), (path("f"), standing(WhyNot::Fifo))].into();
         let meta = Meta { uncaptured, ..Meta::default() };
         assert!(meta.hides(&path("m")) && meta.hides(&path("m/x/y")));

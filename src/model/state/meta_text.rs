@@ -6,7 +6,7 @@ use crate::base::text::{percent_decode, percent_encode};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::{Meta, UsualModes};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
-use crate::model::state::snapshot::Standing;
+use crate::model::state::snapshot::UncapturedEntry;
 
 const FIRST_LINE: &str = "checkpoint-meta 1";
 
@@ -73,7 +73,7 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
         "uncaptured" => {
             let mut words = rest.splitn(4, ' ');
             let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
-            let standing = Standing { why: parse_why(word, why)?, is_dir: parse_is_dir(kind)? };
+            let standing = UncapturedEntry { why: parse_why(word, why)?, is_dir: parse_is_dir(kind)? };
             let path = decode(words.next()?)?;
             // What was not captured may have such a name. What holds it is a directory that a restore makes.
             path.ancestors().all(|above| is_ours(&above)).then_some(())?;
@@ -179,11 +179,11 @@ mod tests {
         meta.unusual.insert(RelPath::root(), 0o700);
         meta.empty_dirs.insert(path(b"."[..0].as_ref()));
         meta.empty_dirs.insert(path(b"d/e"));
-        let standing = |why| Standing { why, is_dir: false };
+        let standing = |why| UncapturedEntry { why, is_dir: false };
         meta.uncaptured.insert(path(b"p"), standing(WhyNot::Fifo));
         meta.uncaptured.insert(path(b"d/.GIT"), standing(WhyNot::ReservedName));
         meta.uncaptured
-            .insert(path(b"u"), Standing { why: WhyNot::Unreadable("Permission denied".into()), is_dir: true });
+            .insert(path(b"u"), UncapturedEntry { why: WhyNot::Unreadable("Permission denied".into()), is_dir: true });
         meta.rules.store_list = Some(b"x/\n!y\n".to_vec());
         meta.rules.excludes = vec!["*.iso".into(), "a b".into()];
         meta.rules.sensitive_allow = vec![".env".into()];
@@ -213,7 +213,7 @@ mod tests {
         let texts = ["", "-", "--", "%2D", "a b\n"].map(|text| WhyNot::Unreadable(text.to_owned()));
         for why in plain.into_iter().chain(texts) {
             for is_dir in [false, true] {
-                let uncaptured = [(RelPath::root(), Standing { why: why.clone(), is_dir })].into();
+                let uncaptured = [(RelPath::root(), UncapturedEntry { why: why.clone(), is_dir })].into();
                 let meta = Meta { uncaptured, ..Meta::default() };
                 assert!(!render(&meta).windows(2).any(|pair| pair == b"  "), "each fact has a word: {meta:?}");
                 assert_eq!(parse(&render(&meta)), Ok(meta));

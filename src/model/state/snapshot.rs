@@ -12,12 +12,12 @@ pub struct Snapshot {
     pub files: BTreeMap<RelPath, Entry>,
     /// Every directory with its permission bits, the root among them.
     pub dirs: BTreeMap<RelPath, u32>,
-    pub uncaptured: BTreeMap<RelPath, Standing>,
+    pub uncaptured: BTreeMap<RelPath, UncapturedEntry>,
 }
 
 /// Something that stands at a path and is not held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct UncapturedEntry {
     pub why: WhyNot,
     pub is_dir: bool,
 }
@@ -60,7 +60,7 @@ impl From<&Listing> for Snapshot {
                 snapshot.files.insert(path.join(file.name), entry);
             }
             for item in &dir.uncaptured {
-                let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+                let standing = UncapturedEntry { why: item.why.clone(), is_dir: item.is_dir };
                 snapshot.uncaptured.insert(path.join(&item.name), standing);
             }
         }

@@ -54,7 +54,7 @@ pub struct ListedFile {
     pub id: Option<ObjectId>,
     /// Changed while it was read, three times in a row, or may have done so unseen: captured as last read, never taken as
     /// clean.
-    pub unsteady: bool,
+    pub racy: bool,
 }
 
 /// One file, wherever it lies.
@@ -65,14 +65,14 @@ pub struct FileView<'f> {
     pub stat: Stat,
     /// The blob, if it is known.
     pub id: Option<ObjectId>,
-    /// See [`ListedFile::unsteady`].
-    pub unsteady: bool,
+    /// See [`ListedFile::racy`].
+    pub racy: bool,
 }
 
 impl FileView<'_> {
     pub fn to_listed(self) -> ListedFile {
-        let Self { name, kind, stat, id, unsteady } = self;
-        ListedFile { name: name.into(), kind, stat, id, unsteady }
+        let Self { name, kind, stat, id, racy } = self;
+        ListedFile { name: name.into(), kind, stat, id, racy }
     }
 }
 

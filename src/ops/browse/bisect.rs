@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::bisection::{Bisection, Verdict};
+use crate::model::checkpoint::bisection::{BisectVerdict, Bisection};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::ended::Ended;
-use crate::model::restore_plan::Reach;
+use crate::model::ended::CommandEnd;
+use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::find;
@@ -50,13 +50,13 @@ impl BisectOutcome {
 #[derive(Clone, Debug)]
 pub struct Tested {
     pub checkpoint: Checkpoint,
-    pub verdict: Verdict,
+    pub verdict: BisectVerdict,
     /// `None` if the command was not run: the same state was tested before, or it cannot be read.
-    pub ended: Option<Ended>,
+    pub ended: Option<CommandEnd>,
 }
 
 /// The user's command, run in the directory given first; the second is the scratch directory that holds it.
-pub type Command<'c> = dyn FnMut(&Path, &Path) -> Result<Ended> + 'c;
+pub type Command<'c> = dyn FnMut(&Path, &Path) -> Result<CommandEnd> + 'c;
 /// Told after each test.
 pub type Progress<'p> = dyn FnMut(&Tested) + 'p;
 
@@ -78,9 +78,9 @@ pub fn bisect(
     };
     let _shield = context.interrupt.shield();
     let mut run =
-        Run { context, store: &store, scratch: &scratch, known: HashMap::new(), tested: Vec::new(), warnings };
+        BisectRun { context, store: &store, scratch: &scratch, known: HashMap::new(), tested: Vec::new(), warnings };
     let found = run.search(&row, command, progress);
-    let Run { tested, mut warnings, .. } = run;
+    let BisectRun { tested, mut warnings, .. } = run;
     if let Err(error) = scratch.remove() {
         warnings.push(Warning::bookkeeping("removing the scratch directory")(error));
     }
@@ -104,17 +104,17 @@ fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Ch
     Ok(std::iter::once(good).chain(between).chain(std::iter::once(bad)).cloned().collect())
 }
 
-struct Run<'r> {
+struct BisectRun<'r> {
     context: &'r Context,
     store: &'r Store,
     scratch: &'r Scratch,
     /// Verdicts by what makes a state: tree and meta.
-    known: HashMap<(ObjectId, Option<ObjectId>), Verdict>,
+    known: HashMap<(ObjectId, Option<ObjectId>), BisectVerdict>,
     tested: Vec<Tested>,
     warnings: Vec<Warning>,
 }
 
-impl Run<'_> {
+impl BisectRun<'_> {
     /// Both ends are tested first: a wrong one would lead to an answer that means nothing.
     fn search(
         &mut self,
@@ -122,7 +122,7 @@ impl Run<'_> {
         command: &mut Command<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Bisection> {
-        let ends = [(row.first(), Verdict::Good, "GOOD"), (row.last(), Verdict::Bad, "BAD")];
+        let ends = [(row.first(), BisectVerdict::Good, "GOOD"), (row.last(), BisectVerdict::Bad, "BAD")];
         for (end, expected, name) in ends {
             let Some(checkpoint) = end else { continue };
             let ended = self.try_out(checkpoint, command)?;
@@ -148,7 +148,7 @@ impl Run<'_> {
         checkpoint: &Checkpoint,
         command: &mut Command<'_>,
         progress: &mut Progress<'_>,
-    ) -> Result<Verdict> {
+    ) -> Result<BisectVerdict> {
         if let Some(verdict) = self.known.get(&(checkpoint.tree, checkpoint.meta)).copied() {
             self.note(checkpoint, verdict, None, progress);
             return Ok(verdict);
@@ -161,14 +161,20 @@ impl Run<'_> {
             }
             Err(error @ (Error::Damaged { .. } | Error::EvictedMeanwhile { .. })) => {
                 self.warnings.push(Warning::PassedOver { id: checkpoint.id, why: error.to_string() });
-                self.note(checkpoint, Verdict::Skip, None, progress);
-                Ok(Verdict::Skip)
+                self.note(checkpoint, BisectVerdict::Skip, None, progress);
+                Ok(BisectVerdict::Skip)
             }
             Err(error) => Err(error),
         }
     }
 
-    fn note(&mut self, checkpoint: &Checkpoint, verdict: Verdict, ended: Option<Ended>, progress: &mut Progress<'_>) {
+    fn note(
+        &mut self,
+        checkpoint: &Checkpoint,
+        verdict: BisectVerdict,
+        ended: Option<CommandEnd>,
+        progress: &mut Progress<'_>,
+    ) {
         let tested = Tested { checkpoint: checkpoint.clone(), verdict, ended };
         progress(&tested);
         self.known.insert((checkpoint.tree, checkpoint.meta), verdict);
@@ -176,9 +182,9 @@ impl Run<'_> {
     }
 
     /// Runs the command in a fresh directory with just what the checkpoint holds.
-    fn try_out(&mut self, checkpoint: &Checkpoint, command: &mut Command<'_>) -> Result<Ended> {
+    fn try_out(&mut self, checkpoint: &Checkpoint, command: &mut Command<'_>) -> Result<CommandEnd> {
         let snapshot = self.store.snapshot(checkpoint)?;
-        let plan = write_out::plan(&snapshot, &Reach::default());
+        let plan = write_out::plan(&snapshot, &RestoreScope::default());
         let dir = self.scratch.fresh_tree()?;
         let work = WorkTree::open(&dir)?;
         write_out::write_out(
@@ -194,16 +200,16 @@ impl Run<'_> {
     }
 }
 
-fn verdict_of(ended: Ended, checkpoint: &Checkpoint) -> Result<Verdict> {
+fn verdict_of(ended: CommandEnd, checkpoint: &Checkpoint) -> Result<BisectVerdict> {
     let stopped = |why: &str| {
         let (short, how) = (checkpoint.id.short(), ended.in_words());
         Error::unexpected(format!("the command {why} ({how}) at {short}; nothing was decided"))
     };
     match ended {
-        Ended::Exit(0) => Ok(Verdict::Good),
-        Ended::Exit(SKIP) => Ok(Verdict::Skip),
-        Ended::Exit(code) if CANNOT_RUN.contains(&code) => Err(stopped("cannot be run")),
-        Ended::Exit(code) if (1..FIRST_ABNORMAL).contains(&code) => Ok(Verdict::Bad),
-        Ended::Exit(_) | Ended::Signal(_) => Err(stopped("did not end by itself")),
+        CommandEnd::Exit(0) => Ok(BisectVerdict::Good),
+        CommandEnd::Exit(SKIP) => Ok(BisectVerdict::Skip),
+        CommandEnd::Exit(code) if CANNOT_RUN.contains(&code) => Err(stopped("cannot be run")),
+        CommandEnd::Exit(code) if (1..FIRST_ABNORMAL).contains(&code) => Ok(BisectVerdict::Bad),
+        CommandEnd::Exit(_) | CommandEnd::Signal(_) => Err(stopped("did not end by itself")),
     }
 }

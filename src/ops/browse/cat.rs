@@ -104,7 +104,7 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
         return Ok(Hit { checkpoint, path, entry });
     }
     if typed == STATE
-        && let Some(id) = store.companion(&checkpoint)?.beside.state
+        && let Some(id) = store.extras(&checkpoint)?.beside.state
     {
         let entry = TreeEntry { mode: MODE_FILE, name: STATE.into(), id };
         return Ok(Hit { checkpoint, path: RelPath::root().join(STATE), entry });

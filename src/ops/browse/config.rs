@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::file::Problem;
+use crate::config::file::ConfigProblem;
 use crate::config::settings::{self, Environment, Settings};
 use crate::config::variables::Variable;
 use crate::error::Error;
@@ -28,13 +28,13 @@ pub struct ConfigOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub name: &'static str,
-    pub value: Value,
+    pub value: SettingValue,
     /// Several for a list to which several files add.
     pub origins: Vec<Origin>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum SettingValue {
     /// No limit is set.
     Off,
     Number(u64),
@@ -69,7 +69,7 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
         .collect();
     settings.extend(options.flags.iter().cloned());
     let warnings = loaded.settings.remarks.iter().map(Warning::from).collect();
-    let mut problems: Vec<Error> = loaded.problems.into_iter().map(Problem::error).collect();
+    let mut problems: Vec<Error> = loaded.problems.into_iter().map(ConfigProblem::error).collect();
     let mut store = None;
     let place = options.base.as_ref().ok_or(Error::NoBase).and_then(|(base, _)| locate_store(base, &options.root));
     match place {
@@ -88,19 +88,19 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
     }
 }
 
-fn of_files(settings: &Settings) -> [(&'static str, Value); 10] {
-    let bytes = |limit: Option<u64>| limit.map_or(Value::Off, Value::Bytes);
-    let files = if settings.max_files == 0 { Value::Off } else { Value::Number(settings.max_files) };
+fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 10] {
+    let bytes = |limit: Option<u64>| limit.map_or(SettingValue::Off, SettingValue::Bytes);
+    let files = if settings.max_files == 0 { SettingValue::Off } else { SettingValue::Number(settings.max_files) };
     [
-        ("keep", Value::Number(settings.keep as u64)),
+        ("keep", SettingValue::Number(settings.keep as u64)),
         ("max_store_size", bytes(settings.max_store_size_bytes)),
         ("max_files", files),
         ("max_file_size", bytes(settings.max_file_size_bytes)),
-        ("dedup_window", Value::Milliseconds(settings.dedup_window_ms.unsigned_abs())),
-        ("exclude", Value::List(settings.excludes.clone())),
-        ("sensitive_allow", Value::List(settings.sensitive_allow.clone())),
-        ("auto_prune", Value::Switch(settings.auto_prune)),
-        ("audit", Value::Switch(settings.audit)),
-        ("database", Value::List(settings.databases.keys().cloned().collect())),
+        ("dedup_window", SettingValue::Milliseconds(settings.dedup_window_ms.unsigned_abs())),
+        ("exclude", SettingValue::List(settings.excludes.clone())),
+        ("sensitive_allow", SettingValue::List(settings.sensitive_allow.clone())),
+        ("auto_prune", SettingValue::Switch(settings.auto_prune)),
+        ("audit", SettingValue::Switch(settings.audit)),
+        ("database", SettingValue::List(settings.databases.keys().cloned().collect())),
     ]
 }

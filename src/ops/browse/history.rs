@@ -16,7 +16,7 @@ pub type Version = Option<(u32, ObjectId)>;
 
 /// One difference of a path between two checkpoints that follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct HistoryStep {
     /// Which of the checkpoints has it first.
     pub at: usize,
     pub before: Version,
@@ -31,7 +31,7 @@ pub struct History {
     /// Those that could be read, oldest first.
     pub checkpoints: Vec<Checkpoint>,
     /// Oldest step first.
-    pub steps: BTreeMap<RelPath, Vec<Step>>,
+    pub steps: BTreeMap<RelPath, Vec<HistoryStep>>,
     /// One for each checkpoint that could not be read.
     pub warnings: Vec<Warning>,
 }
@@ -61,7 +61,7 @@ impl History {
                     };
                     for change in changes {
                         let not_captured = change.after.is_none() && meta.hides(&change.path);
-                        let step = Step { at, before: change.before, after: change.after, not_captured };
+                        let step = HistoryStep { at, before: change.before, after: change.after, not_captured };
                         history.steps.entry(change.path).or_default().push(step);
                     }
                     history.checkpoints.push(checkpoint.clone());
@@ -72,7 +72,7 @@ impl History {
     }
 
     /// The last checkpoint that holds a path with these steps, and the first one that does not, if there is one.
-    pub fn end_of(&self, steps: &[Step]) -> Option<(&Checkpoint, Option<&Checkpoint>)> {
+    pub fn end_of(&self, steps: &[HistoryStep]) -> Option<(&Checkpoint, Option<&Checkpoint>)> {
         let last = steps.last()?;
         if last.after.is_some() {
             return Some((self.checkpoints.last()?, None));

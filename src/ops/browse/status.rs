@@ -7,7 +7,7 @@ use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::latest;
 use crate::model::checkpoint::{baseline, retention};
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::list::reader_warnings;
@@ -161,7 +161,7 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
 
 /// The way from the checkpoint to the present, told as a plan is told.
 fn drift(held: &Snapshot, present: &Snapshot) -> Drift {
-    let plan = RestorePlan::between(held, present, &Reach::default(), &|_, _| true);
+    let plan = RestorePlan::between(held, present, &RestoreScope::default(), &|_, _| true);
     let added = plan.write.values().filter(|write| write.before.is_none()).count();
     Drift { added, changed: plan.write.len() - added + plan.chmod.len(), deleted: plan.delete.len() }
 }

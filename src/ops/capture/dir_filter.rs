@@ -8,8 +8,8 @@ use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, Standing};
-use crate::ops::capture::lazy_snapshot::{Focus, HeldState, Unreadable};
+use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
+use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot, Unreadable};
 
 /// Where `present` differs from `target`, or that from its successor. The trees of the listing must be known.
 ///
@@ -18,22 +18,22 @@ use crate::ops::capture::lazy_snapshot::{Focus, HeldState, Unreadable};
 pub fn between<'s>(
     listing: &Listing,
     present: &Meta,
-    target: &HeldState<'s>,
-    successor: Option<&HeldState<'s>>,
-) -> Result<Focus, Unreadable> {
+    target: &LazySnapshot<'s>,
+    successor: Option<&LazySnapshot<'s>>,
+) -> Result<DirFilter, Unreadable> {
     if present.usual != target.meta.usual {
-        return Ok(Focus::Everything);
+        return Ok(DirFilter::Everything);
     }
     let mut differing = HashSet::new();
     note_differences(present, &target.meta, &mut differing);
     if let Some(successor) = successor {
         note_differences(&successor.meta, &target.meta, &mut differing);
     }
-    let mut walk = Walk { listing, target, successor, differing, dirs: HashSet::new() };
+    let mut walk = DiffWalk { listing, target, successor, differing, dirs: HashSet::new() };
     walk.run()?;
     // No tree names a directory without a file below it.
     walk.dirs.extend(walk.differing);
-    Ok(Focus::Dirs(walk.dirs))
+    Ok(DirFilter::Dirs(walk.dirs))
 }
 
 /// Paths of which the metas say different things, and the directories above them.
@@ -61,10 +61,10 @@ fn differing_keys<'m, V: PartialEq>(
     of_one.chain(of_other).map(|(path, _)| path)
 }
 
-struct Walk<'w, 's> {
+struct DiffWalk<'w, 's> {
     listing: &'w Listing,
-    target: &'w HeldState<'s>,
-    successor: Option<&'w HeldState<'s>>,
+    target: &'w LazySnapshot<'s>,
+    successor: Option<&'w LazySnapshot<'s>>,
     differing: HashSet<RelPath>,
     dirs: HashSet<RelPath>,
 }
@@ -77,7 +77,7 @@ struct Sides {
     successor: Option<ObjectId>,
 }
 
-impl Walk<'_, '_> {
+impl DiffWalk<'_, '_> {
     fn run(&mut self) -> Result<(), Unreadable> {
         let successor = self.successor.map(|state| state.tree);
         let root = Sides { present: Some(0), target: Some(self.target.tree), successor };
@@ -121,8 +121,8 @@ impl Walk<'_, '_> {
 }
 
 /// What a listing has in the directories in focus, with the bare names of the directories in them.
-pub fn present(listing: &Listing, focus: &Focus) -> Snapshot {
-    if *focus == Focus::Everything {
+pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
+    if *filter == DirFilter::Everything {
         return Snapshot::from(listing);
     }
     let mut snapshot = Snapshot::default();
@@ -130,7 +130,7 @@ pub fn present(listing: &Listing, focus: &Focus) -> Snapshot {
     while let Some((path, index)) = pending.pop() {
         let dir = &listing.dirs[index];
         snapshot.dirs.insert(path.clone(), dir.stat.perm());
-        if !focus.contains(&path) {
+        if !filter.contains(&path) {
             continue;
         }
         for file in dir.files.iter() {
@@ -139,7 +139,7 @@ pub fn present(listing: &Listing, focus: &Focus) -> Snapshot {
             snapshot.files.insert(path.join(file.name), entry);
         }
         for item in &dir.uncaptured {
-            let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+            let standing = UncapturedEntry { why: item.why.clone(), is_dir: item.is_dir };
             snapshot.uncaptured.insert(path.join(&item.name), standing);
         }
         pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));
@@ -153,7 +153,7 @@ pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
     while let Some((path, index)) = pending.pop() {
         let dir = &listing.dirs[index];
         for item in dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::LeftOut(_))) {
-            let standing = Standing { why: item.why.clone(), is_dir: item.is_dir };
+            let standing = UncapturedEntry { why: item.why.clone(), is_dir: item.is_dir };
             snapshot.uncaptured.insert(path.join(&item.name), standing);
         }
         pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));

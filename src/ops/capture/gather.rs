@@ -1,7 +1,7 @@
 //! What a `create` records: the whole directory, or only what a scope covers, with what belongs beside it.
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::terms::Mechanism;
+use crate::model::checkpoint::terms::CheckpointType;
 use crate::model::state::database::Database;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
@@ -10,25 +10,25 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::context::Context;
-use crate::ops::create::create_terms::Asked;
+use crate::ops::create::create_terms::RequestedOptions;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::repository::Store;
 use crate::store::trees::convert;
-use crate::store::trees::meta_tree::Beside;
+use crate::store::trees::meta_tree::Extras;
 use crate::worktree::git::find_index;
 use crate::worktree::tree_handle::WorkTree;
 
 /// How many paths a refusal names.
 const NAMED_PATHS: usize = 3;
 
-pub struct Gathered {
+pub struct CapturedScope {
     pub captured: Box<Captured>,
-    pub beside: Beside,
+    pub beside: Extras,
 }
 
 pub enum Gathering {
-    Done(Gathered),
+    Done(CapturedScope),
     OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
 }
 
@@ -39,25 +39,25 @@ pub enum Gathering {
 pub fn gather(
     context: &Context,
     store: &Store,
-    asked: &Asked,
+    asked: &RequestedOptions,
     limit_files: Option<u64>,
     include_sensitive: &[String],
     pack: &mut PackSet<'_>,
 ) -> Result<Gathering> {
     let worktree = WorkTree::open(context.root.path())?;
-    let Asked { terms, databases, state } = asked;
+    let RequestedOptions { terms, databases, state } = asked;
     let state = state.as_ref().map(|document| pack.add(ObjectKind::Blob, &document.bytes)).transpose()?;
     let mut sink = Sink::Pack(pack);
     let Some(scope) = &terms.scope else {
         let options = CaptureOptions { limit_files, include_sensitive, ..CaptureOptions::default() };
         return Ok(match capture(context, Some(store), &worktree, &options, sink)? {
-            CaptureOutcome::Done(captured) => Gathering::Done(Gathered { captured, beside: Beside::default() }),
+            CaptureOutcome::Done(captured) => Gathering::Done(CapturedScope { captured, beside: Extras::default() }),
             CaptureOutcome::OverLimit { limit, largest } => Gathering::OverLimit { limit, largest },
         });
     };
     if scope.parts().is_empty() {
         let captured = Box::new(no_files(&worktree, &mut sink)?);
-        return Ok(Gathering::Done(Gathered { captured, beside: Beside { state, ..Beside::default() } }));
+        return Ok(Gathering::Done(CapturedScope { captured, beside: Extras { state, ..Extras::default() } }));
     }
     let named: Vec<RelPath> = scope.parts().iter().filter_map(ScopePart::as_path).cloned().collect();
     let options = CaptureOptions { include_sensitive, named: &named, ..CaptureOptions::default() };
@@ -66,9 +66,9 @@ pub fn gather(
         Begun::Scanned(capturing) => *capturing,
         Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
     };
-    let rules = capturing.narrow(scope);
+    let rules = capturing.filtered(scope);
     check_each_part(scope, capturing.listing())?;
-    capturing.set_apart(&databases.iter().flat_map(Database::files).collect::<Vec<_>>());
+    capturing.exclude(&databases.iter().flat_map(Database::files).collect::<Vec<_>>());
     if let Some(limit) = limit_files.filter(|limit| capturing.listing().file_count() as u64 > *limit) {
         return Ok(Gathering::OverLimit { limit, largest: Vec::new() });
     }
@@ -79,7 +79,7 @@ pub fn gather(
     if state.is_none() && databases.is_empty() {
         check_something_is_held(&captured.listing)?;
     }
-    Ok(Gathering::Done(Gathered { captured, beside: Beside { rules, state, ..Beside::default() } }))
+    Ok(Gathering::Done(CapturedScope { captured, beside: Extras { rules, state, ..Extras::default() } }))
 }
 
 /// What a `create` with a scope would meet, as far as names tell.
@@ -102,7 +102,7 @@ pub fn look(context: &Context, scope: &Scope, include_sensitive: &[String]) -> R
     let Begun::Scanned(mut capturing) = pipeline::begin(context, store.as_ref(), &worktree, &options)? else {
         return Err(Error::unexpected("a limit was met that was not set".to_owned()));
     };
-    capturing.narrow(scope);
+    capturing.filtered(scope);
     let found = capturing.listing();
     let paths = found.paths();
     let refused = check_each_part(scope, found).and_then(|()| check_something_is_held(found));
@@ -192,8 +192,8 @@ fn uncaptured<'l>(
 }
 
 /// What is to be held as git would hold it must be known to git.
-fn check_mechanism(context: &Context, mechanism: Option<Mechanism>, part: &Listing) -> Result<()> {
-    if mechanism != Some(Mechanism::GitStash) {
+fn check_mechanism(context: &Context, mechanism: Option<CheckpointType>, part: &Listing) -> Result<()> {
+    if mechanism != Some(CheckpointType::GitStash) {
         return Ok(());
     }
     let refuse = |why: String| Error::Usage { what: format!("type git_stash holds only what git tracks: {why}") };

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::{ListedDir, Listing, may_be_half_written};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, Name, Uncaptured};
-use crate::ops::capture::interruptible::{HeedfulSink, heed};
+use crate::ops::capture::interruptible::{InterruptibleSink, check_interrupt};
 use crate::ops::capture::key_watch::{Admission, KeyWatch};
 use crate::ops::capture::sink::{Sink, ThreadSink};
 use crate::ops::context::Context;
@@ -39,11 +39,11 @@ struct Batch<'l> {
 struct Met {
     dir: usize,
     name: Name,
-    fate: Fate,
+    fate: FileFate,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum FileFate {
     Unsteady,
     Gone,
     NotCaptured(WhyNot),
@@ -108,7 +108,7 @@ fn read_batches(
     let bytes = batches.iter().map(|batch| batch.bytes).sum();
     let unknown = |batch: &Batch<'_>| batch.files.iter().filter(|file| file.id.is_none()).count() as u64;
     let files = batches.iter().map(unknown).sum();
-    context.progress.begin(Phase::Reading, files, bytes);
+    context.progress.begin(WorkPhase::Reading, files, bytes);
     let alone = files < ALONE_FILES && bytes < ALONE_BYTES;
     let workers = if alone { 1 } else { context.workers().min(batches.len()) };
     // The largest come first, so that no thread is left alone with one at the end. They are taken from behind.
@@ -155,14 +155,14 @@ impl Run<'_, '_> {
 
     fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<()> {
         let dir = self.worktree.root().open_below(&batch.path, Access::Search).ok();
-        let mut sink = HeedfulSink { context: self.context, sink };
+        let mut sink = InterruptibleSink { context: self.context, sink };
         for file in batch.files {
             if file.id.is_some() {
                 continue;
             }
             let fate = self.read_one(dir.as_ref(), &batch.path, file, &mut sink)?;
             self.context.progress.add(1, 0);
-            heed(self.context)?;
+            check_interrupt(self.context)?;
             if let Some(fate) = fate {
                 lock(&self.met).push(Met { dir: batch.dir, name: file.name.clone(), fate });
             }
@@ -176,7 +176,7 @@ impl Run<'_, '_> {
         path: &RelPath,
         file: &mut ListedFile,
         sink: &mut dyn BlobSink,
-    ) -> Result<Option<Fate>> {
+    ) -> Result<Option<FileFate>> {
         let mut watch = KeyWatch { admission: self.admission, dir: path, name: &file.name, sink, saw_key: false };
         let read = match dir {
             Some(dir) => read_in(self.worktree, dir, path, &file.name, file, &mut watch)?,
@@ -185,14 +185,14 @@ impl Run<'_, '_> {
         // What admitted it may not hold next time: it is looked at again. Where the name tells, the rules do that.
         let is_unsure = watch.saw_key && !may_be_secret(path.name(), &file.name);
         Ok(match read {
-            ReadOutcome::Captured { id, stat, kind, unsteady } => {
+            ReadOutcome::Captured { id, stat, kind, racy } => {
                 (file.id, file.stat, file.kind) = (Some(id), stat, kind);
-                file.unsteady = unsteady || is_unsure || may_be_half_written(&stat, self.started_ns);
-                unsteady.then_some(Fate::Unsteady)
+                file.racy = racy || is_unsure || may_be_half_written(&stat, self.started_ns);
+                racy.then_some(FileFate::Unsteady)
             }
-            ReadOutcome::Vanished | ReadOutcome::NotAFile => Some(Fate::Gone),
-            ReadOutcome::Unreadable(why) => Some(Fate::NotCaptured(WhyNot::Unreadable(why))),
-            ReadOutcome::Refused(why) => Some(Fate::NotCaptured(why)),
+            ReadOutcome::Vanished | ReadOutcome::NotAFile => Some(FileFate::Gone),
+            ReadOutcome::Unreadable(why) => Some(FileFate::NotCaptured(WhyNot::Unreadable(why))),
+            ReadOutcome::Refused(why) => Some(FileFate::NotCaptured(why)),
         })
     }
 }
@@ -203,12 +203,12 @@ fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
     let mut out = HashSet::new();
     for Met { name, fate, .. } in met {
         match fate {
-            Fate::Unsteady => {
+            FileFate::Unsteady => {
                 warnings.push(Warning::ChangedWhileRead { path: listing.path_of(index).join(name) });
                 continue;
             }
-            Fate::Gone => {}
-            Fate::NotCaptured(why) => {
+            FileFate::Gone => {}
+            FileFate::NotCaptured(why) => {
                 let item = Uncaptured { name: name.clone(), why: why.clone(), is_dir: false };
                 listing.dirs[index].uncaptured.push(item);
             }
@@ -217,7 +217,7 @@ fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
     }
     if !out.is_empty() {
         let dir = &mut listing.dirs[index];
-        dir.settled = false;
+        dir.decided_by_names = false;
         dir.files.make_listed().retain(|file| !out.contains(&*file.name));
         dir.uncaptured.sort_by(|a, b| a.name.cmp(&b.name));
     }

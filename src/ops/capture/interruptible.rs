@@ -8,12 +8,12 @@ use crate::ops::context::Context;
 use crate::worktree::scan::read::{BlobSink, SinkError};
 
 /// A sink that looks up between two pieces.
-pub struct HeedfulSink<'h> {
+pub struct InterruptibleSink<'h> {
     pub context: &'h Context,
     pub sink: &'h mut dyn BlobSink,
 }
 
-impl BlobSink for HeedfulSink<'_> {
+impl BlobSink for InterruptibleSink<'_> {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
         self.context.progress.add(0, bytes.len() as u64);
         self.sink.blob(bytes)
@@ -22,14 +22,14 @@ impl BlobSink for HeedfulSink<'_> {
     fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
         let taken = self.sink.blob_stream(len, &mut Pieces { context: self.context, reader });
         // Whatever the sink makes of a reader that stops, the signal is the cause.
-        heed(self.context)?;
+        check_interrupt(self.context)?;
         taken
     }
 }
 
 /// # Errors
 /// A signal asks to stop.
-pub fn heed(context: &Context) -> Result<()> {
+pub fn check_interrupt(context: &Context) -> Result<()> {
     context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
 }
 
@@ -41,7 +41,7 @@ pub struct Pieces<'h> {
 
 impl Read for Pieces<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        heed(self.context).map_err(io::Error::other)?;
+        check_interrupt(self.context).map_err(io::Error::other)?;
         let count = self.reader.read(buffer)?;
         self.context.progress.add(0, count as u64);
         Ok(count)

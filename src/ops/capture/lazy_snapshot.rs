@@ -17,7 +17,7 @@ use crate::store::trees::tree_memo::TreeMemo;
 pub type Unreadable = String;
 
 /// A state of which only the meta was read.
-pub struct HeldState<'s> {
+pub struct LazySnapshot<'s> {
     pub tree: ObjectId,
     pub meta: Meta,
     /// Directories that are there although no file lies below them.
@@ -25,7 +25,7 @@ pub struct HeldState<'s> {
     memo: RefCell<TreeMemo<'s>>,
 }
 
-impl<'s> HeldState<'s> {
+impl<'s> LazySnapshot<'s> {
     pub fn new(store: &'s Store, tree: ObjectId, meta: Meta) -> Self {
         let bare_dirs = meta.bare_dirs();
         Self { tree, meta, bare_dirs, memo: RefCell::new(TreeMemo::new(store.objects())) }
@@ -69,19 +69,19 @@ impl<'s> HeldState<'s> {
     ///
     /// # Errors
     /// A tree cannot be read, or holds a name that must not be written to a disk.
-    pub fn snapshot(&self, focus: &Focus) -> Result<Snapshot, Unreadable> {
+    pub fn snapshot(&self, filter: &DirFilter) -> Result<Snapshot, Unreadable> {
         let mut snapshot = Snapshot::default();
         let mut dirs = Vec::new();
         let mut pending = vec![(RelPath::root(), self.tree)];
         while let Some((path, tree)) = pending.pop() {
-            let entries = if focus.contains(&path) { self.entries(tree) } else { Ok(Arc::from([])) };
+            let entries = if filter.contains(&path) { self.entries(tree) } else { Ok(Arc::from([])) };
             let entries = entries.map_err(|why| format!("{path}: {why}"))?;
             for entry in entries.iter() {
                 pending.extend(convert::put_entry(&mut snapshot, path.join(&entry.name), entry));
             }
             dirs.push(path);
         }
-        self.meta_in(focus).complete(&mut snapshot)?;
+        self.meta_in(filter).complete(&mut snapshot)?;
         for path in dirs {
             let perm = self.perm_of_dir(&path);
             snapshot.dirs.insert(path, perm);
@@ -89,10 +89,10 @@ impl<'s> HeldState<'s> {
         Ok(snapshot)
     }
 
-    fn meta_in(&self, focus: &Focus) -> Meta {
+    fn meta_in(&self, filter: &DirFilter) -> Meta {
         let mut meta = self.meta.clone();
-        if let Focus::Dirs(_) = focus {
-            let is_in = |path: &RelPath| path.parent().is_none_or(|parent| focus.contains(&parent));
+        if let DirFilter::Dirs(_) = filter {
+            let is_in = |path: &RelPath| path.parent().is_none_or(|parent| filter.contains(&parent));
             meta.empty_dirs.retain(is_in);
             meta.uncaptured.retain(|path, _| is_in(path));
         }
@@ -102,13 +102,13 @@ impl<'s> HeldState<'s> {
 
 /// Of all other directories only the name counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Focus {
+pub enum DirFilter {
     Everything,
     /// With each directory, all above it.
     Dirs(HashSet<RelPath>),
 }
 
-impl Focus {
+impl DirFilter {
     pub fn contains(&self, dir: &RelPath) -> bool {
         match self {
             Self::Everything => true,

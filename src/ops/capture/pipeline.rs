@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::Result;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::rules_stamp::RulesStamp;
-use crate::model::state::apart::set_apart;
+use crate::model::state::apart::exclude;
 use crate::model::state::entry::WhyNot;
-use crate::model::state::filtered::narrow;
+use crate::model::state::filtered::filtered;
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::object_id::ObjectId;
@@ -46,7 +46,7 @@ pub struct CaptureOptions<'o> {
 }
 
 /// What a scan went by: what the cache that comes of it is compared with.
-pub struct Seen {
+pub struct ScanInputs {
     pub cache: Option<StatCache>,
     /// Whether the cache could be believed.
     pub trusted: bool,
@@ -59,7 +59,7 @@ pub struct Seen {
 pub struct Captured {
     pub listing: Listing,
     /// `None` if nothing was scanned, or only a part of it counts.
-    pub seen: Option<Seen>,
+    pub seen: Option<ScanInputs>,
     pub tree: ObjectId,
     pub meta: Meta,
     pub warnings: Vec<Warning>,
@@ -94,7 +94,7 @@ pub struct Capturing<'c> {
     context: &'c Context,
     worktree: &'c WorkTree,
     /// `None` once only a part of it counts.
-    seen: Option<Seen>,
+    seen: Option<ScanInputs>,
     record: RuleRecord,
     rules: Rules,
     /// What an older checkpoint holds is captured even if it is a private key by now.
@@ -132,7 +132,7 @@ pub fn begin<'c>(
         progress: &context.progress,
         workers: context.workers(),
     };
-    context.progress.begin(Phase::Scanning, 0, 0);
+    context.progress.begin(WorkPhase::Scanning, 0, 0);
     let mut listing = match scan(worktree, &today.rules, &scan_options)? {
         Scan::Done(listing) => listing,
         Scan::OverLimit { limit, largest } => return Ok(Begun::OverLimit { limit, largest }),
@@ -141,7 +141,7 @@ pub fn begin<'c>(
         forget_unverified(store, &mut listing);
     }
     let RulesToday { rules, record, warning, stamp } = today;
-    let seen = Some(Seen { cache, trusted, rules: stamp, restored: None });
+    let seen = Some(ScanInputs { cache, trusted, rules: stamp, restored: None });
     let (warnings, tree, in_spite) = (warning.into_iter().collect(), None, BTreeSet::new());
     let capturing = Capturing { context, worktree, seen, record, rules, in_spite, warnings, listing, tree };
     Ok(Begun::Scanned(Box::new(capturing)))
@@ -190,8 +190,8 @@ impl Capturing<'_> {
 
     /// Keeps of what was seen only what `scope` covers. Returns the ignore files outside it that have a say in it, if
     /// there are any; they are read with [`Self::read_beside`].
-    pub fn narrow(&mut self, scope: &Scope) -> Option<Listing> {
-        let part = narrow(&self.listing, &|path| scope.covers(path));
+    pub fn filtered(&mut self, scope: &Scope) -> Option<Listing> {
+        let part = filtered(&self.listing, &|path| scope.covers(path));
         let dirs: HashSet<RelPath> = part.paths().into_iter().collect();
         let has_a_say = |path: &RelPath| {
             path.name() == IGNORE_FILE
@@ -199,20 +199,20 @@ impl Capturing<'_> {
                 && path.parent().is_some_and(|dir| dirs.contains(&dir))
                 && self.listing.file(path).is_some()
         };
-        let rules = narrow(&self.listing, &has_a_say);
+        let rules = filtered(&self.listing, &has_a_say);
         (self.listing, self.seen, self.tree) = (part, None, None);
         (rules.file_count() > 0).then_some(rules)
     }
 
     /// Takes paths that are held in another way out of what is captured. A cache would have later scans leave them out
     /// too, so none is made then.
-    pub fn set_apart(&mut self, paths: &[RelPath]) {
-        if set_apart(&mut self.listing, paths) {
+    pub fn exclude(&mut self, paths: &[RelPath]) {
+        if exclude(&mut self.listing, paths) {
             (self.seen, self.tree) = (None, None);
         }
     }
 
-    /// Reads what belongs to a listing that [`Self::narrow`] returned, and computes its tree.
+    /// Reads what belongs to a listing that [`Self::filtered`] returned, and computes its tree.
     pub fn read_beside(&mut self, listing: &mut Listing, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
         let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
         read_unknown(self.context, self.worktree, &admission, listing, sink, &mut self.warnings)?;
@@ -243,7 +243,7 @@ fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath])
 fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
     let mut whole: HashMap<ObjectId, bool> = HashMap::new();
     for dir in &mut listing.dirs {
-        dir.untouched = false;
+        dir.unchanged = false;
         for file in dir.files.make_listed() {
             let Some(id) = file.id else { continue };
             let is_whole = *whole.entry(id).or_insert_with(|| store.is_some_and(|s| s.has_whole(id)));

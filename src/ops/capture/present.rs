@@ -7,25 +7,25 @@ use crate::error::{Error, Result};
 use crate::model::state::entry::{Entry, WhyNot, git_mode};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, Standing};
+use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 use crate::model::state::stat::{ListedFile, Stat};
-use crate::ops::browse::diff::version::{LARGEST_TEXT_BYTES, Loaded, Seen, Version};
+use crate::ops::browse::diff::version::{FileVersion, LARGEST_TEXT_BYTES, LoadedVersion, SeenFile};
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::worktree::rules::rule_set::{Peek, RuleSources, Rules, Verdict};
+use crate::worktree::rules::rule_set::{Peek, RuleSources, RuleVerdict, Rules};
 use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use crate::worktree::tree_handle::WorkTree;
 
-pub struct Present {
+pub struct WorktreeSide {
     worktree: WorkTree,
     /// Files taken in spite of the rules that are secret if they begin like it: nothing has looked yet.
     peeks: BTreeMap<RelPath, Peek>,
 }
 
-impl Present {
+impl WorktreeSide {
     /// The state by the rules of today, with whatever `held` has that a rule leaves out by now. Secrets are not taken in
     /// spite of the rules: what is in them shows up nowhere.
     pub fn look(context: &Context, store: &Store, held: &Snapshot) -> Result<(Self, Snapshot, Vec<Warning>)> {
@@ -36,12 +36,12 @@ impl Present {
         let rules = secrets_alone(context);
         for path in held_but_left_out(held, &snapshot) {
             match rules.judge_at(&path, false, &|_| None) {
-                Verdict::Secret(rule) => {
-                    secrets.push((path, Standing { why: WhyNot::Secret(rule), is_dir: false }));
+                RuleVerdict::Secret(rule) => {
+                    secrets.push((path, UncapturedEntry { why: WhyNot::Secret(rule), is_dir: false }));
                     continue;
                 }
-                Verdict::Peek(peek) => peeks.insert(path.clone(), peek),
-                Verdict::Capture | Verdict::LeaveOut(_) | Verdict::OnlyTracked => {
+                RuleVerdict::Peek(peek) => peeks.insert(path.clone(), peek),
+                RuleVerdict::Capture | RuleVerdict::LeaveOut(_) | RuleVerdict::OnlyTracked => {
                     peeks.insert(path.clone(), Peek::ANY_FILE)
                 }
             };
@@ -56,12 +56,12 @@ impl Present {
     }
 
     /// Reads one file, as it is by now.
-    pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<Loaded> {
+    pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<LoadedVersion> {
         let loaded = load_file(&self.worktree, path, entry, warnings)?;
-        let (Loaded::Version(version), Some(peek)) = (&loaded, self.peeks.get(path)) else { return Ok(loaded) };
+        let (LoadedVersion::Version(version), Some(peek)) = (&loaded, self.peeks.get(path)) else { return Ok(loaded) };
         let beginning = version.bytes.as_deref().map(|bytes| &bytes[..bytes.len().min(peek.len_bytes())]);
         let is_secret = beginning.is_some_and(|beginning| peek.is_secret(beginning));
-        Ok(if is_secret { Loaded::Unknown(WhyNot::Secret(peek.rule().to_owned())) } else { loaded })
+        Ok(if is_secret { LoadedVersion::Unknown(WhyNot::Secret(peek.rule().to_owned())) } else { loaded })
     }
 }
 
@@ -91,22 +91,22 @@ fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
     held.files.keys().filter(wanted).cloned().collect()
 }
 
-fn load_file(worktree: &WorkTree, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<Loaded> {
+fn load_file(worktree: &WorkTree, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<LoadedVersion> {
     let stat = Stat::default();
-    let listed = ListedFile { name: path.name().into(), kind: entry.kind, stat, id: None, unsteady: false };
+    let listed = ListedFile { name: path.name().into(), kind: entry.kind, stat, id: None, racy: false };
     let mut keeper = Keeper { limit_bytes: LARGEST_TEXT_BYTES, bytes: None };
     let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut keeper)?;
     Ok(match read {
-        ReadOutcome::Captured { id, stat, kind, unsteady } => {
-            if unsteady {
+        ReadOutcome::Captured { id, stat, kind, racy } => {
+            if racy {
                 warnings.push(Warning::ChangedWhileRead { path: path.clone() });
             }
-            let seen = Seen { mode: git_mode(kind, stat.perm()), id, size_bytes: stat.size_bytes };
-            Loaded::Version(Box::new(Version { seen, bytes: keeper.bytes }))
+            let seen = SeenFile { mode: git_mode(kind, stat.perm()), id, size_bytes: stat.size_bytes };
+            LoadedVersion::Version(Box::new(FileVersion { seen, bytes: keeper.bytes }))
         }
-        ReadOutcome::Vanished | ReadOutcome::NotAFile => Loaded::Gone,
-        ReadOutcome::Unreadable(why) => Loaded::Unknown(WhyNot::Unreadable(why)),
-        ReadOutcome::Refused(why) => Loaded::Unknown(why),
+        ReadOutcome::Vanished | ReadOutcome::NotAFile => LoadedVersion::Gone,
+        ReadOutcome::Unreadable(why) => LoadedVersion::Unknown(WhyNot::Unreadable(why)),
+        ReadOutcome::Refused(why) => LoadedVersion::Unknown(why),
     })
 }
 
@@ -146,7 +146,7 @@ mod tests {
     use crate::model::state::entry::Kind;
 
     /// What is read at a path of which the capture knew something else.
-    fn read(dir: &std::path::Path, path: &str) -> Loaded {
+    fn read(dir: &std::path::Path, path: &str) -> LoadedVersion {
         let work = WorkTree::open(dir).unwrap();
         let stale = Entry { kind: Kind::File, perm: 0o644, id: ObjectId::from_bytes([7; 20]), size_bytes: 9 };
         load_file(&work, &RelPath::new(path.as_bytes()).unwrap(), &stale, &mut Vec::new()).unwrap()
@@ -156,17 +156,17 @@ mod tests {
     fn what_changed_since_the_capture_is_taken_as_it_is_read() {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join("f"), "hello\n").unwrap();
-        let Loaded::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
+        let LoadedVersion::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
         assert_eq!(version.seen.id.to_hex(), "ce013625030ba8dba906f756967f9e9ca394464a");
         assert_eq!((version.bytes.as_deref(), version.seen.mode), (Some(&b"hello\n"[..]), 0o100_644));
         std::fs::remove_file(temp.path().join("f")).unwrap();
         std::os::unix::fs::symlink("elsewhere", temp.path().join("f")).unwrap();
-        let Loaded::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
+        let LoadedVersion::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
         assert_eq!((version.bytes.as_deref(), version.seen.mode), (Some(&b"elsewhere"[..]), 0o120_000));
         std::fs::remove_file(temp.path().join("f")).unwrap();
         std::fs::create_dir(temp.path().join("f")).unwrap();
-        assert!(matches!(read(temp.path(), "f"), Loaded::Gone));
-        assert!(matches!(read(temp.path(), "none"), Loaded::Gone));
+        assert!(matches!(read(temp.path(), "f"), LoadedVersion::Gone));
+        assert!(matches!(read(temp.path(), "none"), LoadedVersion::Gone));
     }
 
     #[test]
@@ -175,8 +175,8 @@ mod tests {
         std::fs::create_dir(temp.path().join("real")).unwrap();
         std::fs::write(temp.path().join("real/f"), "x").unwrap();
         std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
-        assert!(matches!(read(temp.path(), "real/f"), Loaded::Version(_)));
-        assert!(!matches!(read(temp.path(), "link/f"), Loaded::Version(_)));
+        assert!(matches!(read(temp.path(), "real/f"), LoadedVersion::Version(_)));
+        assert!(!matches!(read(temp.path(), "link/f"), LoadedVersion::Version(_)));
     }
 
     #[test]

@@ -14,7 +14,7 @@ const OPERATIONS: (&str, &str) = (".audit", "checkpoint-operations.log");
 const MADE: (&str, &str) = (".checkpoints", "checkpoint-manifest.log");
 
 /// One `create` that has ended.
-pub struct Ended<'e> {
+pub struct AuditEnd<'e> {
     /// The command line, each word as it was given.
     pub words: Vec<&'e [u8]>,
     pub exit: u8,
@@ -23,11 +23,11 @@ pub struct Ended<'e> {
 }
 
 /// Writes it down. A failure changes nothing of what was done.
-pub fn note(context: &Context, ended: &Ended<'_>) -> Option<Warning> {
+pub fn note(context: &Context, ended: &AuditEnd<'_>) -> Option<Warning> {
     write(context, ended).err().map(|error| Warning::AuditFailed { why: error.to_string() })
 }
 
-fn write(context: &Context, ended: &Ended<'_>) -> Result<()> {
+fn write(context: &Context, ended: &AuditEnd<'_>) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let time = rfc3339_seconds(context.now_ms);
     let (command, exit) = (shell_line(ended.words.iter().copied()), ended.exit);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::terms::Mechanism;
+use crate::model::checkpoint::terms::CheckpointType;
 use crate::model::state::database::Database;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
@@ -19,7 +19,7 @@ use crate::ops::restore::commands::{RestoreOptions, restore};
 use crate::ops::restore::restore_options::CommonOptions;
 use crate::store::repository::Store;
 use crate::store::trees::digest::{self, Sum};
-use crate::store::trees::meta_tree::Companion;
+use crate::store::trees::meta_tree::CheckpointExtras;
 use crate::worktree::git::find_index;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -30,7 +30,7 @@ const NS_PER_MS: i64 = 1_000_000;
 pub struct Contract {
     pub checkpoint: Checkpoint,
     /// As asked for, or the one that fits what it holds.
-    pub mechanism: Mechanism,
+    pub mechanism: CheckpointType,
     pub files: Vec<RelPath>,
     pub state_keys: Vec<String>,
     pub databases: Vec<Database>,
@@ -73,23 +73,23 @@ pub struct AgainstIndex {
 pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -> Result<Option<Contract>> {
     let Some(checkpoint) = outcome.checkpoint.clone() else { return Ok(None) };
     let store = context.require_store()?;
-    let (snapshot, companion) = (store.snapshot(&checkpoint)?, store.companion(&checkpoint)?);
+    let (snapshot, extras) = (store.snapshot(&checkpoint)?, store.extras(&checkpoint)?);
     let index = against_index(context, &snapshot);
     let sum = match outcome.content.clone() {
         Some(sum) => Ok(sum),
-        None => digest::sum(store.objects(), &snapshot, &companion.beside),
+        None => digest::sum(store.objects(), &snapshot, &extras.beside),
     };
     let left_out = &outcome.left_out;
     Ok(Some(Contract {
-        mechanism: checkpoint.record.terms.mechanism.unwrap_or_else(|| fitting(index, &snapshot, &companion)),
-        state_keys: companion.beside.state.map(|id| keys(&store, id)).unwrap_or_default(),
+        mechanism: checkpoint.record.terms.mechanism.unwrap_or_else(|| fitting(index, &snapshot, &extras)),
+        state_keys: extras.beside.state.map(|id| keys(&store, id)).unwrap_or_default(),
         databases: outcome.databases.clone(),
         content: sum,
         restorable: dry_run(context, &checkpoint),
         last_modified_ms: last_modified(context, &snapshot),
         index,
         secrets: left_out.secrets.iter().cloned().collect(),
-        unheld: unheld(&companion),
+        unheld: unheld(&extras),
         is_partial: outcome.is_partial(),
         left_out: left_out.directories.len() + left_out.files.len(),
         ref_file: store.layout().refs().join("checkpoints").join(checkpoint.id.to_hex()),
@@ -104,18 +104,18 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
 }
 
 /// Without files it is what else it holds; files that git tracks, all of them, could be a stash, any others not.
-fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, companion: &Companion) -> Mechanism {
+fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &CheckpointExtras) -> CheckpointType {
     if snapshot.files.is_empty() {
-        if companion.beside.databases.is_some() {
-            return Mechanism::DatabaseSavepoint;
+        if extras.beside.databases.is_some() {
+            return CheckpointType::DatabaseSavepoint;
         }
-        if companion.beside.state.is_some() {
-            return Mechanism::StateSnapshot;
+        if extras.beside.state.is_some() {
+            return CheckpointType::StateSnapshot;
         }
     }
     match index {
-        Some(AgainstIndex { untracked: 0, .. }) if !snapshot.files.is_empty() => Mechanism::GitStash,
-        _ => Mechanism::FileBackup,
+        Some(AgainstIndex { untracked: 0, .. }) if !snapshot.files.is_empty() => CheckpointType::GitStash,
+        _ => CheckpointType::FileBackup,
     }
 }
 
@@ -149,10 +149,10 @@ fn against_index(context: &Context, snapshot: &Snapshot) -> Option<AgainstIndex>
     Some(found)
 }
 
-fn unheld(companion: &Companion) -> Vec<(RelPath, String)> {
+fn unheld(extras: &CheckpointExtras) -> Vec<(RelPath, String)> {
     let told = |why: &WhyNot| match why {
         WhyNot::Unreadable(reason) => format!("cannot be read: {reason}"),
         why => why.in_words().to_owned(),
     };
-    companion.meta.uncaptured.iter().map(|(path, standing)| (path.clone(), told(&standing.why))).collect()
+    extras.meta.uncaptured.iter().map(|(path, standing)| (path.clone(), told(&standing.why))).collect()
 }

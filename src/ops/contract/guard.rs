@@ -13,7 +13,7 @@ use crate::ops::capture::gather;
 use crate::ops::context::Context;
 use crate::ops::contract::guard_cover::{covers, lacks, link_above, unmatched};
 use crate::ops::create::create_terms;
-use crate::ops::maintain::repair::check_calmly;
+use crate::ops::maintain::repair::check_with_retries;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
@@ -41,7 +41,7 @@ pub struct GuardOutcome {
     pub warnings: Vec<Warning>,
 }
 
-struct Wanted {
+struct GuardedPath {
     scope: Option<Scope>,
     max_age_ms: i64,
 }
@@ -50,7 +50,7 @@ struct Wanted {
 /// [`Error::Unguarded`] if there is none, with the command that makes one.
 pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> {
     let scope = options.scope.as_ref().map(|typed| create_terms::parse_scope(&context.root, typed)).transpose()?;
-    let wanted = Wanted { scope, max_age_ms: options.max_age.as_deref().map_or(Ok(USUAL_AGE_MS), parse_age)? };
+    let wanted = GuardedPath { scope, max_age_ms: options.max_age.as_deref().map_or(Ok(USUAL_AGE_MS), parse_age)? };
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
@@ -94,7 +94,12 @@ fn parse_age(typed: &str) -> Result<i64> {
 }
 
 /// Why a checkpoint that covers what is wanted does not do, after its id.
-fn fault(context: &Context, store: &mut Store, wanted: &Wanted, checkpoint: &Checkpoint) -> Result<Option<String>> {
+fn fault(
+    context: &Context,
+    store: &mut Store,
+    wanted: &GuardedPath,
+    checkpoint: &Checkpoint,
+) -> Result<Option<String>> {
     let (id, time_ms) = (checkpoint.id.short(), checkpoint.record.time_ms);
     let age_ms = context.now_ms.saturating_sub(time_ms);
     if age_ms > wanted.max_age_ms {
@@ -110,7 +115,7 @@ fn fault(context: &Context, store: &mut Store, wanted: &Wanted, checkpoint: &Che
         Err(Error::EvictedMeanwhile { .. }) => return Ok(Some(format!("({id}) was evicted meanwhile"))),
         Err(other) => return Err(other),
     }
-    let report = check_calmly(context, store, Some(&checkpoint.id.into()), false)?;
+    let report = check_with_retries(context, store, Some(&checkpoint.id.into()), false)?;
     let broken = report.damaged.first().and_then(|state| state.faults.first());
     Ok(match broken {
         Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
@@ -125,7 +130,7 @@ fn shown(scope: Option<&Scope>) -> String {
 }
 
 /// The advised command works as it stands; where none would, the reason is told instead.
-fn unguarded(context: &Context, wanted: &Wanted, what: String) -> Error {
+fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let Some(parts) = wanted.scope.as_ref().map(Scope::parts) else {
         return Error::Unguarded { what, command: Some(command(context, "create", None)) };
     };
@@ -184,7 +189,7 @@ fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
 }
 
 /// No checkpoint covers what is wanted; a path at which nothing stands is in none of them then.
-fn of_none(context: &Context, wanted: &Wanted, what: String) -> Error {
+fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let is_absent =
         |work: &WorkTree, part: &&ScopePart| part.as_path().is_some_and(|path| matches!(work.stat(path), Ok(None)));
     let work = WorkTree::open(context.root.path()).ok();
@@ -197,7 +202,7 @@ fn of_none(context: &Context, wanted: &Wanted, what: String) -> Error {
 
 /// A part that names nothing may be mistyped, and then what is really changed is not guarded. What is yet to be made is
 /// taken back with its directory.
-fn of_nothing(context: &Context, wanted: &Wanted, part: &ScopePart, held_by: &str) -> Error {
+fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by: &str) -> Error {
     let matches = if part.as_path().is_some() { "is neither in the directory nor in" } else { "matches nothing in" };
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
     let found =

@@ -5,7 +5,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::capture::lazy_snapshot::HeldState;
+use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::worktree::sys::{ItemKind, kind_of};
@@ -34,7 +34,7 @@ pub fn lacks(
     checkpoint: &Checkpoint,
     wanted: Option<&Scope>,
 ) -> Result<Option<String>> {
-    let meta = store.companion(checkpoint)?.meta;
+    let meta = store.extras(checkpoint)?.meta;
     let is_wanted = |path: &RelPath| wanted.is_none_or(|scope| scope.covers(path));
     let missed = meta.uncaptured.iter().filter(|(path, found)| found.why.makes_partial() && is_wanted(path));
     let missed: Vec<String> = missed.map(|(path, found)| format!("{path} ({})", found.why.in_words())).collect();
@@ -43,7 +43,7 @@ pub fn lacks(
     }
     let Some(wanted) = wanted else { return Ok(None) };
     let work = WorkTree::open(context.root.path())?;
-    let state = HeldState::new(store, checkpoint.tree, meta);
+    let state = LazySnapshot::new(store, checkpoint.tree, meta);
     for path in wanted.parts().iter().filter_map(ScopePart::as_path) {
         if let Some(link) = link_above(&work, path)? {
             return Ok(Some(format!("'{path}', which is reached through the symlink {link}")));
@@ -74,7 +74,7 @@ pub fn unmatched<'s>(
     checkpoint: &Checkpoint,
     wanted: &'s Scope,
 ) -> Result<Option<&'s ScopePart>> {
-    let state = HeldState::new(store, checkpoint.tree, store.companion(checkpoint)?.meta);
+    let state = LazySnapshot::new(store, checkpoint.tree, store.extras(checkpoint)?.meta);
     let work = WorkTree::open(context.root.path())?;
     let mut all = None;
     for part in wanted.parts() {
@@ -110,7 +110,7 @@ pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
 }
 
 /// What has no bytes is held once it is known.
-fn is_held(state: &HeldState<'_>, path: &RelPath) -> Result<bool, String> {
+fn is_held(state: &LazySnapshot<'_>, path: &RelPath) -> Result<bool, String> {
     let standing = state.meta.uncaptured.get(path);
     if standing.is_some_and(|found| matches!(found.why, WhyNot::Fifo | WhyNot::Socket | WhyNot::Device)) {
         return Ok(true);

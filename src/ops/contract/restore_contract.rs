@@ -3,7 +3,7 @@
 use std::io::{Read, Write as _};
 
 use crate::error::Result;
-use crate::model::restore_plan::Reach;
+use crate::model::restore_plan::RestoreScope;
 use crate::model::state::entry::git_mode;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -38,8 +38,8 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     let store = context.require_store()?;
     let target = &outcome.target;
     let within = target.record.terms.scope.clone();
-    let reach = Reach { paths: outcome.paths.clone(), within, ..Reach::default() };
-    let (mut snapshot, beside) = (store.snapshot(target)?, store.companion(target)?.beside);
+    let reach = RestoreScope { paths: outcome.paths.clone(), within, ..RestoreScope::default() };
+    let (mut snapshot, beside) = (store.snapshot(target)?, store.extras(target)?.beside);
     snapshot.retain(&|path| reach.covers(path));
     let expected = digest::sum(store.objects(), &snapshot, &beside);
     if beside.state.is_some() && snapshot.files.is_empty() && beside.databases.is_none() {
@@ -64,7 +64,7 @@ pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<Stri
         return Ok(None);
     }
     let store = context.require_store()?;
-    let Some(id) = store.companion(&outcome.target)?.beside.state else { return Ok(None) };
+    let Some(id) = store.extras(&outcome.target)?.beside.state else { return Ok(None) };
     let read =
         store.objects().read(&id).map_err(|why| store.damage(outcome.target.id, format!("its values: {why}")))?;
     Ok(Some(String::from_utf8_lossy(&read.1).into_owned()))
@@ -76,7 +76,7 @@ fn look(
     path: &RelPath,
     kind: crate::model::state::entry::Kind,
 ) -> std::result::Result<(u32, Facts), String> {
-    let listed = ListedFile { name: path.name().into(), kind, stat: Stat::default(), id: None, unsteady: false };
+    let listed = ListedFile { name: path.name().into(), kind, stat: Stat::default(), id: None, racy: false };
     let mut sink = FactsSink(None);
     let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut sink);
     match read.map_err(|error| error.to_string())? {

@@ -1,22 +1,22 @@
 //! `create`: captures the working directory and records it.
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::{Checkpoint, Record};
 use crate::model::state::database::Database;
 use crate::model::state::meta::Meta;
-use crate::ops::capture::gather::{Gathered, Gathering, gather};
+use crate::ops::capture::gather::{CapturedScope, Gathering, gather};
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::create::copies::{self, Copies};
-use crate::ops::create::create_terms::{self, Asked, TermsOptions};
+use crate::ops::create::create_terms::{self, RequestedOptions, TermsOptions};
 use crate::ops::create::gate::{Gate, GateOptions};
 use crate::ops::create::record::{Evicted, apply_retention, regular_record};
 use crate::ops::database::backup::take_all;
-use crate::ops::maintain::auto_gc::tidy;
+use crate::ops::maintain::auto_gc::auto_gc;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::maintain::repair::salvage;
 use crate::ops::open_store::open_usable;
@@ -45,12 +45,12 @@ pub struct CreateOptions {
     pub terms: TermsOptions,
     /// Plain copies are made too, and their manifest is written down like this.
     pub copies: Option<copies::Render>,
-    pub standing: Standing,
+    pub standing: DedupPolicy,
 }
 
 /// When the newest checkpoint, if it holds just this, stands for the one that is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum DedupPolicy {
     /// If it was made a moment ago, for the same reason and from the same source.
     #[default]
     Recent,
@@ -62,10 +62,10 @@ pub enum Standing {
 
 /// What is asked for, read and checked.
 #[derive(Clone)]
-struct Wanted {
+struct ResolvedOptions {
     reason: String,
     source: String,
-    asked: Asked,
+    asked: RequestedOptions,
 }
 
 /// Why no checkpoint was made.
@@ -82,7 +82,7 @@ pub struct CreateOutcome {
     pub checkpoint: Option<Checkpoint>,
     pub skipped: Option<Skipped>,
     pub requested_reason: String,
-    pub counts: Counts,
+    pub counts: CreateCounts,
     pub left_out: LeftOut,
     /// The set of what was left out is new or differs from the last time.
     pub left_out_changed: bool,
@@ -103,7 +103,7 @@ impl CreateOutcome {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CreateCounts {
     pub files: u64,
     pub directories: u64,
     pub content_bytes: u64,
@@ -145,7 +145,7 @@ pub fn create_in(context: &Context, session: &mut Session<'_>, options: &CreateO
 }
 
 /// What is asked for; or, where no checkpoints are wanted at all, what comes of that.
-fn wanted(context: &Context, options: &CreateOptions) -> Result<std::result::Result<Wanted, CreateOutcome>> {
+fn wanted(context: &Context, options: &CreateOptions) -> Result<std::result::Result<ResolvedOptions, CreateOutcome>> {
     let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
     let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
     let source = checked_text(options.source.as_deref(), fallback, "source")?;
@@ -155,13 +155,13 @@ fn wanted(context: &Context, options: &CreateOptions) -> Result<std::result::Res
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
     }
-    Ok(Ok(Wanted { reason, source, asked: create_terms::parse(context, &options.terms)? }))
+    Ok(Ok(ResolvedOptions { reason, source, asked: create_terms::parse(context, &options.terms)? }))
 }
 
 fn make(
     context: &Context,
     options: &CreateOptions,
-    wanted: Wanted,
+    wanted: ResolvedOptions,
     tell: &mut dyn FnMut(&CreateOutcome),
     out_of_time: &dyn Fn() -> bool,
 ) -> Result<Vec<Warning>> {
@@ -184,14 +184,14 @@ fn make(
     }
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
-    Ok(if made { tidy(context, &mut session, out_of_time) } else { Vec::new() })
+    Ok(if made { auto_gc(context, &mut session, out_of_time) } else { Vec::new() })
 }
 
 fn make_locked(
     context: &Context,
     session: &mut Session<'_>,
     options: &CreateOptions,
-    wanted: Wanted,
+    wanted: ResolvedOptions,
 ) -> Result<CreateOutcome> {
     hold::check_none_stands(context, session)?;
     let databases = wanted.asked.databases.clone();
@@ -204,7 +204,7 @@ fn create_locked(
     context: &Context,
     session: &mut Session<'_>,
     options: &CreateOptions,
-    wanted: Wanted,
+    wanted: ResolvedOptions,
 ) -> Result<CreateOutcome> {
     let store = session.locked.store();
     let mut warnings = std::mem::take(&mut session.warnings);
@@ -238,7 +238,7 @@ fn create_locked(
             }
             let keep = options.keep.unwrap_or(context.settings.keep);
             let record = first_of_place(context, session, &gathered, wanted, &mut warnings)?;
-            context.progress.begin(Phase::Flushing, 0, 0);
+            context.progress.begin(WorkPhase::Flushing, 0, 0);
             finish(context, session, pack, gathered, record, keep, warnings)
         }
     }
@@ -248,8 +248,8 @@ fn create_locked(
 fn first_of_place(
     context: &Context,
     session: &Session<'_>,
-    gathered: &Gathered,
-    wanted: Wanted,
+    gathered: &CapturedScope,
+    wanted: ResolvedOptions,
     warnings: &mut Vec<Warning>,
 ) -> Result<Record> {
     let captured = &gathered.captured;
@@ -286,7 +286,7 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
         checkpoint: None,
         skipped: Some(skipped),
         requested_reason,
-        counts: Counts::default(),
+        counts: CreateCounts::default(),
         left_out: LeftOut::default(),
         left_out_changed: false,
         meta: Meta::default(),
@@ -302,18 +302,18 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
 fn standing(
     context: &Context,
     session: &Session<'_>,
-    gathered: &Gathered,
-    wanted: &Wanted,
-    manner: Standing,
+    gathered: &CapturedScope,
+    wanted: &ResolvedOptions,
+    manner: DedupPolicy,
 ) -> Result<Option<Checkpoint>> {
     let Some(newest) = session.locked.inventory().newest().filter(|c| !c.is_safety()) else { return Ok(None) };
     let record = &newest.record;
     let age_ms = context.now_ms.saturating_sub(record.time_ms);
     let is_named_alike = record.reason == wanted.reason && record.source == wanted.source;
     let may_stand = match manner {
-        Standing::Recent => is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms),
-        Standing::Always => true,
-        Standing::Never => false,
+        DedupPolicy::Recent => is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms),
+        DedupPolicy::Always => true,
+        DedupPolicy::Never => false,
     };
     if !may_stand || newest.tree != gathered.captured.tree || record.terms != wanted.asked.terms {
         return Ok(None);
@@ -333,12 +333,12 @@ fn deduplicated(newest: Checkpoint, captured: &Captured, reason: String, warning
     }
 }
 
-fn counts(captured: &Captured) -> Counts {
-    Counts {
+fn counts(captured: &Captured) -> CreateCounts {
+    CreateCounts {
         files: captured.listing.file_count() as u64,
         directories: captured.listing.dirs.len() as u64 - 1,
         content_bytes: captured.listing.content_bytes(),
-        ..Counts::default()
+        ..CreateCounts::default()
     }
 }
 
@@ -347,12 +347,12 @@ fn finish<'s>(
     context: &Context,
     session: &mut Session<'s>,
     pack: PackSet<'s>,
-    gathered: Gathered,
+    gathered: CapturedScope,
     record: Record,
     keep: usize,
     mut warnings: Vec<Warning>,
 ) -> Result<CreateOutcome> {
-    let Gathered { captured, beside } = gathered;
+    let CapturedScope { captured, beside } = gathered;
     let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
     let requested_reason = record.reason.clone();
     let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
@@ -396,8 +396,8 @@ fn finish<'s>(
 
 /// Somebody is about to change just this, and relies on it at once.
 fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
-    let (snapshot, companion) = (store.snapshot(checkpoint)?, store.companion(checkpoint)?);
-    let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
+    let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
+    let sum = digest::sum(store.objects(), &snapshot, &extras.beside);
     let what = || format!("checkpoint {}, read back right after it was made,", checkpoint.id.short());
     sum.map_err(|why| Error::Damaged { what: what(), why })
 }
@@ -407,7 +407,7 @@ fn diff_counts(
     before: Option<&Checkpoint>,
     after: &Checkpoint,
     meta: &Meta,
-    counts: &mut Counts,
+    counts: &mut CreateCounts,
 ) -> std::result::Result<(), String> {
     let Some(before) = before else {
         counts.added = after.record.files;

@@ -8,8 +8,8 @@ use crate::base::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::terms::Mechanism;
-use crate::model::restore_plan::Reach;
+use crate::model::checkpoint::terms::CheckpointType;
+use crate::model::restore_plan::RestoreScope;
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -20,7 +20,7 @@ use crate::ops::warning::Warning;
 use crate::store::files::atomic_file::random_hex;
 use crate::store::repository::Store;
 use crate::store::trees::digest::Passing;
-use crate::worktree::apply::materialize::{Wanted, materialize};
+use crate::worktree::apply::materialize::{WantedEntry, materialize};
 use crate::worktree::apply::unfinished::Unfinished;
 use crate::worktree::files::private_dir::open_or_make;
 use crate::worktree::tree_handle::WorkTree;
@@ -64,7 +64,7 @@ pub enum Copies {
 /// # Errors
 /// Wrong usage: only a backup of named files has copies.
 pub fn check(asked: &TermsOptions) -> Result<()> {
-    if asked.mechanism == Some(Mechanism::FileBackup) && asked.scope.is_some() {
+    if asked.mechanism == Some(CheckpointType::FileBackup) && asked.scope.is_some() {
         return Ok(());
     }
     Err(Error::Usage { what: "--copies needs --type file_backup and a --scope".to_owned() })
@@ -136,7 +136,7 @@ fn fill(
     render: Render,
 ) -> Result<()> {
     let state = store.snapshot(checkpoint)?;
-    let plan = write_out::plan(&state, &Reach::default());
+    let plan = write_out::plan(&state, &RestoreScope::default());
     let files_dir = open_or_make(work, &own(FILES)?)?;
     let mut sums: BTreeMap<RelPath, (String, u64)> = BTreeMap::new();
     let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
@@ -147,7 +147,7 @@ fn fill(
     };
     let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
     let top = Some(write_out::root_perm(&state));
-    let wanted = Wanted { top, dirs: &plan.make_dirs, files, special_bits: false };
+    let wanted = WantedEntry { top, dirs: &plan.make_dirs, files, special_bits: false };
     materialize(&files_dir, &wanted, &mut fetch, &context.interrupt)?;
     let root = context.root.path();
     let copied = sums.into_iter().filter_map(|(path, (sha256, size_bytes))| {

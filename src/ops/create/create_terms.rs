@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::base::text::{escape_bytes, escape_path};
 use crate::base::time;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::terms::{Expiry, Mechanism, Terms};
+use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
 use crate::model::path_pattern::has_marks;
 use crate::model::state::database::Database;
 use crate::model::state::scope::{Scope, ScopePart};
@@ -20,7 +20,7 @@ use crate::worktree::tree_handle::WorkTree;
 pub struct TermsOptions {
     /// Paths and patterns as typed; `None` for the whole directory.
     pub scope: Option<Vec<Vec<u8>>>,
-    pub mechanism: Option<Mechanism>,
+    pub mechanism: Option<CheckpointType>,
     /// Databases as typed.
     pub databases: Vec<Vec<u8>>,
     /// A span from now, a time, or `never`.
@@ -33,36 +33,36 @@ pub struct TermsOptions {
 
 /// The same, read and checked.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
-    pub terms: Terms,
+pub struct RequestedOptions {
+    pub terms: CheckpointTerms,
     pub databases: Vec<Database>,
     pub state: Option<StateDocument>,
 }
 
 /// # Errors
 /// Wrong usage: something that cannot be read, or that does not go together.
-pub fn parse(context: &Context, options: &TermsOptions) -> Result<Asked> {
+pub fn parse(context: &Context, options: &TermsOptions) -> Result<RequestedOptions> {
     let scope = options.scope.as_ref().map(|typed| parse_scope(&context.root, typed)).transpose()?;
     let state = parse_state(options)?;
     let expiry = options.expires.as_deref().map(|typed| parse_expiry(typed, context.now_ms)).transpose()?;
     let mechanism = options.mechanism;
-    if let Some(mechanism @ (Mechanism::GitStash | Mechanism::FileBackup)) = mechanism
+    if let Some(mechanism @ (CheckpointType::GitStash | CheckpointType::FileBackup)) = mechanism
         && scope.is_none()
     {
         let what = format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.word());
         return Err(Error::Usage { what });
     }
-    if mechanism == Some(Mechanism::DatabaseSavepoint) && options.databases.is_empty() {
+    if mechanism == Some(CheckpointType::DatabaseSavepoint) && options.databases.is_empty() {
         return Err(Error::Usage { what: "type database_savepoint needs a --db".to_owned() });
     }
-    if mechanism == Some(Mechanism::StateSnapshot) && (state.is_none() || scope.is_some()) {
+    if mechanism == Some(CheckpointType::StateSnapshot) && (state.is_none() || scope.is_some()) {
         let what = "type state_snapshot holds values and no files: give --state or --state-file, and no --scope";
         return Err(Error::Usage { what: what.to_owned() });
     }
     let databases = database_names::parse(context, &options.databases)?;
     // Beside values and databases, files are recorded only if they are asked for.
     let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
-    Ok(Asked { terms: Terms { scope, mechanism, expiry }, databases, state })
+    Ok(RequestedOptions { terms: CheckpointTerms { scope, mechanism, expiry }, databases, state })
 }
 
 fn parse_state(options: &TermsOptions) -> Result<Option<StateDocument>> {

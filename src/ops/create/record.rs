@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record};
 use crate::model::checkpoint::retention::{self, EvictionReason};
-use crate::model::checkpoint::terms::Terms;
+use crate::model::checkpoint::terms::CheckpointTerms;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
@@ -27,7 +27,7 @@ pub fn regular_record(
     captured: &Captured,
     reason: String,
     source: String,
-    terms: Terms,
+    terms: CheckpointTerms,
 ) -> Record {
     Record {
         sequence: 0,
@@ -58,7 +58,7 @@ pub fn safety_record(context: &Context, captured: &Captured, operation: Operatio
         source: "checkpoint".to_owned(),
         operation: Some(operation),
         during_pending: pending,
-        terms: Terms::default(),
+        terms: CheckpointTerms::default(),
     }
 }
 

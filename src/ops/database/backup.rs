@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::interruptible::{Pieces, heed};
+use crate::ops::capture::interruptible::{Pieces, check_interrupt};
 use crate::ops::context::Context;
 use crate::ops::database::database_command;
 use crate::store::files::atomic_file;
@@ -75,7 +75,7 @@ pub fn take(
     purpose: Purpose,
     pack: &mut PackSet<'_>,
 ) -> Refusable<Taken> {
-    heed(context)?;
+    check_interrupt(context)?;
     let copy = scratch.dir().join("taken");
     atomic_file::remove_if_there(&copy)?;
     let file = atomic_file::create_private(&copy)?;
@@ -123,7 +123,7 @@ fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<Objec
     let len = file.metadata().map_err(Error::io("look at", copy))?.len();
     let taken = pack.first().add_stream(len, &mut Pieces { context, reader: &mut file });
     // Whatever the pack makes of a reader that stops, the signal is the cause.
-    heed(context)?;
+    check_interrupt(context)?;
     Ok(taken?)
 }
 

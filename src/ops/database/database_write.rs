@@ -1,7 +1,7 @@
 //! The databases of a checkpoint that is written into another directory: those in files of SQLite become files there.
 
 use crate::error::Result;
-use crate::model::restore_plan::Reach;
+use crate::model::restore_plan::RestoreScope;
 use crate::model::state::database::{Database, Held};
 use crate::model::state::entry::{Entry, Kind};
 use crate::model::state::object_id::ObjectId;
@@ -16,7 +16,7 @@ const PERM: u32 = 0o600;
 const DIR_PERM: u32 = 0o755;
 
 #[derive(Debug, Default)]
-pub struct Written {
+pub struct WrittenDatabases {
     pub written: Vec<Database>,
     pub skipped: Vec<Warning>,
 }
@@ -25,8 +25,13 @@ pub struct Written {
 ///
 /// # Errors
 /// The content of one cannot be read.
-pub fn add_files(store: &Store, target: &Target<'_>, reach: &Reach, state: &mut Snapshot) -> Result<Written> {
-    let mut done = Written::default();
+pub fn add_files(
+    store: &Store,
+    target: &Target<'_>,
+    reach: &RestoreScope,
+    state: &mut Snapshot,
+) -> Result<WrittenDatabases> {
+    let mut done = WrittenDatabases::default();
     for (database, held) in target.databases_within(reach) {
         match (database, held) {
             (Database::File(path), Held::Content(id)) => {

@@ -10,7 +10,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::database::backup::{self, Purpose, Refusable, Taken, live, patience, refusable};
 use crate::ops::database::database_command;
-use crate::ops::restore::restore_options::{DatabaseReport, Fate, Request};
+use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
 use crate::ops::session::Pending;
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
@@ -25,12 +25,12 @@ use crate::worktree::tree_handle::WorkTree;
 
 /// Databases whose present is kept and whose wanted content is at hand.
 pub struct DatabaseReturn {
-    items: Vec<Item>,
+    items: Vec<DatabaseItem>,
     /// `None` where there is no database.
     scratch: Option<Scratch>,
 }
 
-struct Item {
+struct DatabaseItem {
     report: DatabaseReport,
     present: Option<Held>,
     /// The file with the content that it is to get.
@@ -40,7 +40,7 @@ struct Item {
 
 /// What a restore would do to the databases that it concerns.
 pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
-    let fate = |held: Held| if held == Held::Absent { Fate::Left } else { Fate::Planned };
+    let fate = |held: Held| if held == Held::Absent { DatabaseFate::Left } else { DatabaseFate::Planned };
     let concerned = request.target.databases_within(&request.reach);
     concerned.map(|(database, held)| DatabaseReport { database: database.clone(), fate: fate(*held) }).collect()
 }
@@ -69,9 +69,9 @@ impl DatabaseReturn {
             let item = match taken {
                 Ok(taken) => {
                     let place = scratch.dir().join(format!("wanted-{number}"));
-                    Item::new(locked.store(), request.target.id(), database, wanted, taken, place)?
+                    DatabaseItem::new(locked.store(), request.target.id(), database, wanted, taken, place)?
                 }
-                Err(why) if request.pending.is_some() => Item::failed(database, why),
+                Err(why) if request.pending.is_some() => DatabaseItem::failed(database, why),
                 Err(why) => return Err(Error::DatabaseNotHeld { database: database.to_string(), why }),
             };
             prepared.items.push(item);
@@ -108,10 +108,10 @@ impl DatabaseReturn {
     /// We were asked to stop; each is then as it was or as it is to be.
     pub fn put_back(&mut self, context: &Context) -> Result<()> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
-        for item in self.items.iter_mut().filter(|item| item.report.fate == Fate::Planned) {
+        for item in self.items.iter_mut().filter(|item| item.report.fate == DatabaseFate::Planned) {
             item.report.fate = match item.put_back(context, scratch)? {
-                Ok(()) => Fate::Restored,
-                Err(why) => Fate::Failed(why),
+                Ok(()) => DatabaseFate::Restored,
+                Err(why) => DatabaseFate::Failed(why),
             };
         }
         Ok(())
@@ -122,7 +122,7 @@ impl DatabaseReturn {
     }
 }
 
-impl Item {
+impl DatabaseItem {
     fn new(
         store: &Store,
         target: ObjectId,
@@ -132,9 +132,9 @@ impl Item {
         place: PathBuf,
     ) -> Result<Self> {
         let (fate, content) = match wanted {
-            _ if wanted == taken.held => (Fate::Unchanged, None),
-            Held::Absent => (Fate::Left, None),
-            Held::Content(blob) => (Fate::Planned, Some((blob, place))),
+            _ if wanted == taken.held => (DatabaseFate::Unchanged, None),
+            Held::Absent => (DatabaseFate::Left, None),
+            Held::Content(blob) => (DatabaseFate::Planned, Some((blob, place))),
         };
         let content = content.map(|(blob, place)| extract(store, target, &database, blob, place)).transpose()?;
         let report = DatabaseReport { database, fate };
@@ -142,7 +142,7 @@ impl Item {
     }
 
     fn failed(database: Database, why: String) -> Self {
-        let report = DatabaseReport { database, fate: Fate::Failed(why) };
+        let report = DatabaseReport { database, fate: DatabaseFate::Failed(why) };
         Self { report, present: None, content: None, watched: None }
     }
 

@@ -15,7 +15,7 @@ const MANY_PACKS: usize = 50;
 const AT_ONCE: usize = 8;
 
 /// Works on the lock that `create` holds. `out_of_time` is asked between steps.
-pub fn tidy(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
+pub fn auto_gc(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
     if !session.locked.inventory().damaged.is_empty() {
         return Vec::new();
     }
@@ -37,7 +37,7 @@ fn is_due(session: &Session<'_>) -> bool {
         let mut newest = session.locked.inventory().checkpoints.iter().rev().take(AT_ONCE);
         newest.any(|checkpoint| checkpoint.id == last)
     };
-    store.objects().packs().len() > MANY_PACKS && !store.last_tidied().is_some_and(is_new)
+    store.objects().packs().len() > MANY_PACKS && !store.last_gc().is_some_and(is_new)
 }
 
 /// Drops dead packs and merges a few small ones.
@@ -47,9 +47,9 @@ fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<
     }
     // Also where it fails: it would do so again each time.
     if let Some(newest) = session.locked.inventory().checkpoints.last() {
-        session.locked.note_tidied(newest.id);
+        session.locked.note_gc(newest.id);
     }
-    let tidied = mark::live(session.locked.store(), &ObjectIds::default())
+    let merged = mark::live(session.locked.store(), &ObjectIds::default())
         .and_then(|live| session.locked.sweep_cheaply(&live, MANY_PACKS - AT_ONCE, out_of_time));
-    tidied.err().map(Warning::bookkeeping("tidying up packs"))
+    merged.err().map(Warning::bookkeeping("tidying up packs"))
 }

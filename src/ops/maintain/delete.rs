@@ -66,7 +66,7 @@ pub struct DeleteOutcome {
 /// Drops what is named. All selectors are resolved before anything goes.
 pub fn delete(context: &Context, options: &DeleteOptions, consent: &mut DeletionConsent<'_>) -> Result<DeleteOutcome> {
     let store = context.require_store()?;
-    let inventory = if options.dry_run { store.inventory()? } else { settled(context, &store)? };
+    let inventory = if options.dry_run { store.inventory()? } else { decided_by_names(context, &store)? };
     let doomed = resolve_all(&inventory, &options.selectors, context.now_ms)?;
     refuse_kept(&store, &doomed, session::look(&store, &inventory.checkpoints)?.as_ref())?;
     let bytes_before = bytes_below(store.dir());
@@ -106,7 +106,7 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
 }
 
 /// Lost refs are given back first, so that each checkpoint can be named. What another process is at is waited for.
-fn settled(context: &Context, store: &Store) -> Result<Inventory> {
+fn decided_by_names(context: &Context, store: &Store) -> Result<Inventory> {
     Ok(session::begin(context, store)?.locked.inventory().clone())
 }
 

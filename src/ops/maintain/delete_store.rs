@@ -12,11 +12,11 @@ use crate::store::gc::usage::bytes_below;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{FORMAT, format_of};
 use crate::store::lifecycle::ownership;
-use crate::store::lifecycle::removal::{self, Removal};
+use crate::store::lifecycle::removal::{self, StoreRemoval};
 use crate::store::lock;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::state::journal::{self, JournalState, Stage};
+use crate::store::state::journal::{self, JournalStage, JournalState};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeleteStoreOptions {
@@ -52,7 +52,7 @@ pub fn delete_store(
         let whole = WholeStore { dir: &dir, root: context.root.path(), bytes: outcome.bytes_before };
         consent(&Deletion { doomed: &outcome.deleted, whole_store: Some(whole) })?;
     }
-    if let Some(removal) = Removal::of_store(&dir, context.lock_wait, &context.holder)? {
+    if let Some(removal) = StoreRemoval::of_store(&dir, context.lock_wait, &context.holder)? {
         refuse(&layout, options, &checkpoints)?;
         removal::clear_unfinished(&dir, context.lock_wait)?;
         removal.detach()?.remove()?;
@@ -99,7 +99,7 @@ fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &[Checkpoin
     let journal = journal::read(layout);
     let unreadable = !matches!(journal, Ok(JournalState::None | JournalState::Open(_)));
     let journal = match journal {
-        Ok(JournalState::Open(journal)) if journal.stage != Stage::Applying => JournalState::None,
+        Ok(JournalState::Open(journal)) if journal.stage != JournalStage::Applying => JournalState::None,
         Ok(state) => state,
         Err(_) => JournalState::Unreadable,
     };

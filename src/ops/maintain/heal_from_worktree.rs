@@ -12,7 +12,7 @@ use crate::model::state::stat::{ListedFile, Stat};
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
-use crate::store::damage::check::Report;
+use crate::store::damage::check::CheckReport;
 use crate::store::damage::salvage;
 use crate::store::objects::hash::object_hash::{ObjectKind, hash_object};
 use crate::store::objects::pack::pack_writer::PackWriter;
@@ -26,7 +26,11 @@ type Missing = BTreeMap<ObjectId, Vec<RelPath>>;
 
 /// Brings back what can be had elsewhere, until that changes nothing any more: a tree that comes back may tell of blobs
 /// that are missing too. `check` says what is missing; the answer is its last word.
-pub fn supply(context: &Context, store: &Store, check: &dyn Fn() -> Result<Report>) -> Result<Report> {
+pub fn heal_from_worktree(
+    context: &Context,
+    store: &Store,
+    check: &dyn Fn() -> Result<CheckReport>,
+) -> Result<CheckReport> {
     let mut report = check()?;
     let mut present = None;
     loop {
@@ -46,7 +50,12 @@ pub fn supply(context: &Context, store: &Store, check: &dyn Fn() -> Result<Repor
 }
 
 /// Looks at the paths at which the checkpoints hold what is missing, then at all that a capture holds.
-fn from_worktree(context: &Context, store: &Store, missing: &Missing, present: &mut Option<Present>) -> Result<()> {
+fn from_worktree(
+    context: &Context,
+    store: &Store,
+    missing: &Missing,
+    present: &mut Option<CurrentFiles>,
+) -> Result<()> {
     if !context.root.path().is_dir() {
         return Ok(());
     }
@@ -63,7 +72,7 @@ fn from_worktree(context: &Context, store: &Store, missing: &Missing, present: &
     }
     if !left.is_empty() {
         if present.is_none() {
-            *present = Present::look(context, &worktree)?;
+            *present = CurrentFiles::look(context, &worktree)?;
         }
         if let Some(present) = present {
             present.give(&worktree, &left, &mut writer)?;
@@ -74,12 +83,12 @@ fn from_worktree(context: &Context, store: &Store, missing: &Missing, present: &
 }
 
 /// The working directory as a capture sees it, with every id.
-struct Present {
+struct CurrentFiles {
     listing: Listing,
     meta: Meta,
 }
 
-impl Present {
+impl CurrentFiles {
     fn look(context: &Context, worktree: &WorkTree) -> Result<Option<Self>> {
         let options = CaptureOptions::default();
         // Without a store nothing is believed to be unchanged: every file is read.
@@ -126,5 +135,5 @@ fn take_file(worktree: &WorkTree, path: &RelPath, wanted: ObjectId, writer: &mut
 }
 
 fn listed(path: &RelPath, kind: Kind, stat: Stat) -> ListedFile {
-    ListedFile { name: path.name().into(), kind, stat, id: None, unsteady: false }
+    ListedFile { name: path.name().into(), kind, stat, id: None, racy: false }
 }

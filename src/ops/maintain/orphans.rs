@@ -8,7 +8,7 @@ use crate::ops::maintain::stores::{self, KnownStore, RootState};
 use crate::ops::warning::Warning;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{FORMAT, format_of};
-use crate::store::lifecycle::removal::{self, Removal};
+use crate::store::lifecycle::removal::{self, StoreRemoval};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OrphanOptions {
@@ -58,9 +58,9 @@ pub fn prune_orphaned(
 /// Once the lock is had it is asked again whether the root is gone: it may have come back.
 fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     let removal = if orphan.kept_copy {
-        Removal::of_copy(&orphan.dir)?
+        StoreRemoval::of_copy(&orphan.dir)?
     } else {
-        Removal::of_store(&orphan.dir, context.lock_wait, &context.holder)?
+        StoreRemoval::of_store(&orphan.dir, context.lock_wait, &context.holder)?
     };
     let Some(removal) = removal else { return Ok(()) };
     if let Some(found) = format_of(&Layout::new(orphan.dir.clone())).filter(|found| *found > FORMAT) {

@@ -1,6 +1,6 @@
 //! `prune`: drops what the policy drops, gives back the room of what no checkpoint needs, keeps packs few.
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::retention::{self, EvictionPlan};
@@ -62,7 +62,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     session.locked.drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
     let limit = context.settings.max_store_size_bytes;
     let (evicted, needed) = evict_all(context, &mut session, keep)?;
-    context.progress.begin(Phase::Packing, 0, 0);
+    context.progress.begin(WorkPhase::Packing, 0, 0);
     let swept = size_limit::sweep_to_fit(&session, &needed.live, &needed.versions, limit)?;
     let mut warnings = session.warnings;
     warnings.extend(size_limit::warning(&store, limit));

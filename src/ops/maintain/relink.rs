@@ -13,7 +13,7 @@ use crate::ops::warning::Warning;
 use crate::store::layout::{Layout, store_dir};
 use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::relocate;
-use crate::store::lifecycle::removal::{Detached, Removal};
+use crate::store::lifecycle::removal::{Detached, StoreRemoval};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::worktree::root::{Root, identity};
@@ -122,7 +122,7 @@ fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) ->
     if let Some(left) = Store::open(outcome.moved.store.clone())? {
         let left = left.lock(context.lock_wait, &context.holder)?;
         relocate::take_over(&session.locked, &left)?;
-        Removal::of_locked(left).detach()?.remove()?;
+        StoreRemoval::of_locked(left).detach()?.remove()?;
     }
     outcome.warnings = std::mem::take(&mut session.warnings);
     drop(session);

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::CheckpointId;
 use crate::ops::context::Context;
-use crate::ops::maintain::heal_from_worktree::supply;
+use crate::ops::maintain::heal_from_worktree::heal_from_worktree;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
-use crate::store::damage::check::{CheckOptions, FileFinding, Report};
+use crate::store::damage::check::{CheckOptions, CheckReport, FileFinding};
 use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::salvage::{Salvage, Salvaged, Unreadable};
 use crate::store::damage::salvage_backlog;
@@ -52,7 +52,7 @@ impl Mended {
 }
 
 /// Repairs the store of this root; `None` if there is none. The report is that of the store as it is afterwards.
-pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)>> {
+pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warning>)>> {
     let place = context.store_dir()?;
     let _shield = context.interrupt.shield();
     let mut store = match Store::open(place.clone()) {
@@ -67,13 +67,13 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, Report, Vec<Warning>)
     };
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
     let options = CheckOptions { full: true, go_on: &go_on, progress: &context.progress };
-    let before = check_calmly(context, &mut store, None, true)?;
+    let before = check_with_retries(context, &mut store, None, true)?;
     let fetched = fetch(context, &place)?;
     let Some(store) = Store::open(place.clone())? else { return Ok(None) };
     let mut session = begin_afresh(context, &store)?;
     let mut mended = Mended { derived: before.derived, fetched, ..Mended::default() };
     mended.set_aside = heal(context, &session)?;
-    let report = supply(context, &store, &|| store.check(None, &options))?;
+    let report = heal_from_worktree(context, &store, &|| store.check(None, &options))?;
     mended.healed = before.damaged.iter().filter(|was| report.damaged.iter().all(|is| is.id != was.id)).count();
     let warnings = std::mem::take(&mut session.warnings);
     // Where nothing but bytes of files is gone for good, a fresh store would lack them too.
@@ -124,8 +124,8 @@ fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     Ok(set_aside)
 }
 
-fn check_again(context: &Context, place: PathBuf) -> Result<Report> {
-    let Some(store) = Store::open(place)? else { return Ok(Report::default()) };
+fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
+    let Some(store) = Store::open(place)? else { return Ok(CheckReport::default()) };
     // The lock heals what only the place itself can tell, and is held while we look.
     let session = begin_afresh(context, &store)?;
     let options = CheckOptions { full: true, go_on: &|| Ok(()), progress: &context.progress };
@@ -164,13 +164,18 @@ pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Resul
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
     let (wait, holder) = (context.lock_wait, &context.holder);
     let salvage = Salvage::begin(place, &describe(context), wait, holder, unreadable, &go_on)?;
-    supply(context, salvage.store(), &|| salvage.check())?;
+    heal_from_worktree(context, salvage.store(), &|| salvage.check())?;
     salvage.finish(context.now_ms)
 }
 
 /// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
 /// The last report, and in `store` the store that it is about.
-pub fn check_calmly(context: &Context, store: &mut Store, only: Option<&CheckpointId>, full: bool) -> Result<Report> {
+pub fn check_with_retries(
+    context: &Context,
+    store: &mut Store,
+    only: Option<&CheckpointId>,
+    full: bool,
+) -> Result<CheckReport> {
     let _shield = context.interrupt.shield();
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
     let options = CheckOptions { full, go_on: &go_on, progress: &context.progress };

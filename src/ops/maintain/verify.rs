@@ -5,17 +5,17 @@ use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
-use crate::ops::maintain::repair::{Mended, check_calmly, repair};
+use crate::ops::maintain::repair::{Mended, check_with_retries, repair};
 use crate::ops::restore::commands::find;
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::trees::digest;
 
+pub use crate::store::damage::check::CheckReport;
 pub use crate::store::damage::check::DamagedState;
 pub use crate::store::damage::check::Fault;
 pub use crate::store::damage::check::FileFinding;
-pub use crate::store::damage::check::Report;
 
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
@@ -32,7 +32,7 @@ pub struct VerifyOutcome {
     pub exists: bool,
     /// Over the content of the one checkpoint that was asked for, if it is whole.
     pub content: Option<String>,
-    pub report: Report,
+    pub report: CheckReport,
     /// What a repair did; `None` if none was asked for.
     pub mended: Option<Mended>,
     pub warnings: Vec<Warning>,
@@ -57,7 +57,7 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
     };
     let inventory = store.inventory()?;
     let only = options.selector.as_ref().map(|query| which(&inventory, query, context.now_ms)).transpose()?;
-    let report = check_calmly(context, &mut store, only.as_ref(), options.full)?;
+    let report = check_with_retries(context, &mut store, only.as_ref(), options.full)?;
     let inventory = store.inventory()?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     // These are findings here.
@@ -70,8 +70,8 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
 /// The sum that contracts name.
 fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Option<String>> {
     let Some(checkpoint) = inventory.get(id) else { return Ok(None) };
-    let (snapshot, companion) = (store.snapshot(checkpoint)?, store.companion(checkpoint)?);
-    let sum = digest::sum(store.objects(), &snapshot, &companion.beside);
+    let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
+    let sum = digest::sum(store.objects(), &snapshot, &extras.beside);
     sum.map(|sum| Some(sum.hash)).map_err(|why| store.damage(id, why))
 }
 

@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::selector::{self, SelectorProblem};
-use crate::model::checkpoint::undo_stack::{Step, Steps};
-use crate::model::restore_plan::Reach;
+use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
+use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
@@ -34,7 +34,7 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
         return Err(Error::Usage { what: "the selector is empty: no checkpoint is named".into() });
     }
     let store = context.require_store()?;
-    let (inventory, healed) = settled(context, &store, &options.common)?;
+    let (inventory, healed) = decided_by_names(context, &store, &options.common)?;
     refuse_pending(&store, &inventory)?;
     let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
     let spared = context.own_files(Some(&store));
@@ -43,7 +43,7 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     restore_paths::check_held(&target, &paths)?;
     let paths = restore_paths::limits(paths);
     let within = checkpoint.record.terms.scope.clone();
-    let reach = Reach { paths, within, overlay: options.overlay, special_bits: options.special_bits };
+    let reach = RestoreScope { paths, within, overlay: options.overlay, special_bits: options.special_bits };
     let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
     let mut outcome = protocol::run(context, &store, &request, &options.common, consent)?;
     outcome.warnings.extend(healed);
@@ -70,7 +70,7 @@ pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoin
 /// Takes the last restore (or redo) back; an interrupted one first of all.
 pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
-    let (inventory, healed) = settled(context, &store, common)?;
+    let (inventory, healed) = decided_by_names(context, &store, common)?;
     if let Some(pending) = session::look(&store, &inventory.checkpoints)? {
         return Ok(with(undo_pending(context, &store, &inventory, pending, common, consent)?, healed));
     }
@@ -82,7 +82,7 @@ pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>
 /// Gives back what the last undo took away.
 pub fn redo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
-    let (inventory, healed) = settled(context, &store, common)?;
+    let (inventory, healed) = decided_by_names(context, &store, common)?;
     refuse_pending(&store, &inventory)?;
     let steps = Steps::of(&inventory.checkpoints).taken_back;
     Ok(with(take_step(context, &store, &inventory, Verb::Redo, steps, common, consent)?, healed))
@@ -108,13 +108,13 @@ fn take_step(
     store: &Store,
     inventory: &Inventory,
     verb: Verb,
-    mut steps: Vec<Step>,
+    mut steps: Vec<UndoStep>,
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     let step = steps.pop().ok_or(Error::NothingToTakeBack { verb: verb.word() })?;
     let target = load_known(context, store, inventory, step.safety)?;
-    let reach = Reach { paths: step.paths, within: step.within, ..Reach::default() };
+    let reach = RestoreScope { paths: step.paths, within: step.within, ..RestoreScope::default() };
     let request = Request { verb, target, reach, pending: None, settles: false };
     let mut outcome = protocol::run(context, store, &request, common, consent)?;
     if outcome.is_nothing_to_do() {
@@ -132,7 +132,7 @@ fn undo_pending(
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let reach = |paths: Vec<RelPath>, within| Reach { paths, within, ..Reach::default() };
+    let reach = |paths: Vec<RelPath>, within| RestoreScope { paths, within, ..RestoreScope::default() };
     let (back_to, reach) = match &pending {
         Pending::Known(journal) if journal.settles => (journal.target, journal.reach.clone()),
         Pending::Known(journal) => (journal.safety, reach(journal.reach.paths.clone(), journal.reach.within.clone())),
@@ -150,7 +150,7 @@ fn undo_pending(
 /// Finishes an interrupted restore: nothing is asked, the answer was given when it began.
 pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
-    let (inventory, healed) = settled(context, &store, common)?;
+    let (inventory, healed) = decided_by_names(context, &store, common)?;
     let Some(pending) = session::look(&store, &inventory.checkpoints)? else {
         return Err(Error::NothingToTakeBack { verb: "resume" });
     };
@@ -167,7 +167,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
 
 /// The list of checkpoints once nobody else is at work: lost refs are given back, and a restore that still runs is
 /// waited for and not taken for an interrupted one. A dry run writes nothing, so it takes things as they are.
-fn settled(context: &Context, store: &Store, common: &CommonOptions) -> Result<(Inventory, Vec<Warning>)> {
+fn decided_by_names(context: &Context, store: &Store, common: &CommonOptions) -> Result<(Inventory, Vec<Warning>)> {
     let inventory = store.inventory()?;
     let all_have_refs = inventory.without_ref.is_empty() && inventory.unadopted.is_empty();
     let untroubled = all_have_refs && !inventory.checkpoints.is_empty();

@@ -1,15 +1,15 @@
 //! Carrying a plan out: stage, journal, apply, verify, close. Whatever fails, it is taken back or stays pending.
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::restore_plan::Obstacle;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_job::Errand;
+use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::staging::{self, Staged};
 use crate::ops::restore::verify_written::{Confirmed, confirm};
 use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
-use crate::store::state::journal::{Journal, Stage as JournalStage};
+use crate::store::state::journal::{Journal, JournalStage};
 use crate::worktree::apply::stage_removal;
 use crate::worktree::apply::transaction::{Applied, ApplyError, apply};
 
@@ -18,32 +18,32 @@ use crate::worktree::apply::transaction::{Applied, ApplyError, apply};
 /// `journal` is written once everything is staged. `was_pending`: an earlier restore is being finished or taken back,
 /// so a failure leaves that one pending; otherwise a failure leaves nothing at all. `last` is done once the files are, and
 /// is part of what a kill leaves pending.
-pub fn carry_out(
+pub fn execute(
     locked: &mut LockedStore<'_>,
-    errand: &Errand<'_>,
+    job: &RestoreJob<'_>,
     journal: &Journal,
     was_pending: bool,
     last: &mut dyn FnMut() -> Result<()>,
 ) -> Result<CarriedOut> {
-    let Staged { stage, plan, expected } = match staging::stage(locked.store(), errand, &journal.staging) {
+    let Staged { stage, plan, expected } = match staging::stage(locked.store(), job, &journal.staging) {
         Ok(staged) => staged,
-        Err(e) => return Err(give_up(locked, errand, journal, was_pending, e)),
+        Err(e) => return Err(give_up(locked, job, journal, was_pending, e)),
     };
     if let Err(e) = locked.write_journal(journal) {
-        return Err(give_up(locked, errand, journal, was_pending, e));
+        return Err(give_up(locked, job, journal, was_pending, e));
     }
-    errand.context.progress.begin(Phase::Applying, 0, 0);
-    let applied = match apply(errand.worktree, stage, &plan, &errand.context.interrupt) {
+    job.context.progress.begin(WorkPhase::Applying, 0, 0);
+    let applied = match apply(job.worktree, stage, &plan, &job.context.interrupt) {
         Ok(applied) => applied,
         Err(ApplyError::Changed(obstacles)) => {
-            return Err(give_up(locked, errand, journal, was_pending, Error::ChangedMeanwhile { obstacles }));
+            return Err(give_up(locked, job, journal, was_pending, Error::ChangedMeanwhile { obstacles }));
         }
         Err(ApplyError::Failed { error, rolled_back: true, .. }) => {
-            return Err(give_up(locked, errand, journal, was_pending, error));
+            return Err(give_up(locked, job, journal, was_pending, error));
         }
         Err(ApplyError::Failed { error, problems, .. }) => return Err(half_done(&error, &problems)),
     };
-    let confirmed = confirm(errand, &applied, expected)?;
+    let confirmed = confirm(job, &applied, expected)?;
     last()?;
     let left_alone = applied.left_alone().to_vec();
     let late = applied.written_late();
@@ -78,12 +78,12 @@ pub struct CarriedOut {
 /// Nothing of the user's is changed at this point, or all of it was taken back.
 fn give_up(
     locked: &mut LockedStore<'_>,
-    errand: &Errand<'_>,
+    job: &RestoreJob<'_>,
     journal: &Journal,
     was_pending: bool,
     error: Error,
 ) -> Error {
-    let cleared = stage_removal::remove_leftover(errand.worktree, &journal.staging).and_then(|()| {
+    let cleared = stage_removal::remove_leftover(job.worktree, &journal.staging).and_then(|()| {
         if was_pending {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use crate::model::state::entry::Kind;
 use crate::model::state::listing::{ListedDir, Listing, is_racy};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, SYMLINK_BITS, Stat, TYPE_BITS};
-use crate::ops::restore::verify_written::{Confirmed, Written};
+use crate::ops::restore::verify_written::{Confirmed, WrittenFile};
 use crate::worktree::rules::rule_set::may_be_secret;
 
 /// Carries a plan over to the listing that it was made from. `left` names directories that could not go after all.
@@ -38,10 +38,10 @@ pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirm
 /// What could have changed unseen since it was listed stays so, although the clock that is compared with goes on.
 fn forget_unsure(listing: &mut Listing) {
     let started_ns = listing.started_ns;
-    for dir in listing.dirs.iter_mut().filter(|dir| !dir.untouched) {
-        dir.settled &= !is_racy(&dir.stat, started_ns);
+    for dir in listing.dirs.iter_mut().filter(|dir| !dir.unchanged) {
+        dir.decided_by_names &= !is_racy(&dir.stat, started_ns);
         for file in dir.files.listed_mut() {
-            file.unsteady |= is_racy(&file.stat, started_ns) || may_be_secret(&dir.name, &file.name);
+            file.racy |= is_racy(&file.stat, started_ns) || may_be_secret(&dir.name, &file.name);
         }
     }
 }
@@ -62,7 +62,7 @@ fn place_of(listing: &Listing, at: usize, name: &[u8]) -> Result<usize, usize> {
 /// A directory whose names or files changed: the next scan lists it again.
 fn change(listing: &mut Listing, path: &RelPath) -> Option<usize> {
     let at = index_of(listing, path)?;
-    (listing.dirs[at].untouched, listing.dirs[at].settled) = (false, false);
+    (listing.dirs[at].unchanged, listing.dirs[at].decided_by_names) = (false, false);
     Some(at)
 }
 
@@ -101,19 +101,19 @@ fn make_dir(listing: &mut Listing, path: &RelPath) {
 
 /// A cache of the same directories is patched; this one has others.
 fn came_or_went(listing: &mut Listing) {
-    (listing.dirs[0].kept, listing.dirs[0].untouched) = (None, false);
+    (listing.dirs[0].kept, listing.dirs[0].unchanged) = (None, false);
 }
 
-fn put_files(dir: &mut ListedDir, written: &[&Written]) {
+fn put_files(dir: &mut ListedDir, written: &[&WrittenFile]) {
     let files = dir.files.make_listed();
-    for Written { path, stat, id, is_key } in written {
+    for WrittenFile { path, stat, id, is_key } in written {
         let (name, stat) = (path.name(), *stat);
         // By its content this one may be left out: the next scan is to look at it.
         if name == IGNORE_FILE || may_be_secret(&dir.name, name) {
             continue;
         }
         let kind = if stat.mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
-        files.push(ListedFile { name: name.into(), kind, stat, id: Some(*id), unsteady: *is_key });
+        files.push(ListedFile { name: name.into(), kind, stat, id: Some(*id), racy: *is_key });
     }
     // A stable sort leaves the one that was there before the one that was written.
     files.sort_by(|a, b| a.name.cmp(&b.name));

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use crate::model::state::entry::SPECIAL_BITS;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_job::Errand;
+use crate::ops::restore::restore_job::RestoreJob;
 
 /// All directories of all trees, each after the one that holds it.
 #[derive(Default)]
-pub struct NewTrees {
+pub struct NewDirectories {
     pub dirs: Vec<NewDir>,
     /// Indexes of the directories that are put into one that stands; a tree's number is the place in this list.
     pub tops: Vec<usize>,
@@ -30,9 +30,9 @@ pub struct NewDir {
 
 /// The trees of a plan. A directory below one with set-gid or the like is made where it stands, since it takes over
 /// what only its place can give.
-pub fn of(errand: &Errand<'_>) -> NewTrees {
-    let mut trees = NewTrees::default();
-    for (path, perm) in &errand.plan.make_dirs {
+pub fn of(job: &RestoreJob<'_>) -> NewDirectories {
+    let mut trees = NewDirectories::default();
+    for (path, perm) in &job.plan.make_dirs {
         let Some(parent) = path.parent() else { continue };
         if let Some(above) = trees.index.get(&parent).copied() {
             let (name, holder) = (path.name(), &trees.dirs[above]);
@@ -42,7 +42,7 @@ pub fn of(errand: &Errand<'_>) -> NewTrees {
             continue;
         }
         let is_plain = |mode: u32| mode & SPECIAL_BITS == 0;
-        if errand.present.dir(&parent).is_some_and(|dir| is_plain(dir.stat.mode)) {
+        if job.present.dir(&parent).is_some_and(|dir| is_plain(dir.stat.mode)) {
             let tree = trees.tops.len();
             let place = RelPath::root().join(crate::worktree::apply::stage::tree_name(tree).as_bytes());
             let at = trees.push(path, *perm, RelPath::root(), place, tree);
@@ -52,7 +52,7 @@ pub fn of(errand: &Errand<'_>) -> NewTrees {
     trees
 }
 
-impl NewTrees {
+impl NewDirectories {
     fn push(&mut self, path: &RelPath, perm: u32, below: RelPath, place: RelPath, tree: usize) -> usize {
         let at = self.dirs.len();
         self.index.insert(path.clone(), at);

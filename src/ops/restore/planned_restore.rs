@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
@@ -13,7 +13,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::Stat;
 use crate::ops::capture::dir_filter;
-use crate::ops::capture::lazy_snapshot::Focus;
+use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::Request;
@@ -23,7 +23,7 @@ use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Both states, each as far as they differ, and the plan from one to the other.
-pub struct Prospect {
+pub struct PlannedRestore {
     pub captured: Captured,
     pub snapshot: Snapshot,
     pub wanted: Snapshot,
@@ -33,11 +33,11 @@ pub struct Prospect {
 }
 
 /// Captures the present state, with every path that the target or its successor knows, and plans.
-pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: Sink<'_, '_>) -> Result<Prospect> {
+pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: Sink<'_, '_>) -> Result<PlannedRestore> {
     let target = &request.target;
     if !context.root.path().is_dir() {
         let captured = empty_root(target);
-        return plan(request, captured, &Focus::Everything, target.snapshot(&Focus::Everything)?);
+        return plan(request, captured, &DirFilter::Everything, target.snapshot(&DirFilter::Everything)?);
     }
     let worktree = WorkTree::open(context.root.path())?;
     let options = CaptureOptions::default();
@@ -45,23 +45,23 @@ pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: S
         Begun::Scanned(capturing) => *capturing,
         Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
     };
-    capturing.set_apart(&target.files_apart());
+    capturing.exclude(&target.files_apart());
     let stores = stores_in(capturing.listing());
-    let mut focus = read_and_compare(&mut capturing, request, &mut sink)?;
-    let mut held = target.snapshot(&focus)?;
+    let mut filter = read_and_compare(&mut capturing, request, &mut sink)?;
+    let mut held = target.snapshot(&filter)?;
     let mut spared = take_out(&stores, &mut held);
-    if extend(&mut capturing, store, request, &held, &focus)? {
-        focus = read_and_compare(&mut capturing, request, &mut sink)?;
-        held = target.snapshot(&focus)?;
+    if extend(&mut capturing, store, request, &held, &filter)? {
+        filter = read_and_compare(&mut capturing, request, &mut sink)?;
+        held = target.snapshot(&filter)?;
         spared = take_out(&stores, &mut held);
     }
     let captured = capturing.finish(&mut sink)?;
-    let mut prospect = plan(request, captured, &focus, held)?;
+    let mut planned = plan(request, captured, &filter, held)?;
     let reach = &request.reach;
     let is_asked_for =
         |store: &RelPath| reach.covers(store) || reach.paths.iter().any(|path| path.is_at_or_below(store));
-    prospect.plan.left_alone.extend(spared.into_iter().filter(is_asked_for));
-    Ok(prospect)
+    planned.plan.left_alone.extend(spared.into_iter().filter(is_asked_for));
+    Ok(planned)
 }
 
 /// Stores of checkpoints that lie in the tree: no restore changes them, whatever an older checkpoint holds there.
@@ -85,13 +85,17 @@ fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
 }
 
 /// What an interrupted restore left, or a cache that may not be believed, is looked at from end to end.
-fn read_and_compare(capturing: &mut Capturing<'_>, request: &Request<'_>, sink: &mut Sink<'_, '_>) -> Result<Focus> {
+fn read_and_compare(
+    capturing: &mut Capturing<'_>,
+    request: &Request<'_>,
+    sink: &mut Sink<'_, '_>,
+) -> Result<DirFilter> {
     capturing.read(sink)?;
     if request.pending.is_some() || !capturing.is_trusted() {
-        return Ok(Focus::Everything);
+        return Ok(DirFilter::Everything);
     }
     capturing.tree(sink)?;
-    request.target.focus(capturing.listing(), &capturing.meta())
+    request.target.filter(capturing.listing(), &capturing.meta())
 }
 
 /// Adds what stands on disk at the paths of the states concerned and was left out by a rule of today; whether there
@@ -101,9 +105,9 @@ fn extend(
     store: &Store,
     request: &Request<'_>,
     held: &Snapshot,
-    focus: &Focus,
+    filter: &DirFilter,
 ) -> Result<bool> {
-    let successor = request.target.successor(focus);
+    let successor = request.target.successor(filter);
     let mut more = Vec::new();
     if let Some(pending) = &request.pending {
         more.extend(files_of(store, pending.target())?);
@@ -128,9 +132,9 @@ fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
     Ok(store.snapshot(checkpoint)?.files.into_keys().collect())
 }
 
-fn plan(request: &Request<'_>, captured: Captured, focus: &Focus, held: Snapshot) -> Result<Prospect> {
+fn plan(request: &Request<'_>, captured: Captured, filter: &DirFilter, held: Snapshot) -> Result<PlannedRestore> {
     let target = &request.target;
-    let mut snapshot = dir_filter::present(&captured.listing, focus);
+    let mut snapshot = dir_filter::present(&captured.listing, filter);
     if target.ignores_otherwise(&captured.meta, &snapshot, &held) {
         dir_filter::add_left_out(&captured.listing, &mut snapshot);
     }
@@ -139,21 +143,26 @@ fn plan(request: &Request<'_>, captured: Captured, focus: &Focus, held: Snapshot
     let mut plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
     target.check_all_was_known()?;
     plan.unreadable.extend(target.unreadable_then_too(&captured.meta, &request.reach));
-    plan.unchanged += skipped(&captured.listing, &snapshot, focus, &request.reach);
-    let since = made_since(request, &plan, &snapshot, focus);
-    Ok(Prospect { captured, snapshot, wanted, plan, since })
+    plan.unchanged += skipped(&captured.listing, &snapshot, filter, &request.reach);
+    let since = made_since(request, &plan, &snapshot, filter);
+    Ok(PlannedRestore { captured, snapshot, wanted, plan, since })
 }
 
 /// What an undo or a redo would take along that the step which it takes back did not leave so. If the state that this
 /// step led to is gone, nothing can be told apart.
-fn made_since(request: &Request<'_>, plan: &RestorePlan, present: &Snapshot, focus: &Focus) -> Option<Vec<RelPath>> {
+fn made_since(
+    request: &Request<'_>,
+    plan: &RestorePlan,
+    present: &Snapshot,
+    filter: &DirFilter,
+) -> Option<Vec<RelPath>> {
     if request.pending.is_some() || !matches!(request.verb, Verb::Undo | Verb::Redo) {
         return Some(Vec::new());
     }
     if !request.target.has_successor() {
         return None;
     }
-    let left = request.target.successor(focus);
+    let left = request.target.successor(filter);
     let overwritten = plan.write.iter().filter(|(_, write)| write.before.is_some()).map(|(path, _)| path);
     let concerned: BTreeSet<&RelPath> = overwritten.chain(plan.delete.keys()).chain(plan.chmod.keys()).collect();
     let is_new = |path: &&RelPath| {
@@ -164,15 +173,15 @@ fn made_since(request: &Request<'_>, plan: &RestorePlan, present: &Snapshot, foc
 }
 
 /// Files that were not looked at because they are as the target has them.
-fn skipped(listing: &Listing, seen: &Snapshot, focus: &Focus, reach: &Reach) -> usize {
-    if *focus == Focus::Everything {
+fn skipped(listing: &Listing, seen: &Snapshot, filter: &DirFilter, reach: &RestoreScope) -> usize {
+    if *filter == DirFilter::Everything {
         return 0;
     }
     if reach.is_everything() {
         return listing.file_count().saturating_sub(seen.files.len());
     }
     let paths = listing.paths();
-    let unseen = listing.dirs.iter().zip(&paths).filter(|(_, path)| !focus.contains(path));
+    let unseen = listing.dirs.iter().zip(&paths).filter(|(_, path)| !filter.contains(path));
     let covered = |path: &RelPath, name: &[u8]| reach.covers(path) || reach.covers(&path.join(name));
     unseen.map(|(dir, path)| dir.files.iter().filter(|file| covered(path, file.name)).count()).sum()
 }

@@ -4,19 +4,19 @@ use std::collections::HashSet;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Operation, Verb};
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::capture::lazy_snapshot::Focus;
+use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::capture::pipeline::{Captured, Sink};
 use crate::ops::context::Context;
 use crate::ops::create::record::{self, safety_record};
 use crate::ops::database::restore_databases::{self, DatabaseReturn};
 use crate::ops::own_files;
-use crate::ops::restore::planned_restore::{Prospect, look};
-use crate::ops::restore::restore_job::Errand;
+use crate::ops::restore::planned_restore::{PlannedRestore, look};
+use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::restore_options::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::verify_written::{Confirmed, hash_of};
@@ -27,8 +27,8 @@ use crate::store::files::atomic_file;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::refs::recording::NewCheckpoint;
 use crate::store::repository::Store;
-use crate::store::state::journal::{Journal, Stage};
-use crate::store::trees::meta_tree::Beside;
+use crate::store::state::journal::{Journal, JournalStage};
+use crate::store::trees::meta_tree::Extras;
 use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -118,7 +118,7 @@ fn change(
     context: &Context,
     session: &mut Session<'_>,
     mut pack: PackSet<'_>,
-    present: Prospect,
+    present: PlannedRestore,
     request: &Request<'_>,
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
@@ -132,7 +132,7 @@ fn change(
         session.locked.write_journal(&Journal { filling: Some(staging.clone()), ..journal.clone() })?;
     }
     let safety = keep_present(context, session, pack, (&present, &databases), request, &staging)?;
-    let errand = Errand {
+    let job = RestoreJob {
         context,
         worktree: &worktree,
         plan: &present.plan,
@@ -141,10 +141,10 @@ fn change(
         wanted: &present.wanted,
         special_bits: request.reach.special_bits,
     };
-    let applying = journal_of(request, safety, &staging, Stage::Applying);
+    let applying = journal_of(request, safety, &staging, JournalStage::Applying);
     let was_pending = request.pending.is_some();
     let mut last = || databases.put_back(context);
-    let carried = execute::carry_out(&mut session.locked, &errand, &applying, was_pending, &mut last)?;
+    let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)?;
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !matches!(warning, Warning::RestorePending { .. } | Warning::JournalUnreadable));
     warnings.extend(present.captured.warnings.iter().cloned());
@@ -181,7 +181,7 @@ fn keep_present(
     context: &Context,
     session: &mut Session<'_>,
     mut pack: PackSet<'_>,
-    (present, databases): (&Prospect, &DatabaseReturn),
+    (present, databases): (&PlannedRestore, &DatabaseReturn),
     request: &Request<'_>,
     staging: &str,
 ) -> Result<ObjectId> {
@@ -192,15 +192,15 @@ fn keep_present(
     {
         return Ok(pending.safety());
     }
-    let Reach { paths, within, .. } = request.reach.clone();
+    let RestoreScope { paths, within, .. } = request.reach.clone();
     let operation = Operation { verb: request.verb, target: request.target.id(), paths, within };
     let record = safety_record(context, &present.captured, operation, request.pending.is_some());
     let (tree, meta) = (present.captured.tree, present.captured.meta.clone());
-    let beside = Beside { databases: databases.record(&mut pack)?, ..Beside::default() };
+    let beside = Extras { databases: databases.record(&mut pack)?, ..Extras::default() };
     let new = NewCheckpoint { pack, tree, meta, beside, record };
     // Without a pending journal this one says, before the safety checkpoint exists, that nothing was changed yet.
     let announced = session.locked.journal_writer();
-    let preparing = |safety| journal_of(request, safety, staging, Stage::Preparing);
+    let preparing = |safety| journal_of(request, safety, staging, JournalStage::Preparing);
     let mut announce = |safety| if request.pending.is_some() { Ok(()) } else { announced.write(&preparing(safety)) };
     Ok(session.locked.record(new, &mut announce)?.id)
 }
@@ -239,11 +239,11 @@ fn contents_known(
     store: &Store,
     pending: &Pending,
     target: &Target<'_>,
-    present: &Prospect,
+    present: &PlannedRestore,
 ) -> Result<HashSet<ObjectId>> {
     let mut known = HashSet::new();
     let mut take = |state: &Snapshot| known.extend(state.files.values().map(|entry| entry.id));
-    let successor = target.successor(&Focus::Everything);
+    let successor = target.successor(&DirFilter::Everything);
     [&present.wanted, &successor, &present.snapshot].into_iter().for_each(&mut take);
     let inventory = store.inventory()?;
     for checkpoint in [pending.target(), pending.safety()].into_iter().filter_map(|id| inventory.get(id)) {
@@ -252,7 +252,7 @@ fn contents_known(
     Ok(known)
 }
 
-fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: Stage) -> Journal {
+fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: JournalStage) -> Journal {
     // What finishes an interrupted restore goes on under its name and its safety checkpoint.
     let (verb, safety) = match (&request.pending, request.verb) {
         (Some(Pending::Known(journal)), Verb::Resume) => (journal.verb, journal.safety),

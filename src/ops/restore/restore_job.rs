@@ -10,7 +10,7 @@ use crate::ops::context::Context;
 use crate::worktree::tree_handle::WorkTree;
 
 /// A plan with all that is needed to carry it out.
-pub struct Errand<'e> {
+pub struct RestoreJob<'e> {
     pub context: &'e Context,
     pub worktree: &'e WorkTree,
     pub plan: &'e RestorePlan,
@@ -22,7 +22,7 @@ pub struct Errand<'e> {
     pub special_bits: bool,
 }
 
-impl Errand<'_> {
+impl RestoreJob<'_> {
     pub(in crate::ops) fn stat_of(&self, path: &RelPath) -> Option<Stat> {
         self.present.file(path).map(|file| file.stat)
     }

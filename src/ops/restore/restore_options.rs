@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::ended::Ended;
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::ended::CommandEnd;
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -77,12 +77,12 @@ impl RestoreOutcome {
 pub struct Check {
     pub command: String,
     /// `None` if it could not be started.
-    pub ended: Option<Ended>,
+    pub ended: Option<CommandEnd>,
 }
 
 impl Check {
     pub fn is_ok(&self) -> bool {
-        self.ended.is_some_and(Ended::is_success)
+        self.ended.is_some_and(CommandEnd::is_success)
     }
 }
 
@@ -90,7 +90,7 @@ impl Check {
 pub struct Request<'s> {
     pub verb: Verb,
     pub target: Target<'s>,
-    pub reach: Reach,
+    pub reach: RestoreScope,
     /// The interrupted restore that this one finishes or takes back.
     pub pending: Option<Pending>,
     /// See [`Journal::settles`].
@@ -101,11 +101,11 @@ pub struct Request<'s> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseReport {
     pub database: Database,
-    pub fate: Fate,
+    pub fate: DatabaseFate,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum DatabaseFate {
     /// It would be restored.
     Planned,
     Restored,

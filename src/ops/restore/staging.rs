@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
@@ -12,11 +12,11 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::ops::capture::crew::{self, Units};
 use crate::ops::restore::directory_steps;
-use crate::ops::restore::new_directories::{self, NewTrees};
-use crate::ops::restore::restore_job::Errand;
+use crate::ops::restore::new_directories::{self, NewDirectories};
+use crate::ops::restore::restore_job::RestoreJob;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
-use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, Write};
+use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, WriteStep};
 use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::apply::write_back;
 
@@ -36,7 +36,7 @@ pub struct Staged {
 }
 
 /// One file to be staged.
-struct Item<'e> {
+struct StagingItem<'e> {
     path: &'e RelPath,
     entry: Entry,
 }
@@ -48,84 +48,84 @@ enum Unit {
     Single(Range<usize>),
 }
 
-enum Done {
+enum StagedPart {
     Tree(usize, Vec<(Name, Stat)>),
     Single(Range<usize>, Vec<Stat>),
 }
 
 /// Makes all new content complete on the file system where it goes. It is made durable once it is in its place: until
 /// then the journal says that a restore is under way, and what was there before is in the safety checkpoint.
-pub fn stage(store: &Store, errand: &Errand<'_>, name: &str) -> Result<Staged> {
-    let mut stage = Stage::create(errand.worktree, name)?;
-    if errand.special_bits {
+pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> {
+    let mut stage = Stage::create(job.worktree, name)?;
+    if job.special_bits {
         stage.keep_special_bits();
     }
-    let trees = new_directories::of(errand);
-    let (in_trees, single): (Vec<_>, Vec<_>) = content_needed(errand)
+    let trees = new_directories::of(job);
+    let (in_trees, single): (Vec<_>, Vec<_>) = content_needed(job)
         .into_iter()
-        .map(|(path, entry)| Item { path, entry })
+        .map(|(path, entry)| StagingItem { path, entry })
         .partition(|item| trees.holder_of(item.path).is_some());
-    let mut by_dir: Vec<Vec<Item<'_>>> = trees.dirs.iter().map(|_| Vec::new()).collect();
+    let mut by_dir: Vec<Vec<StagingItem<'_>>> = trees.dirs.iter().map(|_| Vec::new()).collect();
     let file_count = in_trees.len() + single.len();
     for item in in_trees {
         if let Some(at) = trees.holder_of(item.path) {
             by_dir[at].push(item);
         }
     }
-    errand.context.progress.begin(Phase::Staging, file_count as u64, 0);
-    let work = Work { store, errand, stage: &stage, trees: &trees, by_dir: &by_dir, single: &single };
+    job.context.progress.begin(WorkPhase::Staging, file_count as u64, 0);
+    let work = StagingWork { store, job, stage: &stage, trees: &trees, by_dir: &by_dir, single: &single };
     let done = if file_count < WRITTEN_BACK_FROM_FILES {
         work.share(file_count)?
     } else {
         write_back::meanwhile(stage.dir(), || work.share(file_count))?
     };
-    let mut gathered = Gathered { plan: directory_steps::without_content(errand, &trees), expected: BTreeMap::new() };
-    gathered.take(errand, &trees, &by_dir, &single, done);
+    let mut gathered = StagedBatch { plan: directory_steps::without_content(job, &trees), expected: BTreeMap::new() };
+    gathered.take(job, &trees, &by_dir, &single, done);
     Ok(Staged { stage, plan: gathered.plan, expected: gathered.expected })
 }
 
 /// Files whose bytes must be fetched: those that are written, and those whose mode changes while other names in or
 /// outside the tree lead to the same file, which must keep theirs.
-fn content_needed<'e>(errand: &'e Errand<'_>) -> Vec<(&'e RelPath, Entry)> {
-    let written = errand.plan.write.iter().map(|(path, write)| (path, write.after));
-    let linked = errand.plan.chmod.keys().filter(|path| errand.is_linked(path));
-    let linked = linked.filter_map(|path| Some((path, *errand.wanted.files.get(path)?)));
+fn content_needed<'e>(job: &'e RestoreJob<'_>) -> Vec<(&'e RelPath, Entry)> {
+    let written = job.plan.write.iter().map(|(path, write)| (path, write.after));
+    let linked = job.plan.chmod.keys().filter(|path| job.is_linked(path));
+    let linked = linked.filter_map(|path| Some((path, *job.wanted.files.get(path)?)));
     written.chain(linked).collect()
 }
 
-struct Work<'w, 'e> {
+struct StagingWork<'w, 'e> {
     store: &'w Store,
-    errand: &'w Errand<'e>,
+    job: &'w RestoreJob<'e>,
     stage: &'w Stage,
-    trees: &'w NewTrees,
-    by_dir: &'w [Vec<Item<'w>>],
-    single: &'w [Item<'w>],
+    trees: &'w NewDirectories,
+    by_dir: &'w [Vec<StagingItem<'w>>],
+    single: &'w [StagingItem<'w>],
 }
 
-impl Work<'_, '_> {
-    fn share(&self, file_count: usize) -> Result<Vec<Done>> {
-        let top = self.stage.place(self.errand.worktree, &RelPath::root())?;
+impl StagingWork<'_, '_> {
+    fn share(&self, file_count: usize) -> Result<Vec<StagedPart>> {
+        let top = self.stage.place(self.job.worktree, &RelPath::root())?;
         let mut units = Vec::new();
         for (number, at) in self.trees.tops.iter().enumerate() {
             let name = RelPath::root().join(tree_name(number).as_bytes());
-            self.stage.make_dir(self.errand.worktree, &top, &name)?;
+            self.stage.make_dir(self.job.worktree, &top, &name)?;
             units.push(Unit::Tree(*at));
         }
         let starts = (0..self.single.len()).step_by(FILES_AT_ONCE);
         units.extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
-        let workers = if file_count < SHARED_FROM_FILES { 1 } else { self.errand.context.workers() };
+        let workers = if file_count < SHARED_FROM_FILES { 1 } else { self.job.context.workers() };
         crew::share(workers, units, &|unit, units| match unit {
-            Unit::Tree(at) => Ok(Done::Tree(at, self.make_tree_dir(at, units)?)),
+            Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, units)?)),
             Unit::Single(range) => {
                 let made = range.clone().map(|at| self.make_single(at)).collect::<Result<_>>()?;
-                Ok(Done::Single(range, made))
+                Ok(StagedPart::Single(range, made))
             }
         })
     }
 
     /// Makes the directories in one of a tree, for others to fill, and then its files.
     fn make_tree_dir(&self, at: usize, units: &Units<Unit>) -> Result<Vec<(Name, Stat)>> {
-        let (work, dir) = (self.errand.worktree, &self.trees.dirs[at]);
+        let (work, dir) = (self.job.worktree, &self.trees.dirs[at]);
         let place = self.stage.place(work, &dir.place)?;
         for child in &dir.dirs {
             self.stage.make_dir(work, &place, &self.trees.dirs[*child].place)?;
@@ -137,7 +137,7 @@ impl Work<'_, '_> {
             let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
             let (name, mode) = (item.path.name(), (item.entry.kind, item.entry.perm));
             let stat = self.stage.add_in(work, &place, name, mode, &mut write)?;
-            self.errand.context.progress.add(1, stat.size_bytes);
+            self.job.context.progress.add(1, stat.size_bytes);
             files.push((Name::from(name), stat));
         }
         self.stage.set_mode(work, &place, dir.perm)?;
@@ -148,55 +148,55 @@ impl Work<'_, '_> {
         self.check_interrupt()?;
         let item = &self.single[at];
         let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
-        let stat = self.stage.add(self.errand.worktree, at, item.entry.kind, item.entry.perm, &mut write)?;
-        self.errand.context.progress.add(1, stat.size_bytes);
+        let stat = self.stage.add(self.job.worktree, at, item.entry.kind, item.entry.perm, &mut write)?;
+        self.job.context.progress.add(1, stat.size_bytes);
         Ok(stat)
     }
 
     fn check_interrupt(&self) -> Result<()> {
-        self.errand.context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
+        self.job.context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
     }
 
-    fn fetch(&self, item: &Item<'_>, out: &mut dyn std::io::Write) -> Result<u64> {
+    fn fetch(&self, item: &StagingItem<'_>, out: &mut dyn std::io::Write) -> Result<u64> {
         let blob: &ObjectId = &item.entry.id;
         self.store.objects().write_blob(blob, out).map_err(|e| match e {
             ObjectError::Io(e) => e,
-            ObjectError::Sink(e) => Error::io("write", &self.errand.worktree.shown(item.path))(e),
-            damage => self.store.damage(self.errand.target, format!("{}: {damage}", item.path)),
+            ObjectError::Sink(e) => Error::io("write", &self.job.worktree.shown(item.path))(e),
+            damage => self.store.damage(self.job.target, format!("{}: {damage}", item.path)),
         })
     }
 }
 
 /// What the threads made, put together.
-struct Gathered {
+struct StagedBatch {
     plan: ApplyPlan,
     expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
 }
 
-impl Gathered {
+impl StagedBatch {
     fn take(
         &mut self,
-        errand: &Errand<'_>,
-        trees: &NewTrees,
-        by_dir: &[Vec<Item<'_>>],
-        single: &[Item<'_>],
-        done: Vec<Done>,
+        job: &RestoreJob<'_>,
+        trees: &NewDirectories,
+        by_dir: &[Vec<StagingItem<'_>>],
+        single: &[StagingItem<'_>],
+        done: Vec<StagedPart>,
     ) {
         let mut held: Vec<Vec<(Name, Stat)>> = trees.dirs.iter().map(|_| Vec::new()).collect();
         let mut stats = vec![Stat::default(); single.len()];
         for done in done {
             match done {
-                Done::Tree(at, files) => held[at] = files,
-                Done::Single(range, made) => stats[range].copy_from_slice(&made),
+                StagedPart::Tree(at, files) => held[at] = files,
+                StagedPart::Single(range, made) => stats[range].copy_from_slice(&made),
             }
         }
         for (staged, (item, stat)) in single.iter().zip(stats).enumerate() {
             self.expect(item, &stat);
-            let expect = errand.stat_of(item.path).map_or(Expect::Absent, |stat| {
+            let expect = job.stat_of(item.path).map_or(Expect::Absent, |stat| {
                 // What stands here goes away first, with the directory or file that is in the way.
-                if errand.plan.delete.contains_key(item.path) { Expect::Absent } else { Expect::Present(stat) }
+                if job.plan.delete.contains_key(item.path) { Expect::Absent } else { Expect::Present(stat) }
             });
-            self.plan.writes.push(Write { path: item.path.clone(), staged, expect });
+            self.plan.writes.push(WriteStep { path: item.path.clone(), staged, expect });
         }
         for (items, files) in by_dir.iter().zip(&held) {
             items.iter().zip(files).for_each(|(item, (_, stat))| self.expect(item, stat));
@@ -210,7 +210,7 @@ impl Gathered {
         }
     }
 
-    fn expect(&mut self, item: &Item<'_>, staged: &Stat) {
+    fn expect(&mut self, item: &StagingItem<'_>, staged: &Stat) {
         let entry = Entry { size_bytes: staged.size_bytes, ..item.entry };
         let dir = item.path.parent().unwrap_or_default();
         self.expected.entry(dir).or_default().push((item.path.name().into(), entry));

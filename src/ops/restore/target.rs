@@ -7,7 +7,7 @@ use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::listing::Listing;
@@ -16,10 +16,10 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, below};
 use crate::ops::capture::dir_filter;
-use crate::ops::capture::lazy_snapshot::{Focus, HeldState, Unreadable};
+use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot, Unreadable};
 use crate::ops::own_files::OwnFiles;
 use crate::store::repository::Store;
-use crate::store::trees::meta_tree::Companion;
+use crate::store::trees::meta_tree::CheckpointExtras;
 use crate::store::trees::tree_codec::{MODE_EXECUTABLE, MODE_FILE};
 use crate::worktree::rules::rule_set::{RuleSources, Rules};
 
@@ -27,12 +27,12 @@ pub struct Target<'s> {
     pub checkpoint: Checkpoint,
     databases: Databases,
     store: &'s Store,
-    state: HeldState<'s>,
+    state: LazySnapshot<'s>,
     /// The ignore files that have a say in its scope and lie outside it.
-    rules_beside: Option<HeldState<'s>>,
+    rules_beside: Option<LazySnapshot<'s>>,
     /// The state that followed this one, if this is a safety checkpoint: it looked at each path of that one, so what it
     /// does not hold was not there. One that is gone tells nothing.
-    successor: Option<HeldState<'s>>,
+    successor: Option<LazySnapshot<'s>>,
     rules: Rules,
     /// What no restore touches, whatever this state holds there.
     spared: OwnFiles,
@@ -45,14 +45,14 @@ pub struct Target<'s> {
 impl<'s> Target<'s> {
     /// Reads what is recorded beside the trees; those are read and checked where they are needed.
     pub fn load(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
-        let Companion { meta, beside } = store.companion(checkpoint)?;
+        let CheckpointExtras { meta, beside } = store.extras(checkpoint)?;
         let record = if checkpoint.adopted { rules_of_plain_git(store) } else { meta.rules.clone() };
         Ok(Self {
             checkpoint: checkpoint.clone(),
             databases: store.databases(checkpoint)?,
             store,
-            state: HeldState::new(store, checkpoint.tree, meta),
-            rules_beside: beside.rules.map(|tree| HeldState::new(store, tree, Meta::default())),
+            state: LazySnapshot::new(store, checkpoint.tree, meta),
+            rules_beside: beside.rules.map(|tree| LazySnapshot::new(store, tree, Meta::default())),
             successor: successor(store, checkpoint),
             rules: rules_of(record),
             spared: OwnFiles::default(),
@@ -73,23 +73,23 @@ impl<'s> Target<'s> {
 
     /// What a restore has to look into where `listing`, whose trees are known, is what stands there, with `present`
     /// beside them. Of plain git's commits nothing but the trees is known, so all of them is looked into.
-    pub fn focus(&self, listing: &Listing, present: &Meta) -> Result<Focus> {
+    pub fn filter(&self, listing: &Listing, present: &Meta) -> Result<DirFilter> {
         if self.checkpoint.adopted {
-            return Ok(Focus::Everything);
+            return Ok(DirFilter::Everything);
         }
         dir_filter::between(listing, present, &self.state, self.successor.as_ref()).map_err(|why| self.damage(why))
     }
 
-    /// This state as far as `focus` goes.
-    pub fn snapshot(&self, focus: &Focus) -> Result<Snapshot> {
-        let mut state = self.state.snapshot(focus).map_err(|why| self.damage(why))?;
+    /// This state as far as `filter` goes.
+    pub fn snapshot(&self, filter: &DirFilter) -> Result<Snapshot> {
+        let mut state = self.state.snapshot(filter).map_err(|why| self.damage(why))?;
         self.spared.drop_from(&mut state);
         Ok(state)
     }
 
     /// The state that followed this one, if there is one and it can be read.
-    pub fn successor(&self, focus: &Focus) -> Snapshot {
-        let read = self.successor.as_ref().and_then(|state| state.snapshot(focus).ok());
+    pub fn successor(&self, filter: &DirFilter) -> Snapshot {
+        let read = self.successor.as_ref().and_then(|state| state.snapshot(filter).ok());
         let mut state = read.unwrap_or_default();
         self.spared.drop_from(&mut state);
         state
@@ -101,7 +101,7 @@ impl<'s> Target<'s> {
     }
 
     /// What could not be read when this state was recorded, and cannot be read today: whether it is what it was is unknown.
-    pub fn unreadable_then_too(&self, today: &Meta, reach: &Reach) -> Vec<(RelPath, WhyNot)> {
+    pub fn unreadable_then_too(&self, today: &Meta, reach: &RestoreScope) -> Vec<(RelPath, WhyNot)> {
         let both = today.uncaptured.iter().filter(|(path, standing)| {
             let then = &self.state.meta.uncaptured;
             !reach.overlay && reach.covers(path) && !standing.why.stays_by_rule() && then.contains_key(*path)
@@ -136,7 +136,7 @@ impl<'s> Target<'s> {
 
     fn read_ignore_file(&self, dir: &RelPath) -> std::result::Result<Option<Vec<u8>>, Unreadable> {
         let path = dir.join(IGNORE_FILE);
-        let beside = |state: &HeldState<'s>| state.entry_at(&path).transpose();
+        let beside = |state: &LazySnapshot<'s>| state.entry_at(&path).transpose();
         let found = match self.state.entry_at(&path)? {
             None => self.rules_beside.as_ref().and_then(beside).transpose()?,
             found => found,
@@ -196,7 +196,7 @@ impl<'s> Target<'s> {
         &self,
         store: &Store,
         plan: &RestorePlan,
-        reach: &Reach,
+        reach: &RestoreScope,
         interrupt: &Interrupt,
     ) -> Result<()> {
         for (database, held) in self.databases_within(reach) {
@@ -218,7 +218,7 @@ impl<'s> Target<'s> {
     }
 
     /// The databases that a restore which goes so far concerns.
-    pub fn databases_within<'t>(&'t self, reach: &'t Reach) -> impl Iterator<Item = (&'t Database, &'t Held)> {
+    pub fn databases_within<'t>(&'t self, reach: &'t RestoreScope) -> impl Iterator<Item = (&'t Database, &'t Held)> {
         self.databases.iter().filter(|(database, _)| database.is_within(reach))
     }
 
@@ -262,9 +262,9 @@ fn rules_of(record: RuleRecord) -> Rules {
     })
 }
 
-fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<HeldState<'s>> {
+fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<LazySnapshot<'s>> {
     let operation = checkpoint.record.operation.as_ref()?;
     let followed = crate::store::refs::commit_reader::read_checkpoint(store.objects(), operation.target).ok()?;
     let meta = store.meta(&followed).ok()?;
-    Some(HeldState::new(store, followed.tree, meta))
+    Some(LazySnapshot::new(store, followed.tree, meta))
 }

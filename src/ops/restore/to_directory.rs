@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::ops::browse::list::reader_warnings;
-use crate::ops::capture::lazy_snapshot::Focus;
+use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::context::Context;
 use crate::ops::database::database_write;
 use crate::ops::restore::commands::find;
-use crate::ops::restore::restore_options::{DatabaseReport, Fate, RestoreOutcome};
+use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreOutcome};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{restore_paths, write_out};
 use crate::ops::warning::Warning;
@@ -37,11 +37,15 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     restore_paths::check_held(&target, &paths)?;
     let destination = Destination::resolve(&options.to)?;
     let is_inside = destination.check_apart(&context.root, &context.base)?;
-    let reach =
-        Reach { paths: restore_paths::limits(paths), within: None, overlay: false, special_bits: options.special_bits };
-    let mut state = target.snapshot(&Focus::Everything)?;
+    let reach = RestoreScope {
+        paths: restore_paths::limits(paths),
+        within: None,
+        overlay: false,
+        special_bits: options.special_bits,
+    };
+    let mut state = target.snapshot(&DirFilter::Everything)?;
     let databases = database_write::add_files(&store, &target, &reach, &mut state)?;
-    let fate = if options.dry_run { Fate::Planned } else { Fate::Restored };
+    let fate = if options.dry_run { DatabaseFate::Planned } else { DatabaseFate::Restored };
     let written =
         databases.written.into_iter().map(|database| DatabaseReport { database, fate: fate.clone() }).collect();
     let plan = write_out::plan(&state, &reach);
@@ -83,7 +87,7 @@ fn carry_out(
     store: &Store,
     target: &Target<'_>,
     plan: &RestorePlan,
-    reach: &Reach,
+    reach: &RestoreScope,
     destination: &Destination,
 ) -> Result<()> {
     let _shield = context.interrupt.shield();

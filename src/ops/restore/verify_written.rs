@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::Duration;
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::ops::capture::crew;
-use crate::ops::restore::restore_job::Errand;
+use crate::ops::restore::restore_job::RestoreJob;
 use crate::store::objects::hash::object_hash::TrailerHasher;
 use crate::worktree::apply::transaction::Applied;
 use crate::worktree::apply::verify_path;
@@ -30,14 +30,14 @@ const LOOKS: usize = 24;
 #[derive(Debug, Default)]
 pub struct Confirmed {
     /// Each was read, and is what was to be written.
-    pub written: Vec<Written>,
+    pub written: Vec<WrittenFile>,
     /// The clock of the file system before the first of them was looked at, see [`crate::model::state::listing::Listing`].
     pub looked_ns: i64,
 }
 
 /// One file that was read back.
 #[derive(Debug)]
-pub struct Written {
+pub struct WrittenFile {
     pub path: RelPath,
     pub stat: Stat,
     pub id: ObjectId,
@@ -48,15 +48,15 @@ pub struct Written {
 /// Makes all changes durable, and reads every written file back meanwhile. A difference leaves the restore pending:
 /// there is a way on and a way back.
 pub fn confirm(
-    errand: &Errand<'_>,
+    job: &RestoreJob<'_>,
     applied: &Applied<'_>,
     expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
 ) -> Result<Confirmed> {
     let file_count: usize = expected.values().map(Vec::len).sum();
-    errand.context.progress.begin(Phase::Verifying, file_count as u64, 0);
+    job.context.progress.begin(WorkPhase::Verifying, file_count as u64, 0);
     std::thread::scope(|scope| {
         let syncing = scope.spawn(|| applied.sync());
-        let written = read_back(errand, expected, file_count);
+        let written = read_back(job, expected, file_count);
         let synced = syncing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let written = written?;
         synced.map(|()| written)
@@ -64,20 +64,20 @@ pub fn confirm(
 }
 
 fn read_back(
-    errand: &Errand<'_>,
+    job: &RestoreJob<'_>,
     expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
     file_count: usize,
 ) -> Result<Confirmed> {
     let looked_ns = next_tick_ns();
-    let workers = if file_count < SHARED_FROM_FILES { 1 } else { errand.context.workers() };
+    let workers = if file_count < SHARED_FROM_FILES { 1 } else { job.context.workers() };
     let found = crew::share(workers, expected.into_iter().collect(), &|(dir, files): (RelPath, Vec<_>), _| {
-        read_dir_back(errand, &dir, &files)
+        read_dir_back(job, &dir, &files)
     })?;
     Ok(Confirmed { written: found.into_iter().flatten().collect(), looked_ns })
 }
 
-fn read_dir_back(errand: &Errand<'_>, dir: &RelPath, files: &[(Name, Entry)]) -> Result<Vec<Written>> {
-    let work = errand.worktree;
+fn read_dir_back(job: &RestoreJob<'_>, dir: &RelPath, files: &[(Name, Entry)]) -> Result<Vec<WrittenFile>> {
+    let work = job.worktree;
     let opened = work.root().open_below(dir, Access::Search).map_err(|error| work.io("open", dir, error))?;
     let mut written = Vec::with_capacity(files.len());
     for (name, entry) in files {
@@ -90,8 +90,8 @@ fn read_dir_back(errand: &Errand<'_>, dir: &RelPath, files: &[(Name, Entry)]) ->
                  'checkpoint undo' takes it back"
             )));
         };
-        errand.context.progress.add(1, stat.size_bytes);
-        written.push(Written { path, stat, id: entry.id, is_key: is_key.get() });
+        job.context.progress.add(1, stat.size_bytes);
+        written.push(WrittenFile { path, stat, id: entry.id, is_key: is_key.get() });
     }
     Ok(written)
 }

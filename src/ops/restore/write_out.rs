@@ -5,21 +5,21 @@ use std::io::Write;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::context::Context;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
-use crate::worktree::apply::materialize::{Wanted, materialize};
+use crate::worktree::apply::materialize::{WantedEntry, materialize};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Permission bits of a root of which nothing is recorded.
 const USUAL_DIR: u32 = 0o755;
 
 /// What a state puts into an empty directory.
-pub fn plan(state: &Snapshot, reach: &Reach) -> RestorePlan {
+pub fn plan(state: &Snapshot, reach: &RestoreScope) -> RestorePlan {
     let dirs = BTreeMap::from([(RelPath::root(), root_perm(state))]);
     let empty = Snapshot { dirs, ..Snapshot::default() };
     RestorePlan::between(&empty, state, reach, &|_, _| false)
@@ -41,7 +41,7 @@ pub fn write_out(
     work: &WorkTree,
 ) -> Result<()> {
     let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
-    let wanted = Wanted { top, dirs: &plan.make_dirs, files, special_bits };
+    let wanted = WantedEntry { top, dirs: &plan.make_dirs, files, special_bits };
     let mut fetch =
         |path: &RelPath, blob: ObjectId, out: &mut dyn Write| content(store, checkpoint.id, work, path, blob, out);
     materialize(work, &wanted, &mut fetch, &context.interrupt)

@@ -21,7 +21,7 @@ pub struct CheckOptions<'o> {
 
 /// Everything that was found, and how much was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct CheckReport {
     pub checkpoints: usize,
     /// Distinct objects, and the bytes of their content.
     pub objects: u64,
@@ -68,7 +68,7 @@ pub struct FileFinding {
     pub why: String,
 }
 
-impl Report {
+impl CheckReport {
     /// Nothing is lost: at most derived files are wrong.
     pub fn is_whole(&self) -> bool {
         self.damaged.is_empty() && self.files.is_empty()

@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::model::state::meta::{Meta, contradiction};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::store::damage::check::{CheckOptions, DamagedState, Fault, Report};
+use crate::store::damage::check::{CheckOptions, CheckReport, DamagedState, Fault};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::trees::convert;
-use crate::store::trees::meta_tree::{self, Companion};
+use crate::store::trees::meta_tree::{self, CheckpointExtras};
 use crate::store::trees::tree_codec::MODE_GITLINK;
 use crate::store::trees::tree_memo::TreeMemo;
 
@@ -35,14 +35,14 @@ impl<'c> StateChecker<'c> {
     ///
     /// # Errors
     /// We were asked to stop. Damage is none.
-    pub fn check(&mut self, id: ObjectId, report: &mut Report) -> Result<()> {
+    pub fn check(&mut self, id: ObjectId, report: &mut CheckReport) -> Result<()> {
         report.checkpoints += 1;
         let mut faults = Vec::new();
         let reason = match read_checkpoint(self.objects, id) {
             Ok(checkpoint) => {
-                if let Some(companion) = self.check_meta(checkpoint.meta, &mut faults, report) {
-                    self.check_agreement(&companion.meta, checkpoint.tree, &mut faults);
-                    if let Some(tree) = checkpoint.meta.filter(|_| !companion.beside.is_empty()) {
+                if let Some(extras) = self.check_meta(checkpoint.meta, &mut faults, report) {
+                    self.check_agreement(&extras.meta, checkpoint.tree, &mut faults);
+                    if let Some(tree) = checkpoint.meta.filter(|_| !extras.beside.is_empty()) {
                         self.check_beside(tree, &mut faults, report)?;
                     }
                 }
@@ -67,14 +67,14 @@ impl<'c> StateChecker<'c> {
     /// # Errors
     /// We were asked to stop.
     pub fn line_is_whole(&mut self, commit: ObjectId) -> Result<bool> {
-        Ok(self.check_commits(commit, &mut Report::default())?.is_empty())
+        Ok(self.check_commits(commit, &mut CheckReport::default())?.is_empty())
     }
 
     /// What is wrong with a commit, its parents and all that they hold.
     ///
     /// # Errors
     /// We were asked to stop.
-    pub fn check_commits(&mut self, newest: ObjectId, report: &mut Report) -> Result<Vec<Fault>> {
+    pub fn check_commits(&mut self, newest: ObjectId, report: &mut CheckReport) -> Result<Vec<Fault>> {
         let mut faults = Vec::new();
         self.check_line(newest, &mut faults, report)?;
         Ok(faults)
@@ -84,18 +84,18 @@ impl<'c> StateChecker<'c> {
         &mut self,
         meta: Option<ObjectId>,
         faults: &mut Vec<Fault>,
-        report: &mut Report,
-    ) -> Option<Companion> {
+        report: &mut CheckReport,
+    ) -> Option<CheckpointExtras> {
         let id = meta?;
         let read = meta_tree::read(self.objects, id);
         let read = read.map_err(|why| Fault { path: None, object: Some(id), why: format!("its meta: {why}") });
-        let companion = read.map_err(|fault| faults.push(fault)).ok()?;
+        let extras = read.map_err(|fault| faults.push(fault)).ok()?;
         self.count(id, self.objects.size(&id).unwrap_or_default(), report);
-        Some(companion)
+        Some(extras)
     }
 
     /// Everything in the tree beside the files, if there is one.
-    fn check_beside(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut Report) -> Result<()> {
+    fn check_beside(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
         let mut found = Vec::new();
         self.check_tree(id, &mut found, report)?;
         let told = |fault: Fault| {
@@ -120,7 +120,7 @@ impl<'c> StateChecker<'c> {
     }
 
     /// The commit and its parents, of which ours have none: each is needed for git to be content.
-    fn check_line(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut Report) -> Result<()> {
+    fn check_line(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
         let mut seen = HashSet::new();
         let mut pending = vec![id];
         while let Some(commit) = pending.pop() {
@@ -146,7 +146,7 @@ impl<'c> StateChecker<'c> {
         Ok(())
     }
 
-    fn check_tree(&mut self, root: ObjectId, faults: &mut Vec<Fault>, report: &mut Report) -> Result<()> {
+    fn check_tree(&mut self, root: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
         let before = faults.len();
         let mut visited = Vec::new();
         let mut pending = vec![(RelPath::root(), root)];
@@ -182,7 +182,7 @@ impl<'c> StateChecker<'c> {
     }
 
     /// What is wrong with a blob.
-    fn check_blob(&mut self, id: ObjectId, report: &mut Report) -> Option<String> {
+    fn check_blob(&mut self, id: ObjectId, report: &mut CheckReport) -> Option<String> {
         if let Some(known) = self.blobs.get(&id) {
             return known.clone();
         }
@@ -202,7 +202,7 @@ impl<'c> StateChecker<'c> {
         wrong
     }
 
-    fn count(&mut self, id: ObjectId, bytes: u64, report: &mut Report) {
+    fn count(&mut self, id: ObjectId, bytes: u64, report: &mut CheckReport) {
         if self.counted.insert(id) {
             report.objects += 1;
             report.bytes += bytes;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::Result;
 use crate::model::checkpoint::manifest;
-use crate::store::damage::check::{Report, finding};
+use crate::store::damage::check::{CheckReport, finding};
 use crate::store::files::read_regular;
 use crate::store::gc::mark;
 use crate::store::layout::Layout;
@@ -13,9 +13,9 @@ use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::init;
 use crate::store::refs::commit_cache;
 use crate::store::refs::inventory::Inventory;
-use crate::store::refs::ref_files::{self, Family, Value};
+use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
-use crate::store::runs::namespace::Shelf;
+use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_roll;
 use crate::store::state::journal::JournalState;
 use crate::store::state::stat_cache;
@@ -24,7 +24,7 @@ use crate::store::state::stat_cache;
 ///
 /// # Errors
 /// A directory cannot be listed.
-pub fn check(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+pub fn check(store: &Store, inventory: &Inventory, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
     check_constants(layout, report);
     check_list(layout, report);
@@ -34,7 +34,7 @@ pub fn check(store: &Store, inventory: &Inventory, report: &mut Report) -> Resul
     Ok(())
 }
 
-fn check_constants(layout: &Layout, report: &mut Report) {
+fn check_constants(layout: &Layout, report: &mut CheckReport) {
     for (path, expected) in init::constants(layout) {
         let why = match read_regular::read(&path) {
             Ok(found) if found == expected => continue,
@@ -47,7 +47,7 @@ fn check_constants(layout: &Layout, report: &mut Report) {
 }
 
 /// The list is the user's own, so any text is right; without one the built-in list is in force.
-fn check_list(layout: &Layout, report: &mut Report) {
+fn check_list(layout: &Layout, report: &mut CheckReport) {
     let path = layout.exclusion_list();
     match read_regular::read(&path) {
         Ok(bytes) if bytes.contains(&0) => report.files.push(finding(layout, &path, "it is no text".into())),
@@ -56,7 +56,7 @@ fn check_list(layout: &Layout, report: &mut Report) {
     }
 }
 
-fn check_own(store: &Store, report: &mut Report) -> Result<()> {
+fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
     if Description::read(layout)?.is_none() {
         report.derived.push(finding(layout, &layout.description(), "it is missing or makes no sense".into()));
@@ -92,11 +92,11 @@ fn check_own(store: &Store, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn check_refs(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
     for family in [Family::Checkpoints, Family::Pins] {
         for (id, value) in ref_files::read_family(layout, family)? {
-            if value != Value::Id(id) {
+            if value != RefValue::Id(id) {
                 // The name says what the file should.
                 let path = ref_files::path(layout, family, id);
                 report.derived.push(finding(
@@ -109,7 +109,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut Report) -> Resu
     }
     let metas = ref_files::read_family(layout, Family::Meta)?;
     for checkpoint in &inventory.checkpoints {
-        let expected = checkpoint.meta.map(Value::Id);
+        let expected = checkpoint.meta.map(RefValue::Id);
         if expected.is_some() && metas.get(&checkpoint.id).copied() != expected {
             let path = ref_files::path(layout, Family::Meta, checkpoint.id);
             report.derived.push(finding(layout, &path, "it does not name the meta of its checkpoint".into()));
@@ -122,7 +122,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut Report) -> Resu
     check_main(store, inventory, report)?;
     let of_workflow = |path: &Path| {
         let name = path.strip_prefix(layout.dir()).ok().and_then(Path::to_str);
-        name.is_some_and(|name| Shelf::of_name(name).is_some())
+        name.is_some_and(|name| RefNamespace::of_name(name).is_some())
     };
     // Those of workflows are looked at with their lines.
     for path in ref_files::unreadable(layout)?.into_iter().filter(|path| !of_workflow(path)) {
@@ -132,7 +132,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut Report) -> Resu
 }
 
 /// A commit that plain git put there is no fault.
-fn check_main(store: &Store, inventory: &Inventory, report: &mut Report) -> Result<()> {
+fn check_main(store: &Store, inventory: &Inventory, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
     let newest = inventory.newest().map(|newest| newest.id);
     let main = ref_files::read_main(layout)?;
@@ -146,7 +146,7 @@ fn check_main(store: &Store, inventory: &Inventory, report: &mut Report) -> Resu
     Ok(())
 }
 
-fn check_manifest(store: &Store, inventory: &Inventory, report: &mut Report) {
+fn check_manifest(store: &Store, inventory: &Inventory, report: &mut CheckReport) {
     let path = store.layout().manifest();
     let mut derived = |path: &Path, why: &str| report.derived.push(finding(store.layout(), path, why.into()));
     match read_regular::read(&path) {

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::Result;
-use crate::store::damage::check::{CheckOptions, Report, finding};
+use crate::store::damage::check::{CheckOptions, CheckReport, finding};
 use crate::store::layout::Layout;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::loose_files;
@@ -19,7 +19,7 @@ use crate::store::objects::pack::pack_walk;
 ///
 /// # Errors
 /// The directories cannot be listed, or we were asked to stop.
-pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, report: &mut Report) -> Result<()> {
+pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, report: &mut CheckReport) -> Result<()> {
     objects.look_again();
     let mut seen = ObjectIds::default();
     if options.full {
@@ -29,7 +29,7 @@ pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, rep
     let mut listed = HashSet::new();
     let packs = objects.pack_list();
     let in_all: usize = packs.iter().filter_map(|pack| Some(pack.index().ok()?.count())).sum();
-    options.progress.begin(Phase::Verifying, in_all as u64, 0);
+    options.progress.begin(WorkPhase::Verifying, in_all as u64, 0);
     for pack in packs {
         (options.go_on)()?;
         listed.insert(pack.stamp.name.clone());
@@ -62,7 +62,7 @@ fn check_pack(
     pack: &Pack,
     options: &CheckOptions<'_>,
     seen: &mut ObjectIds,
-    report: &mut Report,
+    report: &mut CheckReport,
 ) -> Result<()> {
     if pack.pack_path.symlink_metadata().is_err() {
         // A prune has put another in its place meanwhile.
@@ -106,7 +106,7 @@ fn check_pack(
 }
 
 /// Packs that nobody can open at all, and indexes that have lost theirs.
-fn check_names(layout: &Layout, listed: &HashSet<String>, report: &mut Report) -> Result<()> {
+fn check_names(layout: &Layout, listed: &HashSet<String>, report: &mut CheckReport) -> Result<()> {
     let files = loose_files::names_in(&layout.packs())?;
     for file in &files {
         let path = layout.packs().join(file);

@@ -1,9 +1,9 @@
 //! The check of a whole store, or of one checkpoint of it: every finding in one report.
 
-use crate::base::progress::Phase;
+use crate::base::progress::WorkPhase;
 use crate::error::Result;
 use crate::model::checkpoint::record::CheckpointId;
-use crate::store::damage::check::{CheckOptions, Report};
+use crate::store::damage::check::{CheckOptions, CheckReport};
 use crate::store::damage::{check_checkpoints, check_files, check_objects, check_workflows};
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory;
@@ -14,10 +14,10 @@ impl Store {
     ///
     /// # Errors
     /// The store could not be looked at, or we were asked to stop. Damage is in the report.
-    pub fn check(&self, only: Option<&CheckpointId>, options: &CheckOptions<'_>) -> Result<Report> {
+    pub fn check(&self, only: Option<&CheckpointId>, options: &CheckOptions<'_>) -> Result<CheckReport> {
         let inventory = self.inventory_as_stored()?;
-        let mut report = Report::default();
-        options.progress.begin(Phase::Verifying, 0, 0);
+        let mut report = CheckReport::default();
+        options.progress.begin(WorkPhase::Verifying, 0, 0);
         let mut states = check_checkpoints::StateChecker::new(self.objects(), options);
         let is_asked = |id: &CheckpointId| only.is_none_or(|wanted| wanted == id);
         for checkpoint in inventory.checkpoints.iter().filter(|checkpoint| is_asked(&checkpoint.id.into())) {

@@ -1,35 +1,37 @@
 //! Checking workflows: the whole line of each. Damage there is no checkpoint's.
 
 use crate::error::Result;
-use crate::store::damage::check::{Fault, Report, finding};
+use crate::store::damage::check::{CheckReport, Fault, finding};
 use crate::store::damage::check_checkpoints::StateChecker;
-use crate::store::refs::ref_files::Value;
+use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
-use crate::store::runs::namespace::Shelf;
+use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs};
 
 /// Names each workflow that cannot be had whole.
 ///
 /// # Errors
 /// The refs cannot be read, or we were asked to stop.
-pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut Report) -> Result<()> {
+pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
-    for shelf in Shelf::BOTH {
-        let read = run_refs::read(layout, shelf)?;
-        let is_torn = read.values().any(|value| *value == Value::Torn);
-        let lost = if is_torn { run_reader::tips(store, shelf)?.torn } else { Vec::new() };
+    for namespace in RefNamespace::BOTH {
+        let read = run_refs::read(layout, namespace)?;
+        let is_torn = read.values().any(|value| *value == RefValue::Torn);
+        let lost = if is_torn { run_reader::tips(store, namespace)?.torn } else { Vec::new() };
         for (id, value) in read {
-            let path = run_refs::path(layout, shelf, &id);
+            let path = run_refs::path(layout, namespace, &id);
             let found = |why: &str| finding(layout, &path, format!("workflow {id}: {why}"));
             match value {
-                Value::Id(tip) => {
+                RefValue::Id(tip) => {
                     let faults = states.check_commits(tip, report)?;
                     let no_state = || run_reader::transition(store.objects(), tip).err();
                     let why = faults.first().map(in_words).or_else(no_state);
                     report.files.extend(why.as_deref().map(found));
                 }
-                Value::Torn if lost.contains(&id) => report.files.push(found("its ref names no commit, or is gone")),
-                Value::Torn => report.derived.push(found("its ref is torn or gone, and its commits tell what it was")),
+                RefValue::Torn if lost.contains(&id) => report.files.push(found("its ref names no commit, or is gone")),
+                RefValue::Torn => {
+                    report.derived.push(found("its ref is torn or gone, and its commits tell what it was"))
+                }
             }
         }
     }

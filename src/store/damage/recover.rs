@@ -12,9 +12,9 @@ use crate::store::objects::odb::ObjectError;
 use crate::store::refs::adopt;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
-use crate::store::refs::ref_files::{self, Family, Value};
+use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
-use crate::store::runs::namespace::Shelf;
+use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs, run_roll};
 use crate::store::trees::convert;
 
@@ -120,19 +120,19 @@ fn sweep_own(store: &Store) -> Result<()> {
 fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     let layout = store.layout();
     for (id, value) in ref_files::read_family(layout, Family::Checkpoints)? {
-        if value != Value::Id(id) {
+        if value != RefValue::Id(id) {
             ref_files::write(layout, Family::Checkpoints, id, id)?;
         }
     }
     for (id, value) in ref_files::read_family(layout, Family::Pins)? {
-        if value != Value::Id(id) {
+        if value != RefValue::Id(id) {
             ref_files::write(layout, Family::Pins, id, id)?;
         }
     }
     let metas = ref_files::read_family(layout, Family::Meta)?;
     for checkpoint in &inventory.checkpoints {
         let Some(meta) = checkpoint.meta else { continue };
-        if metas.get(&checkpoint.id) != Some(&Value::Id(meta)) {
+        if metas.get(&checkpoint.id) != Some(&RefValue::Id(meta)) {
             ref_files::write(layout, Family::Meta, checkpoint.id, meta)?;
         }
     }
@@ -148,14 +148,14 @@ fn mend_workflows(store: &Store) -> Result<Vec<String>> {
     // Where it cannot be written the next writer tries again.
     let _ = run_roll::make_if_missing(layout);
     let mut restored = Vec::new();
-    for shelf in Shelf::BOTH {
-        let refs = run_refs::read(layout, shelf)?;
-        if !refs.values().any(|value| *value == Value::Torn) {
+    for namespace in RefNamespace::BOTH {
+        let refs = run_refs::read(layout, namespace)?;
+        if !refs.values().any(|value| *value == RefValue::Torn) {
             continue;
         }
-        for (id, tip) in run_reader::tips(store, shelf)?.found {
-            if refs.get(&id) == Some(&Value::Torn) {
-                run_refs::write(layout, shelf, &id, tip)?;
+        for (id, tip) in run_reader::tips(store, namespace)?.found {
+            if refs.get(&id) == Some(&RefValue::Torn) {
+                run_refs::write(layout, namespace, &id, tip)?;
                 restored.push(id);
             }
         }

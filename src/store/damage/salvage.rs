@@ -8,7 +8,7 @@ use crate::base::progress::Progress;
 use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::state::object_id::ObjectId;
-use crate::store::damage::check::{CheckOptions, DamagedState, Report};
+use crate::store::damage::check::{CheckOptions, CheckReport, DamagedState};
 use crate::store::damage::check_checkpoints::StateChecker;
 use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store::{self, Mark};
@@ -100,11 +100,11 @@ impl<'s> Salvage<'s> {
     }
 
     /// What the checkpoints that are remembered still lack.
-    pub fn check(&self) -> Result<Report> {
+    pub fn check(&self) -> Result<CheckReport> {
         let progress = Progress::default();
         let options = CheckOptions { full: true, go_on: self.go_on, progress: &progress };
         let mut checker = StateChecker::new(self.fresh.objects(), &options);
-        let mut report = Report::default();
+        let mut report = CheckReport::default();
         self.remembered.checkpoints.iter().try_for_each(|id| checker.check(*id, &mut report))?;
         report.damaged.extend(self.remembered.lost_rows.iter().cloned().map(DamagedState::from));
         Ok(report)
@@ -184,7 +184,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         // What can be kept of the workflows enters itself; files of the others are taken in anew.
         from.workflow_roll(),
         from.projected(),
-        from.tidied(),
+        from.last_gc(),
         from.salvage_mark(),
     ];
     for name in names_in(&from.own()).unwrap_or_default() {

@@ -21,13 +21,13 @@ use crate::store::refs::ref_files;
 /// given once. What was dropped since stays away.
 type Notes = BTreeMap<String, BTreeSet<String>>;
 
-/// Remembers that a kept copy may hold checkpoints which its store lacks. `settled` are those that it has been given.
+/// Remembers that a kept copy may hold checkpoints which its store lacks. `decided_by_names` are those that it has been given.
 ///
 /// # Errors
 /// The note cannot be written.
-pub fn note(layout: &Layout, copy: &Path, settled: BTreeSet<String>) -> Result<()> {
+pub fn note(layout: &Layout, copy: &Path, decided_by_names: BTreeSet<String>) -> Result<()> {
     let mut notes = noted(layout)?;
-    notes.insert(name_of(copy), settled);
+    notes.insert(name_of(copy), decided_by_names);
     write(layout, &notes)
 }
 
@@ -57,11 +57,11 @@ pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result
     let mut after = Notes::new();
     let mut fetched = 0;
     for copy in copies(layout)? {
-        let mut settled = before.get(&name_of(&copy)).cloned().unwrap_or_default();
-        let (came, is_all) = fetch_from(locked, &Layout::new(copy.clone()), &mut settled, go_on)?;
+        let mut decided_by_names = before.get(&name_of(&copy)).cloned().unwrap_or_default();
+        let (came, is_all) = fetch_from(locked, &Layout::new(copy.clone()), &mut decided_by_names, go_on)?;
         fetched += came;
         if !is_all {
-            after.insert(name_of(&copy), settled);
+            after.insert(name_of(&copy), decided_by_names);
         }
     }
     if before != after {
@@ -74,15 +74,15 @@ pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result
 fn fetch_from(
     locked: &LockedStore<'_>,
     copy: &Layout,
-    settled: &mut BTreeSet<String>,
+    decided_by_names: &mut BTreeSet<String>,
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<(usize, bool)> {
     let store = locked.store();
     let Ok(old) = Objects::open(&copy.objects()) else { return Ok((0, false)) };
     old.look_again();
     let mut wanted = remembered(copy, &old);
-    wanted.checkpoints.retain(|id| !settled.contains(&id.to_hex()));
-    wanted.others.retain(|name, _| !settled.contains(name));
+    wanted.checkpoints.retain(|id| !decided_by_names.contains(&id.to_hex()));
+    wanted.others.retain(|name, _| !decided_by_names.contains(name));
     let is_readable = |id: &ObjectId| read_checkpoint(&old, *id).is_ok();
     let readable: Vec<ObjectId> = wanted.checkpoints.iter().copied().filter(is_readable).collect();
     if readable.is_empty() && !wanted.others.values().any(|id| old.contains(id)) {
@@ -92,7 +92,7 @@ fn fetch_from(
     let came: Vec<ObjectId> = readable.into_iter().filter(|id| lacks_only_bytes(store, &(*id).into())).collect();
     let lost = put_back(store.layout(), store.objects(), &wanted, &came, go_on)?;
     ref_files::sync(store.layout())?;
-    settled.extend(given(&wanted, &came, &lost));
+    decided_by_names.extend(given(&wanted, &came, &lost));
     Ok((came.len(), came.len() == wanted.checkpoints.len() && lost.is_empty() && !wanted.is_doubtful))
 }
 
@@ -119,7 +119,10 @@ fn write(layout: &Layout, notes: &Notes) -> Result<()> {
     if notes.is_empty() {
         return atomic_file::remove_if_there(&layout.left_behind()).map(drop);
     }
-    let words = |settled: &BTreeSet<String>| settled.iter().map(|word| format!(" {word}")).collect::<String>();
-    let text: String = notes.iter().map(|(name, settled)| format!("{name}{}\n", words(settled))).collect();
+    let words = |decided_by_names: &BTreeSet<String>| {
+        decided_by_names.iter().map(|word| format!(" {word}")).collect::<String>()
+    };
+    let text: String =
+        notes.iter().map(|(name, decided_by_names)| format!("{name}{}\n", words(decided_by_names))).collect();
     atomic_file::replace_through(&layout.own(), &layout.left_behind(), text.as_bytes())
 }

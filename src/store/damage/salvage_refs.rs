@@ -16,8 +16,8 @@ use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory::{lost_row, names_transition};
-use crate::store::refs::ref_files::{self, Family, Value};
-use crate::store::runs::namespace::Shelf;
+use crate::store::refs::ref_files::{self, Family, RefValue};
+use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs, run_salvage};
 
 /// Ids and names, not looked at any further.
@@ -95,7 +95,7 @@ pub fn put_back(
     let options = CheckOptions { full: true, go_on, progress: &progress };
     let mut checker = StateChecker::new(objects, &options);
     for (name, id) in &remembered.others {
-        if let Some(workflow) = Shelf::of_name(name) {
+        if let Some(workflow) = RefNamespace::of_name(name) {
             lost.extend(run_salvage::put_back(layout, objects, &mut checker, workflow, *id)?);
         } else if checker.line_is_whole(*id)? {
             ref_files::write_named(layout, name, *id)?;
@@ -131,18 +131,18 @@ fn id_in(path: &Path) -> Option<ObjectId> {
 
 /// Adds those whose ref is torn to what is remembered of a damaged store, by what the commits tell.
 pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered) {
-    for shelf in Shelf::BOTH {
-        let read = run_refs::read(damaged, shelf);
+    for namespace in RefNamespace::BOTH {
+        let read = run_refs::read(damaged, namespace);
         found.is_doubtful |= read.is_err();
-        let torn = read.unwrap_or_default().into_iter().filter(|(_, value)| *value == Value::Torn);
+        let torn = read.unwrap_or_default().into_iter().filter(|(_, value)| *value == RefValue::Torn);
         let torn: BTreeSet<String> = torn.map(|(id, _)| id).collect();
         if torn.is_empty() {
             continue;
         }
         let taken: Vec<ObjectId> = found.others.values().copied().collect();
         let newest = run_reader::newest_of(objects, &torn, &taken);
-        let lost = torn.iter().filter(|id| !newest.contains_key(*id)).map(|id| shelf.name_of(id));
+        let lost = torn.iter().filter(|id| !newest.contains_key(*id)).map(|id| namespace.name_of(id));
         found.torn.extend(lost);
-        found.others.extend(newest.into_iter().map(|(id, tip)| (shelf.name_of(&id), tip)));
+        found.others.extend(newest.into_iter().map(|(id, tip)| (namespace.name_of(&id), tip)));
     }
 }

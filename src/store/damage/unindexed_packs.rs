@@ -11,7 +11,7 @@ use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::{self, PackIndex};
 use crate::store::objects::pack::pack_list::{Pack, Rescued};
 use crate::store::objects::pack::pack_reader::{PackReader, ReadError};
-use crate::store::objects::pack::pack_walk::{self, Walk};
+use crate::store::objects::pack::pack_walk::{self, PackWalk};
 
 /// Packs, each as readable as it can be made.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     if let Some(index) = good_index(pack) {
         return Some(pack.rescued_with(index, reader, Rescued { why, is_whole: false }));
     }
-    let Walk { mut entries, is_whole, trailer, unread } = pack_walk::walk(&reader);
+    let PackWalk { mut entries, is_whole, trailer, unread } = pack_walk::walk(&reader);
     unread.into_iter().for_each(unreadable);
     let index = PackIndex::parse(pack_index::encode(&mut entries, trailer)).ok()?;
     Some(pack.rescued_with(index, reader, Rescued { why, is_whole }))

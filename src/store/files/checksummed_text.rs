@@ -6,12 +6,12 @@ use xxhash_rust::xxh3::xxh3_64;
 const SUM: &str = "sum ";
 
 /// Lines, each with its end, and the sum below them.
-pub fn with_sum(lines: &str) -> String {
+pub fn seal(lines: &str) -> String {
     format!("{lines}{SUM}{:016x}\n", xxh3_64(lines.as_bytes()))
 }
 
 /// The lines above the sum; `None` if it is not theirs.
-pub fn lines_of(text: &str) -> Option<&str> {
+pub fn unseal(text: &str) -> Option<&str> {
     let (lines, sum) = text.strip_suffix('\n')?.rsplit_once(SUM)?;
     (sum == format!("{:016x}", xxh3_64(lines.as_bytes()))).then_some(lines)
 }

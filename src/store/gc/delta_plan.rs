@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use crate::model::state::object_id::ObjectId;
-use crate::store::gc::pack_usage::{Survey, base_id};
+use crate::store::gc::pack_usage::{PackUsage, base_id};
 use crate::store::gc::rejected_bases::Pair;
-use crate::store::gc::repack_plan::{self, PackFacts, RepackPlan, Version};
+use crate::store::gc::repack_plan::{self, BlobVersion, PackFacts, RepackPlan};
 use crate::store::objects::id_set::IdMap;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
@@ -18,12 +18,12 @@ pub const LONGEST_CHAIN: usize = 50;
 ///
 /// A version can only become a delta if its pack is rewritten, and is worth nothing as a base if its own stays. So what
 /// could become deltas counts as dead at first; whatever lies in packs that stay even so is left out, until no more is.
-pub fn plan(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) -> RepackPlan {
-    let mut runs = runs(survey, lines, unlike);
+pub fn plan(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSet<Pair>) -> RepackPlan {
+    let mut runs = runs(survey, lines, rejected_bases);
     loop {
         runs.retain(|run| run.windows(2).any(|pair| pair[1].base.is_none()));
         let plan = repack_plan::plan(&facts_without(survey, &runs));
-        let count = |runs: &[Vec<Version>]| runs.iter().map(Vec::len).sum::<usize>();
+        let count = |runs: &[Vec<BlobVersion>]| runs.iter().map(Vec::len).sum::<usize>();
         let before = count(&runs);
         let kept: HashSet<&String> = plan.keep.iter().collect();
         for run in &mut runs {
@@ -37,11 +37,11 @@ pub fn plan(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) ->
 
 /// The lines without what is in no pack, cut where one version is known to be of no use for the next, and where a chain
 /// of deltas is as long as it may be.
-fn runs(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) -> Vec<Vec<Version>> {
+fn runs(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSet<Pair>) -> Vec<Vec<BlobVersion>> {
     if lines.is_empty() {
         return Vec::new();
     }
-    let mut wanted: IdMap<Option<Version>> = lines.iter().flatten().map(|id| (*id, None)).collect();
+    let mut wanted: IdMap<Option<BlobVersion>> = lines.iter().flatten().map(|id| (*id, None)).collect();
     for found in &survey.packs {
         for entry in &found.claimed {
             if let Some(place) = wanted.get_mut(&entry.id) {
@@ -49,16 +49,16 @@ fn runs(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) -> Vec
             }
         }
     }
-    let mut runs: Vec<Vec<Version>> = Vec::new();
+    let mut runs: Vec<Vec<BlobVersion>> = Vec::new();
     for line in lines {
-        let mut run: Vec<Version> = Vec::new();
+        let mut run: Vec<BlobVersion> = Vec::new();
         let mut depth = 0;
         for version in line.iter().filter_map(|id| wanted.get_mut(id)?.take()) {
-            let is_useless = |newer: &Version| unlike.contains(&(newer.entry.id, version.entry.id));
+            let is_useless = |newer: &BlobVersion| rejected_bases.contains(&(newer.entry.id, version.entry.id));
             if version.base.is_none() && (depth == LONGEST_CHAIN || run.last().is_some_and(is_useless)) {
                 runs.push(std::mem::take(&mut run));
             }
-            let is_its_delta = |newer: &Version| version.base == Some(newer.entry.id);
+            let is_its_delta = |newer: &BlobVersion| version.base == Some(newer.entry.id);
             depth = if run.last().is_some_and(is_its_delta) { depth + 1 } else { 0 };
             run.push(version);
         }
@@ -68,17 +68,17 @@ fn runs(survey: &Survey, lines: &[Vec<ObjectId>], unlike: &HashSet<Pair>) -> Vec
 }
 
 /// `None` for what cannot be read: it stays as it is.
-fn version(pack: &Pack, entry: &IndexEntry) -> Option<Version> {
+fn version(pack: &Pack, entry: &IndexEntry) -> Option<BlobVersion> {
     let (index, reader) = (pack.index().ok()?, pack.reader().ok()?);
     let end = index.end_of(entry.offset, reader.entries_end());
     let base = match reader.header(entry.offset, end).ok()?.kind {
         EntryKind::Delta => Some(base_id(pack, entry.offset)?),
         EntryKind::Object(_) | EntryKind::Tag => None,
     };
-    Some(Version { entry: *entry, end, pack: pack.stamp.name.clone(), base })
+    Some(BlobVersion { entry: *entry, end, pack: pack.stamp.name.clone(), base })
 }
 
-fn facts_without(survey: &Survey, runs: &[Vec<Version>]) -> Vec<PackFacts> {
+fn facts_without(survey: &PackUsage, runs: &[Vec<BlobVersion>]) -> Vec<PackFacts> {
     let mut facts = survey.facts();
     for version in runs.iter().flatten() {
         if let Some(pack) = facts.iter_mut().find(|pack| pack.name == version.pack) {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::store::gc::delta_make;
 use crate::store::gc::delta_plan::LONGEST_CHAIN;
-use crate::store::gc::pack_usage::Survey;
+use crate::store::gc::pack_usage::PackUsage;
 use crate::store::gc::rejected_bases::Pair;
-use crate::store::gc::repack_plan::Version;
+use crate::store::gc::repack_plan::BlobVersion;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_delta;
 use crate::store::objects::pack::pack_list::Pack;
@@ -16,14 +16,14 @@ use crate::store::objects::pack::pack_writer::PackWriter;
 
 pub struct RunWriter<'a> {
     pub objects: &'a Objects,
-    pub survey: &'a Survey,
+    pub survey: &'a PackUsage,
     /// Where the one was of no use for the other.
-    pub unlike: Vec<Pair>,
+    pub rejected_bases: Vec<Pair>,
 }
 
 /// The version before, on which the next may stand.
 struct Newer<'v> {
-    version: &'v Version,
+    version: &'v BlobVersion,
     /// Bytes of the last whole one.
     whole_room: u64,
     /// How many deltas lead to it.
@@ -34,7 +34,7 @@ struct Newer<'v> {
 impl RunWriter<'_> {
     /// # Errors
     /// A version cannot be read, or the pack not be written.
-    pub fn write(&mut self, writer: &mut PackWriter<'_>, run: &[Version]) -> Result<()> {
+    pub fn write(&mut self, writer: &mut PackWriter<'_>, run: &[BlobVersion]) -> Result<()> {
         let mut newer: Option<Newer<'_>> = None;
         for version in run {
             newer = Some(match newer {
@@ -48,7 +48,7 @@ impl RunWriter<'_> {
     fn write_next<'v>(
         &mut self,
         writer: &mut PackWriter<'_>,
-        version: &'v Version,
+        version: &'v BlobVersion,
         newer: Newer<'v>,
     ) -> Result<Newer<'v>> {
         let (id, newer_id) = (version.entry.id, newer.version.entry.id);
@@ -74,14 +74,14 @@ impl RunWriter<'_> {
         {
             return Ok(Newer { version, depth, whole_room: newer.whole_room, content: Some(content) });
         }
-        self.unlike.push((newer_id, id));
+        self.rejected_bases.push((newer_id, id));
         self.write_whole(writer, version, Some(content))
     }
 
     fn write_whole<'v>(
         &self,
         writer: &mut PackWriter<'_>,
-        version: &'v Version,
+        version: &'v BlobVersion,
         content: Option<Arc<Vec<u8>>>,
     ) -> Result<Newer<'v>> {
         let id = version.entry.id;
@@ -97,7 +97,7 @@ impl RunWriter<'_> {
     }
 
     /// What is made of it is read back and hashed at the end, so that a right checksum is enough here.
-    fn content(&self, version: &Version) -> Result<Arc<Vec<u8>>> {
+    fn content(&self, version: &BlobVersion) -> Result<Arc<Vec<u8>>> {
         if version.base.is_none()
             && let Ok(reader) = self.pack_of(version)?.reader()
             && let Ok((_, content)) = reader.content_by_crc(version.entry.offset, version.end, version.entry.crc)
@@ -107,7 +107,7 @@ impl RunWriter<'_> {
         Ok(Arc::new(self.objects.read_any(&version.entry.id)?.1))
     }
 
-    fn pack_of(&self, version: &Version) -> Result<&Pack> {
+    fn pack_of(&self, version: &BlobVersion) -> Result<&Pack> {
         let gone = || Error::Damaged { what: version.pack.clone(), why: "it was not looked at".into() };
         self.survey.get(&version.pack).map(|found| &*found.pack).ok_or_else(gone)
     }

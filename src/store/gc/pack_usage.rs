@@ -29,7 +29,7 @@ impl SurveyedPack {
 }
 
 /// All packs and loose objects of a store, against what lives.
-pub struct Survey {
+pub struct PackUsage {
     pub packs: Vec<SurveyedPack>,
     /// Live objects that are there and that no readable pack can give.
     pub unclaimed: Vec<ObjectId>,
@@ -37,7 +37,7 @@ pub struct Survey {
     pub loose: Vec<ObjectId>,
 }
 
-impl Survey {
+impl PackUsage {
     /// The figures of all packs. Deltas are looked for where the live share is low, which reads each header there.
     pub fn facts(&self) -> Vec<PackFacts> {
         self.packs.iter().map(|found| PackFacts { has_deltas: found.has_deltas(), ..found.facts.clone() }).collect()
@@ -62,7 +62,7 @@ impl Survey {
 ///
 /// # Errors
 /// The directories cannot be listed.
-pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<Survey> {
+pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     objects.refresh()?;
     let loose = loose_files::list(objects.objects_dir())?;
     let mut packs: Vec<SurveyedPack> = objects.pack_list().into_iter().map(|pack| first_look(pack, live)).collect();
@@ -80,7 +80,7 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<Survey> {
     // What is nowhere is no worse off whatever goes; only a blob can be missing here, so nothing else hangs on it.
     let mut unclaimed: Vec<ObjectId> = live.difference(&taken).filter(|id| objects.holds(id)).copied().collect();
     unclaimed.sort_unstable();
-    Ok(Survey { packs, unclaimed, loose })
+    Ok(PackUsage { packs, unclaimed, loose })
 }
 
 fn first_look(pack: Arc<Pack>, live: &ObjectIds) -> SurveyedPack {

@@ -13,7 +13,7 @@ pub type Pair = (ObjectId, ObjectId);
 
 /// The pairs that are known. What cannot be read is not known.
 pub fn read(layout: &Layout) -> HashSet<Pair> {
-    let text = read_regular::read_text(&layout.unlike()).unwrap_or_default();
+    let text = read_regular::read_text(&layout.rejected_bases()).unwrap_or_default();
     let pair = |line: &str| {
         let (newer, older) = line.split_once(' ')?;
         Some((ObjectId::from_hex(newer)?, ObjectId::from_hex(older)?))
@@ -34,5 +34,5 @@ pub fn add(layout: &Layout, pairs: &[Pair], live: &ObjectIds) -> Result<()> {
     known.sort_unstable();
     known.dedup();
     let text: String = known.iter().map(|(newer, older)| format!("{newer} {older}\n")).collect();
-    atomic_file::replace(&layout.unlike(), text.as_bytes())
+    atomic_file::replace(&layout.rejected_bases(), text.as_bytes())
 }

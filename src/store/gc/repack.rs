@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{remove_if_there, sync_directory};
 use crate::store::gc::delta_write::RunWriter;
-use crate::store::gc::pack_usage::{self, Survey, SurveyedPack};
+use crate::store::gc::pack_usage::{self, PackUsage, SurveyedPack};
 use crate::store::gc::rejected_bases::Pair;
 use crate::store::gc::repack_plan::RepackPlan;
 use crate::store::gc::sweep;
@@ -36,7 +36,7 @@ pub struct RepackOutcome {
     /// It stopped before the end because it was told to.
     pub stopped: bool,
     /// Versions of large files of which the older was tried as a delta of the newer, in vain.
-    pub unlike: Vec<Pair>,
+    pub rejected_bases: Vec<Pair>,
     /// A merge found no room; what was dropped before it stays dropped.
     pub no_space: Option<String>,
 }
@@ -50,14 +50,22 @@ pub struct RepackOutcome {
 /// An object that lives cannot be read (nothing was removed), or a file cannot be written or removed.
 pub fn repack(
     objects_dir: &Path,
-    survey: &Survey,
+    survey: &PackUsage,
     plan: &RepackPlan,
     live: &ObjectIds,
     objects: &Objects,
     stop: &dyn Fn() -> bool,
 ) -> Result<RepackOutcome> {
-    let mut work =
-        Work { objects_dir, survey, plan, live, objects, stop, moved: ObjectIds::default(), published: HashSet::new() };
+    let mut work = RepackWork {
+        objects_dir,
+        survey,
+        plan,
+        live,
+        objects,
+        stop,
+        moved: ObjectIds::default(),
+        published: HashSet::new(),
+    };
     let mut outcome = RepackOutcome::default();
     (outcome.packs_before, outcome.bytes_before) = measure(objects_dir)?;
     if work.check_sources()? {
@@ -70,9 +78,9 @@ pub fn repack(
     Ok(outcome)
 }
 
-struct Work<'a> {
+struct RepackWork<'a> {
     objects_dir: &'a Path,
-    survey: &'a Survey,
+    survey: &'a PackUsage,
     plan: &'a RepackPlan,
     live: &'a ObjectIds,
     objects: &'a Objects,
@@ -83,7 +91,7 @@ struct Work<'a> {
     published: HashSet<String>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> RepackWork<'a> {
     fn run(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
         if !self.plan.keeps_all_packs() {
             sweep::remove_caches(self.objects_dir)?;
@@ -122,7 +130,7 @@ impl<'a> Work<'a> {
 
     /// Writes versions of large files, most of them as deltas. Their old copies go with the packs that are merged.
     fn write_runs(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
-        let mut runs = RunWriter { objects: self.objects, survey: self.survey, unlike: Vec::new() };
+        let mut runs = RunWriter { objects: self.objects, survey: self.survey, rejected_bases: Vec::new() };
         let mut pending = self.plan.runs.iter().peekable();
         while pending.peek().is_some() && !(self.stop)() {
             let mut writer = PackWriter::begin(self.objects_dir, self.objects)?;
@@ -134,7 +142,7 @@ impl<'a> Work<'a> {
             self.publish(writer)?;
             self.moved.extend(written);
         }
-        outcome.unlike = runs.unlike;
+        outcome.rejected_bases = runs.rejected_bases;
         Ok(())
     }
 

@@ -42,7 +42,7 @@ pub struct RepackPlan {
     /// Each group becomes one new pack, one group after the other.
     pub merge: Vec<Vec<String>>,
     /// Versions of large files, the newest first, that become deltas before their packs are merged.
-    pub runs: Vec<Vec<Version>>,
+    pub runs: Vec<Vec<BlobVersion>>,
     /// Whether loose objects are taken in (live) or removed (dead).
     pub loose: bool,
 }
@@ -186,7 +186,7 @@ fn is_worth_it(group: &[&PackFacts]) -> bool {
 
 /// A content of a large file where it lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct BlobVersion {
     pub entry: IndexEntry,
     /// Where its entry ends.
     pub end: u64,
@@ -196,7 +196,7 @@ pub struct Version {
     pub base: Option<ObjectId>,
 }
 
-impl Version {
+impl BlobVersion {
     pub(super) fn room(&self) -> u64 {
         self.end - self.entry.offset
     }

@@ -77,7 +77,7 @@ impl Description {
         let Identity { root: (dev, ino), parent: (parent_dev, parent_ino) } = identity;
         let forced = if *forced { "forced\n" } else { "" };
         let root = percent_encode(root);
-        checksummed_text::with_sum(&format!(
+        checksummed_text::seal(&format!(
             "format {format}\nroot {root}\ncreated {created_ms}\nidentity {dev} {ino}\nparent {parent_dev} {parent_ino}\n{forced}"
         ))
     }
@@ -87,11 +87,11 @@ impl Description {
 /// and names none; every format has that last line, so that a flipped byte is not taken for a newer one.
 pub fn format_of(layout: &Layout) -> Option<u32> {
     let text = read_regular::read_text(&layout.description()).ok()?;
-    checksummed_text::lines_of(&text)?.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
+    checksummed_text::unseal(&text)?.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
 }
 
 fn parse(text: &str) -> Option<Description> {
-    let text = checksummed_text::lines_of(text)?;
+    let text = checksummed_text::unseal(text)?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
     let pair = |text: &str| text.split_once(' ').and_then(|(dev, ino)| Some((dev.parse().ok()?, ino.parse().ok()?)));
     let parent = value("parent").and_then(pair).unwrap_or_default();

@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::store::files::{atomic_file, directories};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
-use crate::store::lifecycle::removal::{Detached, Removal};
+use crate::store::lifecycle::removal::{Detached, StoreRemoval};
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::{self, names_in};
-use crate::store::refs::ref_files::{self, Family, Value};
-use crate::store::runs::namespace::Shelf;
+use crate::store::refs::ref_files::{self, Family, RefValue};
+use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_writer::free_name;
 use crate::store::runs::{projected, run_reader, run_refs};
 
@@ -61,18 +61,18 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
 fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
     let (into, source, objects) = (store.store().layout(), from.store().layout(), store.store().objects());
     let mut names = BTreeMap::new();
-    for shelf in Shelf::BOTH {
-        for (id, tip) in run_reader::tips(from.store(), shelf)?.found {
+    for namespace in RefNamespace::BOTH {
+        for (id, tip) in run_reader::tips(from.store(), namespace)?.found {
             let mut goes_on = false;
-            let (name, is_there) = free_name(into, shelf, &id, &mut |value| {
-                let Value::Id(known) = value else { return false };
+            let (name, is_there) = free_name(into, namespace, &id, &mut |value| {
+                let RefValue::Id(known) = value else { return false };
                 goes_on = known != tip && run_reader::stands_on(objects, tip, known);
                 goes_on || run_reader::stands_on(objects, known, tip)
             })?;
             if goes_on || !is_there {
-                run_refs::write(into, shelf, &name, tip)?;
+                run_refs::write(into, namespace, &name, tip)?;
             }
-            if shelf == Shelf::Live {
+            if namespace == RefNamespace::Live {
                 names.insert(id, name);
             }
         }
@@ -114,14 +114,14 @@ fn bring(from: &Path, to: &Path) -> Result<()> {
 pub fn trade(store: LockedStore<'_>, other: LockedStore<'_>, description: &Description) -> Result<Detached> {
     let (old, place) = (store.store().dir().to_path_buf(), other.store().dir().to_path_buf());
     if !atomic_file::exchange(&old, &place)? {
-        let detached = Removal::of_locked(other).detach()?;
+        let detached = StoreRemoval::of_locked(other).detach()?;
         return move_to(store, &place, description).map(|()| detached);
     }
     for folder in [place.parent(), old.parent()].into_iter().flatten() {
         atomic_file::sync_directory(folder)?;
     }
     description.write(&Layout::new(place))?;
-    Removal::of_locked_at(other, old).detach()
+    StoreRemoval::of_locked_at(other, old).detach()
 }
 
 /// Gives a store the name `place`, which must be free, and describes it as the store of another root.

@@ -19,7 +19,7 @@ const NAME_DIGITS: usize = 16;
 
 /// A store that nobody else is at work in, about to go.
 #[derive(Debug)]
-pub struct Removal {
+pub struct StoreRemoval {
     dir: PathBuf,
     /// Held until the last piece is gone. A copy, or what has no place for a lock file, is nobody's to lock.
     lock: Option<LockGuard>,
@@ -32,7 +32,7 @@ pub struct Detached {
     _lock: Option<LockGuard>,
 }
 
-impl Removal {
+impl StoreRemoval {
     /// Waits for the lock of a store. `None` if there is nothing to remove.
     ///
     /// # Errors

@@ -15,12 +15,12 @@ use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
 pub struct Catalogue<'o> {
     objects: &'o Objects,
     packs: Vec<Arc<Pack>>,
-    places: IdMap<Place>,
+    places: IdMap<EntryPlace>,
 }
 
 /// The pack, and the position in its index.
 #[derive(Clone, Copy)]
-struct Place {
+struct EntryPlace {
     pack: u32,
     position: u32,
 }
@@ -36,7 +36,7 @@ impl<'o> Catalogue<'o> {
         for (number, pack) in (0..).zip(&packs) {
             let Ok(index) = pack.index() else { continue };
             for position in 0..u32::try_from(index.count()).unwrap_or(u32::MAX) {
-                places.entry(index.id_at(position as usize)).or_insert(Place { pack: number, position });
+                places.entry(index.id_at(position as usize)).or_insert(EntryPlace { pack: number, position });
             }
         }
         Self { objects, packs, places }

@@ -10,7 +10,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::{ObjectKind, hash_any};
 use crate::store::objects::libgit2_fallback::Foreign;
 use crate::store::objects::object_error::AnyObject;
-use crate::store::objects::pack::pack_list::{self, Found, Pack, PackStamp};
+use crate::store::objects::pack::pack_list::{self, Pack, PackHit, PackStamp};
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
 use crate::store::objects::{base_cache, loose_files};
 
@@ -176,8 +176,8 @@ impl Objects {
     pub(in crate::store) fn whole_copy(&self, id: &ObjectId) -> ObjectResult<Option<AnyObject>> {
         self.first_copy(id, |pack| {
             Ok(match pack.read(id)? {
-                Some(Found::Object(kind, content)) => Copy::Whole((Some(kind), content)),
-                Some(Found::Delta) => Copy::Foreign,
+                Some(PackHit::Object(kind, content)) => Copy::Whole((Some(kind), content)),
+                Some(PackHit::Delta) => Copy::Foreign,
                 None => Copy::None,
             })
         })

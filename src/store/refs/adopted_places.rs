@@ -26,11 +26,11 @@ pub fn remember(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()>
         return Ok(());
     }
     let lines: String = places.iter().map(|(id, place)| format!("{id} {place}\n")).collect();
-    atomic_file::replace(&layout.adopted(), checksummed_text::with_sum(&lines).as_bytes())
+    atomic_file::replace(&layout.adopted(), checksummed_text::seal(&lines).as_bytes())
 }
 
 fn parse(text: &str) -> Option<BTreeMap<ObjectId, u64>> {
-    let lines = checksummed_text::lines_of(text)?.lines();
+    let lines = checksummed_text::unseal(text)?.lines();
     lines
         .map(|line| line.split_once(' ').and_then(|(id, at)| Some((ObjectId::from_hex(id)?, at.parse().ok()?))))
         .collect()

@@ -8,7 +8,7 @@ use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
-use crate::store::damage::check::Report;
+use crate::store::damage::check::CheckReport;
 use crate::store::files::read_regular;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
@@ -222,7 +222,7 @@ pub fn lost_row(id: String, row: &str) -> DamagedCheckpoint {
 }
 
 /// What a check found to be damaged may have been evicted since the refs were read.
-pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut Report) -> Result<()> {
+pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut CheckReport) -> Result<()> {
     if !report.damaged.is_empty() {
         let still = ref_files::names(layout, Family::Checkpoints)?;
         let only_a_row = |id: &ObjectId| inventory.without_ref.contains(id) || inventory.unadopted.contains(id);

@@ -9,14 +9,14 @@ use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::refs::{commit_codec, ref_files};
-use crate::store::trees::meta_tree::{self, Beside};
+use crate::store::trees::meta_tree::{self, Extras};
 
 /// A tree whose objects were given to `pack`, with all that is to be said about it.
 pub struct NewCheckpoint<'s> {
     pub pack: PackSet<'s>,
     pub tree: ObjectId,
     pub meta: Meta,
-    pub beside: Beside,
+    pub beside: Extras,
     /// Its sequence number is the least that it may get.
     pub record: Record,
 }
@@ -69,7 +69,7 @@ impl LockedStore<'_> {
 }
 
 /// What is to be said beside the tree; nothing where all is as usual.
-fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, beside: &Beside) -> Result<Option<ObjectId>> {
+fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>> {
     if beside.is_empty() && *meta == Meta::default() {
         return Ok(None);
     }

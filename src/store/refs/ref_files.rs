@@ -44,18 +44,18 @@ const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// What a ref file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum RefValue {
     Id(ObjectId),
     /// Empty, cut or garbage.
     Torn,
 }
 
 /// Reads one family: by the id in the name, what the file says. Files with other names are no refs of ours.
-pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, Value>> {
+pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
     let folder = layout.refs().join(family.folder());
     let mut found = BTreeMap::new();
     each_packed(layout, &format!("refs/{}/", family.folder()), &mut |_, rest, value| {
-        let value = ObjectId::from_hex(value).map(Value::Id);
+        let value = ObjectId::from_hex(value).map(RefValue::Id);
         found.extend(ObjectId::from_hex(rest).zip(value));
     })?;
     let entries = match std::fs::read_dir(&folder) {
@@ -106,7 +106,7 @@ pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
             let kind = entry.file_type().map_err(Error::io("stat", &entry.path()))?;
             if kind.is_dir() {
                 folders.push(name);
-            } else if let (true, Some(Value::Id(id))) = (kind.is_file(), read_file(&entry.path())?) {
+            } else if let (true, Some(RefValue::Id(id))) = (kind.is_file(), read_file(&entry.path())?) {
                 tips.insert(name, id);
             }
         }
@@ -118,7 +118,7 @@ pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
 /// The commit that HEAD itself names, where it names no branch.
 pub fn detached_head(layout: &Layout) -> Result<Option<ObjectId>> {
     match read_file(&layout.head())? {
-        Some(Value::Id(id)) => Ok(Some(id)),
+        Some(RefValue::Id(id)) => Ok(Some(id)),
         _ => Ok(None),
     }
 }
@@ -126,7 +126,7 @@ pub fn detached_head(layout: &Layout) -> Result<Option<ObjectId>> {
 /// The commit that `main` names, if it names one.
 pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     let loose = read_file(&layout.main())?;
-    if let Some(Value::Id(id)) = loose {
+    if let Some(RefValue::Id(id)) = loose {
         return Ok(Some(id));
     }
     Ok(packed(layout, MAIN)?.get(MAIN).copied())
@@ -314,10 +314,10 @@ pub fn unreadable(layout: &Layout) -> Result<Vec<PathBuf>> {
 fn root_of(path: &Path) -> Result<Option<ObjectId>> {
     let by_name = || path.file_name().and_then(|name| ObjectId::from_hex(name.to_str()?));
     match read_file(path)? {
-        Some(Value::Id(id)) => Ok(Some(id)),
-        Some(Value::Torn) if by_name().is_some() => Ok(by_name()),
-        Some(Value::Torn) if path.ends_with(MAIN) => Ok(None),
-        Some(Value::Torn) => {
+        Some(RefValue::Id(id)) => Ok(Some(id)),
+        Some(RefValue::Torn) if by_name().is_some() => Ok(by_name()),
+        Some(RefValue::Torn) if path.ends_with(MAIN) => Ok(None),
+        Some(RefValue::Torn) => {
             Err(Error::Damaged { what: format!("ref {}", path.display()), why: "it names no object".into() })
         }
         None => Ok(None),
@@ -339,15 +339,15 @@ pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
 }
 
 /// What one ref file says; `None` if there is none.
-pub(in crate::store) fn read_file(path: &Path) -> Result<Option<Value>> {
+pub(in crate::store) fn read_file(path: &Path) -> Result<Option<RefValue>> {
     let bytes = match read_regular::read(path) {
         Ok(bytes) => bytes,
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Some(Value::Torn)),
+        Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Some(RefValue::Torn)),
         Err(e) => return Err(Error::io("read", path)(e)),
     };
     let id = std::str::from_utf8(&bytes).ok().and_then(|text| ObjectId::from_hex(text.trim_end_matches(BLANKS)));
-    Ok(Some(id.map_or(Value::Torn, Value::Id)))
+    Ok(Some(id.map_or(RefValue::Torn, RefValue::Id)))
 }
 
 /// The part of `packed-refs` whose names begin like this, by name. Lines that make no sense are passed over, each alone.

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use crate::error::Result;
 use crate::model::run_id::is_legal;
 use crate::store::layout::Layout;
-use crate::store::refs::ref_files::{self, Value};
+use crate::store::refs::ref_files::{self, RefValue};
 
 /// Where a workflow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shelf {
+pub enum RefNamespace {
     Live,
     /// Put aside: nothing is recorded there.
     Archived,
 }
 
-impl Shelf {
+impl RefNamespace {
     pub const BOTH: [Self; 2] = [Self::Live, Self::Archived];
 
     pub(super) fn folder(self) -> &'static str {
@@ -32,8 +32,9 @@ impl Shelf {
 
     /// Where a ref of this full name stands, and whose it is; `None` if it is none of a workflow.
     pub fn of_name(name: &str) -> Option<(Self, &str)> {
-        let id_on = |shelf: Self| name.strip_prefix(shelf.folder())?.strip_prefix('/').filter(|id| is_legal(id));
-        Self::BOTH.into_iter().find_map(|shelf| Some((shelf, id_on(shelf)?)))
+        let id_on =
+            |namespace: Self| name.strip_prefix(namespace.folder())?.strip_prefix('/').filter(|id| is_legal(id));
+        Self::BOTH.into_iter().find_map(|namespace| Some((namespace, id_on(namespace)?)))
     }
 }
 
@@ -41,13 +42,13 @@ impl Shelf {
 ///
 /// # Errors
 /// They cannot be listed.
-pub fn stored(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
+pub fn stored(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<String, RefValue>> {
     let mut found = BTreeMap::new();
-    for (name, value) in ref_files::packed(layout, shelf.folder())? {
-        let id = Shelf::of_name(&name).filter(|(on, _)| *on == shelf);
-        found.extend(id.map(|(_, id)| (id.to_owned(), Value::Id(value))));
+    for (name, value) in ref_files::packed(layout, namespace.folder())? {
+        let id = RefNamespace::of_name(&name).filter(|(on, _)| *on == namespace);
+        found.extend(id.map(|(_, id)| (id.to_owned(), RefValue::Id(value))));
     }
-    for entry in ref_files::list(&layout.dir().join(shelf.folder()))? {
+    for entry in ref_files::list(&layout.dir().join(namespace.folder()))? {
         let name = entry.file_name();
         let Some(id) = name.to_str().filter(|id| is_legal(id)) else { continue };
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -70,11 +70,11 @@ fn render(files: &[Projected]) -> String {
         let sum = file.sum.as_deref().unwrap_or(NO_SUM);
         format!("{FILE}{sum} {} {}\n", percent_encode(file.path.as_bytes()), file.workflow)
     };
-    checksummed_text::with_sum(&files.iter().map(line).collect::<String>())
+    checksummed_text::seal(&files.iter().map(line).collect::<String>())
 }
 
 fn parse(text: &str) -> Option<Vec<Projected>> {
-    checksummed_text::lines_of(text)?.lines().map(|line| parse_line(line.strip_prefix(FILE)?)).collect()
+    checksummed_text::unseal(text)?.lines().map(|line| parse_line(line.strip_prefix(FILE)?)).collect()
 }
 
 fn parse_line(line: &str) -> Option<Projected> {
@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(String::from_utf8(flipped).ok().and_then(|flipped| parse(&flipped)), None, "flipped at {at}");
         }
         for line in ["- ../x w", "- x ../w", "zz x w", "- x w more", "- x"] {
-            assert_eq!(parse(&checksummed_text::with_sum(&format!("{FILE}{line}\n"))), None, "{line}");
+            assert_eq!(parse(&checksummed_text::seal(&format!("{FILE}{line}\n"))), None, "{line}");
         }
     }
 }

@@ -8,9 +8,9 @@ use crate::model::transition;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec::{self, CommitParts};
-use crate::store::refs::ref_files::Value;
+use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
-use crate::store::runs::namespace::Shelf;
+use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_refs, run_roll};
 use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
@@ -44,7 +44,7 @@ pub struct Transition {
 
 /// Transitions, the newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct TransitionLine {
     pub transitions: Vec<Transition>,
     /// Why it ends before its beginning, if it is damaged there.
     pub broken: Option<String>,
@@ -65,7 +65,7 @@ impl Store {
     /// # Errors
     /// The refs cannot be read.
     pub fn workflows(&self) -> Result<Vec<(String, ObjectId)>> {
-        Ok(tips(self, Shelf::Live)?.found)
+        Ok(tips(self, RefNamespace::Live)?.found)
     }
 
     /// The same of those that were put aside, by the name that they got then.
@@ -73,7 +73,7 @@ impl Store {
     /// # Errors
     /// The refs cannot be read.
     pub fn archived_workflows(&self) -> Result<Vec<(String, ObjectId)>> {
-        Ok(tips(self, Shelf::Archived)?.found)
+        Ok(tips(self, RefNamespace::Archived)?.found)
     }
 
     /// Ids of live workflows of which nothing tells the newest transition.
@@ -81,7 +81,7 @@ impl Store {
     /// # Errors
     /// The refs cannot be read.
     pub fn torn_workflows(&self) -> Result<Vec<String>> {
-        Ok(tips(self, Shelf::Live)?.torn)
+        Ok(tips(self, RefNamespace::Live)?.torn)
     }
 
     /// One transition, with its state.
@@ -96,8 +96,8 @@ impl Store {
     }
 
     /// The transitions from `tip` on, the newest first. No state is read.
-    pub fn workflow_line(&self, tip: ObjectId, at_most: usize) -> Line {
-        let mut line = Line::default();
+    pub fn workflow_line(&self, tip: ObjectId, at_most: usize) -> TransitionLine {
+        let mut line = TransitionLine::default();
         let mut next = Some(tip);
         while let Some(id) = next.filter(|_| line.transitions.len() < at_most) {
             match transition(self.objects(), id) {
@@ -138,20 +138,20 @@ impl Store {
 ///
 /// # Errors
 /// The refs cannot be read.
-pub fn tips(store: &Store, shelf: Shelf) -> Result<Tips> {
-    let refs = run_refs::read(store.layout(), shelf)?;
+pub fn tips(store: &Store, namespace: RefNamespace) -> Result<Tips> {
+    let refs = run_refs::read(store.layout(), namespace)?;
     let torn: BTreeSet<String> =
-        refs.iter().filter(|(_, value)| **value == Value::Torn).map(|(id, _)| id.clone()).collect();
+        refs.iter().filter(|(_, value)| **value == RefValue::Torn).map(|(id, _)| id.clone()).collect();
     let mut found: BTreeMap<String, ObjectId> = refs.into_iter().filter_map(named).collect();
     let mut taken: Vec<ObjectId> = found.values().copied().collect();
     if !torn.is_empty() {
-        for other in Shelf::BOTH.into_iter().filter(|other| *other != shelf) {
+        for other in RefNamespace::BOTH.into_iter().filter(|other| *other != namespace) {
             taken.extend(run_refs::read(store.layout(), other)?.into_iter().filter_map(named).map(|(_, id)| id));
         }
         for ((on, id), tip) in run_roll::read(store.layout()).unwrap_or_default() {
             taken.extend(tip);
             let is_told =
-                |tip: &ObjectId| on == shelf && torn.contains(&id) && transition(store.objects(), *tip).is_ok();
+                |tip: &ObjectId| on == namespace && torn.contains(&id) && transition(store.objects(), *tip).is_ok();
             if let Some(tip) = tip.filter(is_told) {
                 found.insert(id, tip);
             }
@@ -163,10 +163,10 @@ pub fn tips(store: &Store, shelf: Shelf) -> Result<Tips> {
     Ok(Tips { found: found.into_iter().collect(), torn })
 }
 
-fn named((id, value): (String, Value)) -> Option<(String, ObjectId)> {
+fn named((id, value): (String, RefValue)) -> Option<(String, ObjectId)> {
     match value {
-        Value::Id(tip) => Some((id, tip)),
-        Value::Torn => None,
+        RefValue::Id(tip) => Some((id, tip)),
+        RefValue::Torn => None,
     }
 }
 

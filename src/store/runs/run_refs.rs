@@ -8,8 +8,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::files::directories;
 use crate::store::layout::Layout;
-use crate::store::refs::ref_files::{self, Value};
-use crate::store::runs::namespace::{Shelf, stored};
+use crate::store::refs::ref_files::{self, RefValue};
+use crate::store::runs::namespace::{RefNamespace, stored};
 use crate::store::runs::run_roll;
 
 /// All on one shelf, by id. Files of other names are no refs of ours. A workflow that the roll has there and of which there is
@@ -17,11 +17,11 @@ use crate::store::runs::run_roll;
 ///
 /// # Errors
 /// They cannot be listed or read.
-pub fn read(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
-    let mut found = stored(layout, shelf)?;
+pub fn read(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<String, RefValue>> {
+    let mut found = stored(layout, namespace)?;
     for ((on, id), _) in run_roll::read(layout).unwrap_or_default() {
-        if on == shelf {
-            found.entry(id).or_insert(Value::Torn);
+        if on == namespace {
+            found.entry(id).or_insert(RefValue::Torn);
         }
     }
     Ok(found)
@@ -31,10 +31,13 @@ pub fn read(layout: &Layout, shelf: Shelf) -> Result<BTreeMap<String, Value>> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn value(layout: &Layout, shelf: Shelf, id: &str) -> Result<Option<Value>> {
-    match ref_files::read_file(&path(layout, shelf, id))? {
+pub fn value(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<RefValue>> {
+    match ref_files::read_file(&path(layout, namespace, id))? {
         Some(value) => Ok(Some(value)),
-        None => Ok(ref_files::packed(layout, &shelf.name_of(id))?.get(&shelf.name_of(id)).copied().map(Value::Id)),
+        None => Ok(ref_files::packed(layout, &namespace.name_of(id))?
+            .get(&namespace.name_of(id))
+            .copied()
+            .map(RefValue::Id)),
     }
 }
 
@@ -50,18 +53,18 @@ pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
 ///
 /// # Errors
 /// It could not be renamed, or not be made durable.
-pub fn publish(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId, staged: TemporaryFile) -> Result<()> {
-    let folder = layout.dir().join(shelf.folder());
+pub fn publish(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId, staged: TemporaryFile) -> Result<()> {
+    let folder = layout.dir().join(namespace.folder());
     if !folder.is_dir() {
         clear_place(layout, &folder)?;
         directories::create_private(&folder)?;
         let mut above = folder.ancestors().skip(1).take_while(|above| above.starts_with(layout.refs()));
         above.try_for_each(atomic_file::sync_directory)?;
     }
-    atomic_file::put_in_place(staged, &layout.own(), &path(layout, shelf, id))?;
+    atomic_file::put_in_place(staged, &layout.own(), &path(layout, namespace, id))?;
     atomic_file::sync_directory(&folder)?;
     // Without it the ref counts as ever; only its loss would not be noticed.
-    let _ = run_roll::enter(layout, shelf, id, tip);
+    let _ = run_roll::enter(layout, namespace, id, tip);
     Ok(())
 }
 
@@ -70,8 +73,8 @@ fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
     let up_to_refs = folder.ancestors().take_while(|place| *place != layout.refs());
     for place in up_to_refs.filter(|place| !place.is_dir()) {
         match ref_files::read_file(place)? {
-            Some(Value::Id(_)) => atomic_file::rename(place, &ref_files::out_of_the_way(layout))?,
-            Some(Value::Torn) => {
+            Some(RefValue::Id(_)) => atomic_file::rename(place, &ref_files::out_of_the_way(layout))?,
+            Some(RefValue::Torn) => {
                 atomic_file::rename(place, &layout.own().join(format!("in-the-way-{}", atomic_file::random_hex())))?;
             }
             None => {}
@@ -84,28 +87,28 @@ fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// It could not be written; then it is as before.
-pub fn write(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId) -> Result<()> {
+pub fn write(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) -> Result<()> {
     let staged = stage(layout, tip)?;
     staged.sync()?;
-    publish(layout, shelf, id, tip, staged)
+    publish(layout, namespace, id, tip, staged)
 }
 
 /// Removes one, durably; whether there was one.
 ///
 /// # Errors
 /// It could not be removed.
-pub fn remove(layout: &Layout, shelf: Shelf, id: &str) -> Result<bool> {
-    run_roll::strike_out(layout, shelf, id)?;
+pub fn remove(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<bool> {
+    run_roll::strike_out(layout, namespace, id)?;
     // Plain git may have packed it since the lock was taken.
-    let was_packed = ref_files::remove_packed(layout, &BTreeSet::from([shelf.name_of(id)]))?;
-    let gone = atomic_file::remove_if_there(&path(layout, shelf, id))?;
+    let was_packed = ref_files::remove_packed(layout, &BTreeSet::from([namespace.name_of(id)]))?;
+    let gone = atomic_file::remove_if_there(&path(layout, namespace, id))?;
     if gone {
-        atomic_file::sync_directory(&layout.dir().join(shelf.folder()))?;
+        atomic_file::sync_directory(&layout.dir().join(namespace.folder()))?;
     }
     Ok(gone || was_packed)
 }
 
 /// The file of one.
-pub fn path(layout: &Layout, shelf: Shelf, id: &str) -> PathBuf {
-    layout.dir().join(shelf.folder()).join(id)
+pub fn path(layout: &Layout, namespace: RefNamespace, id: &str) -> PathBuf {
+    layout.dir().join(namespace.folder()).join(id)
 }

@@ -7,14 +7,14 @@ use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
-use crate::store::refs::ref_files::Value;
-use crate::store::runs::namespace::{self, Shelf};
+use crate::store::refs::ref_files::RefValue;
+use crate::store::runs::namespace::{self, RefNamespace};
 
 /// In place of the commit of one that moves on with each transition.
 const MOVES: &str = "-";
 
 /// By shelf and name; with the commit of one that stands still.
-pub type Roll = BTreeMap<(Shelf, String), Option<ObjectId>>;
+pub type Roll = BTreeMap<(RefNamespace, String), Option<ObjectId>>;
 
 /// The roll; `None` where it is missing or does not add up.
 pub fn read(layout: &Layout) -> Option<Roll> {
@@ -25,9 +25,9 @@ pub fn read(layout: &Layout) -> Option<Roll> {
 ///
 /// # Errors
 /// The refs cannot be read, or the roll not be written; then it is as before.
-pub fn enter(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId) -> Result<()> {
+pub fn enter(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) -> Result<()> {
     let known = read(layout);
-    let entry = ((shelf, id.to_owned()), tip_of(shelf, Value::Id(tip)));
+    let entry = ((namespace, id.to_owned()), tip_of(namespace, RefValue::Id(tip)));
     if known.as_ref().is_some_and(|roll| roll.get(&entry.0) == Some(&entry.1)) {
         return Ok(());
     }
@@ -44,9 +44,9 @@ pub fn enter(layout: &Layout, shelf: Shelf, id: &str, tip: ObjectId) -> Result<(
 ///
 /// # Errors
 /// The roll can neither be written nor be removed.
-pub fn strike_out(layout: &Layout, shelf: Shelf, id: &str) -> Result<()> {
+pub fn strike_out(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<()> {
     let Some(mut roll) = read(layout) else { return Ok(()) };
-    if roll.remove(&(shelf, id.to_owned())).is_none() {
+    if roll.remove(&(namespace, id.to_owned())).is_none() {
         return Ok(());
     }
     let path = layout.workflow_roll();
@@ -71,37 +71,37 @@ pub fn make_if_missing(layout: &Layout) -> Result<()> {
 
 fn from_refs(layout: &Layout) -> Result<Roll> {
     let mut roll = Roll::new();
-    for shelf in Shelf::BOTH {
-        let stored = namespace::stored(layout, shelf)?;
-        roll.extend(stored.into_iter().map(|(id, value)| ((shelf, id), tip_of(shelf, value))));
+    for namespace in RefNamespace::BOTH {
+        let stored = namespace::stored(layout, namespace)?;
+        roll.extend(stored.into_iter().map(|(id, value)| ((namespace, id), tip_of(namespace, value))));
     }
     Ok(roll)
 }
 
-fn tip_of(shelf: Shelf, value: Value) -> Option<ObjectId> {
-    match (shelf, value) {
-        (Shelf::Archived, Value::Id(tip)) => Some(tip),
+fn tip_of(namespace: RefNamespace, value: RefValue) -> Option<ObjectId> {
+    match (namespace, value) {
+        (RefNamespace::Archived, RefValue::Id(tip)) => Some(tip),
         _ => None,
     }
 }
 
 fn render(roll: &Roll) -> String {
-    let line = |((shelf, id), tip): (&(Shelf, String), &Option<ObjectId>)| {
+    let line = |((namespace, id), tip): (&(RefNamespace, String), &Option<ObjectId>)| {
         let tip = tip.map_or_else(|| MOVES.to_owned(), ObjectId::to_hex);
-        format!("{tip} {}\n", shelf.name_of(id))
+        format!("{tip} {}\n", namespace.name_of(id))
     };
-    checksummed_text::with_sum(&roll.iter().map(line).collect::<String>())
+    checksummed_text::seal(&roll.iter().map(line).collect::<String>())
 }
 
 fn parse(text: &str) -> Option<Roll> {
-    checksummed_text::lines_of(text)?.lines().map(parse_line).collect()
+    checksummed_text::unseal(text)?.lines().map(parse_line).collect()
 }
 
-fn parse_line(line: &str) -> Option<((Shelf, String), Option<ObjectId>)> {
+fn parse_line(line: &str) -> Option<((RefNamespace, String), Option<ObjectId>)> {
     let (tip, name) = line.split_once(' ')?;
-    let (shelf, id) = Shelf::of_name(name).filter(|(_, id)| is_legal(id))?;
+    let (namespace, id) = RefNamespace::of_name(name).filter(|(_, id)| is_legal(id))?;
     let tip = if tip == MOVES { None } else { Some(ObjectId::from_hex(tip)?) };
-    Some(((shelf, id.to_owned()), tip))
+    Some(((namespace, id.to_owned()), tip))
 }
 
 #[cfg(test)]
@@ -111,15 +111,17 @@ mod tests {
     #[test]
     fn a_roll_comes_back_whole_or_not_at_all() {
         let tip = ObjectId::from_hex(&"ab".repeat(20)).unwrap();
-        let roll =
-            Roll::from([((Shelf::Live, "w_1".to_owned()), None), ((Shelf::Archived, "w_1-2".to_owned()), Some(tip))]);
+        let roll = Roll::from([
+            ((RefNamespace::Live, "w_1".to_owned()), None),
+            ((RefNamespace::Archived, "w_1-2".to_owned()), Some(tip)),
+        ]);
         let text = render(&roll);
         assert_eq!(parse(&text), Some(roll));
         for at in 0..text.len() {
             assert_eq!(parse(&text[..at]), None, "cut at {at}");
         }
         for line in ["- refs/heads/main", "x refs/workflows/w", "- refs/workflows/../x", "-"] {
-            assert_eq!(parse(&checksummed_text::with_sum(&format!("{line}\n"))), None, "{line}");
+            assert_eq!(parse(&checksummed_text::seal(&format!("{line}\n"))), None, "{line}");
         }
     }
 }

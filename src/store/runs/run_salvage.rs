@@ -11,7 +11,7 @@ use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::refs::commit_codec;
-use crate::store::runs::namespace::Shelf;
+use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_reader::{self, Transition};
 use crate::store::runs::run_refs;
 
@@ -23,22 +23,22 @@ pub fn put_back(
     layout: &Layout,
     objects: &Objects,
     checker: &mut StateChecker<'_>,
-    (shelf, id): (Shelf, &str),
+    (namespace, id): (RefNamespace, &str),
     tip: ObjectId,
 ) -> Result<Option<String>> {
-    if run_refs::value(layout, shelf, id)?.is_some() {
+    if run_refs::value(layout, namespace, id)?.is_some() {
         return Ok(None);
     }
-    let name = shelf.name_of(id);
+    let name = namespace.name_of(id);
     if checker.line_is_whole(tip)? {
-        return run_refs::write(layout, shelf, id, tip).map(|()| None);
+        return run_refs::write(layout, namespace, id, tip).map(|()| None);
     }
     let Some(newest) = newest_whole(objects, id, tip) else { return Ok(Some(name)) };
     if checker.line_is_whole(newest.commit)? {
-        run_refs::write(layout, shelf, id, newest.commit)?;
+        run_refs::write(layout, namespace, id, newest.commit)?;
         return Ok(Some(format!("{name} (transitions after {})", newest.commit.short())));
     }
-    run_refs::write(layout, shelf, id, without_parent(layout, objects, &newest)?)?;
+    run_refs::write(layout, namespace, id, without_parent(layout, objects, &newest)?)?;
     Ok(Some(format!("{name} (transitions before {})", newest.commit.short())))
 }
 

@@ -8,8 +8,8 @@ use crate::store::layout::Layout;
 use crate::store::locked::{LockedStore, check_still_there};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
-use crate::store::refs::ref_files::Value;
-use crate::store::runs::namespace::Shelf;
+use crate::store::refs::ref_files::RefValue;
+use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::projected::{self, Projected};
 use crate::store::runs::{run_reader, run_refs};
 
@@ -42,7 +42,7 @@ impl LockedStore<'_> {
     ) -> Result<Recorded> {
         refuse_illegal(id)?;
         let layout = self.store().layout();
-        let present = present(layout, Shelf::Live, id)?;
+        let present = present(layout, RefNamespace::Live, id)?;
         if present != expected {
             return Ok(Recorded::Moved(present));
         }
@@ -60,7 +60,7 @@ impl LockedStore<'_> {
         let published = pack.finish(Some(&staged))?;
         // As with a checkpoint: a user's own `git gc` may take a pack that no ref names yet.
         let done = check_still_there(layout, &published)
-            .and_then(|()| run_refs::publish(layout, Shelf::Live, id, commit, staged))
+            .and_then(|()| run_refs::publish(layout, RefNamespace::Live, id, commit, staged))
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
             // Nobody was told of this transition; the failure itself is what is to be said.
@@ -94,14 +94,15 @@ impl LockedStore<'_> {
     pub fn archive_workflow(&mut self, id: &str, name: &str) -> Result<Option<String>> {
         refuse_illegal(name)?;
         let layout = self.store().layout();
-        let Some(tip) = is_legal(id).then(|| present(layout, Shelf::Live, id)).transpose()?.flatten() else {
+        let Some(tip) = is_legal(id).then(|| present(layout, RefNamespace::Live, id)).transpose()?.flatten() else {
             return Ok(None);
         };
-        let (name, is_there) = free_name(layout, Shelf::Archived, name, &mut |value| value == Value::Id(tip))?;
+        let (name, is_there) =
+            free_name(layout, RefNamespace::Archived, name, &mut |value| value == RefValue::Id(tip))?;
         if !is_there {
-            run_refs::write(layout, Shelf::Archived, &name, tip)?;
+            run_refs::write(layout, RefNamespace::Archived, &name, tip)?;
         }
-        run_refs::remove(layout, Shelf::Live, id)?;
+        run_refs::remove(layout, RefNamespace::Live, id)?;
         Ok(Some(name))
     }
 
@@ -110,7 +111,7 @@ impl LockedStore<'_> {
     /// # Errors
     /// Its ref cannot be removed.
     pub fn delete_workflow(&mut self, id: &str, archived: bool) -> Result<bool> {
-        let place = if archived { Shelf::Archived } else { Shelf::Live };
+        let place = if archived { RefNamespace::Archived } else { RefNamespace::Live };
         if is_legal(id) { run_refs::remove(self.store().layout(), place, id) } else { Ok(false) }
     }
 
@@ -133,17 +134,17 @@ fn refuse_illegal(id: &str) -> Result<()> {
 
 fn put_back(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> {
     match before {
-        Some(tip) => run_refs::write(layout, Shelf::Live, id, tip),
-        None => run_refs::remove(layout, Shelf::Live, id).map(drop),
+        Some(tip) => run_refs::write(layout, RefNamespace::Live, id, tip),
+        None => run_refs::remove(layout, RefNamespace::Live, id).map(drop),
     }
 }
 
 /// What a ref names; one that is torn is an error.
-fn present(layout: &Layout, shelf: Shelf, id: &str) -> Result<Option<ObjectId>> {
-    match run_refs::value(layout, shelf, id)? {
+fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<ObjectId>> {
+    match run_refs::value(layout, namespace, id)? {
         None => Ok(None),
-        Some(Value::Id(tip)) => Ok(Some(tip)),
-        Some(Value::Torn) => {
+        Some(RefValue::Id(tip)) => Ok(Some(tip)),
+        Some(RefValue::Torn) => {
             Err(Error::Damaged { what: format!("workflow {id}"), why: "its ref names no commit".to_owned() })
         }
     }
@@ -155,13 +156,13 @@ fn present(layout: &Layout, shelf: Shelf, id: &str) -> Result<Option<ObjectId>> 
 /// The refs cannot be read.
 pub fn free_name(
     layout: &Layout,
-    shelf: Shelf,
+    namespace: RefNamespace,
     name: &str,
-    is_it: &mut dyn FnMut(Value) -> bool,
+    is_it: &mut dyn FnMut(RefValue) -> bool,
 ) -> Result<(String, bool)> {
     for number in 1..MOST_OF_A_NAME {
         let candidate = if number == 1 { name.to_owned() } else { numbered(name, number) };
-        match run_refs::value(layout, shelf, &candidate)? {
+        match run_refs::value(layout, namespace, &candidate)? {
             None => return Ok((candidate, false)),
             Some(value) if is_it(value) => return Ok((candidate, true)),
             Some(_) => {}
@@ -242,7 +243,7 @@ mod tests {
         let archived = [("w".to_owned(), first), ("w-2".to_owned(), second)];
         assert_eq!(store.archived_workflows().unwrap(), archived);
         // A kill between the two steps leaves it on both shelves.
-        run_refs::write(store.layout(), Shelf::Live, "w", second).unwrap();
+        run_refs::write(store.layout(), RefNamespace::Live, "w", second).unwrap();
         assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w-2"));
         assert!(store.workflows().unwrap().is_empty());
         assert!(!locked.delete_workflow("w", false).unwrap());
@@ -260,7 +261,7 @@ mod tests {
         let two = done(first.record_workflow("w", Some(one), b"2", "b", 3));
         let aside = done(first.record_workflow("v", None, b"2", "b", 30));
         first.archive_workflow("v", "w").unwrap();
-        let path = run_refs::path(store.layout(), Shelf::Live, "w");
+        let path = run_refs::path(store.layout(), RefNamespace::Live, "w");
         std::fs::write(&path, "").unwrap();
         assert!(matches!(first.record_workflow("w", Some(two), b"3", "c", 4), Err(Error::Damaged { .. })));
         drop(first);
@@ -271,7 +272,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{two}\n"));
         assert_eq!(store.archived_workflows().unwrap(), [("w".to_owned(), aside)]);
         drop(again);
-        let unknown = run_refs::path(store.layout(), Shelf::Live, "unknown");
+        let unknown = run_refs::path(store.layout(), RefNamespace::Live, "unknown");
         std::fs::write(&unknown, "nonsense").unwrap();
         assert!(locked(&store).recovery().workflows_restored.is_empty());
         assert_eq!(

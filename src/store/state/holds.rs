@@ -35,11 +35,11 @@ pub fn write(layout: &Layout, holds: &[Hold]) -> Result<()> {
 }
 
 fn render(holds: &[Hold]) -> String {
-    checksummed_text::with_sum(&holds.iter().map(|hold| format!("{HOLD}{}\n", hold.to_field())).collect::<String>())
+    checksummed_text::seal(&holds.iter().map(|hold| format!("{HOLD}{}\n", hold.to_field())).collect::<String>())
 }
 
 fn parse(text: &str) -> Option<Vec<Hold>> {
-    checksummed_text::lines_of(text)?.lines().map(|line| Hold::from_field(line.strip_prefix(HOLD)?)).collect()
+    checksummed_text::unseal(text)?.lines().map(|line| Hold::from_field(line.strip_prefix(HOLD)?)).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
-use crate::model::restore_plan::Reach;
+use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -18,7 +18,7 @@ const FIRST_LINE: &str = "checkpoint-journal 1";
 
 /// How far the restore had come when this was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum JournalStage {
     /// Nothing of the user's was changed yet.
     Preparing,
     /// Changes may have begun.
@@ -27,7 +27,7 @@ pub enum Stage {
     Finished,
 }
 
-impl Stage {
+impl JournalStage {
     fn word(self) -> &'static str {
         match self {
             Self::Preparing => "preparing",
@@ -43,11 +43,11 @@ impl Stage {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {
-    pub stage: Stage,
+    pub stage: JournalStage,
     pub verb: Verb,
     pub target: ObjectId,
     pub safety: ObjectId,
-    pub reach: Reach,
+    pub reach: RestoreScope,
     /// Names the staging directory: sixteen hex digits.
     pub staging: String,
     /// Names the one that a way out of this restore fills: nothing of the user's is in it yet.
@@ -137,11 +137,11 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
     let paths = paths.map(|path| RelPath::new(&percent_decode(path)?).ok()).collect::<Option<_>>()?;
     let within = Scope::from_fields(body.lines().filter_map(|line| line.strip_prefix("within "))).ok()?;
     Some(Journal {
-        stage: Stage::from_word(value("stage")?)?,
+        stage: JournalStage::from_word(value("stage")?)?,
         verb: Verb::from_word(value("verb")?)?,
         target: ObjectId::from_hex(value("target")?)?,
         safety: ObjectId::from_hex(value("safety")?)?,
-        reach: Reach { paths, within, overlay: flag("overlay"), special_bits: flag("special-bits") },
+        reach: RestoreScope { paths, within, overlay: flag("overlay"), special_bits: flag("special-bits") },
         staging: value("staging").filter(|name| is_staging_name(name))?.to_owned(),
         filling: value("filling").filter(|name| is_staging_name(name)).map(str::to_owned),
         settles: flag("settles"),
@@ -158,11 +158,11 @@ mod tests {
 
     fn journal() -> Journal {
         Journal {
-            stage: Stage::Applying,
+            stage: JournalStage::Applying,
             verb: Verb::Restore,
             target: ObjectId::from_bytes([1; 20]),
             safety: ObjectId::from_bytes([2; 20]),
-            reach: Reach {
+            reach: RestoreScope {
                 paths: vec![RelPath::new(b"a b/\xff\nsum 0").unwrap(), RelPath::root()],
                 overlay: true,
                 special_bits: false,

@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::error::{Error, Result};
 use crate::model::rules_stamp::RulesStamp;
 use crate::model::stat_cache::cache_writer;
-use crate::model::stat_cache::cached_block::KeptBlock;
-use crate::model::stat_cache::cached_listing::KeptListing;
+use crate::model::stat_cache::cached_block::CachedBlock;
+use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
@@ -30,7 +30,7 @@ const TRIES: usize = 2;
 #[derive(Clone, Debug)]
 pub struct StatCache {
     pub head: Head,
-    pub kept: Arc<KeptListing>,
+    pub kept: Arc<CachedListing>,
 }
 
 impl StatCache {
@@ -80,8 +80,8 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
     if !base.starts_with(BASE_MAGIC) || sum != head.base_sum {
         return None;
     }
-    let base = KeptBlock::parse(base, BASE_MAGIC.len(), end)?;
-    Some(StatCache { head, kept: Arc::new(KeptListing::new(base, patch)?) })
+    let base = CachedBlock::parse(base, BASE_MAGIC.len(), end)?;
+    Some(StatCache { head, kept: Arc::new(CachedListing::new(base, patch)?) })
 }
 
 /// Writes what a scan saw: as a patch where that will do, and not at all where the cache says just that already.

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::model::rules_stamp::RulesStamp;
-use crate::model::stat_cache::cached_block::KeptBlock;
+use crate::model::stat_cache::cached_block::CachedBlock;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::pack::pack_list::PackStamp;
 
@@ -49,7 +49,7 @@ pub fn put(out: &mut Vec<u8>, number: u64) {
 }
 
 /// The head, and the block if there is one; `None` if the bytes do not add up.
-pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<KeptBlock>)> {
+pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<CachedBlock>)> {
     sum_at_end(&bytes)?;
     let end = bytes.len() - SUM_BYTES;
     let mut input = Input(bytes.get(..end)?);
@@ -63,7 +63,7 @@ pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<KeptBlock>)> {
     let packs = (0..pack_count).map(|_| input.pack()).collect::<Option<_>>()?;
     let at = end - input.0.len();
     let head = Head { base_sum, checkpoint, restored, packs, rules: RulesStamp { rules, index, names } };
-    let block = if at == end { None } else { Some(KeptBlock::parse(bytes, at, end)?) };
+    let block = if at == end { None } else { Some(CachedBlock::parse(bytes, at, end)?) };
     Some((head, block))
 }
 

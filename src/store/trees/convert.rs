@@ -1,11 +1,11 @@
 //! Git trees from a listing, and a state by path from git trees.
 
-use crate::model::stat_cache::cached_listing::KeptDir;
+use crate::model::stat_cache::cached_listing::CachedDir;
 use crate::model::state::entry::{Entry, Kind, WhyNot, git_mode};
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, Standing};
+use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
@@ -33,8 +33,8 @@ pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<Obje
 }
 
 /// What a directory was, if nothing in it or below it changed.
-fn before_if_same<'l>(listing: &'l Listing, index: usize, same: &[bool]) -> Option<KeptDir<'l>> {
-    let dir = listing.dirs.get(index).filter(|dir| dir.untouched)?;
+fn before_if_same<'l>(listing: &'l Listing, index: usize, same: &[bool]) -> Option<CachedDir<'l>> {
+    let dir = listing.dirs.get(index).filter(|dir| dir.unchanged)?;
     let kept = listing.kept.as_ref()?;
     let number = dir.kept?;
     let has_all = dir.dirs.len() == kept.children(number).len() && dir.dirs.iter().all(|child| same[*child]);
@@ -75,7 +75,7 @@ pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) -> O
     let (kind, perm) = match entry.mode {
         MODE_DIRECTORY => return Some((path, entry.id)),
         MODE_GITLINK => {
-            snapshot.uncaptured.insert(path, Standing { why: WhyNot::Gitlink, is_dir: true });
+            snapshot.uncaptured.insert(path, UncapturedEntry { why: WhyNot::Gitlink, is_dir: true });
             return None;
         }
         MODE_SYMLINK => (Kind::Symlink, 0o777),

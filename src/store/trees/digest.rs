@@ -13,7 +13,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::convert;
-use crate::store::trees::meta_tree::Beside;
+use crate::store::trees::meta_tree::Extras;
 
 /// Content with a NUL byte in so many bytes at its start is binary, as git sees it.
 const BINARY_WITHIN_BYTES: u64 = 8000;
@@ -131,7 +131,7 @@ pub struct Sum {
 ///
 /// # Errors
 /// Something that cannot be read, named.
-pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Beside) -> Result<Sum, String> {
+pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Sum, String> {
     let files = snapshot.files.iter().map(|(path, entry)| {
         let facts = facts(objects, entry.id).map_err(|why| format!("{path}: {why}"));
         (path, facts.map(|facts| (entry.git_mode(), facts)))
@@ -146,7 +146,7 @@ pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Beside) -> Result<Su
 pub fn sum_of<'f>(
     objects: &Objects,
     files: impl Iterator<Item = (&'f RelPath, Result<(u32, Facts), String>)>,
-    beside: &Beside,
+    beside: &Extras,
 ) -> Result<Sum, String> {
     let mut digest = Digest::default();
     let mut sum = Sum::default();

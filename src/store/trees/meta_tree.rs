@@ -15,7 +15,7 @@ const DATABASES: &str = "databases";
 
 /// Objects beside the files; each must have been given to the pack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct Extras {
     /// Tree of the ignore files outside the scope that have a say in it.
     pub rules: Option<ObjectId>,
     /// Blob of the values that are no files.
@@ -26,12 +26,12 @@ pub struct Beside {
 
 /// The same, with the meta, as it is read.
 #[derive(Clone, Debug, Default)]
-pub struct Companion {
+pub struct CheckpointExtras {
     pub meta: Meta,
-    pub beside: Beside,
+    pub beside: Extras,
 }
 
-impl Beside {
+impl Extras {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -43,7 +43,7 @@ pub fn blob(meta: &Meta) -> Vec<u8> {
 }
 
 /// The bytes of the tree of a meta blob and what is beside it.
-pub fn tree(meta: ObjectId, beside: &Beside) -> Vec<u8> {
+pub fn tree(meta: ObjectId, beside: &Extras) -> Vec<u8> {
     let entry =
         |name: &str, mode, id: Option<ObjectId>| id.map(|id| TreeEntry { mode, name: name.as_bytes().into(), id });
     let parts = [
@@ -59,7 +59,7 @@ pub fn tree(meta: ObjectId, beside: &Beside) -> Vec<u8> {
 ///
 /// # Errors
 /// The content is an attack on the hash.
-pub fn id_of(meta: &Meta, beside: &Beside) -> Result<Option<ObjectId>, Collision> {
+pub fn id_of(meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>, Collision> {
     if beside.is_empty() && *meta == Meta::default() {
         return Ok(None);
     }
@@ -71,10 +71,10 @@ pub fn id_of(meta: &Meta, beside: &Beside) -> Result<Option<ObjectId>, Collision
 ///
 /// # Errors
 /// What is wrong, in words.
-pub fn read(objects: &Objects, id: ObjectId) -> Result<Companion, String> {
+pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, String> {
     let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
     if kind != ObjectKind::Tree {
-        return Ok(Companion { meta: meta_text::parse(&bytes)?, beside: Beside::default() });
+        return Ok(CheckpointExtras { meta: meta_text::parse(&bytes)?, beside: Extras::default() });
     }
     let entries = tree_codec::parse(&bytes)?;
     let find = |name: &str, mode| {
@@ -86,10 +86,10 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<Companion, String> {
     };
     let meta = find(META, MODE_FILE)?.ok_or("there is no meta in it")?;
     let (_, text) = objects.read(&meta).map_err(|e| e.to_string())?;
-    let beside = Beside {
+    let beside = Extras {
         rules: find(RULES, MODE_DIRECTORY)?,
         state: find(STATE, MODE_FILE)?,
         databases: find(DATABASES, MODE_DIRECTORY)?,
     };
-    Ok(Companion { meta: meta_text::parse(&text)?, beside })
+    Ok(CheckpointExtras { meta: meta_text::parse(&text)?, beside })
 }

@@ -4,7 +4,7 @@ use crate::base::text::escape;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::bisect::{BisectOutcome, Tested};
 use crate::view::format::{Paint, count};
-use crate::view::human::Said;
+use crate::view::human::Output;
 
 fn named(checkpoint: &Checkpoint) -> String {
     format!("{} ({})", checkpoint.id.short(), escape(&checkpoint.record.reason))
@@ -17,9 +17,9 @@ pub fn tested(tested: &Tested) -> String {
 }
 
 /// stdout gets ids alone.
-pub fn bisect(outcome: &BisectOutcome) -> Said {
+pub fn bisect(outcome: &BisectOutcome) -> Output {
     let result = outcome.candidates.iter().map(|candidate| format!("{}\n", candidate.id.short())).collect();
-    let Some(bad) = outcome.first_bad() else { return Said { result, talk: String::new() } };
+    let Some(bad) = outcome.first_bad() else { return Output { result, talk: String::new() } };
     let good = &outcome.last_good;
     let talk = format!(
         "first bad checkpoint: {}, the good one before it: {}\n'checkpoint diff {} {}' shows what changed\n",
@@ -28,7 +28,7 @@ pub fn bisect(outcome: &BisectOutcome) -> Said {
         good.id.short(),
         bad.id.short()
     );
-    Said { result, talk }
+    Output { result, talk }
 }
 
 /// Why there is no single answer.

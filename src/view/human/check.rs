@@ -1,7 +1,7 @@
 //! How the user's own check after a restore ended, and the way back.
 
 use crate::base::text::{escape, escape_bytes};
-use crate::model::ended::Ended;
+use crate::model::ended::CommandEnd;
 use crate::ops::restore::restore_options::{Check, RestoreOutcome};
 use crate::view::format::Paint;
 
@@ -12,7 +12,7 @@ pub fn passed(check: &Check) -> String {
 
 /// One line: what failed, how, and the way back.
 pub fn failed(check: &Check, outcome: &RestoreOutcome, paint: Paint) -> String {
-    let how = check.ended.map_or_else(|| "it could not be started".to_owned(), Ended::in_words);
+    let how = check.ended.map_or_else(|| "it could not be started".to_owned(), CommandEnd::in_words);
     let done = done(outcome);
     let hint = way_back(outcome).map(|hint| format!(" ({hint})")).unwrap_or_default();
     format!("{} the check failed with {how}: {}; {done}{hint}\n", paint.red("checkpoint:"), escape(&check.command))

@@ -1,15 +1,15 @@
 //! `config` as an aligned table.
 
 use crate::base::text::escape;
-use crate::ops::browse::config::{ConfigOutcome, Setting, Value};
+use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue};
 use crate::view::format::{Paint, size};
-use crate::view::human::Said;
+use crate::view::human::Output;
 use crate::view::origin;
 
 /// A line of the table: name, value, remark.
 type Row = (String, String, String);
 
-pub fn config(outcome: &ConfigOutcome, paint: Paint) -> Said {
+pub fn config(outcome: &ConfigOutcome, paint: Paint) -> Output {
     let places = places(outcome);
     let settings: Vec<Row> = outcome.settings.iter().map(setting).collect();
     let files = outcome.files.iter().map(|file| {
@@ -27,7 +27,7 @@ pub fn config(outcome: &ConfigOutcome, paint: Paint) -> Said {
         .collect();
     let parts = [("Settings", settings), ("Places", places), ("Files", files), ("Environment", variables)];
     let text: Vec<String> = parts.iter().map(|(title, rows)| table(title, rows, paint)).collect();
-    Said { result: text.join("\n"), talk: String::new() }
+    Output { result: text.join("\n"), talk: String::new() }
 }
 
 fn places(outcome: &ConfigOutcome) -> Vec<Row> {
@@ -48,18 +48,18 @@ fn setting(setting: &Setting) -> Row {
     (setting.name.to_owned(), value(&setting.value), origins.join(", "))
 }
 
-fn value(value: &Value) -> String {
+fn value(value: &SettingValue) -> String {
     match value {
-        Value::Off => "off".to_owned(),
-        Value::Number(number) => number.to_string(),
-        Value::Milliseconds(ms) if ms % 1000 == 0 => format!("{} s", ms / 1000),
-        Value::Milliseconds(ms) => format!("{ms} ms"),
-        Value::Seconds(seconds) => format!("{seconds} s"),
-        Value::Bytes(bytes) => size(*bytes),
-        Value::Switch(on) => on.to_string(),
-        Value::Text(text) => escape(text),
-        Value::List(list) if list.is_empty() => "none".to_owned(),
-        Value::List(list) => list.iter().map(|one| escape(one)).collect::<Vec<_>>().join(" "),
+        SettingValue::Off => "off".to_owned(),
+        SettingValue::Number(number) => number.to_string(),
+        SettingValue::Milliseconds(ms) if ms % 1000 == 0 => format!("{} s", ms / 1000),
+        SettingValue::Milliseconds(ms) => format!("{ms} ms"),
+        SettingValue::Seconds(seconds) => format!("{seconds} s"),
+        SettingValue::Bytes(bytes) => size(*bytes),
+        SettingValue::Switch(on) => on.to_string(),
+        SettingValue::Text(text) => escape(text),
+        SettingValue::List(list) if list.is_empty() => "none".to_owned(),
+        SettingValue::List(list) => list.iter().map(|one| escape(one)).collect::<Vec<_>>().join(" "),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::base::text::{escape, escape_path};
 use crate::base::time::{age, local_minutes};
 use crate::ops::maintain::delete::{DeleteOutcome, Deletion, Doomed};
 use crate::view::format::{Paint, count, size};
-use crate::view::human::Said;
+use crate::view::human::Output;
 
 /// Checkpoints that a question shows before it says how many more there are.
 const SHOWN: usize = 20;
@@ -47,7 +47,7 @@ fn line(doomed: &Doomed, now_ms: i64, paint: Paint) -> String {
     }
 }
 
-pub fn delete(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Said {
+pub fn delete(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Output {
     let number = count(outcome.deleted.len(), "checkpoint", "checkpoints");
     let done = if outcome.dry_run { "Would delete" } else { "Deleted" };
     let room = match (outcome.dry_run, outcome.whole_store) {
@@ -60,8 +60,8 @@ pub fn delete(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Said {
     let result = format!("{done} {number}{store}{room}\n");
     let listed = listing(&outcome.deleted, now_ms, usize::MAX, paint);
     if outcome.dry_run {
-        Said { result: format!("{listed}{result}"), talk: String::new() }
+        Output { result: format!("{listed}{result}"), talk: String::new() }
     } else {
-        Said { result, talk: listed }
+        Output { result, talk: listed }
     }
 }

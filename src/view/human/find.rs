@@ -3,10 +3,10 @@
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
 use crate::base::time::{local_minutes, utc_seconds};
-use crate::ops::browse::find::find_path::{Change, Event, FindOutcome, FoundPath};
+use crate::ops::browse::find::find_path::{FindEvent, FindOutcome, FoundPath, PathChange};
 use crate::ops::browse::find::find_text::{FindTextOutcome, TextMatch};
 use crate::view::format::{Paint, count, size};
-use crate::view::human::Said;
+use crate::view::human::Output;
 use crate::view::place::placed;
 
 /// Lines of one file that are shown.
@@ -15,10 +15,10 @@ const LINES_SHOWN: usize = 10;
 const WORD_WIDTH: usize = 7;
 
 /// Times are local for a person at a terminal, UTC for whoever else reads.
-pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Said {
+pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Output {
     let time = if for_a_person { local_minutes } else { utc_seconds };
     let blocks: Vec<String> = outcome.paths.iter().map(|found| block(found, paint, time)).collect();
-    Said { result: blocks.join("\n"), talk: more(outcome.more, "path", "paths") }
+    Output { result: blocks.join("\n"), talk: more(outcome.more, "path", "paths") }
 }
 
 fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
@@ -43,12 +43,12 @@ fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
     text
 }
 
-fn line(event: &Event, width: usize, paint: Paint, time: fn(i64) -> String) -> String {
+fn line(event: &FindEvent, width: usize, paint: Paint, time: fn(i64) -> String) -> String {
     let word = format!("{:<width$}", event.change.word());
     let word = match event.change {
-        Change::Added => paint.green(&word),
-        Change::Deleted => paint.red(&word),
-        Change::Changed | Change::Mode | Change::NotCaptured => paint.yellow(&word),
+        PathChange::Added => paint.green(&word),
+        PathChange::Deleted => paint.red(&word),
+        PathChange::Changed | PathChange::Mode | PathChange::NotCaptured => paint.yellow(&word),
     };
     let checkpoint = &event.checkpoint;
     let bytes = event.size_bytes.map(|bytes| format!("  {}", size(bytes))).unwrap_or_default();
@@ -57,9 +57,9 @@ fn line(event: &Event, width: usize, paint: Paint, time: fn(i64) -> String) -> S
     format!("  {}  {word}  {time}  {reason}{safety}{bytes}\n", checkpoint.id.short())
 }
 
-pub fn matches(outcome: &FindTextOutcome, paint: Paint) -> Said {
+pub fn matches(outcome: &FindTextOutcome, paint: Paint) -> Output {
     let blocks: Vec<String> = outcome.matches.iter().map(|found| match_block(found, paint)).collect();
-    Said { result: blocks.join("\n"), talk: more(outcome.more, "match", "matches") }
+    Output { result: blocks.join("\n"), talk: more(outcome.more, "match", "matches") }
 }
 
 fn match_block(found: &TextMatch, paint: Paint) -> String {

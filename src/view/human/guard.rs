@@ -3,13 +3,13 @@
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::ops::contract::guard::GuardOutcome;
-use crate::view::human::Said;
+use crate::view::human::Output;
 
-pub fn guard(outcome: &GuardOutcome, now_ms: i64) -> Said {
+pub fn guard(outcome: &GuardOutcome, now_ms: i64) -> Output {
     let checkpoint = &outcome.checkpoint;
     let record = &checkpoint.record;
     let (reason, coverage) = (escape(&record.reason), record.coverage.word());
     let made =
         if outcome.age_ms == 0 { "just made".to_owned() } else { format!("{} old", age(record.time_ms, now_ms)) };
-    Said { result: format!("{}\n", checkpoint.id.short()), talk: format!("{reason}: {coverage}, {made}\n") }
+    Output { result: format!("{}\n", checkpoint.id.short()), talk: format!("{reason}: {coverage}, {made}\n") }
 }

@@ -4,25 +4,25 @@ use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::hold::Hold;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
-use crate::view::human::Said;
+use crate::view::human::Output;
 
-pub fn hold(outcome: &HoldOutcome) -> Said {
+pub fn hold(outcome: &HoldOutcome) -> Output {
     let Hold { name, end_ms, .. } = &outcome.hold;
     let done = if outcome.renewed { "Renewed hold" } else { "Hold" };
     let result = format!("{done} {} stands until {} UTC.\n", escape(name), utc_seconds(*end_ms));
-    Said { result, talk: String::new() }
+    Output { result, talk: String::new() }
 }
 
-pub fn release(outcome: &ReleaseOutcome) -> Said {
+pub fn release(outcome: &ReleaseOutcome) -> Output {
     match (&outcome.released, &outcome.name) {
-        (Some(hold), _) => Said { result: format!("Released {}.\n", escape(&hold.name)), talk: String::new() },
+        (Some(hold), _) => Output { result: format!("Released {}.\n", escape(&hold.name)), talk: String::new() },
         (None, Some(name)) => nothing(&format!("no hold '{}' stands\n", escape(name))),
         (None, None) => nothing("no hold stands\n"),
     }
 }
 
-fn nothing(talk: &str) -> Said {
-    Said { result: String::new(), talk: talk.to_owned() }
+fn nothing(talk: &str) -> Output {
+    Output { result: String::new(), talk: talk.to_owned() }
 }
 
 pub fn status_line(hold: &Hold) -> String {

@@ -21,7 +21,7 @@ use crate::base::time::{age, utc_seconds};
 use crate::error::Error;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::checkpoint::terms::{Expiry, Terms};
+use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::state::database::{Database, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -45,16 +45,16 @@ const SINCE_SHOWN: usize = 10;
 
 /// What a command says: the result, and talk about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct Output {
     pub result: String,
     pub talk: String,
 }
 
-pub fn create(outcome: &CreateOutcome, millis: u128) -> Said {
-    let Some(checkpoint) = &outcome.checkpoint else { return Said::default() };
+pub fn create(outcome: &CreateOutcome, millis: u128) -> Output {
+    let Some(checkpoint) = &outcome.checkpoint else { return Output::default() };
     let result = format!("{}\n", checkpoint.id.short());
     if outcome.skipped == Some(Skipped::Dedup) {
-        return Said { result, talk: String::new() };
+        return Output { result, talk: String::new() };
     }
     let counts = &outcome.counts;
     let record = &checkpoint.record;
@@ -79,7 +79,7 @@ pub fn create(outcome: &CreateOutcome, millis: u128) -> Said {
         talk.push_str(&format!("copies in {}\n", escape_path(dir)));
     }
     talk.push_str(&evicted(&outcome.evicted));
-    Said { result, talk }
+    Output { result, talk }
 }
 
 fn count_files(files: u64) -> String {
@@ -128,15 +128,15 @@ fn evicted(evicted: &[Evicted]) -> String {
 }
 
 /// The piped form: byte for byte the table of the manifest, newest first.
-pub fn list_markdown(outcome: &ListOutcome) -> Said {
-    Said { result: manifest::render(&outcome.checkpoints), talk: String::new() }
+pub fn list_markdown(outcome: &ListOutcome) -> Output {
+    Output { result: manifest::render(&outcome.checkpoints), talk: String::new() }
 }
 
-pub fn list_table(outcome: &ListOutcome, now_ms: i64, paint: Paint) -> Said {
-    Said { result: table::render(&outcome.checkpoints, &outcome.damaged, now_ms, paint), talk: String::new() }
+pub fn list_table(outcome: &ListOutcome, now_ms: i64, paint: Paint) -> Output {
+    Output { result: table::render(&outcome.checkpoints, &outcome.damaged, now_ms, paint), talk: String::new() }
 }
 
-pub fn show(outcome: &ShowOutcome, now_ms: i64) -> Said {
+pub fn show(outcome: &ShowOutcome, now_ms: i64) -> Output {
     let Checkpoint { id, tree, record, pinned, .. } = &outcome.checkpoint;
     let mut text = format!(
         "checkpoint {id}\ntree       {tree}\nreason     {}\nsource     {}\ntime       {} UTC ({} ago)\nkind       {}\n\
@@ -183,11 +183,11 @@ pub fn show(outcome: &ShowOutcome, now_ms: i64) -> Said {
     if outcome.changes.is_empty() {
         text.push_str("  no change\n");
     }
-    Said { result: text, talk: String::new() }
+    Output { result: text, talk: String::new() }
 }
 
 /// What was agreed beside the content, a line each.
-fn terms(terms: &Terms) -> String {
+fn terms(terms: &CheckpointTerms) -> String {
     let mut text = String::new();
     if let Some(scope) = &terms.scope {
         let parts: Vec<String> = scope.parts().iter().map(ScopePart::shown).collect();
@@ -207,7 +207,7 @@ fn terms(terms: &Terms) -> String {
     text
 }
 
-pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
+pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Output {
     let target = &outcome.target;
     let (short, reason) = (target.id.short(), escape(&target.record.reason));
     if outcome.dry_run {
@@ -216,7 +216,7 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
         let counts = plan::counts_with_databases(&outcome.plan, &outcome.databases);
         let since = plan::made_since(outcome.since.as_deref(), "a safety checkpoint would hold", usize::MAX);
         let result = format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
-        return Said { result, talk: databases::left(&outcome.databases) };
+        return Output { result, talk: databases::left(&outcome.databases) };
     }
     if outcome.is_nothing_to_do() {
         let result = if outcome.paths.is_empty() && !outcome.overlay {
@@ -228,7 +228,7 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
         if let Some(beyond) = &outcome.beyond {
             talk.push_str(&format!("the step before that: 'checkpoint restore {}'\n", beyond.id.short()));
         }
-        return Said { result, talk };
+        return Output { result, talk };
     }
     let safety = outcome.safety.map(ObjectId::short).unwrap_or_default();
     let mut result = String::new();
@@ -251,7 +251,7 @@ pub fn restore(outcome: &RestoreOutcome, paint: Paint) -> Said {
     ));
     talk.push_str(&stays(outcome));
     talk.push_str(&evicted(&outcome.evicted));
-    Said { result, talk }
+    Output { result, talk }
 }
 
 /// The values that a restored checkpoint holds: they are given back here, and nowhere else.
@@ -270,13 +270,13 @@ fn capitalised(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-pub fn prune(outcome: &PruneOutcome) -> Said {
+pub fn prune(outcome: &PruneOutcome) -> Output {
     if !outcome.exists {
-        return Said::default();
+        return Output::default();
     }
     let same_size = size(outcome.bytes_before) == size(outcome.bytes_after);
     if outcome.is_nothing() || (outcome.evicted.is_empty() && outcome.rows_removed == 0 && same_size) {
-        return Said { result: "Nothing to prune.\n".to_owned(), talk: String::new() };
+        return Output { result: "Nothing to prune.\n".to_owned(), talk: String::new() };
     }
     let result = format!(
         "{}: {}, {}, {} → {}\n",
@@ -286,11 +286,11 @@ pub fn prune(outcome: &PruneOutcome) -> Said {
         size(outcome.bytes_before),
         size(outcome.bytes_after),
     );
-    Said { result, talk: evicted(&outcome.evicted) }
+    Output { result, talk: evicted(&outcome.evicted) }
 }
 
 /// One line for prompts and skills.
-pub fn status_brief(outcome: &StatusOutcome, now_ms: i64) -> Said {
+pub fn status_brief(outcome: &StatusOutcome, now_ms: i64) -> Output {
     let mut parts = vec![count(outcome.checkpoints, "checkpoint", "checkpoints")];
     if let Some(latest) = &outcome.latest {
         let record = &latest.record;
@@ -311,10 +311,10 @@ pub fn status_brief(outcome: &StatusOutcome, now_ms: i64) -> Said {
         parts.push(count(outcome.holds.len(), "hold", "holds"));
     }
     let result = if outcome.exists { format!("{}\n", parts.join(", ")) } else { String::new() };
-    Said { result, talk: String::new() }
+    Output { result, talk: String::new() }
 }
 
-pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Said {
+pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Output {
     let (root, store) = (escape_path(&outcome.root), escape_path(&outcome.store));
     let mut text = format!("root         {root}\nstore        {store}\n");
     if let Some(bytes) = outcome.store_bytes {
@@ -350,7 +350,7 @@ pub fn status(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Said {
     if let Some(out) = outcome.left_out.as_ref().filter(|out| !out.is_empty()) {
         text.push_str(&if verbose { format!("left out:\n{}", indented(&out.to_text())) } else { left_out(out) });
     }
-    Said { result: if outcome.exists { text } else { String::new() }, talk: String::new() }
+    Output { result: if outcome.exists { text } else { String::new() }, talk: String::new() }
 }
 
 fn indented(text: &str) -> String {

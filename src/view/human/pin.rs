@@ -2,9 +2,9 @@
 
 use crate::base::text::escape;
 use crate::ops::maintain::pin::PinOutcome;
-use crate::view::human::Said;
+use crate::view::human::Output;
 
-pub fn pin(outcome: &PinOutcome) -> Said {
+pub fn pin(outcome: &PinOutcome) -> Output {
     let checkpoint = &outcome.checkpoint;
     let state = match (checkpoint.pinned, outcome.changed) {
         (true, true) => "Pinned",
@@ -13,5 +13,5 @@ pub fn pin(outcome: &PinOutcome) -> Said {
         (false, false) => "Was not pinned:",
     };
     let result = format!("{state} {} ({})\n", checkpoint.id.short(), escape(&checkpoint.record.reason));
-    Said { result, talk: String::new() }
+    Output { result, talk: String::new() }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::base::progress::{Figures, Phase};
+use crate::base::progress::{Figures, WorkPhase};
 use crate::ops::warning_words::thousands;
 use crate::view::format::size;
 
@@ -52,17 +52,17 @@ fn percent(now: Figures) -> Option<u128> {
     (in_all > 0).then(|| u128::from(done.min(in_all)) * 100 / u128::from(in_all))
 }
 
-fn words(phase: Phase) -> (&'static str, &'static str) {
+fn words(phase: WorkPhase) -> (&'static str, &'static str) {
     match phase {
-        Phase::Idle => ("working", ""),
-        Phase::Scanning => ("scanning", " files"),
-        Phase::Reading => ("reading", " files"),
-        Phase::Flushing => ("flushing", ""),
-        Phase::Staging => ("staging", " files"),
-        Phase::Applying => ("applying", " files"),
+        WorkPhase::Idle => ("working", ""),
+        WorkPhase::Scanning => ("scanning", " files"),
+        WorkPhase::Reading => ("reading", " files"),
+        WorkPhase::Flushing => ("flushing", ""),
+        WorkPhase::Staging => ("staging", " files"),
+        WorkPhase::Applying => ("applying", " files"),
         // Objects of the store, or files that were restored.
-        Phase::Verifying => ("verifying", ""),
-        Phase::Packing => ("packing", " objects"),
+        WorkPhase::Verifying => ("verifying", ""),
+        WorkPhase::Packing => ("packing", " objects"),
     }
 }
 
@@ -109,36 +109,36 @@ fn duration(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    fn figures(phase: Phase, files: (u64, u64), bytes: (u64, u64)) -> Figures {
+    fn figures(phase: WorkPhase, files: (u64, u64), bytes: (u64, u64)) -> Figures {
         Figures { phase, files: files.0, bytes: bytes.0, files_in_all: files.1, bytes_in_all: bytes.1 }
     }
 
     #[test]
     fn an_end_that_nobody_knows_is_not_foretold() {
-        let before = figures(Phase::Scanning, (1000, 0), (0, 0));
-        let now = figures(Phase::Scanning, (31_000, 0), (0, 0));
+        let before = figures(WorkPhase::Scanning, (1000, 0), (0, 0));
+        let now = figures(WorkPhase::Scanning, (31_000, 0), (0, 0));
         assert_eq!(line(now, before, Duration::from_secs(2)), "scanning 31,000 files, 15,000/s");
         assert_eq!(line(now, before, Duration::from_millis(100)), "scanning 31,000 files");
-        assert_eq!(line(figures(Phase::Flushing, (0, 0), (0, 0)), before, Duration::from_secs(9)), "flushing");
+        assert_eq!(line(figures(WorkPhase::Flushing, (0, 0), (0, 0)), before, Duration::from_secs(9)), "flushing");
     }
 
     #[test]
     fn the_time_left_goes_by_bytes_and_else_by_files() {
         let mib = 1 << 20;
-        let before = figures(Phase::Reading, (10, 500), (100 * mib, 900 * mib));
-        let now = figures(Phase::Reading, (20, 500), (200 * mib, 900 * mib));
+        let before = figures(WorkPhase::Reading, (10, 500), (100 * mib, 900 * mib));
+        let now = figures(WorkPhase::Reading, (20, 500), (200 * mib, 900 * mib));
         let shown = line(now, before, Duration::from_secs(10));
         assert_eq!(shown, "reading 22 %, 20/500 files, 200.0/900.0 MiB, 10.0 MiB/s, 1 min 10 s left");
-        let before = figures(Phase::Applying, (0, 9000), (0, 0));
-        let now = figures(Phase::Applying, (1000, 9000), (0, 0));
+        let before = figures(WorkPhase::Applying, (0, 9000), (0, 0));
+        let now = figures(WorkPhase::Applying, (1000, 9000), (0, 0));
         assert_eq!(line(now, before, Duration::from_secs(1)), "applying 11 %, 1,000/9,000 files, 1,000/s, 8 s left");
     }
 
     #[test]
     fn what_stands_still_has_no_pace_and_what_is_complete_no_time_left() {
-        let whole = figures(Phase::Verifying, (7, 7), (70, 70));
+        let whole = figures(WorkPhase::Verifying, (7, 7), (70, 70));
         assert_eq!(line(whole, whole, Duration::from_secs(3)), "verifying 100 %, 7/7, 70/70 B");
-        let start = figures(Phase::Verifying, (0, 7), (0, 70));
+        let start = figures(WorkPhase::Verifying, (0, 7), (0, 70));
         assert_eq!(line(whole, start, Duration::from_secs(7)), "verifying 100 %, 7/7, 70/70 B, 10 B/s");
         assert_eq!(duration(7201.0), "2 h 0 min");
     }

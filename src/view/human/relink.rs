@@ -4,7 +4,7 @@ use crate::base::text::escape_path;
 use crate::ops::maintain::moved::Likeness;
 use crate::ops::maintain::relink::{RelinkOutcome, Relinking};
 use crate::view::format::count;
-use crate::view::human::Said;
+use crate::view::human::Output;
 
 /// What is at stake in one line, for a refusal.
 pub fn stake(relinking: &Relinking<'_>) -> String {
@@ -26,9 +26,9 @@ pub fn question(relinking: &Relinking<'_>) -> String {
     format!("{evidence}{here}\n{first}{rest} for {}? [y/N] ", escape_path(relinking.root))
 }
 
-pub fn relink(outcome: &RelinkOutcome) -> Said {
+pub fn relink(outcome: &RelinkOutcome) -> Output {
     let number = count(outcome.moved.checkpoints, "checkpoint", "checkpoints");
     let (old, new) = (escape_path(&outcome.moved.old_root), escape_path(&outcome.root));
     let done = if outcome.dry_run { "Would take over" } else { "Took over" };
-    Said { result: format!("{done} {number} of {old} for {new}\n"), talk: String::new() }
+    Output { result: format!("{done} {number} of {old} for {new}\n"), talk: String::new() }
 }

@@ -5,17 +5,17 @@ use std::path::Path;
 use crate::base::text::{escape, escape_bytes};
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::format::Paint;
-use crate::view::human::Said;
+use crate::view::human::Output;
 use crate::view::plan;
 
-pub fn restore_to(outcome: &RestoreOutcome, to: &Path, paint: Paint) -> Said {
+pub fn restore_to(outcome: &RestoreOutcome, to: &Path, paint: Paint) -> Output {
     let (short, reason) = (outcome.target.id.short(), escape(&outcome.target.record.reason));
     let dir = escape_bytes(to.as_os_str().as_encoded_bytes());
     let counts = plan::counts(&outcome.plan);
     if outcome.dry_run {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
         let result = format!("{listed}Writing checkpoint `{short}` ({reason}) to {dir} {counts}.\n");
-        return Said { result, talk: String::new() };
+        return Output { result, talk: String::new() };
     }
     let mut result = String::new();
     for path in &outcome.paths {
@@ -24,5 +24,5 @@ pub fn restore_to(outcome: &RestoreOutcome, to: &Path, paint: Paint) -> Said {
     if result.is_empty() {
         result = format!("Wrote checkpoint `{short}` ({reason}) to {dir}.\n");
     }
-    Said { result, talk: format!("{}\n", super::capitalised(&counts)) }
+    Output { result, talk: format!("{}\n", super::capitalised(&counts)) }
 }

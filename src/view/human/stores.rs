@@ -7,7 +7,7 @@ use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::maintain::stores::{KnownStore, RootState};
 use crate::view::columns::aligned;
 use crate::view::format::{Paint, count, size};
-use crate::view::human::Said;
+use crate::view::human::Output;
 
 /// What is remarkable about a store; nothing for most.
 fn note(store: &KnownStore) -> String {
@@ -96,7 +96,7 @@ pub fn question(stores: &[KnownStore], now_ms: i64, paint: Paint) -> String {
     format!("{listed}{}{rest}? This cannot be taken back. [y/N] ", first.to_uppercase())
 }
 
-pub fn orphans(outcome: &OrphansOutcome, now_ms: i64, paint: Paint) -> Said {
+pub fn orphans(outcome: &OrphansOutcome, now_ms: i64, paint: Paint) -> Output {
     let gone = outcome.removed.iter().filter(|_| !outcome.dry_run);
     let gone = gone.map(|store| format!("removed: {}\n", root(store)));
     let left = outcome.left.iter().map(|(store, why)| format!("left: {}: {why}\n", root(store)));
@@ -109,5 +109,5 @@ pub fn orphans(outcome: &OrphansOutcome, now_ms: i64, paint: Paint) -> Said {
         }
         (false, _, false) => format!("Removed {}\n", numbers(&outcome.removed)),
     };
-    Said { result, talk }
+    Output { result, talk }
 }

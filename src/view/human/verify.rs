@@ -2,14 +2,14 @@
 
 use crate::base::text::{escape, escape_path};
 use crate::ops::maintain::repair::Mended;
-use crate::ops::maintain::verify::{DamagedState, Fault, FileFinding, Report, VerifyOutcome};
+use crate::ops::maintain::verify::{CheckReport, DamagedState, Fault, FileFinding, VerifyOutcome};
 use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count, size};
-use crate::view::human::Said;
+use crate::view::human::Output;
 
-pub fn verify(outcome: &VerifyOutcome) -> Said {
+pub fn verify(outcome: &VerifyOutcome) -> Output {
     if !outcome.exists {
-        return Said::default();
+        return Output::default();
     }
     let mut result = outcome.mended.as_ref().map(mended).unwrap_or_default();
     result.push_str(&outcome.report.damaged.iter().map(state).collect::<String>());
@@ -20,7 +20,7 @@ pub fn verify(outcome: &VerifyOutcome) -> Said {
         result.push_str(&summary(&outcome.report));
         result.extend(outcome.content.iter().map(|hash| format!("content: {hash}\n")));
     }
-    Said { result, talk: String::new() }
+    Output { result, talk: String::new() }
 }
 
 /// The one line of a check that ends with damage: what, and what to do next.
@@ -43,7 +43,7 @@ pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
 }
 
 /// `2 checkpoints and 1 file are damaged`.
-pub fn damage(report: &Report) -> String {
+pub fn damage(report: &CheckReport) -> String {
     let mut parts = Vec::new();
     if !report.damaged.is_empty() {
         parts.push(count(report.damaged.len(), "checkpoint", "checkpoints"));
@@ -55,7 +55,7 @@ pub fn damage(report: &Report) -> String {
     format!("{} {is} damaged", parts.join(" and "))
 }
 
-fn summary(report: &Report) -> String {
+fn summary(report: &CheckReport) -> String {
     format!(
         "verified: {}, {} {}, {}\n",
         count(report.checkpoints, "checkpoint", "checkpoints"),

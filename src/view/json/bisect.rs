@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::model::checkpoint::bisection::Verdict;
-use crate::model::ended::Ended;
+use crate::model::checkpoint::bisection::BisectVerdict;
+use crate::model::ended::CommandEnd;
 use crate::ops::browse::bisect::{BisectOutcome, Tested};
 use crate::view::json::parts::{envelope, hex, row};
 
 pub fn bisect(outcome: &BisectOutcome, exit: u8) -> String {
-    let skipped = outcome.tested.iter().filter(|tested| tested.verdict == Verdict::Skip);
+    let skipped = outcome.tested.iter().filter(|tested| tested.verdict == BisectVerdict::Skip);
     let data = json!({
         "first_bad": outcome.first_bad().map(row),
         "last_good": row(&outcome.last_good),
@@ -26,6 +26,6 @@ fn tested(tested: &Tested) -> Value {
         "short": checkpoint.id.short(),
         "reason": checkpoint.record.reason,
         "verdict": tested.verdict.word(),
-        "exit": tested.ended.map(Ended::code),
+        "exit": tested.ended.map(CommandEnd::code),
     })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::ops::browse::config::{ConfigOutcome, Origin, Setting, Value};
+use crate::ops::browse::config::{ConfigOutcome, Origin, Setting, SettingValue};
 use crate::view::json::failure::partial;
 use crate::view::json::parts::envelope;
 use crate::view::origin;
@@ -35,14 +35,14 @@ pub fn config(outcome: &ConfigOutcome, exit: u8) -> String {
 
 fn setting(setting: &Setting) -> Json {
     let (value, unit) = match &setting.value {
-        Value::Off => (Json::Null, None),
-        Value::Number(number) => (json!(number), None),
-        Value::Milliseconds(ms) => (json!(ms), Some("ms")),
-        Value::Seconds(seconds) => (json!(seconds), Some("s")),
-        Value::Bytes(bytes) => (json!(bytes), Some("bytes")),
-        Value::Switch(on) => (json!(on), None),
-        Value::Text(text) => (json!(text), None),
-        Value::List(list) => (json!(list), None),
+        SettingValue::Off => (Json::Null, None),
+        SettingValue::Number(number) => (json!(number), None),
+        SettingValue::Milliseconds(ms) => (json!(ms), Some("ms")),
+        SettingValue::Seconds(seconds) => (json!(seconds), Some("s")),
+        SettingValue::Bytes(bytes) => (json!(bytes), Some("bytes")),
+        SettingValue::Switch(on) => (json!(on), None),
+        SettingValue::Text(text) => (json!(text), None),
+        SettingValue::List(list) => (json!(list), None),
     };
     let origins: Vec<Json> = setting.origins.iter().map(told).collect();
     json!({"name": setting.name, "value": value, "unit": unit, "origins": origins})

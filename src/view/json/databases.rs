@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::state::database::{Database, Databases, Held};
-use crate::ops::restore::restore_options::{DatabaseReport, Fate};
+use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport};
 use crate::view::json::parts::{hex, with_path};
 
 /// One that is a file has its path, any other its name.
@@ -31,11 +31,11 @@ pub fn reports(reports: &[DatabaseReport]) -> Value {
     let told = reports.iter().map(|report| {
         let mut told = database(&report.database);
         let (fate, why) = match &report.fate {
-            Fate::Planned => ("planned", None),
-            Fate::Restored => ("restored", None),
-            Fate::Unchanged => ("unchanged", None),
-            Fate::Left => ("left", None),
-            Fate::Failed(why) => ("failed", Some(why)),
+            DatabaseFate::Planned => ("planned", None),
+            DatabaseFate::Restored => ("restored", None),
+            DatabaseFate::Unchanged => ("unchanged", None),
+            DatabaseFate::Left => ("left", None),
+            DatabaseFate::Failed(why) => ("failed", Some(why)),
         };
         told["outcome"] = fate.into();
         if let Some(why) = why {

@@ -8,7 +8,7 @@ use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::compare::DiffOutcome;
 use crate::ops::browse::diff::file_diff::FileDiff;
-use crate::ops::browse::diff::version::Seen;
+use crate::ops::browse::diff::version::SeenFile;
 use crate::view::json::failure::partial;
 use crate::view::json::parts::{hex, paths, with_path};
 
@@ -25,7 +25,7 @@ pub fn diff(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String 
 }
 
 fn file(file: &FileDiff) -> Value {
-    let mode = |side: Option<Seen>| side.map(|seen| format!("{:06o}", seen.mode));
+    let mode = |side: Option<SeenFile>| side.map(|seen| format!("{:06o}", seen.mode));
     let told = json!({
         "change": file.change.word(),
         "insertions": file.counts.map(|(insertions, _)| insertions),

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::ops::warning::Warning;
-use crate::view::contract::Document;
+use crate::view::contract::ContractDocument;
 use crate::view::json::parts::{answer, hex, text, with_path};
 use crate::view::json::workflow;
 use crate::view::place::placed;
 
 /// The document of a failure; a contract stands in it where one was asked for.
-pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&Document>) -> String {
+pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&ContractDocument>) -> String {
     let schema = format!("checkpoint.{command}/1");
     let mut document = json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)});
     if let Some(contract) = contract {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::base::text::escape_bytes;
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::ops::browse::find::find_path::{Event, FindOutcome};
+use crate::ops::browse::find::find_path::{FindEvent, FindOutcome};
 use crate::ops::browse::find::find_text::{FindTextOutcome, TextMatch};
 use crate::view::json::parts::{envelope, hex, with_path};
 
@@ -44,7 +44,7 @@ fn named(checkpoint: &Checkpoint) -> Value {
     json!({"id": hex(checkpoint.id), "short": checkpoint.id.short(), "reason": checkpoint.record.reason})
 }
 
-fn event(event: &Event) -> Value {
+fn event(event: &FindEvent) -> Value {
     let checkpoint = &event.checkpoint;
     json!({
         "change": event.change.word().replace(' ', "_"),

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
 use crate::model::difference::TreeChange;
-use crate::model::ended::Ended;
+use crate::model::ended::CommandEnd;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
@@ -17,7 +17,7 @@ use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::copies::Copies;
 use crate::ops::maintain::prune::PruneOutcome;
 use crate::ops::restore::restore_options::RestoreOutcome;
-use crate::view::contract::Document;
+use crate::view::contract::ContractDocument;
 use crate::view::json::parts::{evicted, hex, left_out, paths, row, with_path};
 
 pub mod bisect;
@@ -39,12 +39,17 @@ pub mod stores;
 pub mod verify;
 pub mod workflow;
 
-pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&Document>) -> String {
+pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&ContractDocument>) -> String {
     failure::failure(command, exit, error, contract)
 }
 
 /// `contract` stands in it where one was asked for.
-pub fn create(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contract: Option<&Document>) -> String {
+pub fn create(
+    outcome: &CreateOutcome,
+    store: &std::path::Path,
+    exit: u8,
+    contract: Option<&ContractDocument>,
+) -> String {
     let skipped = outcome.skipped.map(|skipped| match skipped {
         Skipped::Dedup => "dedup",
         Skipped::TooManyFiles => "too_many_files",
@@ -158,7 +163,7 @@ fn whole(checkpoint: &Checkpoint) -> Value {
 pub struct Given<'g> {
     /// The values that the checkpoint holds, as they were given.
     pub values: Option<&'g str>,
-    pub contract: Option<&'g Document>,
+    pub contract: Option<&'g ContractDocument>,
 }
 
 /// `restore`, `undo` and `redo` answer alike.
@@ -194,7 +199,7 @@ pub fn restore(command: &str, outcome: &RestoreOutcome, exit: u8, given: Given<'
         data["to"] = to.display().to_string().into();
     }
     if let Some(check) = &outcome.check {
-        let exit = check.ended.map(Ended::code);
+        let exit = check.ended.map(CommandEnd::code);
         data["check"] = json!({"command": check.command, "exit": exit, "ok": check.is_ok()});
     }
     if let Some(values) = given.values {

@@ -6,7 +6,7 @@ use crate::base::text::is_deceptive;
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::terms::{Expiry, Terms};
+use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
@@ -79,7 +79,7 @@ pub fn row(checkpoint: &Checkpoint) -> Value {
 }
 
 /// Adds what was agreed beside the content, where something was.
-pub fn add_terms(object: &mut Value, terms: &Terms) {
+pub fn add_terms(object: &mut Value, terms: &CheckpointTerms) {
     if let Some(scope) = &terms.scope {
         object["scope"] = scope.parts().iter().map(ScopePart::shown).collect();
     }

@@ -16,7 +16,7 @@ use crate::workflow::engine::import_export::Exported;
 use crate::workflow::engine::make_mini_commit::MiniOutcome;
 use crate::workflow::engine::repair_run::SettleOutcome;
 use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
-use crate::workflow::engine::resume::{Done, ResumeOutcome};
+use crate::workflow::engine::resume::{ResumeAction, ResumeOutcome};
 use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::engine::runs::Run;
@@ -25,7 +25,7 @@ use crate::workflow::rules::advice::Advice;
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::validate::Report;
+use crate::workflow::rules::validate::ValidationReport;
 use crate::workflow::rules::workflow::Workflow;
 
 pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
@@ -316,7 +316,7 @@ fn advice(advice: &Advice) -> Value {
     json!({"action": advice.action, "words": advice.words, "phase": advice.phase})
 }
 
-fn add_report(data: &mut Value, report: &Report) {
+fn add_report(data: &mut Value, report: &ValidationReport) {
     data["valid"] = report.errors.is_empty().into();
     data["errors"] = report.errors.iter().map(told).collect();
     data["remarks"] = report.remarks.iter().map(told).collect();
@@ -340,13 +340,13 @@ fn drift(drift: &FileDrift) -> Value {
     })
 }
 
-fn done(done: Done) -> &'static str {
+fn done(done: ResumeAction) -> &'static str {
     match done {
-        Done::Viewed => "viewed",
-        Done::Resumed => "resumed",
-        Done::StartedFresh => "started_fresh",
-        Done::Picked => "picked",
-        Done::Deleted => "deleted",
-        Done::Abandoned => "abandoned",
+        ResumeAction::Viewed => "viewed",
+        ResumeAction::Resumed => "resumed",
+        ResumeAction::StartedFresh => "started_fresh",
+        ResumeAction::Picked => "picked",
+        ResumeAction::Deleted => "deleted",
+        ResumeAction::Abandoned => "abandoned",
     }
 }

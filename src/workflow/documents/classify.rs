@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::store::runs::projected::Projected;
-use crate::workflow::documents::conflict::{Kind, Trouble};
+use crate::workflow::documents::conflict::{Trouble, TroubleKind};
 use crate::workflow::documents::find_documents::{self, OnDisk};
 use crate::workflow::documents::run_owner;
 use crate::workflow::engine::runs::{Run, Runs};
@@ -56,7 +56,7 @@ pub struct Removed {
 
 impl Removed {
     pub fn trouble(&self) -> Trouble {
-        Trouble { path: self.path.clone(), workflow: Some(self.run.workflow.id.clone()), kind: Kind::Gone }
+        Trouble { path: self.path.clone(), workflow: Some(self.run.workflow.id.clone()), kind: TroubleKind::Gone }
     }
 }
 
@@ -112,7 +112,7 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
         Ok(value) => value.clone(),
         Err(why) => {
             let findings = vec![Finding::new("no_json", String::new(), why.clone())];
-            return trouble(Kind::Malformed { findings, raw: file.bytes.clone() });
+            return trouble(TroubleKind::Malformed { findings, raw: file.bytes.clone() });
         }
     };
     let on_disk = file.sum();
@@ -130,12 +130,12 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     } else if written == on_disk {
         Verdict::Stale(run.workflow.clone())
     } else if let Some(finding) = run_owner::other_run(run, file, &value) {
-        trouble(Kind::Malformed { findings: vec![finding], raw: file.bytes.clone() })
+        trouble(TroubleKind::Malformed { findings: vec![finding], raw: file.bytes.clone() })
     } else if run_owner::is_of_another(run, file, &value) {
         Verdict::New(value, Some(run.clone()))
     } else if written.is_none() || written == told {
         Verdict::Edited(run.clone(), value)
     } else {
-        trouble(Kind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
+        trouble(TroubleKind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
     }
 }

@@ -14,11 +14,11 @@ pub struct Trouble {
     pub path: String,
     /// The run to which it belongs, if one is known.
     pub workflow: Option<String>,
-    pub kind: Kind,
+    pub kind: TroubleKind,
 }
 
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum TroubleKind {
     /// It is no JSON, or not of this format.
     Malformed { findings: Vec<Finding>, raw: Vec<u8> },
     /// It was edited while the state moved on.
@@ -34,22 +34,22 @@ impl Trouble {
     }
 
     pub fn is_gone(&self) -> bool {
-        matches!(self.kind, Kind::Gone)
+        matches!(self.kind, TroubleKind::Gone)
     }
 
     /// What is wrong, in one line.
     pub fn in_words(&self) -> String {
         match &self.kind {
-            Kind::Malformed { findings, .. } => {
+            TroubleKind::Malformed { findings, .. } => {
                 let first = findings.first().map(in_words).unwrap_or_default();
                 let more = findings.len().saturating_sub(1);
                 let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
                 format!("State file is malformed: {}: {first}{more}", self.path)
             }
-            Kind::BothChanged { .. } => {
+            TroubleKind::BothChanged { .. } => {
                 format!("{} was edited while the workflow moved on: both sides changed", self.path)
             }
-            Kind::Gone => format!("{} was removed while its workflow is open", self.path),
+            TroubleKind::Gone => format!("{} was removed while its workflow is open", self.path),
         }
     }
 
@@ -59,13 +59,13 @@ impl Trouble {
         let command = |key: &str| format!("{recover} --take {key}");
         let choice = |key: &str, label: &str| Choice { key: key.into(), label: label.into(), command: command(key) };
         let mut problem = match &self.kind {
-            Kind::Malformed { .. } => WorkflowProblem::damaged("state_file_malformed", self.in_words()),
-            Kind::BothChanged { .. } => WorkflowProblem::refused("both_changed", self.in_words()),
-            Kind::Gone => WorkflowProblem::refused("state_file_gone", self.in_words()),
+            TroubleKind::Malformed { .. } => WorkflowProblem::damaged("state_file_malformed", self.in_words()),
+            TroubleKind::BothChanged { .. } => WorkflowProblem::refused("both_changed", self.in_words()),
+            TroubleKind::Gone => WorkflowProblem::refused("state_file_gone", self.in_words()),
         };
         problem.detail = Some(Box::new(self.detail()));
         problem.options = match (&self.kind, &self.workflow) {
-            (Kind::Malformed { findings, .. }, Some(_)) => {
+            (TroubleKind::Malformed { findings, .. }, Some(_)) => {
                 let is_usable = findings.iter().all(|finding| finding.code == "other_run");
                 let file = is_usable.then(|| choice("file", "take it as of this run"));
                 let others = [
@@ -74,12 +74,12 @@ impl Trouble {
                 ];
                 file.into_iter().chain(others).collect()
             }
-            (Kind::Malformed { .. }, None) => vec![choice("none", "archive the file, and start fresh")],
-            (Kind::Gone, _) => vec![
+            (TroubleKind::Malformed { .. }, None) => vec![choice("none", "archive the file, and start fresh")],
+            (TroubleKind::Gone, _) => vec![
                 choice("none", "the run has ended: it goes to the archive"),
                 choice("state", "go on with the run, and write the file anew"),
             ],
-            (Kind::BothChanged { .. }, _) => vec![
+            (TroubleKind::BothChanged { .. }, _) => vec![
                 choice("file", "go on with what the file says"),
                 choice("state", "archive the file, and write it anew from the recorded state"),
             ],
@@ -88,7 +88,7 @@ impl Trouble {
         let ways: Vec<String> = problem.options.iter().map(told).collect();
         let ways = ways.join("; ");
         let hint = match &self.kind {
-            Kind::Gone => format!("nothing was changed; choose: {ways}"),
+            TroubleKind::Gone => format!("nothing was changed; choose: {ways}"),
             _ => format!("the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}"),
         };
         let problem = problem.hint(hint);
@@ -101,13 +101,13 @@ impl Trouble {
     /// All that is known of it, for programs.
     pub fn detail(&self) -> Value {
         match &self.kind {
-            Kind::Malformed { findings, raw } => json!({
+            TroubleKind::Malformed { findings, raw } => json!({
                 "path": self.path,
                 "findings": findings.iter().map(told).collect::<Vec<_>>(),
                 "raw": String::from_utf8_lossy(raw),
             }),
-            Kind::BothChanged { file, state } => json!({"path": self.path, "file": file, "state": state}),
-            Kind::Gone => json!({"path": self.path}),
+            TroubleKind::BothChanged { file, state } => json!({"path": self.path, "file": file, "state": state}),
+            TroubleKind::Gone => json!({"path": self.path}),
         }
     }
 }

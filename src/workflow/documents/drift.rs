@@ -1,7 +1,7 @@
 //! What changed in the files since a phase began.
 
 use crate::error::Result;
-use crate::model::restore_plan::{Reach, RestorePlan};
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
@@ -46,7 +46,7 @@ pub fn drift(context: &Context, store: &Store, workflow: &Workflow) -> Result<Op
         return Ok(None);
     };
     let present = Snapshot::from(&captured.listing);
-    let plan = RestorePlan::between(&held, &present, &Reach::default(), &|_, _| true);
+    let plan = RestorePlan::between(&held, &present, &RestoreScope::default(), &|_, _| true);
     let (added, mut changed): (Vec<_>, Vec<_>) = plan.write.iter().partition(|(_, write)| write.before.is_none());
     let name = |(path, _): &(&RelPath, _)| (*path).clone();
     let added = added.iter().map(name).collect();

@@ -10,7 +10,7 @@ use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::git::{find_index, git_head};
-use crate::worktree::rules::rule_set::{RuleSources, Rules, Verdict};
+use crate::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
 use crate::worktree::tree_handle::WorkTree;
 
 const IGNORE_FILE: &[u8] = b".gitignore";
@@ -25,7 +25,7 @@ pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
     let ignore_file_of = |dir: &RelPath| state_file::read(&work, &dir.join(IGNORE_FILE)).ok().flatten();
     let rules = Rules::new(RuleSources::default());
     let is_taken_up = |path: &str| {
-        let is_ignored = matches!(rules.judge_at(&rel(path), false, &ignore_file_of), Verdict::LeaveOut(_));
+        let is_ignored = matches!(rules.judge_at(&rel(path), false, &ignore_file_of), RuleVerdict::LeaveOut(_));
         !is_ignored && !tracked.contains(path.as_bytes())
     };
     let file = |profile: &Profile| match profile {

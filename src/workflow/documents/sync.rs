@@ -13,7 +13,7 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::classify::{Removed, Verdict, judge, judge_all, removed};
-use crate::workflow::documents::conflict::Kind;
+use crate::workflow::documents::conflict::TroubleKind;
 use crate::workflow::documents::find_documents::{self, OnDisk};
 use crate::workflow::documents::write_documents;
 use crate::workflow::engine::runs::{self, Run, Runs};
@@ -202,7 +202,7 @@ fn begun(
 }
 
 fn malformed(file: &OnDisk, workflow: Option<String>, findings: Vec<Finding>) -> Trouble {
-    Trouble { path: file.path.clone(), workflow, kind: Kind::Malformed { findings, raw: file.bytes.clone() } }
+    Trouble { path: file.path.clone(), workflow, kind: TroubleKind::Malformed { findings, raw: file.bytes.clone() } }
 }
 
 fn record(

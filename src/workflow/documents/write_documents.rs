@@ -18,7 +18,7 @@ use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 /// What becomes of one file.
-enum Fate {
+enum DocumentFate {
     Stands(Value),
     Removed,
     /// To this path, as it is.
@@ -82,17 +82,20 @@ fn add_schema(context: &Context, workflow: &Workflow, notes: &mut Vec<Projected>
     Ok(())
 }
 
-fn fates(workflow: &Workflow, now_ms: i64) -> Vec<(String, Fate)> {
-    let stands = |path: &String| workflow.documents.get(path).cloned().map_or(Fate::Removed, Fate::Stands);
+fn fates(workflow: &Workflow, now_ms: i64) -> Vec<(String, DocumentFate)> {
+    let stands =
+        |path: &String| workflow.documents.get(path).cloned().map_or(DocumentFate::Removed, DocumentFate::Stands);
     let mine = workflow.documents.keys().filter_map(|path| Some((path, dispatch::profile_of_path(path)?)));
     let mine = mine.filter(|(_, profile)| workflow.profiles.contains(profile));
     mine.map(|(path, profile)| {
         let fate = match (profile, workflow.status) {
             (Profile::Registry, RunStatus::Failed | RunStatus::Abandoned) => {
-                Fate::MovedTo(registry::failed_path(path).unwrap_or_default())
+                DocumentFate::MovedTo(registry::failed_path(path).unwrap_or_default())
             }
-            (Profile::Phases, RunStatus::Abandoned) => Fate::MovedTo(archived(workflow, path, now_ms)),
-            (Profile::Registry, RunStatus::Complete) | (Profile::Pipeline, RunStatus::Abandoned) => Fate::Removed,
+            (Profile::Phases, RunStatus::Abandoned) => DocumentFate::MovedTo(archived(workflow, path, now_ms)),
+            (Profile::Registry, RunStatus::Complete) | (Profile::Pipeline, RunStatus::Abandoned) => {
+                DocumentFate::Removed
+            }
             _ => stands(path),
         };
         (path.clone(), fate)
@@ -117,7 +120,7 @@ fn bring(
     notes: &mut Vec<Projected>,
     workflow: &Workflow,
     path: &str,
-    fate: Fate,
+    fate: DocumentFate,
     taken: Option<&str>,
 ) -> Result<bool> {
     let work = WorkTree::open(context.root.path())?;
@@ -135,7 +138,7 @@ fn bring(
         return Ok(false);
     }
     let sum = match fate {
-        Fate::Stands(value) => {
+        DocumentFate::Stands(value) => {
             let bytes = find_documents::render(&value);
             let is_written = said.flatten() == expected
                 || state_file::replace_known(&work, &place, on_disk.as_deref(), bytes.as_bytes())?;
@@ -144,7 +147,7 @@ fn bring(
             }
             expected
         }
-        Fate::Removed => {
+        DocumentFate::Removed => {
             if let Some(known) = &on_disk
                 && !state_file::remove_known(&work, &place, known)?
             {
@@ -152,7 +155,7 @@ fn bring(
             }
             None
         }
-        Fate::MovedTo(to) => {
+        DocumentFate::MovedTo(to) => {
             if let Some(known) = &on_disk {
                 let last = workflow.documents.get(path).map(find_documents::render).unwrap_or_default();
                 state_file::replace(&work, &rel(&to), last.as_bytes())?;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::command::Standing;
+use crate::ops::create::command::DedupPolicy;
 use crate::ops::session::Session;
 use crate::workflow::engine::run_checkpoint::snapshot;
 use crate::workflow::engine::runs::Run;
@@ -86,7 +86,7 @@ pub fn in_shadow(context: &Context, session: &mut Session<'_>, run: &Run, actor:
     let Some(range) = mini_commit_due(&run.workflow) else { return Ok(None) };
     let message = mini_commit_message(&run.workflow, &range);
     let reason = message.lines().next().unwrap_or_default();
-    let (checkpoint, warnings) = snapshot(context, session, &run.workflow, reason, Standing::Never)?;
+    let (checkpoint, warnings) = snapshot(context, session, &run.workflow, reason, DedupPolicy::Never)?;
     let change = noted(&range, checkpoint.map(ObjectId::to_hex), None);
     let mut step = change_run(context, session, run, &change, actor)?;
     step.warnings.extend(warnings);

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::store::trees::digest;
-use crate::workflow::rules::observation::{self, Found, Sights};
+use crate::workflow::rules::observation::{self, ObservedFile, Sights};
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -27,7 +27,7 @@ pub fn look(context: &Context, workflow: &Workflow) -> Result<Sights> {
     Ok(paths.into_iter().filter_map(find).collect())
 }
 
-fn find(work: &WorkTree, root: &Path, path: &str) -> Option<Found> {
+fn find(work: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
     let (folder, is_folder) = path.strip_suffix('/').map_or((path, false), |folder| (folder, true));
     let inside = Path::new(folder).strip_prefix(root).unwrap_or(Path::new(folder));
     let parsed = RelPath::new(plain(inside)?.as_os_str().as_encoded_bytes()).ok().filter(|path| !path.is_root())?;
@@ -54,30 +54,30 @@ fn plain(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-fn of_file(work: &WorkTree, path: &RelPath) -> Found {
+fn of_file(work: &WorkTree, path: &RelPath) -> ObservedFile {
     match state_file::read(work, path) {
-        Ok(None) => Found::Missing,
-        Ok(Some(bytes)) => Found::of_file(&path.to_string(), &bytes, digest::sum_of_bytes(&bytes)),
-        Err(error) => Found::Broken(error.to_string()),
+        Ok(None) => ObservedFile::Missing,
+        Ok(Some(bytes)) => ObservedFile::of_file(&path.to_string(), &bytes, digest::sum_of_bytes(&bytes)),
+        Err(error) => ObservedFile::Broken(error.to_string()),
     }
 }
 
-fn of_folder(work: &WorkTree, path: &RelPath) -> Found {
+fn of_folder(work: &WorkTree, path: &RelPath) -> ObservedFile {
     match (state_file::list(work, path), work.stat(path)) {
-        (Ok(names), _) if !names.is_empty() => Found::There { sum: None, status: None },
-        (_, Ok(None)) => Found::Missing,
-        (Ok(_), _) => Found::Empty,
-        (Err(error), _) => Found::Broken(error.to_string()),
+        (Ok(names), _) if !names.is_empty() => ObservedFile::There { sum: None, status: None },
+        (_, Ok(None)) => ObservedFile::Missing,
+        (Ok(_), _) => ObservedFile::Empty,
+        (Err(error), _) => ObservedFile::Broken(error.to_string()),
     }
 }
 
 /// The first file by name that fits and can be used, else the first that fits.
-fn of_pattern(work: &WorkTree, path: &RelPath) -> Found {
+fn of_pattern(work: &WorkTree, path: &RelPath) -> ObservedFile {
     let folder = path.parent().unwrap_or_default();
-    let Ok(mut names) = state_file::list(work, &folder) else { return Found::Missing };
-    let Some(glob) = Glob::compile(path.name()) else { return Found::Missing };
+    let Ok(mut names) = state_file::list(work, &folder) else { return ObservedFile::Missing };
+    let Some(glob) = Glob::compile(path.name()) else { return ObservedFile::Missing };
     names.retain(|name| glob.matches(name.as_bytes()));
     names.sort_unstable();
-    let found: Vec<Found> = names.iter().map(|name| of_file(work, &folder.join(name.as_bytes()))).collect();
-    found.iter().find(|found| found.is_usable()).or(found.first()).cloned().unwrap_or(Found::Missing)
+    let found: Vec<ObservedFile> = names.iter().map(|name| of_file(work, &folder.join(name.as_bytes()))).collect();
+    found.iter().find(|found| found.is_usable()).or(found.first()).cloned().unwrap_or(ObservedFile::Missing)
 }

@@ -4,7 +4,7 @@ use crate::base::text::escape;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::command::Standing;
+use crate::ops::create::command::DedupPolicy;
 use crate::ops::run_warning::RunWarning;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
@@ -69,7 +69,7 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
                 let why = format!("phase {} is under way beside it", escape(&other.id));
                 (None, vec![RunWarning::SnapshotLeftOut { reason, why }.into()])
             }
-            _ => around(context, session, run, &reason, options.no_snapshot, Standing::Never)?,
+            _ => around(context, session, run, &reason, options.no_snapshot, DedupPolicy::Never)?,
         };
         begin.before = before.map(ObjectId::to_hex);
         begin.phase = Some(id);
@@ -91,7 +91,7 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         let mut finish = finish(context, options, &run.workflow)?;
         run.workflow.after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
         let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
-        let (after, warnings) = around(context, session, run, &reason, options.no_snapshot, Standing::Always)?;
+        let (after, warnings) = around(context, session, run, &reason, options.no_snapshot, DedupPolicy::Always)?;
         finish.after = after.map(ObjectId::to_hex);
         let mut warnings = warnings;
         if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
@@ -141,7 +141,7 @@ fn around(
     run: &Run,
     reason: &str,
     is_off: bool,
-    standing: Standing,
+    standing: DedupPolicy,
 ) -> Result<(Option<ObjectId>, Vec<Warning>)> {
     if is_off {
         return Ok((None, Vec::new()));

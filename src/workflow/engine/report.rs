@@ -12,12 +12,12 @@ use crate::workflow::engine::observe;
 use crate::workflow::engine::runs::{self, LostRun, Run, Runs};
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
-use crate::workflow::rules::compare::{self, Difference};
+use crate::workflow::rules::compare::{self, ValueDifference};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::Sights;
 use crate::workflow::rules::recover::{self, Mend};
-use crate::workflow::rules::validate::{self, Report};
+use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
 
 /// More transitions than this are not looked through.
@@ -28,7 +28,7 @@ const LONGEST_LOG: usize = 100_000;
 pub struct Status {
     pub run: Run,
     pub advice: Advice,
-    pub report: Report,
+    pub report: ValidationReport,
     pub mends: Vec<Mend>,
     pub troubles: Vec<Trouble>,
     pub drift: Option<FileDrift>,
@@ -95,7 +95,7 @@ fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run>
 ///
 /// # Errors
 /// The directory cannot be opened.
-pub fn validated(context: &Context, workflow: &Workflow) -> Result<(Report, Sights)> {
+pub fn validated(context: &Context, workflow: &Workflow) -> Result<(ValidationReport, Sights)> {
     let sights = if context.root.exists() { observe::look(context, workflow)? } else { Sights::new() };
     Ok((validate::validate(workflow, &sights, context.now_ms), sights))
 }
@@ -155,7 +155,7 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
 pub struct Compared {
     pub from: String,
     pub to: String,
-    pub differences: Vec<Difference>,
+    pub differences: Vec<ValueDifference>,
     pub warnings: Vec<Warning>,
 }
 

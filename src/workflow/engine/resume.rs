@@ -57,7 +57,7 @@ pub type Ask<'a> = dyn FnMut(&Question<'_>) -> Result<Option<String>> + 'a;
 #[derive(Debug)]
 pub struct ResumeOutcome {
     pub run: Run,
-    pub done: Done,
+    pub done: ResumeAction,
     /// What was mended on the way, in words.
     pub mended: Vec<String>,
     pub advice: Advice,
@@ -68,14 +68,14 @@ pub struct ResumeOutcome {
 
 struct Acted {
     run: Run,
-    done: Done,
+    done: ResumeAction,
     mended: Vec<String>,
     advice: Advice,
     warnings: Vec<Warning>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum ResumeAction {
     /// Only looked at.
     Viewed,
     Resumed,
@@ -114,7 +114,7 @@ pub fn resume(context: &Context, options: &ResumeOptions, ask: &mut Ask<'_>) -> 
     let acted = match chosen {
         Chosen::View => Acted {
             run: status.run.clone(),
-            done: Done::Viewed,
+            done: ResumeAction::Viewed,
             mended: Vec::new(),
             advice: status.advice.clone(),
             warnings: status.warnings.clone(),
@@ -249,10 +249,10 @@ fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chos
         Chosen::StartFresh => {
             let outcome = start_fresh(context, &mut session, &run, &actor)?;
             let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
-            Ok(ended(outcome, Done::StartedFresh, advice))
+            Ok(ended(outcome, ResumeAction::StartedFresh, advice))
         }
         Chosen::Delete | Chosen::Abandon => {
-            let done = if chosen == Chosen::Delete { Done::Deleted } else { Done::Abandoned };
+            let done = if chosen == Chosen::Delete { ResumeAction::Deleted } else { ResumeAction::Abandoned };
             let outcome = abandon::abandon_run(context, &mut session, &run, "", &actor)?;
             let advice = advice::advice(&outcome.run.workflow, &Sights::new());
             Ok(ended(outcome, done, advice))
@@ -276,17 +276,17 @@ fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) ->
         run = outcome.run;
     }
     let advice = advice::advice(&run.workflow, &look(context, &run.workflow)?);
-    Ok(Acted { run, done: Done::Resumed, mended, advice, warnings })
+    Ok(Acted { run, done: ResumeAction::Resumed, mended, advice, warnings })
 }
 
-fn ended(outcome: StepOutcome, done: Done, advice: Advice) -> Acted {
+fn ended(outcome: StepOutcome, done: ResumeAction, advice: Advice) -> Acted {
     let StepOutcome { run, warnings, .. } = outcome;
     Acted { run, done, mended: Vec::new(), advice, warnings }
 }
 
 /// Whether the phase can be begun once what is under way waits: else nothing is put back for it.
 fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
-    let running = workflow.running().map(|phase| Change::PutBack { phase: phase.id.clone() });
+    let running = workflow.running().map(|phase| Change::Reset { phase: phase.id.clone() });
     let begin = Change::StartPhase(Start { phase: Some(id.to_owned()), ..Start::default() });
     let waiting = running.chain([begin]).try_fold(workflow.clone(), |state, change| state.after(&change, now_ms));
     let ways = || format!("'checkpoint workflow next {} --parallel' names what can begin", workflow.id);
@@ -298,7 +298,7 @@ fn leave_current(context: &Context, session: &mut Session<'_>, run: Run, actor: 
     let mut run = run;
     let running: Vec<String> = run.workflow.running().map(|phase| phase.id.clone()).collect();
     for phase in running {
-        run = change_run(context, session, &run, &Change::PutBack { phase }, actor)?.run;
+        run = change_run(context, session, &run, &Change::Reset { phase }, actor)?.run;
     }
     Ok(run)
 }
@@ -311,7 +311,7 @@ fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Re
         other => other,
     })?;
     let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
-    Ok(ended(outcome, Done::Picked, advice))
+    Ok(ended(outcome, ResumeAction::Picked, advice))
 }
 
 /// The old run goes to the archive first: it may be the only record of what was done.

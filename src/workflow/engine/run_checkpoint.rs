@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::command::{CreateOptions, Standing, create_in};
-use crate::ops::maintain::auto_gc::tidy;
+use crate::ops::create::command::{CreateOptions, DedupPolicy, create_in};
+use crate::ops::maintain::auto_gc::auto_gc;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::workflow::rules::workflow::Workflow;
@@ -19,7 +19,7 @@ pub fn snapshot(
     session: &mut Session<'_>,
     workflow: &Workflow,
     reason: &str,
-    standing: Standing,
+    standing: DedupPolicy,
 ) -> Result<(Option<ObjectId>, Vec<Warning>)> {
     let options = CreateOptions {
         reason: Some(reason.to_owned()),
@@ -30,7 +30,7 @@ pub fn snapshot(
     let mut outcome = create_in(context, session, &options)?;
     if outcome.skipped.is_none() && context.settings.auto_prune {
         // Packs are taken in by the transitions themselves.
-        outcome.warnings.extend(tidy(context, session, &|| true));
+        outcome.warnings.extend(auto_gc(context, session, &|| true));
     }
     outcome.warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
     Ok((outcome.checkpoint.map(|checkpoint| checkpoint.id), outcome.warnings))

@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::check;
 use crate::workflow::profiles::overlay::Overlay;
-use crate::workflow::profiles::reader::{Fields, Reader};
+use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Class, Output, Phase};
+use crate::workflow::rules::phase::{Class, Phase, PhaseOutput};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
@@ -21,7 +21,7 @@ const PHASE_ORDER: &[&str] =
 /// # Errors
 /// All that is wrong with it.
 pub fn from_document(value: &Value) -> Result<Vec<Phase>, Vec<Finding>> {
-    let mut reader = Reader::default();
+    let mut reader = DocumentReader::default();
     let Some(fields) = reader.versioned(value) else { return reader.finish(None) };
     let list = reader.list(&fields, "phases");
     let phases: Vec<Option<Phase>> = list.iter().map(|(place, value)| phase(&mut reader, place, value)).collect();
@@ -44,7 +44,7 @@ pub fn to_document(workflow: &Workflow) -> Value {
     plan.finish()
 }
 
-fn phase(reader: &mut Reader, place: &str, value: &Value) -> Option<Phase> {
+fn phase(reader: &mut DocumentReader, place: &str, value: &Value) -> Option<Phase> {
     let fields = reader.object(value, place)?;
     let id = reader.name(&fields, "id")?;
     let name = reader.text_if(&fields, "name").unwrap_or(id);
@@ -80,7 +80,7 @@ pub fn dependency_key(entry: Option<&Map<String, Value>>) -> &'static str {
 }
 
 /// Lists that do not agree are no answer.
-fn check_one_list(reader: &mut Reader, fields: &Fields<'_>) {
+fn check_one_list(reader: &mut DocumentReader, fields: &Fields<'_>) {
     let lists = DEPENDENCY_KEYS.into_iter().filter_map(|key| fields.map.get(key)?.as_array());
     let lists: Vec<&Vec<Value>> = lists.filter(|list| !list.is_empty()).collect();
     if lists.windows(2).any(|pair| pair[0] != pair[1]) {
@@ -89,19 +89,19 @@ fn check_one_list(reader: &mut Reader, fields: &Fields<'_>) {
     }
 }
 
-fn outputs(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Output> {
+fn outputs(reader: &mut DocumentReader, fields: &Fields<'_>) -> Vec<PhaseOutput> {
     let list = reader.list_if(fields, "outputs").unwrap_or_default();
     list.iter().filter_map(|(place, value)| output(reader, place, value)).collect()
 }
 
 /// A path, or an object with one. A plan that names an output means that it must be there.
-fn output(reader: &mut Reader, place: &str, value: &Value) -> Option<Output> {
+fn output(reader: &mut DocumentReader, place: &str, value: &Value) -> Option<PhaseOutput> {
     if let Some(path) = value.as_str() {
-        return Some(Output { path: path.to_owned(), required: true, sha256: None });
+        return Some(PhaseOutput { path: path.to_owned(), required: true, sha256: None });
     }
     let fields = reader.object(value, place)?;
     let path = reader.name(&fields, "path")?.to_owned();
-    Some(Output { path, required: reader.flag_if(&fields, "required").unwrap_or(true), sha256: None })
+    Some(PhaseOutput { path, required: reader.flag_if(&fields, "required").unwrap_or(true), sha256: None })
 }
 
 fn written(phase: &Phase, base: Option<&Value>) -> Value {
@@ -124,16 +124,16 @@ fn written(phase: &Phase, base: Option<&Value>) -> Value {
 }
 
 fn write_outputs(entry: &mut Overlay, phase: &Phase) {
-    let bare = |output: &Output| Output { sha256: None, ..output.clone() };
-    let outputs: Vec<Output> = phase.outputs.iter().map(bare).collect();
+    let bare = |output: &PhaseOutput| PhaseOutput { sha256: None, ..output.clone() };
+    let outputs: Vec<PhaseOutput> = phase.outputs.iter().map(bare).collect();
     let said = entry.get("outputs").map(|stands| {
         let list = stands.as_array().cloned().unwrap_or_default();
-        list.iter().filter_map(|value| output(&mut Reader::default(), "", value)).collect::<Vec<_>>()
+        list.iter().filter_map(|value| output(&mut DocumentReader::default(), "", value)).collect::<Vec<_>>()
     });
     if said.unwrap_or_default() == outputs {
         return;
     }
-    let value = |output: &Output| json!({"path": output.path, "required": output.required});
+    let value = |output: &PhaseOutput| json!({"path": output.path, "required": output.required});
     entry.set("outputs", outputs.iter().map(value).collect::<Vec<_>>());
 }
 

@@ -1,7 +1,7 @@
 //! A plan of phases: as words on a command line, or one of the presets; as a document, and what is wrong with one.
 
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Output, Phase};
+use crate::workflow::rules::phase::{Phase, PhaseOutput};
 
 mod check;
 mod document;
@@ -50,7 +50,7 @@ fn dotagent() -> Vec<Phase> {
         &[("memory/reports/reflection*.json", true)],
     ];
     let output =
-        |(path, required): &(&str, bool)| Output { path: (*path).to_owned(), required: *required, sha256: None };
+        |(path, required): &(&str, bool)| PhaseOutput { path: (*path).to_owned(), required: *required, sha256: None };
     let phase = |(at, id): (usize, &&str)| {
         let mut phase = Phase::new(id, &title(id));
         phase.dependencies = DOTAGENT[..at].last().map(ToString::to_string).into_iter().collect();

@@ -22,7 +22,7 @@ pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
 
 /// Collects what is wrong. Its readers give `None` for what cannot be used, and then say why.
 #[derive(Default)]
-pub struct Reader {
+pub struct DocumentReader {
     findings: Vec<Finding>,
 }
 
@@ -44,7 +44,7 @@ impl<'v> Fields<'v> {
     }
 }
 
-impl Reader {
+impl DocumentReader {
     pub fn note(&mut self, code: &'static str, place: impl Into<String>, what: impl Into<String>) {
         self.findings.push(Finding::new(code, place, what));
     }
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn all_that_is_wrong_is_said_with_its_place() {
         let value = json!({"a": 1, "b": {"t": "noon"}, "l": ["x", 2], "version": "2.1", "n": -1, "w": " "});
-        let mut reader = Reader::default();
+        let mut reader = DocumentReader::default();
         let fields = reader.versioned(&value).unwrap();
         let inner = reader.object(&value["b"], "b").unwrap();
         reader.text(&fields, "a");
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn versions_that_are_known_are_no_findings() {
         for version in [json!(1), json!("1.9"), json!("v1"), json!(null), json!("draft"), json!(0.5)] {
-            let mut reader = Reader::default();
+            let mut reader = DocumentReader::default();
             reader.versioned(&json!({"version": version, "schema_version": version}));
             assert!(reader.finish(Some(())).is_ok(), "{version}");
         }

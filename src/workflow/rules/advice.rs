@@ -1,7 +1,7 @@
 //! What is to be done next, in the words of the protocol that the run follows.
 
 use crate::base::shell_word::shell_word;
-use crate::workflow::rules::observation::{Found, Sights};
+use crate::workflow::rules::observation::{ObservedFile, Sights};
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover::is_done;
@@ -68,7 +68,7 @@ fn plainly(phase: &Phase) -> Advice {
 fn by_agents(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Advice> {
     let output = |part: &str| phase.outputs.iter().find(|output| output.path.contains(part));
     let usable =
-        |part: &str| output(part).is_some_and(|output| sights.get(&output.path).is_some_and(Found::is_finished));
+        |part: &str| output(part).is_some_and(|output| sights.get(&output.path).is_some_and(ObservedFile::is_finished));
     let say = |action, words: &str| Some(Advice::new(action, words, Some(phase)));
     match phase.id.as_str() {
         "REQUIREMENTS" if usable("demand") => say("advance", "advance to ARCHITECTURE"),

@@ -39,7 +39,7 @@ pub enum Change {
         phase: String,
     },
     /// Under way, but something else comes first: it is pending again, with what is known of its progress.
-    PutBack {
+    Reset {
         phase: String,
     },
     AddTask {
@@ -123,7 +123,7 @@ impl Workflow {
             Change::SkipPhase { phase, reason } => phases::skip(self, phase, reason, now_ms),
             Change::ApprovePhase { phase } => phases::approve(self, phase.as_deref(), now_ms),
             Change::AwaitApproval { phase } => phases::await_approval(self, phase),
-            Change::PutBack { phase } => phases::put_back(self, phase),
+            Change::Reset { phase } => phases::reset(self, phase),
             Change::AddTask { .. }
             | Change::StartTask { .. }
             | Change::FinishTask { .. }

@@ -5,14 +5,14 @@ use serde_json::Value;
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
+pub struct ValueDifference {
     /// Such as `phases.write-source.status`: what has an id is named by it.
     pub place: String,
     pub before: Option<Value>,
     pub after: Option<Value>,
 }
 
-impl Difference {
+impl ValueDifference {
     /// `phases.tests.status: "pending" -> "complete"`.
     pub fn in_words(&self) -> String {
         let shown = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), Value::to_string);
@@ -21,7 +21,7 @@ impl Difference {
 }
 
 /// In the order of the later state. The documents of profiles say nothing new and are passed over.
-pub fn compare(before: &Workflow, after: &Workflow) -> Vec<Difference> {
+pub fn compare(before: &Workflow, after: &Workflow) -> Vec<ValueDifference> {
     let value = |workflow: &Workflow| {
         let mut value = serde_json::to_value(workflow).unwrap_or_default();
         if let Some(map) = value.as_object_mut() {
@@ -35,13 +35,13 @@ pub fn compare(before: &Workflow, after: &Workflow) -> Vec<Difference> {
     found
 }
 
-fn walk(place: &str, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<Difference>) {
+fn walk(place: &str, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<ValueDifference>) {
     if before == after {
         return;
     }
     let (old, new) = (parts(before), parts(after));
     if old.is_none() && new.is_none() {
-        found.push(Difference { place: place.to_owned(), before: before.cloned(), after: after.cloned() });
+        found.push(ValueDifference { place: place.to_owned(), before: before.cloned(), after: after.cloned() });
         return;
     }
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());

@@ -52,7 +52,7 @@ impl Event {
                 event.phase = Some(phase.clone());
                 event.note = (!reason.is_empty()).then(|| reason.clone());
             }
-            Change::AwaitApproval { phase } | Change::PutBack { phase } => event.phase = Some(phase.clone()),
+            Change::AwaitApproval { phase } | Change::Reset { phase } => event.phase = Some(phase.clone()),
             Change::AddTask { id, .. }
             | Change::StartTask { id, .. }
             | Change::FinishTask { id, .. }
@@ -130,7 +130,7 @@ fn verb(change: &Change) -> &'static str {
         Change::SkipPhase { .. } => "phase skip",
         Change::ApprovePhase { .. } => "phase approve",
         Change::AwaitApproval { .. } => "phase await",
-        Change::PutBack { .. } => "phase put back",
+        Change::Reset { .. } => "phase put back",
         Change::AddTask { .. } => "task add",
         Change::StartTask { .. } => "task start",
         Change::FinishTask { .. } => "task done",

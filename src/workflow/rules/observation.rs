@@ -9,10 +9,10 @@ use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 /// By the path as the run has it.
-pub type Sights = BTreeMap<String, Found>;
+pub type Sights = BTreeMap<String, ObservedFile>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ObservedFile {
     Missing,
     /// There and empty, or a directory with nothing in it.
     Empty,
@@ -26,7 +26,7 @@ pub enum Found {
     },
 }
 
-impl Found {
+impl ObservedFile {
     pub fn is_usable(&self) -> bool {
         matches!(self, Self::There { .. })
     }

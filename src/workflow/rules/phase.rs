@@ -43,7 +43,7 @@ pub struct Phase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<PhaseOutput>,
     /// How often it was started.
     #[serde(default)]
     pub attempts: u32,
@@ -59,7 +59,7 @@ pub struct Phase {
 
 /// A file that a phase leaves behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct PhaseOutput {
     /// Relative to the root. `*` in the last component stands for anything; a slash at the end means a directory with
     /// something in it.
     pub path: String,

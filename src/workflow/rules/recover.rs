@@ -1,7 +1,7 @@
 //! What an interruption left behind, and the changes that mend it: judged by the files that are there.
 
 use crate::workflow::rules::change::{Change, Finish};
-use crate::workflow::rules::observation::{Found, Sights};
+use crate::workflow::rules::observation::{ObservedFile, Sights};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::validate::task_output;
@@ -41,13 +41,13 @@ fn of_task(task: &Task, sights: &Sights) -> Mend {
     Mend { what, change, advances: false }
 }
 
-fn cut_off(task: &Task, seen: Option<(&String, &Found)>) -> Mend {
+fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Mend {
     let why = match (seen, &task.output) {
-        (Some((path, Found::Broken(_) | Found::Empty)), _) => format!("its output {path} was cut off"),
-        (Some((path, Found::There { status, .. })), _) => {
+        (Some((path, ObservedFile::Broken(_) | ObservedFile::Empty)), _) => format!("its output {path} was cut off"),
+        (Some((path, ObservedFile::There { status, .. })), _) => {
             format!("its output {path} says '{}'", status.as_deref().unwrap_or_default())
         }
-        (Some((path, Found::Missing)), _) => format!("its output {path} is not there"),
+        (Some((path, ObservedFile::Missing)), _) => format!("its output {path} is not there"),
         (None, Some(path)) => format!("its output {path} is none of this directory"),
         (None, None) => "no output is known of it".to_owned(),
     };
@@ -57,7 +57,7 @@ fn cut_off(task: &Task, seen: Option<(&String, &Found)>) -> Mend {
 }
 
 fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend> {
-    let usable = |path: &str| sights.get(path).is_some_and(Found::is_finished);
+    let usable = |path: &str| sights.get(path).is_some_and(ObservedFile::is_finished);
     let mut required = phase.outputs.iter().filter(|output| output.required).peekable();
     required.peek()?;
     if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase, sights) {
@@ -86,13 +86,13 @@ fn has_open_tasks(workflow: &Workflow, phase: &Phase, sights: &Sights) -> bool {
 /// Whether a task is complete, and the output that it names bears it out.
 pub fn is_done(task: &Task, sights: &Sights) -> bool {
     let seen = task.output.as_ref().and_then(|path| sights.get(path));
-    task.status == TaskStatus::Complete && seen.is_none_or(Found::bears_out_completion)
+    task.status == TaskStatus::Complete && seen.is_none_or(ObservedFile::bears_out_completion)
 }
 
 /// The outputs of a phase that are there, as a `phase done` takes them.
 pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> {
     let of = |path: &String| match sights.get(path)? {
-        Found::There { sum, .. } => Some((path.clone(), sum.clone())),
+        ObservedFile::There { sum, .. } => Some((path.clone(), sum.clone())),
         _ => None,
     };
     phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
@@ -116,10 +116,10 @@ pub fn task_flaws(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Vec<St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::phase::Output;
+    use crate::workflow::rules::phase::PhaseOutput;
 
-    fn there(status: Option<&str>) -> Found {
-        Found::There { sum: Some("ab".into()), status: status.map(str::to_owned) }
+    fn there(status: Option<&str>) -> ObservedFile {
+        ObservedFile::There { sum: Some("ab".into()), status: status.map(str::to_owned) }
     }
 
     fn running() -> Workflow {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_task_cut_off_before_its_output_is_tried_again() {
-        for found in [Found::Missing, Found::Empty, Found::Broken("x".into())] {
+        for found in [ObservedFile::Missing, ObservedFile::Empty, ObservedFile::Broken("x".into())] {
             let mended = after(&running(), &Sights::from([("o.json".into(), found)]));
             assert_eq!((mended.tasks[0].status, mended.tasks[0].attempts), (TaskStatus::Pending, 2));
         }
@@ -165,12 +165,13 @@ mod tests {
         let phase = &mut workflow.phases[0];
         phase.requires_approval = true;
         phase.outputs = vec![
-            Output { path: "final.json".into(), required: true, sha256: None },
-            Output { path: "designs/".into(), required: false, sha256: None },
+            PhaseOutput { path: "final.json".into(), required: true, sha256: None },
+            PhaseOutput { path: "designs/".into(), required: false, sha256: None },
         ];
-        let designs = Sights::from([("designs/".into(), there(None)), ("final.json".into(), Found::Missing)]);
+        let designs = Sights::from([("designs/".into(), there(None)), ("final.json".into(), ObservedFile::Missing)]);
         assert_eq!(after(&workflow, &designs).phases[0].status, PhaseStatus::AwaitingApproval);
-        let nothing = Sights::from([("designs/".into(), Found::Empty), ("final.json".into(), Found::Missing)]);
+        let nothing =
+            Sights::from([("designs/".into(), ObservedFile::Empty), ("final.json".into(), ObservedFile::Missing)]);
         assert!(mends(&workflow, &nothing).is_empty());
         let both = Sights::from([("designs/".into(), there(None)), ("final.json".into(), there(None))]);
         assert!(mends(&workflow, &both)[0].advances);

@@ -7,7 +7,7 @@ use crate::base::time::{age, rfc3339_seconds};
 use crate::workflow::plan;
 use crate::workflow::profiles::phases::{known_names, named_unbegun};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::observation::{Found, Sights};
+use crate::workflow::rules::observation::{ObservedFile, Sights};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
@@ -22,14 +22,14 @@ const SKEW_MS: i64 = 5 * 60 * 1000;
 
 /// What was found. With an error in it a run should not be gone on with unseen.
 #[derive(Clone, Debug, Default)]
-pub struct Report {
+pub struct ValidationReport {
     pub errors: Vec<Finding>,
     /// Worth knowing; nothing is wrong.
     pub remarks: Vec<Finding>,
 }
 
-pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Report {
-    let mut report = Report { errors: plan::check(&workflow.phases), remarks: Vec::new() };
+pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> ValidationReport {
+    let mut report = ValidationReport { errors: plan::check(&workflow.phases), remarks: Vec::new() };
     for phase in &workflow.phases {
         outputs(phase, sights, &mut report);
         report.errors.extend(unknown(workflow, phase));
@@ -92,10 +92,10 @@ pub fn task_output(task: &Task, sights: &Sights) -> Option<Finding> {
     let path = task.output.as_ref().filter(|_| task.status == TaskStatus::Complete)?;
     let (code, what) = match sights.get(path)? {
         found if found.bears_out_completion() => return None,
-        Found::There { status, .. } => {
+        ObservedFile::There { status, .. } => {
             ("output_contradicts", format!("says '{}'", status.as_deref().unwrap_or_default()))
         }
-        found @ Found::Broken(_) => ("output_broken", found.flaw()?),
+        found @ ObservedFile::Broken(_) => ("output_broken", found.flaw()?),
         found => ("output_missing", found.flaw()?),
     };
     Some(Finding::new(code, path.clone(), format!("task {} is complete, and its output {what}", task.id)))
@@ -106,11 +106,11 @@ pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
 }
 
 /// What a phase that is complete left behind must still be there. Another content is worth a remark: work went on.
-fn outputs(phase: &Phase, sights: &Sights, report: &mut Report) {
+fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
     if phase.status != PhaseStatus::Complete {
         let begun = phase.outputs.iter().filter(|_| phase.status.is_under_way());
         report.remarks.extend(begun.filter_map(|output| match sights.get(&output.path)? {
-            found @ Found::Broken(_) => {
+            found @ ObservedFile::Broken(_) => {
                 let what = format!("phase {} writes it, and it {}", phase.id, found.flaw()?);
                 Some(Finding::new("output_broken", output.path.clone(), what))
             }
@@ -123,16 +123,18 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut Report) {
         let wrong =
             |code, why: &str| Finding::new(code, output.path.clone(), format!("phase {} left it, and {why}", phase.id));
         match sights.get(&output.path) {
-            Some(Found::Missing) if was_there => report.errors.push(wrong("output_missing", "it is gone")),
+            Some(ObservedFile::Missing) if was_there => report.errors.push(wrong("output_missing", "it is gone")),
             None if was_there => {
                 let why = "it lies outside of the directory, where it is not looked at";
                 report.remarks.push(wrong("output_outside", why));
             }
-            Some(Found::Empty) if was_there => report.errors.push(wrong("output_missing", "it is empty")),
-            Some(Found::Broken(why)) => {
+            Some(ObservedFile::Empty) if was_there => report.errors.push(wrong("output_missing", "it is empty")),
+            Some(ObservedFile::Broken(why)) => {
                 report.errors.push(wrong("output_broken", &format!("it is no JSON any more: {why}")));
             }
-            Some(Found::There { sum: Some(sum), .. }) if output.sha256.as_ref().is_some_and(|known| known != sum) => {
+            Some(ObservedFile::There { sum: Some(sum), .. })
+                if output.sha256.as_ref().is_some_and(|known| known != sum) =>
+            {
                 report.remarks.push(wrong("output_changed", "it was changed since"));
             }
             _ => {}
@@ -204,7 +206,7 @@ fn future(place: &str, time_ms: i64) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workflow::rules::phase::Output;
+    use crate::workflow::rules::phase::PhaseOutput;
 
     fn codes(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Vec<&'static str> {
         let report = validate(workflow, sights, now_ms);
@@ -226,12 +228,12 @@ mod tests {
         assert_eq!(codes(&workflow, &Sights::new(), now), ["out_of_order"]);
         let first = &mut workflow.phases[0];
         (first.status, first.started_ms, first.completed_ms) = (PhaseStatus::Complete, Some(5), Some(now));
-        first.outputs = vec![Output { path: "o".into(), required: true, sha256: Some("a".into()) }];
+        first.outputs = vec![PhaseOutput { path: "o".into(), required: true, sha256: Some("a".into()) }];
         let found = |found| Sights::from([("o".to_owned(), found)]);
-        assert_eq!(codes(&workflow, &found(Found::Missing), now), ["output_missing", "time_unlikely"]);
+        assert_eq!(codes(&workflow, &found(ObservedFile::Missing), now), ["output_missing", "time_unlikely"]);
         workflow.phases[0].started_ms = Some(now);
-        let changed = Found::There { sum: Some("b".into()), status: None };
+        let changed = ObservedFile::There { sum: Some("b".into()), status: None };
         assert_eq!(codes(&workflow, &found(changed), now), ["output_changed"]);
-        assert_eq!(codes(&workflow, &found(Found::Broken("x".into())), now), ["output_broken"]);
+        assert_eq!(codes(&workflow, &found(ObservedFile::Broken("x".into())), now), ["output_broken"]);
     }
 }

@@ -14,7 +14,7 @@ pub enum Expect {
 
 /// A staged file that goes to its path.
 #[derive(Clone, Debug)]
-pub struct Write {
+pub struct WriteStep {
     pub path: RelPath,
     /// The index under which it was staged.
     pub staged: usize,
@@ -57,7 +57,7 @@ pub struct ApplyPlan {
     /// With their permission bits, parents first.
     pub make_dirs: Vec<(RelPath, u32)>,
     pub grafts: Vec<Graft>,
-    pub writes: Vec<Write>,
+    pub writes: Vec<WriteStep>,
     /// Files that keep their content.
     pub chmods: Vec<(RelPath, u32, Stat)>,
     pub deletes: Vec<Removal>,
@@ -71,7 +71,7 @@ pub struct ApplyPlan {
 
 /// One change to the directory.
 #[derive(Debug)]
-pub enum Done {
+pub enum AppliedStep {
     /// What stood at `path` waits in the stage as `gone`.
     Moved {
         path: RelPath,
@@ -111,7 +111,7 @@ pub enum Done {
     },
 }
 
-impl Done {
+impl AppliedStep {
     pub(in crate::worktree) fn path(&self) -> &RelPath {
         match self {
             Self::Moved { path, .. }

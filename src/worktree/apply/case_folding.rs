@@ -69,7 +69,7 @@ pub(in crate::worktree) fn tell_spellings(work: &WorkTree, obstacles: &mut [Obst
 #[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
-    use crate::worktree::apply::apply_steps::Write;
+    use crate::worktree::apply::apply_steps::WriteStep;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()
@@ -85,7 +85,7 @@ mod tests {
         std::fs::hard_link(temp.path().join("Readme"), temp.path().join("README")).unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
         let removal = |name: &str| Removal { path: path(name), expect: work.stat(&path(name)).unwrap().unwrap() };
-        let write = |name: &str| Write { path: path(name), staged: 0, expect: Expect::Absent };
+        let write = |name: &str| WriteStep { path: path(name), staged: 0, expect: Expect::Absent };
         let mut plan = ApplyPlan { deletes: vec![removal("Readme"), removal("other")], ..ApplyPlan::default() };
         plan.writes = vec![write("README"), write("new")];
         let turned = removals_first(&work, &plan).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::apply::apply_steps::Done;
+use crate::worktree::apply::apply_steps::AppliedStep;
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -12,14 +12,14 @@ use crate::worktree::tree_handle::WorkTree;
 const OWNER_RWX: u32 = 0o700;
 
 /// Hands out directories by path, and keeps the last one open, since steps come sorted by path.
-pub(in crate::worktree) struct Reach<'w> {
+pub(in crate::worktree) struct DirOpener<'w> {
     work: &'w WorkTree,
     current: Option<(RelPath, Dir)>,
     /// Permission bits that directories had before they were opened up.
     unlocked: BTreeMap<RelPath, u32>,
 }
 
-impl<'w> Reach<'w> {
+impl<'w> DirOpener<'w> {
     pub(in crate::worktree) fn new(work: &'w WorkTree) -> Self {
         Self { work, current: None, unlocked: BTreeMap::new() }
     }
@@ -28,7 +28,7 @@ impl<'w> Reach<'w> {
     ///
     /// # Errors
     /// The system's; [`sys::is_absent`] if it can no longer be reached through directories alone.
-    pub(in crate::worktree) fn parent_of(&mut self, path: &RelPath, log: &mut Vec<Done>) -> io::Result<&Dir> {
+    pub(in crate::worktree) fn parent_of(&mut self, path: &RelPath, log: &mut Vec<AppliedStep>) -> io::Result<&Dir> {
         let parent = path.parent().unwrap_or_default();
         let held = match self.current.take() {
             Some(held) if held.0 == parent => held,
@@ -41,7 +41,11 @@ impl<'w> Reach<'w> {
     }
 
     /// The directory that holds `path`, only to look at or change the mode of what is in it.
-    pub(in crate::worktree) fn look_into_parent_of(&mut self, path: &RelPath, log: &mut Vec<Done>) -> io::Result<Dir> {
+    pub(in crate::worktree) fn look_into_parent_of(
+        &mut self,
+        path: &RelPath,
+        log: &mut Vec<AppliedStep>,
+    ) -> io::Result<Dir> {
         let parent = path.parent().unwrap_or_default();
         match self.work.root().open_below(&parent, Access::Search) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.open(&parent, log),
@@ -60,7 +64,7 @@ impl<'w> Reach<'w> {
         std::mem::take(&mut self.unlocked)
     }
 
-    fn open(&mut self, path: &RelPath, log: &mut Vec<Done>) -> io::Result<Dir> {
+    fn open(&mut self, path: &RelPath, log: &mut Vec<AppliedStep>) -> io::Result<Dir> {
         let dir = match self.work.root().open_below(path, Access::Read) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return self.open_by_component(path, log),
             opened => opened?,
@@ -69,7 +73,7 @@ impl<'w> Reach<'w> {
         Ok(dir)
     }
 
-    fn open_by_component(&mut self, path: &RelPath, log: &mut Vec<Done>) -> io::Result<Dir> {
+    fn open_by_component(&mut self, path: &RelPath, log: &mut Vec<AppliedStep>) -> io::Result<Dir> {
         let mut at = RelPath::root();
         let mut dir = self.work.root().open_below(&at, Access::Read)?;
         self.unlock(&at, &dir, log)?;
@@ -93,7 +97,7 @@ impl<'w> Reach<'w> {
     }
 
     /// A directory of somebody else's stays as it is: perhaps the group may write there, or the step itself fails.
-    fn unlock(&mut self, path: &RelPath, dir: &Dir, log: &mut Vec<Done>) -> io::Result<()> {
+    fn unlock(&mut self, path: &RelPath, dir: &Dir, log: &mut Vec<AppliedStep>) -> io::Result<()> {
         let perm = dir.stat()?.perm();
         if perm & OWNER_RWX != OWNER_RWX && dir.chmod(perm | OWNER_RWX).is_ok() {
             self.note(path, perm, log);
@@ -101,8 +105,8 @@ impl<'w> Reach<'w> {
         Ok(())
     }
 
-    fn note(&mut self, path: &RelPath, perm: u32, log: &mut Vec<Done>) {
+    fn note(&mut self, path: &RelPath, perm: u32, log: &mut Vec<AppliedStep>) {
         self.unlocked.entry(path.clone()).or_insert(perm);
-        log.push(Done::ChangedMode { path: path.clone(), perm });
+        log.push(AppliedStep::ChangedMode { path: path.clone(), perm });
     }
 }

@@ -10,9 +10,9 @@ use crate::model::restore_plan::Obstacle;
 use crate::model::state::entry::{RWX_BITS, SPECIAL_BITS};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
-use crate::worktree::apply::apply_steps::{ApplyPlan, Done, Expect, Graft, Removal, Write};
+use crate::worktree::apply::apply_steps::{AppliedStep, ApplyPlan, Expect, Graft, Removal, WriteStep};
 use crate::worktree::apply::case_folding::{self, APPEARED};
-use crate::worktree::apply::dir_opener::Reach;
+use crate::worktree::apply::dir_opener::DirOpener;
 use crate::worktree::apply::rollback::{self, is_same_after_rename};
 use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::sys::{self, Dir, ItemKind};
@@ -34,7 +34,7 @@ enum FinalMode {
 /// What was done so far.
 #[derive(Default)]
 pub(in crate::worktree) struct Progress {
-    pub(in crate::worktree) done: Vec<Done>,
+    pub(in crate::worktree) done: Vec<AppliedStep>,
     pub(in crate::worktree) stats: Vec<(RelPath, Stat)>,
     pub(in crate::worktree) left_alone: Vec<RelPath>,
 }
@@ -42,7 +42,7 @@ pub(in crate::worktree) struct Progress {
 pub(in crate::worktree) struct Run<'a> {
     work: &'a WorkTree,
     stage: &'a Stage,
-    reach: Reach<'a>,
+    reach: DirOpener<'a>,
     plan: &'a ApplyPlan,
     interrupt: &'a Interrupt,
     pub(in crate::worktree) progress: Progress,
@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
         plan: &'a ApplyPlan,
         interrupt: &'a Interrupt,
     ) -> Self {
-        Self { work, stage, reach: Reach::new(work), plan, interrupt, progress: Progress::default() }
+        Self { work, stage, reach: DirOpener::new(work), plan, interrupt, progress: Progress::default() }
     }
 
     /// Looks at every path before the first change, so that all that differ can be named.
@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
             Ok(Some(why)) => return Err(changed(path, why)),
             Err(error) => return Err(self.fail("remove", path, error)),
         }
-        self.progress.done.push(Done::Moved { path: path.clone(), gone: gone.clone(), expected });
+        self.progress.done.push(AppliedStep::Moved { path: path.clone(), gone: gone.clone(), expected });
         self.compare_waiting(path, &gone, &expected)
     }
 
@@ -176,7 +176,7 @@ impl<'a> Run<'a> {
         match removed {
             Ok(stat) => {
                 self.reach.forget(path);
-                self.progress.done.push(Done::RemovedDir { path: path.clone(), perm: stat.perm() });
+                self.progress.done.push(AppliedStep::RemovedDir { path: path.clone(), perm: stat.perm() });
                 Ok(true)
             }
             Err(error) if is_not_empty(&error) => Ok(false),
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
         let done = &mut self.progress.done;
         let made = self.reach.parent_of(path, done).and_then(|dir| dir.make_dir(path.name()));
         made.map_err(|error| self.fail("make", path, error))?;
-        self.progress.done.push(Done::MadeDir { path: path.clone() });
+        self.progress.done.push(AppliedStep::MadeDir { path: path.clone() });
         Ok(())
     }
 
@@ -200,11 +200,11 @@ impl<'a> Run<'a> {
         let parent = self.reach.parent_of(path, &mut self.progress.done);
         let put = parent.and_then(|dir| stage.rename_dir_no_replace(staged.as_bytes(), dir, path.name()));
         put.map_err(|error| self.fail("make", path, error))?;
-        self.progress.done.push(Done::Grafted { path: path.clone(), staged, holds: Arc::clone(&graft.holds) });
+        self.progress.done.push(AppliedStep::Grafted { path: path.clone(), staged, holds: Arc::clone(&graft.holds) });
         Ok(())
     }
 
-    fn write(&mut self, write: &Write) -> Result<(), Stop> {
+    fn write(&mut self, write: &WriteStep) -> Result<(), Stop> {
         self.check_interrupt()?;
         let path = &write.path;
         let staged = write.staged.to_string();
@@ -217,8 +217,8 @@ impl<'a> Run<'a> {
             Err(error) => return Err(self.fail("write", path, error)),
         };
         let step = match write.expect {
-            Expect::Absent => Done::Placed { path: path.clone(), staged, ours },
-            Expect::Present(expected) => Done::Exchanged { path: path.clone(), staged, expected, ours },
+            Expect::Absent => AppliedStep::Placed { path: path.clone(), staged, ours },
+            Expect::Present(expected) => AppliedStep::Exchanged { path: path.clone(), staged, expected, ours },
         };
         let waiting = step.waiting().map(|(name, expected)| (name.to_owned(), *expected));
         self.progress.done.push(step);
@@ -247,7 +247,7 @@ impl<'a> Run<'a> {
         }
         let special = if self.plan.special_bits { SPECIAL_BITS } else { now.perm() & SPECIAL_BITS };
         let wanted = perm & (RWX_BITS | special);
-        self.progress.done.push(Done::ChangedMode { path: path.clone(), perm: now.perm() });
+        self.progress.done.push(AppliedStep::ChangedMode { path: path.clone(), perm: now.perm() });
         let after = dir.chmod_child(path.name(), wanted).and_then(|()| dir.stat_child(path.name()));
         let after = after.map_err(|error| self.fail("change the mode of", path, error))?;
         self.progress.stats.push((path.clone(), after));
@@ -287,7 +287,7 @@ impl<'a> Run<'a> {
             if stat.perm() == wanted {
                 return Ok(());
             }
-            done.push(Done::ChangedMode { path: path.clone(), perm: stat.perm() });
+            done.push(AppliedStep::ChangedMode { path: path.clone(), perm: stat.perm() });
             rollback::set_mode(&dir, path, wanted)
         });
         changed_mode.map_err(|error| self.fail("change the mode of", path, error))

@@ -17,7 +17,7 @@ const WHILE_FILLED: u32 = 0o700;
 
 /// What is to be written.
 #[derive(Debug)]
-pub struct Wanted<'w> {
+pub struct WantedEntry<'w> {
     /// Permission bits for the top; `None` leaves it as it is.
     pub top: Option<u32>,
     /// Directories below the top with the permission bits that they get at the end.
@@ -35,7 +35,12 @@ pub type Content<'c> = dyn FnMut(&RelPath, ObjectId, &mut dyn Write) -> Result<u
 /// # Errors
 /// Something stands there already, the content cannot be had, the system refuses, or a signal came. Whatever was made
 /// is removed again then; what could not be removed is named in the error.
-pub fn materialize(work: &WorkTree, wanted: &Wanted<'_>, content: &mut Content<'_>, stop: &Interrupt) -> Result<()> {
+pub fn materialize(
+    work: &WorkTree,
+    wanted: &WantedEntry<'_>,
+    content: &mut Content<'_>,
+    stop: &Interrupt,
+) -> Result<()> {
     let kept_bits = if wanted.special_bits { RWX_BITS | SPECIAL_BITS } else { RWX_BITS };
     let mut writer = Writer { work, kept_bits, made: Vec::new(), holder: None };
     writer.write_all(wanted, content, stop).map_err(|error| writer.take_back(error))
@@ -51,7 +56,7 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn write_all(&mut self, wanted: &Wanted<'_>, content: &mut Content<'_>, stop: &Interrupt) -> Result<()> {
+    fn write_all(&mut self, wanted: &WantedEntry<'_>, content: &mut Content<'_>, stop: &Interrupt) -> Result<()> {
         // Bytewise order: what holds a directory comes before it.
         for path in wanted.dirs.keys() {
             self.make_dir(path)?;
@@ -147,7 +152,7 @@ mod tests {
         let dirs = BTreeMap::from([(path("d"), closed_dir), (path("d/e"), 0o755), (path("x"), 0o700)]);
         let paths = [path("a"), path("d/e/f"), path("d/z")];
         let files = paths.iter().map(|path| (path, entry(0o644))).collect();
-        let wanted = Wanted { top: None, dirs: &dirs, files, special_bits: false };
+        let wanted = WantedEntry { top: None, dirs: &dirs, files, special_bits: false };
         let mut content = |path: &RelPath, _: ObjectId, out: &mut dyn Write| {
             out.write_all(b"1").unwrap();
             if path.to_string() == fail_at { Err(Error::unexpected("no such bytes".to_owned())) } else { Ok(1) }
@@ -187,7 +192,7 @@ mod tests {
         let stop = Interrupt::default();
         stop.set(15);
         let dirs = BTreeMap::from([(path("d"), 0o755)]);
-        let wanted = Wanted { top: None, dirs: &dirs, files: Vec::new(), special_bits: false };
+        let wanted = WantedEntry { top: None, dirs: &dirs, files: Vec::new(), special_bits: false };
         let error = materialize(&work, &wanted, &mut |_, _, _| Ok(0), &stop).unwrap_err();
         assert!(matches!(error, Error::Interrupted { signal: 15 }));
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);

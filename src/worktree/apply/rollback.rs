@@ -6,8 +6,8 @@ use std::io;
 use crate::model::restore_plan::Obstacle;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
-use crate::worktree::apply::apply_steps::{Done, GraftedDir};
-use crate::worktree::apply::dir_opener::Reach;
+use crate::worktree::apply::apply_steps::{AppliedStep, GraftedDir};
+use crate::worktree::apply::dir_opener::DirOpener;
 use crate::worktree::apply::stage::Stage;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
@@ -21,8 +21,8 @@ pub(in crate::worktree) fn is_same_after_rename(now: &Stat, before: &Stat) -> bo
 }
 
 /// Takes back all steps, the last one first, and goes on where one cannot be. What is returned could not be taken back.
-pub(in crate::worktree) fn take_back(work: &WorkTree, stage: &Stage, done: &[Done]) -> Vec<Obstacle> {
-    let mut reach = Reach::new(work);
+pub(in crate::worktree) fn take_back(work: &WorkTree, stage: &Stage, done: &[AppliedStep]) -> Vec<Obstacle> {
+    let mut reach = DirOpener::new(work);
     let mut problems = Vec::new();
     // Directories that had to be opened up once more for this.
     let mut opened_up = Vec::new();
@@ -42,33 +42,38 @@ pub(in crate::worktree) fn take_back(work: &WorkTree, stage: &Stage, done: &[Don
     problems
 }
 
-fn undo(reach: &mut Reach<'_>, opened_up: &mut Vec<Done>, stage: &Stage, step: &Done) -> io::Result<()> {
+fn undo(
+    reach: &mut DirOpener<'_>,
+    opened_up: &mut Vec<AppliedStep>,
+    stage: &Stage,
+    step: &AppliedStep,
+) -> io::Result<()> {
     let path = step.path();
     match step {
-        Done::ChangedMode { perm, .. } => {
+        AppliedStep::ChangedMode { perm, .. } => {
             let dir = reach.look_into_parent_of(path, opened_up)?;
             // A change that was refused left the old mode in place.
             if has_mode(&dir, path, *perm) { Ok(()) } else { set_mode(&dir, path, *perm) }
         }
-        Done::Moved { gone, .. } => {
+        AppliedStep::Moved { gone, .. } => {
             stage.dir().rename_no_replace(gone.as_bytes(), reach.parent_of(path, opened_up)?, path.name())
         }
-        Done::Exchanged { staged, ours, .. } => {
+        AppliedStep::Exchanged { staged, ours, .. } => {
             exchange_back(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
         }
-        Done::Placed { staged, ours, .. } => {
+        AppliedStep::Placed { staged, ours, .. } => {
             take_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
         }
-        Done::Grafted { staged, holds, .. } => {
+        AppliedStep::Grafted { staged, holds, .. } => {
             reach.forget(path);
             take_tree_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), holds)
         }
-        Done::MadeDir { .. } => {
+        AppliedStep::MadeDir { .. } => {
             let removed = reach.parent_of(path, opened_up)?.rmdir(path.name());
             reach.forget(path);
             if_present(removed)
         }
-        Done::RemovedDir { perm, .. } => {
+        AppliedStep::RemovedDir { perm, .. } => {
             let dir = reach.parent_of(path, opened_up)?;
             match dir.make_dir(path.name()) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !is_dir(dir, path) => Err(error),

@@ -49,7 +49,7 @@ struct Unsynced {
 
 /// A directory of a stage that is open to be filled.
 #[derive(Debug)]
-pub struct Place {
+pub struct StagePlace {
     dir: Dir,
     /// From the root; to be shown.
     path: RelPath,
@@ -89,17 +89,17 @@ impl Stage {
     ///
     /// # Errors
     /// It is not there.
-    pub fn place(&self, work: &WorkTree, below: &RelPath) -> Result<Place> {
+    pub fn place(&self, work: &WorkTree, below: &RelPath) -> Result<StagePlace> {
         let path = self.path.join_all(below);
         let dir = self.dir.open_below(below, Access::Read).map_err(|error| work.io("open", &path, error))?;
-        Ok(Place { dir, path })
+        Ok(StagePlace { dir, path })
     }
 
     /// Makes the directory at a path in the stage, for its owner only; `place` is the one that holds it.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn make_dir(&self, work: &WorkTree, place: &Place, below: &RelPath) -> Result<()> {
+    pub fn make_dir(&self, work: &WorkTree, place: &StagePlace, below: &RelPath) -> Result<()> {
         let made = place.dir.make_dir(below.name());
         made.map_err(|error| work.io("make", &place.path.join(below.name()), error))?;
         self.unsynced().count += 1;
@@ -110,7 +110,7 @@ impl Stage {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn set_mode(&self, work: &WorkTree, place: &Place, perm: u32) -> Result<()> {
+    pub fn set_mode(&self, work: &WorkTree, place: &StagePlace, perm: u32) -> Result<()> {
         if !can_be_moved(perm) {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl Stage {
     pub fn add_in(
         &self,
         work: &WorkTree,
-        place: &Place,
+        place: &StagePlace,
         name: &[u8],
         (kind, perm): (Kind, u32),
         writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,

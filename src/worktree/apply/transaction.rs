@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::restore_plan::Obstacle;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
-use crate::worktree::apply::apply_steps::{ApplyPlan, Done};
+use crate::worktree::apply::apply_steps::{AppliedStep, ApplyPlan};
 use crate::worktree::apply::forward::{Progress, Run, Stop};
 use crate::worktree::apply::stage::Stage;
 use crate::worktree::apply::{case_folding, rollback};
@@ -36,7 +36,7 @@ pub enum ApplyError {
 pub struct Applied<'w> {
     work: &'w WorkTree,
     stage: Stage,
-    done: Vec<Done>,
+    done: Vec<AppliedStep>,
     stats: Vec<(RelPath, Stat)>,
     left_alone: Vec<RelPath>,
 }
@@ -64,7 +64,7 @@ pub fn apply<'w>(
     }
 }
 
-fn take_back(work: &WorkTree, stage: Stage, done: &[Done], stop: Stop) -> ApplyError {
+fn take_back(work: &WorkTree, stage: Stage, done: &[AppliedStep], stop: Stop) -> ApplyError {
     let problems = rollback::take_back(work, &stage, done);
     let rolled_back = problems.is_empty();
     if rolled_back {
@@ -89,7 +89,7 @@ impl Applied<'_> {
     /// Files that were written to after they had been replaced, by somebody who had them open: these bytes are only in
     /// the stage.
     pub fn written_late(&self) -> Vec<RelPath> {
-        let late = |step: &&Done| {
+        let late = |step: &&AppliedStep| {
             step.waiting().is_some_and(|(name, expected)| {
                 let now = self.stage.dir().stat_child(name.as_bytes());
                 now.is_ok_and(|now| !rollback::is_same_after_rename(&now, expected))
@@ -158,22 +158,22 @@ impl Applied<'_> {
 }
 
 /// Directories that a step changed, and files of which it changed the mode alone.
-fn add_places(step: &Done, places: &mut BTreeSet<RelPath>) {
+fn add_places(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     let path = step.path();
     places.insert(path.parent().unwrap_or_default());
     match step {
-        Done::MadeDir { .. } | Done::ChangedMode { .. } => drop(places.insert(path.clone())),
-        Done::Grafted { holds, .. } => places.extend(holds.iter().map(|dir| path.join_all(&dir.below))),
+        AppliedStep::MadeDir { .. } | AppliedStep::ChangedMode { .. } => drop(places.insert(path.clone())),
+        AppliedStep::Grafted { holds, .. } => places.extend(holds.iter().map(|dir| path.join_all(&dir.below))),
         _ => {}
     }
 }
 
 /// Files that a step brought.
-fn add_files(step: &Done, places: &mut BTreeSet<RelPath>) {
+fn add_files(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     let path = step.path();
     match step {
-        Done::Placed { .. } | Done::Exchanged { .. } => drop(places.insert(path.clone())),
-        Done::Grafted { holds, .. } => {
+        AppliedStep::Placed { .. } | AppliedStep::Exchanged { .. } => drop(places.insert(path.clone())),
+        AppliedStep::Grafted { holds, .. } => {
             for dir in holds.iter() {
                 let within = path.join_all(&dir.below);
                 places.extend(dir.files.iter().map(|(name, _)| within.join(name)));
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::model::state::entry::Kind;
     use crate::worktree::apply::apply_steps::Expect;
-    use crate::worktree::apply::apply_steps::Write;
+    use crate::worktree::apply::apply_steps::WriteStep;
 
     const HEX: &str = "00112233445566aa";
 
@@ -211,7 +211,7 @@ mod tests {
             };
             stage.add(&work, staged, Kind::File, 0o644, &mut write).unwrap();
             let expect = work.stat(&path).unwrap().map_or(Expect::Absent, Expect::Present);
-            plan.writes.push(Write { path, staged, expect });
+            plan.writes.push(WriteStep { path, staged, expect });
         }
         (temp, work, stage, plan)
     }

@@ -20,11 +20,11 @@ pub struct Pattern {
     /// It began with `!`: what it matches is not ignored.
     pub is_negated: bool,
     only_dirs: bool,
-    shape: Shape,
+    shape: RuleShape,
 }
 
 #[derive(Clone, Debug)]
-enum Shape {
+enum RuleShape {
     /// The name is exactly this.
     Name(Box<[u8]>),
     /// `*x`: the name ends so.
@@ -59,7 +59,7 @@ impl Pattern {
     /// The one name that this pattern matches, if it is so simple.
     pub fn exact_name(&self) -> Option<&[u8]> {
         match &self.shape {
-            Shape::Name(name) => Some(name),
+            RuleShape::Name(name) => Some(name),
             _ => None,
         }
     }
@@ -67,7 +67,7 @@ impl Pattern {
     /// The literal beginning of a pattern that is matched with paths; `None` if it looks at names only.
     pub fn path_prefix(&self) -> Option<&[u8]> {
         match &self.shape {
-            Shape::Path { prefix, .. } => Some(prefix),
+            RuleShape::Path { prefix, .. } => Some(prefix),
             _ => None,
         }
     }
@@ -78,10 +78,10 @@ impl Pattern {
             return false;
         }
         match &self.shape {
-            Shape::Name(name) => subject.name == &**name,
-            Shape::NameEnd(end) => subject.name.ends_with(end),
-            Shape::NameGlob(glob) => glob.matches(subject.name),
-            Shape::Path { prefix, rest } => {
+            RuleShape::Name(name) => subject.name == &**name,
+            RuleShape::NameEnd(end) => subject.name.ends_with(end),
+            RuleShape::NameGlob(glob) => glob.matches(subject.name),
+            RuleShape::Path { prefix, rest } => {
                 let start = if base_len == 0 { 0 } else { base_len + 1 };
                 let from_base = subject.path.get(start..).unwrap_or_default();
                 from_base.strip_prefix(&**prefix).is_some_and(|tail| rest.matches(tail))
@@ -121,22 +121,22 @@ fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     &line[..end]
 }
 
-fn name_shape(body: &[u8]) -> Option<Shape> {
+fn name_shape(body: &[u8]) -> Option<RuleShape> {
     if literal_len(body) == body.len() {
-        return Some(Shape::Name(body.into()));
+        return Some(RuleShape::Name(body.into()));
     }
     match body.strip_prefix(b"*") {
-        Some(end) if literal_len(end) == end.len() => Some(Shape::NameEnd(end.into())),
-        _ => Some(Shape::NameGlob(Glob::compile(body)?)),
+        Some(end) if literal_len(end) == end.len() => Some(RuleShape::NameEnd(end.into())),
+        _ => Some(RuleShape::NameGlob(Glob::compile(body)?)),
     }
 }
 
 /// The literal beginning is compared first and the glob begins anew behind it, as in git:
 /// so `a**/b` reaches `ax/y/b`, although its `**` is no whole component.
-fn path_shape(body: &[u8]) -> Option<Shape> {
+fn path_shape(body: &[u8]) -> Option<RuleShape> {
     let body = body.strip_prefix(b"/").unwrap_or(body);
     let (prefix, rest) = body.split_at(literal_len(body));
-    Some(Shape::Path { prefix: prefix.into(), rest: Glob::compile(rest)? })
+    Some(RuleShape::Path { prefix: prefix.into(), rest: Glob::compile(rest)? })
 }
 
 fn literal_len(body: &[u8]) -> usize {

@@ -53,7 +53,7 @@ pub struct Rules {
 
 /// What the rules say about one path. Rules are named as people see them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RuleVerdict {
     Capture,
     /// A file that is captured unless its first bytes make it a secret. A symlink of such a name is captured.
     Peek(Peek),
@@ -126,14 +126,14 @@ impl Rules {
     }
 
     /// Judges one name in a directory. `is_dir` is false for a symlink, whatever it points to.
-    pub fn judge(&self, dir: &DirRules, name: &[u8], is_dir: bool) -> Verdict {
+    pub fn judge(&self, dir: &DirRules, name: &[u8], is_dir: bool) -> RuleVerdict {
         let path = join(&dir.path, name);
         match self.decide(dir, Subject { path: &path, name, is_dir }) {
-            Decision::Take => Verdict::Capture,
-            Decision::TakeUnless(peek) => Verdict::Peek(peek),
-            Decision::Covered { descend: true, .. } => Verdict::OnlyTracked,
-            Decision::Covered { cover: Cover { rule, is_secret: true }, .. } => Verdict::Secret(rule),
-            Decision::Covered { cover: Cover { rule, is_secret: false }, .. } => Verdict::LeaveOut(rule),
+            Decision::Take => RuleVerdict::Capture,
+            Decision::TakeUnless(peek) => RuleVerdict::Peek(peek),
+            Decision::Covered { descend: true, .. } => RuleVerdict::OnlyTracked,
+            Decision::Covered { cover: Cover { rule, is_secret: true }, .. } => RuleVerdict::Secret(rule),
+            Decision::Covered { cover: Cover { rule, is_secret: false }, .. } => RuleVerdict::LeaveOut(rule),
         }
     }
 
@@ -152,7 +152,7 @@ impl Rules {
         if !is_dir && self.max_file_size_bytes.is_some_and(|limit| size_bytes > limit) {
             return false;
         }
-        !matches!(self.judge_at(path, is_dir, ignore_file_of), Verdict::LeaveOut(_) | Verdict::Secret(_))
+        !matches!(self.judge_at(path, is_dir, ignore_file_of), RuleVerdict::LeaveOut(_) | RuleVerdict::Secret(_))
     }
 
     /// Judges a path from the root down, as a scan would.
@@ -161,20 +161,20 @@ impl Rules {
         path: &RelPath,
         is_dir: bool,
         ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>,
-    ) -> Verdict {
+    ) -> RuleVerdict {
         let mut above = RelPath::root();
         let mut dir = self.enter_root(ignore_file_of(&above).as_deref());
         let mut names = path.components().peekable();
         while let Some(name) = names.next() {
             let is_last = names.peek().is_none();
             let verdict = self.judge(&dir, name, is_dir || !is_last);
-            if is_last || matches!(verdict, Verdict::LeaveOut(_) | Verdict::Secret(_)) {
+            if is_last || matches!(verdict, RuleVerdict::LeaveOut(_) | RuleVerdict::Secret(_)) {
                 return verdict;
             }
             above = above.join(name);
             dir = self.enter(&dir, name, ignore_file_of(&above).as_deref());
         }
-        Verdict::Capture
+        RuleVerdict::Capture
     }
 
     /// Whether the file at this path is captured even if it is a private key: the user lets it through, or the project's

@@ -20,11 +20,11 @@ pub enum Sensitive {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peek {
     rule: &'static str,
-    form: Form,
+    form: SecretForm,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum SecretForm {
     KeyFile,
     /// Lines of `key = value` or `key: value` for a package registry.
     Registry,
@@ -110,10 +110,10 @@ pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive
         return Some(Sensitive::Named { rule });
     }
     if let Some((_, rule)) = KEY_FILE_ENDS.iter().find(|(end, _)| ends_with(name, end)) {
-        return Some(Sensitive::ByContent(Peek { rule, form: Form::KeyFile }));
+        return Some(Sensitive::ByContent(Peek { rule, form: SecretForm::KeyFile }));
     }
     let registry = REGISTRY_FILES.iter().find(|file| is(file));
-    registry.map(|rule| Sensitive::ByContent(Peek { rule, form: Form::Registry }))
+    registry.map(|rule| Sensitive::ByContent(Peek { rule, form: SecretForm::Registry }))
 }
 
 /// Whether a file of this name may be one that no checkpoint is to hold unasked.
@@ -140,13 +140,13 @@ fn ends_with(name: &[u8], end: &str) -> bool {
 
 impl Peek {
     /// For a file whose name tells nothing, judged when it is read anyway.
-    pub const ANY_FILE: Self = Self { rule: "a private key by its header", form: Form::AnyFile };
+    pub const ANY_FILE: Self = Self { rule: "a private key by its header", form: SecretForm::AnyFile };
 
     /// How many bytes from the beginning are to be looked at.
     pub fn len_bytes(&self) -> usize {
         match self.form {
-            Form::KeyFile | Form::AnyFile => 4 << 10,
-            Form::Registry => 64 << 10,
+            SecretForm::KeyFile | SecretForm::AnyFile => 4 << 10,
+            SecretForm::Registry => 64 << 10,
         }
     }
 
@@ -158,15 +158,15 @@ impl Peek {
     /// Judges the first [`Self::len_bytes`] bytes of the file, or all of a shorter one.
     pub fn is_secret(&self, beginning: &[u8]) -> bool {
         let looked_at = &beginning[..beginning.len().min(self.len_bytes())];
-        if self.form == Form::AnyFile {
+        if self.form == SecretForm::AnyFile {
             return has_header_line(looked_at);
         }
         // Text in UTF-16, as some shells write it, is ASCII with NULs between.
         let plain: Vec<u8> = looked_at.iter().copied().filter(|byte| *byte != 0).collect();
         let mut lines = plain.split(|byte| matches!(byte, b'\n' | b'\r'));
         match self.form {
-            Form::KeyFile | Form::AnyFile => lines.any(has_private_key_header),
-            Form::Registry => lines.any(|line| has_private_key_header(line) || sets_a_token(line)),
+            SecretForm::KeyFile | SecretForm::AnyFile => lines.any(has_private_key_header),
+            SecretForm::Registry => lines.any(|line| has_private_key_header(line) || sets_a_token(line)),
         }
     }
 }

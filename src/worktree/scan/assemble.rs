@@ -12,7 +12,7 @@ const LARGEST_SHOWN: usize = 3;
 
 /// A directory in a part: the number of the part, and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct DirPlace {
     pub segment: usize,
     pub dir: usize,
 }
@@ -23,7 +23,7 @@ pub struct Place {
 pub struct Segment {
     pub number: usize,
     /// Where the first directory stands already.
-    pub within: Option<Place>,
+    pub within: Option<DirPlace>,
     pub dirs: Vec<ListedDir>,
 }
 
@@ -32,13 +32,13 @@ pub fn assemble(mut segments: Vec<Segment>) -> Vec<ListedDir> {
     segments.sort_unstable_by_key(|segment| segment.number);
     let index_of: HashMap<usize, usize> =
         segments.iter().enumerate().map(|(index, segment)| (segment.number, index)).collect();
-    let mut brought: HashMap<Place, Vec<Place>> = HashMap::new();
+    let mut brought: HashMap<DirPlace, Vec<DirPlace>> = HashMap::new();
     // Who gave away a part did so before the one who took it: its number is smaller.
     for index in (1..segments.len()).rev() {
         let Segment { number, within: Some(within), dirs } = &mut segments[index] else { continue };
         let (number, within, first) = (*number, *within, std::mem::replace(&mut dirs[0], empty()));
-        let more = first.dirs.iter().map(|dir| Place { segment: number, dir: *dir });
-        let deeper = brought.remove(&Place { segment: number, dir: 0 }).unwrap_or_default();
+        let more = first.dirs.iter().map(|dir| DirPlace { segment: number, dir: *dir });
+        let deeper = brought.remove(&DirPlace { segment: number, dir: 0 }).unwrap_or_default();
         brought.entry(within).or_default().extend(more.chain(deeper));
         let Some(holder) = index_of.get(&within.segment) else { continue };
         bring(&mut segments[*holder].dirs[within.dir], first);
@@ -48,7 +48,7 @@ pub fn assemble(mut segments: Vec<Segment>) -> Vec<ListedDir> {
 
 /// What the first directory of a part has besides its children.
 fn bring(to: &mut ListedDir, first: ListedDir) {
-    to.untouched &= first.untouched;
+    to.unchanged &= first.unchanged;
     let mut first_files = first.files;
     for file in std::mem::take(first_files.make_listed()) {
         insert_file(to.files.make_listed(), file);
@@ -61,23 +61,23 @@ fn bring(to: &mut ListedDir, first: ListedDir) {
 fn number_by_level(
     mut segments: Vec<Segment>,
     index_of: &HashMap<usize, usize>,
-    brought: &HashMap<Place, Vec<Place>>,
+    brought: &HashMap<DirPlace, Vec<DirPlace>>,
 ) -> Vec<ListedDir> {
     let count = segments.iter().map(|segment| segment.dirs.len()).sum();
     let (mut places, mut dirs) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    let mut take = |place: Place| {
+    let mut take = |place: DirPlace| {
         let segment = index_of.get(&place.segment).map(|index| &mut segments[*index]);
         segment.map_or_else(empty, |segment| std::mem::replace(&mut segment.dirs[place.dir], empty()))
     };
-    places.push(Place { segment: 0, dir: 0 });
+    places.push(DirPlace { segment: 0, dir: 0 });
     dirs.push(take(places[0]));
     let mut at = 0;
     while at < dirs.len() {
         let place = places[at];
         let own = std::mem::take(&mut dirs[at].dirs);
-        let own = own.into_iter().map(|dir| Place { segment: place.segment, dir });
+        let own = own.into_iter().map(|dir| DirPlace { segment: place.segment, dir });
         let more = brought.get(&place).into_iter().flatten().copied();
-        let mut children: Vec<(Place, ListedDir)> = own.chain(more).map(|place| (place, take(place))).collect();
+        let mut children: Vec<(DirPlace, ListedDir)> = own.chain(more).map(|place| (place, take(place))).collect();
         if !children.is_sorted_by(|one, other| one.1.name <= other.1.name) {
             children.sort_by(|one, other| one.1.name.cmp(&other.1.name));
         }

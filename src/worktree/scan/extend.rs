@@ -50,7 +50,7 @@ type Added = BTreeMap<usize, Vec<ListedFile>>;
 fn settle(listing: &mut Listing, at: usize, added: Vec<ListedFile>) {
     let is_dir: HashSet<Name> = listing.dirs[at].dirs.iter().map(|child| listing.dirs[*child].name.clone()).collect();
     let dir = &mut listing.dirs[at];
-    (dir.untouched, dir.settled) = (false, false);
+    (dir.unchanged, dir.decided_by_names) = (false, false);
     let files = dir.files.make_listed();
     files.extend(added.into_iter().filter(|file| !is_dir.contains(&file.name)));
     files.sort_by(|a, b| a.name.cmp(&b.name));
@@ -160,7 +160,7 @@ fn file_to_add(listing: &Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io:
         ItemKind::Symlink => Kind::Symlink,
         _ => return Ok(None),
     };
-    Ok(Some(ListedFile { name: Name::from(name), kind, stat, id: None, unsteady: false }))
+    Ok(Some(ListedFile { name: Name::from(name), kind, stat, id: None, racy: false }))
 }
 
 #[cfg(test)]
@@ -181,7 +181,7 @@ mod tests {
     fn what_was_a_file_when_it_was_scanned_is_no_directory_too() {
         let (temp, work, mut listing) = place();
         let name = Name::from(&b"d"[..]);
-        let link = ListedFile { name, kind: Kind::Symlink, stat: Stat::default(), id: None, unsteady: false };
+        let link = ListedFile { name, kind: Kind::Symlink, stat: Stat::default(), id: None, racy: false };
         insert_file(listing.dirs[0].files.make_listed(), link);
         std::fs::create_dir(temp.path().join("d")).unwrap();
         std::fs::write(temp.path().join("d/f"), "1").unwrap();

@@ -53,7 +53,7 @@ pub enum ReadOutcome {
         stat: Stat,
         kind: Kind,
         /// It changed during every try.
-        unsteady: bool,
+        racy: bool,
     },
     Vanished,
     /// Something that cannot be captured stands there now.
@@ -151,7 +151,7 @@ fn read_symlink(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) 
     }
     let id = sink.blob(&text).map_err(Failure::Sink)?;
     let stat = Stat { size_bytes: text.len() as u64, ..before };
-    Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::Symlink, unsteady: !is_steady }))
+    Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::Symlink, racy: !is_steady }))
 }
 
 fn read_regular(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
@@ -170,7 +170,7 @@ fn read_regular(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) 
         }
         let id = sink.blob(bytes).map_err(Failure::Sink)?;
         let stat = Stat { size_bytes: bytes.len() as u64, ..before };
-        Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::File, unsteady: !is_steady }))
+        Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::File, racy: !is_steady }))
     })
 }
 
@@ -181,7 +181,7 @@ thread_local! {
 
 /// A large file: its blob is made before it is known whether the file stood still.
 fn stream(file: &File, before: &Stat, is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
-    let mut reader = Watched { file, left_bytes: before.size_bytes, failed: None, is_short: false };
+    let mut reader = WatchedFile { file, left_bytes: before.size_bytes, failed: None, is_short: false };
     let id = match sink.blob_stream(before.size_bytes, &mut reader) {
         Ok(id) => id,
         Err(error) => {
@@ -196,18 +196,18 @@ fn stream(file: &File, before: &Stat, is_last: bool, sink: &mut dyn BlobSink) ->
     if !is_steady && !is_last {
         return Ok(Tried::Again);
     }
-    Ok(Tried::Done(ReadOutcome::Captured { id, stat: *before, kind: Kind::File, unsteady: !is_steady }))
+    Ok(Tried::Done(ReadOutcome::Captured { id, stat: *before, kind: Kind::File, racy: !is_steady }))
 }
 
 /// Reads at most what was announced, and remembers whether the file, not the sink, was to blame for a failure.
-struct Watched<'f> {
+struct WatchedFile<'f> {
     file: &'f File,
     left_bytes: u64,
     failed: Option<io::Error>,
     is_short: bool,
 }
 
-impl Read for Watched<'_> {
+impl Read for WatchedFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let wanted = buffer.len().min(usize::try_from(self.left_bytes).unwrap_or(usize::MAX));
         match self.file.read(&mut buffer[..wanted]) {

@@ -9,7 +9,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::is_dot_git;
 use crate::model::state::stat::{ListedFile, Name, Stat, Uncaptured};
 use crate::worktree::apply::stage_removal;
-use crate::worktree::rules::rule_set::{DirRules, Peek, Rules, Verdict};
+use crate::worktree::rules::rule_set::{DirRules, Peek, RuleVerdict, Rules};
 use crate::worktree::sys::{self, Dir, ItemKind};
 
 /// Larger ones are no rules that a person wrote; they are taken for absent.
@@ -29,7 +29,7 @@ pub struct DirScan<'a> {
     pub uncaptured: Vec<Uncaptured>,
     pub subdirs: Vec<Name>,
     /// Names alone decided: a listing with the same names would give the same.
-    pub is_settled: bool,
+    pub is_decided_by_names: bool,
 }
 
 /// The bytes of the `.gitignore` in this directory, if there is a regular file of that name that can be read.
@@ -68,7 +68,7 @@ fn is_kind(told: ItemKind, kind: ItemKind) -> bool {
 impl<'a> DirScan<'a> {
     pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<Known>) -> Self {
         let (files, uncaptured, subdirs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { rules, dir_rules, known, files, uncaptured, subdirs, is_settled: true }
+        Self { rules, dir_rules, known, files, uncaptured, subdirs, is_decided_by_names: true }
     }
 
     /// Judges one name. `kind` is what the listing told, and is asked for only where it told nothing.
@@ -105,18 +105,18 @@ impl<'a> DirScan<'a> {
     fn judge(&mut self, dir: &Dir, name: Name, kind: ItemKind, stat: Option<Stat>) -> io::Result<()> {
         let is_dir = kind == ItemKind::Dir;
         let peek = match self.rules.judge(self.dir_rules, &name, is_dir) {
-            Verdict::Capture => None,
-            Verdict::Peek(peek) => Some(peek),
-            Verdict::OnlyTracked if is_dir => None,
-            Verdict::OnlyTracked => {
+            RuleVerdict::Capture => None,
+            RuleVerdict::Peek(peek) => Some(peek),
+            RuleVerdict::OnlyTracked if is_dir => None,
+            RuleVerdict::OnlyTracked => {
                 self.leave(name, WhyNot::LeftOut("not tracked".into()), kind);
                 return Ok(());
             }
-            Verdict::LeaveOut(rule) => {
+            RuleVerdict::LeaveOut(rule) => {
                 self.leave(name, WhyNot::LeftOut(rule), kind);
                 return Ok(());
             }
-            Verdict::Secret(rule) => {
+            RuleVerdict::Secret(rule) => {
                 self.leave(name, WhyNot::Secret(rule), kind);
                 return Ok(());
             }
@@ -164,11 +164,11 @@ impl<'a> DirScan<'a> {
             && is_secret(peek, dir, &name)?
         {
             // Another content would make it another verdict.
-            self.is_settled = false;
+            self.is_decided_by_names = false;
             self.leave(name, WhyNot::Secret(peek.rule().into()), kind);
             return Ok(());
         }
-        insert_file(&mut self.files, ListedFile { name, kind: file_kind, stat, id, unsteady: false });
+        insert_file(&mut self.files, ListedFile { name, kind: file_kind, stat, id, racy: false });
         Ok(())
     }
 
@@ -205,7 +205,7 @@ impl<'a> DirScan<'a> {
     }
 
     fn leave(&mut self, name: Name, why: WhyNot, kind: ItemKind) {
-        self.is_settled &= !matches!(why, WhyNot::TooLarge | WhyNot::Unreadable(_));
+        self.is_decided_by_names &= !matches!(why, WhyNot::TooLarge | WhyNot::Unreadable(_));
         insert_uncaptured(&mut self.uncaptured, Uncaptured { name, why, is_dir: kind == ItemKind::Dir });
     }
 }

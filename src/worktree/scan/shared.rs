@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::error::Error;
-use crate::model::stat_cache::cached_listing::KeptListing;
+use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::worktree::rules::rule_set::Rules;
-use crate::worktree::scan::assemble::{Place, Segment};
+use crate::worktree::scan::assemble::{DirPlace, Segment};
 use crate::worktree::scan::share::Exchange;
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
@@ -23,7 +23,7 @@ pub const STORES_RULE: &str = "checkpoint stores";
 #[derive(Clone, Copy)]
 pub struct ScanOptions<'a> {
     /// What the last scan saw: unchanged files take their blobs from it.
-    pub previous: Option<&'a Arc<KeptListing>>,
+    pub previous: Option<&'a Arc<CachedListing>>,
     /// The rules are those of the last scan, so a directory whose stat is the same is not listed again.
     pub same_rules: bool,
     /// More captured files than this end the scan; `None` is no limit.
@@ -71,7 +71,7 @@ impl Shared<'_> {
 
 /// Directories given away, all in one directory.
 pub struct Job {
-    pub(super) within: Place,
+    pub(super) within: DirPlace,
     pub(super) path: RelPath,
     pub(super) stat: Stat,
     pub(super) handle: Arc<Dir>,

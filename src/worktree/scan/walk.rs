@@ -9,14 +9,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::{Error, Result};
 use crate::model::default_rules::IGNORE_FILE;
-use crate::model::stat_cache::cached_listing::{KeptDir, KeptListing};
+use crate::model::stat_cache::cached_listing::{CachedDir, CachedListing};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::files::Files;
 use crate::model::state::listing::ListedDir;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat, Uncaptured};
 use crate::worktree::rules::rule_set::DirRules;
-use crate::worktree::scan::assemble::{Place, Segment};
+use crate::worktree::scan::assemble::{DirPlace, Segment};
 use crate::worktree::scan::scan_dir::{self, DirScan, Known};
 use crate::worktree::scan::shared::{Job, PendingDir, STORES_RULE, Shared};
 use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
@@ -32,7 +32,7 @@ const NAMES_BETWEEN_CHECKS: usize = 1024;
 pub(in crate::worktree) struct Walk<'a> {
     shared: &'a Shared<'a>,
     number: usize,
-    within: Option<Place>,
+    within: Option<DirPlace>,
     /// Of the directory in which this walk began.
     path: RelPath,
     dirs: Vec<ListedDir>,
@@ -97,7 +97,7 @@ impl<'a> Walk<'a> {
     pub fn go_on(shared: &'a Shared<'a>, job: Job) -> Self {
         let Job { within, path, stat, handle, kept, rules_changed, pending } = job;
         let mut first = ListedDir::empty(0, Name::default(), stat);
-        first.untouched = true;
+        first.unchanged = true;
         let mut frame = Frame::new(0, kept, rules_changed, handle);
         frame.pending = pending;
         Self {
@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
         let Some(handle) = frame.handle.clone() else { return };
         let half = frame.pending.len().div_ceil(2);
         let job = Job {
-            within: Place { segment: self.number, dir: frame.index },
+            within: DirPlace { segment: self.number, dir: frame.index },
             path,
             stat: self.dirs[frame.index].stat,
             handle,
@@ -166,7 +166,7 @@ impl<'a> Walk<'a> {
         self.previous().is_some_and(|previous| previous.size() >= HELP_AT_ONCE_FROM)
     }
 
-    fn previous(&self) -> Option<&'a Arc<KeptListing>> {
+    fn previous(&self) -> Option<&'a Arc<CachedListing>> {
         self.shared.options.previous
     }
 
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
             }
             Entered::Gone => {
                 let index = top.index;
-                self.dirs[index].untouched = false;
+                self.dirs[index].unchanged = false;
                 Ok(())
             }
             Entered::OtherKind => self.reconsider(pending.name),
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
                 let Some(unread) = self.dirs.pop() else { return Ok(()) };
                 match error {
                     error if sys::is_exhausted(&error) => return Err(self.failure(parent, error)),
-                    error if error.kind() == std::io::ErrorKind::NotFound => self.dirs[parent].untouched = false,
+                    error if error.kind() == std::io::ErrorKind::NotFound => self.dirs[parent].unchanged = false,
                     error => self.leave(unread.name, WhyNot::Unreadable(sys::reason(&error))),
                 }
                 Ok(())
@@ -267,13 +267,13 @@ impl<'a> Walk<'a> {
         let Some(before) = previous.dir(number) else { return false };
         let listed = &mut self.dirs[index];
         let files = before.files();
-        if !is_untouched(&before, &files, dir, &listed.stat) {
+        if !is_unchanged(&before, &files, dir, &listed.stat) {
             return false;
         }
         let Some(uncaptured) = before.uncaptured() else { return false };
         let count = files.len();
         (listed.files, listed.uncaptured) = (files, uncaptured);
-        (listed.kept, listed.untouched, listed.settled) = (kept, true, true);
+        (listed.kept, listed.unchanged, listed.decided_by_names) = (kept, true, true);
         let mut frame = Frame::new(index, kept, false, Arc::clone(dir));
         let children = previous.children(number).rev();
         frame.pending =
@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
         let has_ignore_file = items.iter().any(scan_dir::may_be_ignore_file);
         let (rules, is_unread) = self.rules_in(&dir, index, has_ignore_file);
         let known = self.previous().zip(frame.kept).and_then(|(previous, kept)| previous.dir(kept));
-        frame.rules_changed |= known.as_ref().is_some_and(KeptDir::has_hidden_rules);
+        frame.rules_changed |= known.as_ref().is_some_and(CachedDir::has_hidden_rules);
         let known = known.map(|before| Known { files: before.files() });
         let mut scan = DirScan::new(self.shared.rules, &rules, known);
         for (at, item) in items.into_iter().enumerate() {
@@ -320,10 +320,11 @@ impl<'a> Walk<'a> {
         frame.rules_changed |= scan.ignore_file_changed(has_ignore_file);
         // Rules that could not be read may be readable the next time: they count as new then.
         let has_hidden_rules = has_ignore_file && (!scan.has_ignore_file() || is_unread);
-        let DirScan { files, uncaptured, mut subdirs, is_settled, .. } = scan;
+        let DirScan { files, uncaptured, mut subdirs, is_decided_by_names, .. } = scan;
         self.note_read(files.len());
         let listed = &mut self.dirs[index];
-        (listed.settled, listed.has_hidden_rules) = (is_settled && !has_hidden_rules, has_hidden_rules);
+        (listed.decided_by_names, listed.has_hidden_rules) =
+            (is_decided_by_names && !has_hidden_rules, has_hidden_rules);
         (listed.files, listed.uncaptured, listed.kept) = (Files::from(files), uncaptured, frame.kept);
         subdirs.reverse();
         let number_of = |name: &[u8]| self.previous()?.child(frame.kept?, name);
@@ -386,7 +387,7 @@ impl<'a> Walk<'a> {
         let DirScan { files, uncaptured, subdirs, .. } = again;
         self.shared.count(files.len() as u64);
         let listed = &mut self.dirs[index];
-        (listed.untouched, listed.settled) = (false, false);
+        (listed.unchanged, listed.decided_by_names) = (false, false);
         for file in files {
             scan_dir::insert_file(listed.files.make_listed(), file);
         }
@@ -424,7 +425,7 @@ impl<'a> Walk<'a> {
     fn leave(&mut self, name: Name, why: WhyNot) {
         let Some(top) = self.stack.last() else { return };
         let listed = &mut self.dirs[top.index];
-        (listed.untouched, listed.settled) = (false, false);
+        (listed.unchanged, listed.decided_by_names) = (false, false);
         scan_dir::insert_uncaptured(&mut listed.uncaptured, Uncaptured { name, why, is_dir: true });
     }
 
@@ -453,8 +454,8 @@ impl Frame {
 }
 
 /// Whether a directory has the stat that it had, and every file in it too.
-fn is_untouched(before: &KeptDir<'_>, files: &Files, dir: &Dir, stat: &Stat) -> bool {
-    before.is_settled()
+fn is_unchanged(before: &CachedDir<'_>, files: &Files, dir: &Dir, stat: &Stat) -> bool {
+    before.is_decided_by_names()
         && stat.same_content_as(before.stat())
         && files.iter().all(|file| {
             let now = || dir.stat_child(file.name);

@@ -1,9 +1,9 @@
 //! Values drawn from a row of bytes, so that whoever changes the bytes changes the values. An empty row gives zeros.
 
 use checkpoint::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb};
+use checkpoint::model::checkpoint::terms::CheckpointTerms;
+use checkpoint::model::checkpoint::terms::CheckpointType;
 use checkpoint::model::checkpoint::terms::Expiry;
-use checkpoint::model::checkpoint::terms::Mechanism;
-use checkpoint::model::checkpoint::terms::Terms;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::model::state::scope::Scope;
@@ -83,7 +83,7 @@ impl<'b> Draw<'b> {
         let scope = self.scope();
         let coverage = [Coverage::Complete, Coverage::Partial][self.below(2)];
         let expiry = [None, Some(Expiry::Never), Some(Expiry::At(self.number().cast_signed()))][self.below(3)];
-        let mechanism = self.flag().then(|| Mechanism::ALL[self.below(4)]);
+        let mechanism = self.flag().then(|| CheckpointType::ALL[self.below(4)]);
         Record {
             sequence: self.number(),
             time_ms: self.number().cast_signed(),
@@ -95,7 +95,7 @@ impl<'b> Draw<'b> {
             source: self.text(),
             operation,
             during_pending: self.flag(),
-            terms: Terms { scope, mechanism, expiry },
+            terms: CheckpointTerms { scope, mechanism, expiry },
         }
     }
 

@@ -2,7 +2,7 @@
 
 use checkpoint::base::wildmatch::Glob;
 use checkpoint::model::state::rel_path::RelPath;
-use checkpoint::worktree::rules::rule_set::{RuleSources, Rules, Verdict};
+use checkpoint::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
 
 use super::draw::Draw;
 use super::naive_glob;
@@ -39,7 +39,7 @@ fn nested(patterns: &[u8], below: &[u8], path: &RelPath) {
     let Some(parent) = path.parent() else { return };
     let dir = rules.on_the_way_to(&parent, &ignore_file);
     let direct = rules.judge(&dir, path.name(), false);
-    let out = |verdict: &Verdict| matches!(verdict, Verdict::LeaveOut(_) | Verdict::Secret(_));
+    let out = |verdict: &RuleVerdict| matches!(verdict, RuleVerdict::LeaveOut(_) | RuleVerdict::Secret(_));
     assert_eq!(out(&verdict), out(&direct), "{path}: {verdict:?} {direct:?}");
     assert!(!rules.would_capture(path, false, 0, &ignore_file) || !out(&verdict));
 }
@@ -49,7 +49,7 @@ fn the_last_match_decides(text: &[u8], name: &[u8]) {
     const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
     let left_out = |text: &[u8]| {
         let rules = Rules::new(RuleSources { store_list: text.to_vec(), ..RuleSources::default() });
-        matches!(rules.judge(&rules.enter_root(None), name, true), Verdict::LeaveOut(_))
+        matches!(rules.judge(&rules.enter_root(None), name, true), RuleVerdict::LeaveOut(_))
     };
     if !left_out(b"*") {
         return;

@@ -1,9 +1,9 @@
 //! The journal of a restore: it comes back whole, and where it is damaged it is refused or was not touched in meaning.
 
 use checkpoint::model::checkpoint::record::Verb;
-use checkpoint::model::restore_plan::Reach;
+use checkpoint::model::restore_plan::RestoreScope;
 use checkpoint::store::state::journal::Journal;
-use checkpoint::store::state::journal::Stage;
+use checkpoint::store::state::journal::JournalStage;
 use checkpoint::store::state::journal::parse;
 use checkpoint::store::state::journal::render;
 use xxhash_rust::xxh3::xxh3_64;
@@ -29,11 +29,11 @@ pub fn check(data: &[u8]) {
 
 fn drawn(draw: &mut Draw<'_>) -> Journal {
     Journal {
-        stage: [Stage::Preparing, Stage::Applying, Stage::Finished][draw.below(3)],
+        stage: [JournalStage::Preparing, JournalStage::Applying, JournalStage::Finished][draw.below(3)],
         verb: [Verb::Restore, Verb::Undo, Verb::Redo, Verb::Resume][draw.below(4)],
         target: draw.id(),
         safety: draw.id(),
-        reach: Reach {
+        reach: RestoreScope {
             paths: draw.several(Draw::path),
             overlay: draw.flag(),
             special_bits: draw.flag(),

@@ -8,7 +8,7 @@ use checkpoint::model::state::meta::RuleRecord;
 use checkpoint::model::state::meta::UsualModes;
 use checkpoint::model::state::meta_text::parse;
 use checkpoint::model::state::meta_text::render;
-use checkpoint::model::state::snapshot::Standing;
+use checkpoint::model::state::snapshot::UncapturedEntry;
 
 use super::draw::Draw;
 
@@ -61,7 +61,7 @@ fn meta(draw: &mut Draw<'_>) -> Meta {
 }
 
 /// One of those that a checkpoint names.
-fn standing(draw: &mut Draw<'_>) -> Standing {
+fn standing(draw: &mut Draw<'_>) -> UncapturedEntry {
     let plain = [
         WhyNot::Fifo,
         WhyNot::Socket,
@@ -73,5 +73,5 @@ fn standing(draw: &mut Draw<'_>) -> Standing {
         WhyNot::Gitlink,
     ];
     let why = plain.get(draw.below(9)).cloned().unwrap_or_else(|| WhyNot::Unreadable(draw.text()));
-    Standing { why, is_dir: draw.flag() }
+    UncapturedEntry { why, is_dir: draw.flag() }
 }

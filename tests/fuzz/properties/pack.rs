@@ -16,7 +16,7 @@ use checkpoint::store::objects::pack::pack_index::PackIndex;
 use checkpoint::store::objects::pack::pack_index::encode;
 use checkpoint::store::objects::pack::pack_reader::PackReader;
 use checkpoint::store::objects::pack::pack_reader::{self};
-use checkpoint::store::objects::pack::pack_walk::Walk;
+use checkpoint::store::objects::pack::pack_walk::PackWalk;
 use checkpoint::store::objects::pack::pack_walk::walk;
 use tempfile::NamedTempFile;
 
@@ -72,7 +72,7 @@ fn framed(count: usize, body: &[u8]) -> Vec<u8> {
 }
 
 /// Every entry that a walk found resolves to content of that id.
-fn holds_what_it_says(reader: &PackReader, found: &Walk) {
+fn holds_what_it_says(reader: &PackReader, found: &PackWalk) {
     let cache = BaseCache::default();
     let offset_of = |id: &ObjectId| found.entries.iter().find(|entry| entry.id == *id).map(|entry| entry.offset);
     let places = Places { offset_of: &offset_of, end_of: &|_| reader.entries_end() };

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use checkpoint::model::stat_cache::cache_writer;
-use checkpoint::model::stat_cache::cached_block::KeptBlock;
-use checkpoint::model::stat_cache::cached_listing::KeptListing;
+use checkpoint::model::stat_cache::cached_block::CachedBlock;
+use checkpoint::model::stat_cache::cached_listing::CachedListing;
 use checkpoint::model::state::entry::Kind;
 use checkpoint::model::state::entry::WhyNot;
 use checkpoint::model::state::listing::ListedDir;
@@ -43,15 +43,15 @@ fn blocks(data: &[u8]) {
     let mut draw = Draw::new(data);
     let length = usize::from(draw.byte()) * 16;
     let (base, patch) = data.split_at(length.min(data.len()));
-    let block = |bytes: &[u8]| KeptBlock::parse(bytes.to_vec(), 0, bytes.len());
+    let block = |bytes: &[u8]| CachedBlock::parse(bytes.to_vec(), 0, bytes.len());
     for (base, patch) in [(data, None), (base, block(patch))] {
-        if let Some(kept) = block(base).and_then(|base| KeptListing::new(base, patch)) {
+        if let Some(kept) = block(base).and_then(|base| CachedListing::new(base, patch)) {
             read_all(&kept, data.len());
         }
     }
 }
 
-fn read_all(kept: &KeptListing, most: usize) {
+fn read_all(kept: &CachedListing, most: usize) {
     assert!(kept.size() <= most);
     for number in 0..=kept.dir_count() {
         let children = kept.children(number);
@@ -62,7 +62,7 @@ fn read_all(kept: &KeptListing, most: usize) {
         assert!(files.len() <= most, "{} files in {most} bytes", files.len());
         assert!(files.iter().all(|file| file.name.len() <= most));
         assert_eq!(files.make_listed().len(), dir.files().len());
-        let _ = (dir.uncaptured(), dir.tree(), dir.is_settled(), dir.stat());
+        let _ = (dir.uncaptured(), dir.tree(), dir.is_decided_by_names(), dir.stat());
     }
 }
 
@@ -83,8 +83,8 @@ fn listing(data: &[u8]) {
     }
     let bytes = cache_writer::base(&listing).expect("small numbers");
     let length = bytes.len();
-    let block = KeptBlock::parse(bytes, 0, length).expect("our own block");
-    let kept = Arc::new(KeptListing::new(block, None).expect("it has a root"));
+    let block = CachedBlock::parse(bytes, 0, length).expect("our own block");
+    let kept = Arc::new(CachedListing::new(block, None).expect("it has a root"));
     let mut pairs = vec![(0, 0)];
     while let Some((index, number)) = pairs.pop() {
         same(&listing.dirs[index], &kept, number);
@@ -92,17 +92,17 @@ fn listing(data: &[u8]) {
     }
 }
 
-fn same(dir: &ListedDir, kept: &KeptListing, number: usize) {
+fn same(dir: &ListedDir, kept: &CachedListing, number: usize) {
     let found = kept.dir(number).expect("it was written");
     assert_eq!((kept.name(number), found.stat(), found.tree()), (&*dir.name, &dir.stat, dir.tree));
-    assert_eq!((found.is_settled(), found.has_hidden_rules()), (dir.settled, dir.has_hidden_rules));
+    assert_eq!((found.is_decided_by_names(), found.has_hidden_rules()), (dir.decided_by_names, dir.has_hidden_rules));
     assert_eq!(found.uncaptured().as_ref(), Some(&dir.uncaptured));
     assert_eq!(kept.children(number).len(), dir.dirs.len());
     let files = found.files();
     assert_eq!(files.len(), dir.files.len());
     for (written, read) in dir.files.iter().zip(files.iter()) {
         assert_eq!((written.name, written.kind, written.stat), (read.name, read.kind, read.stat));
-        assert_eq!(written.id.filter(|id| *id.as_bytes() != [0; 20] && !written.unsteady), read.id);
+        assert_eq!(written.id.filter(|id| *id.as_bytes() != [0; 20] && !written.racy), read.id);
     }
 }
 
@@ -111,7 +111,7 @@ fn fill(draw: &mut Draw<'_>, dir: &mut ListedDir) {
         let is_link = draw.flag();
         let (kind, bits) = if is_link { (Kind::Symlink, SYMLINK_BITS) } else { (Kind::File, 0o100_000) };
         let stat = Stat { dev: 0, ..stat(draw, bits) };
-        ListedFile { name: name(draw), kind, stat, id: draw.flag().then(|| draw.id()), unsteady: draw.flag() }
+        ListedFile { name: name(draw), kind, stat, id: draw.flag().then(|| draw.id()), racy: draw.flag() }
     });
     dir.files = files.into();
     dir.uncaptured = draw.several(|draw| {
@@ -124,7 +124,7 @@ fn fill(draw: &mut Draw<'_>, dir: &mut ListedDir) {
         Uncaptured { name: name(draw), why, is_dir: draw.flag() }
     });
     dir.tree = Some(draw.id()).filter(|id| *id.as_bytes() != [0; 20]);
-    (dir.settled, dir.has_hidden_rules) = (draw.flag(), draw.flag());
+    (dir.decided_by_names, dir.has_hidden_rules) = (draw.flag(), draw.flag());
 }
 
 fn name(draw: &mut Draw<'_>) -> Name {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use checkpoint::worktree::git::find_index;
-use checkpoint::worktree::rules::rule_set::{RuleSources, Rules, Tracked, Verdict};
+use checkpoint::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules, Tracked};
 
 use super::oracle::Oracle;
 
@@ -95,16 +95,16 @@ fn a_nested_repository_that_git_names_is_captured_whole() {
     let tracked = find_index::load(&oracle.root()).unwrap();
     let rules = Rules::new(RuleSources { tracked: Arc::new(tracked.into()), ..RuleSources::default() });
     let root = rules.enter_root(Some(b"vendor/\ndir/\n"));
-    assert_eq!(rules.judge(&root, b"vendor", true), Verdict::OnlyTracked);
+    assert_eq!(rules.judge(&root, b"vendor", true), RuleVerdict::OnlyTracked);
     let vendor = rules.enter(&root, b"vendor", None);
-    assert_eq!(rules.judge(&vendor, b"lib", true), Verdict::Capture);
-    assert!(matches!(rules.judge(&vendor, b"other", true), Verdict::LeaveOut(_)));
+    assert_eq!(rules.judge(&vendor, b"lib", true), RuleVerdict::Capture);
+    assert!(matches!(rules.judge(&vendor, b"other", true), RuleVerdict::LeaveOut(_)));
     let lib = rules.enter(&vendor, b"lib", Some(b"*.o\n"));
-    assert_eq!(rules.judge(&lib, b"lib.c", false), Verdict::Capture);
-    assert_eq!(rules.judge(&lib, b"lib.o", false), Verdict::LeaveOut("vendor/lib/.gitignore: *.o".into()));
+    assert_eq!(rules.judge(&lib, b"lib.c", false), RuleVerdict::Capture);
+    assert_eq!(rules.judge(&lib, b"lib.o", false), RuleVerdict::LeaveOut("vendor/lib/.gitignore: *.o".into()));
     let dir = rules.enter(&root, b"dir", None);
-    assert_eq!(rules.judge(&dir, b"one", false), Verdict::Capture);
-    assert_eq!(rules.judge(&dir, b"other", false), Verdict::LeaveOut(".gitignore: dir/".into()));
+    assert_eq!(rules.judge(&dir, b"one", false), RuleVerdict::Capture);
+    assert_eq!(rules.judge(&dir, b"other", false), RuleVerdict::LeaveOut(".gitignore: dir/".into()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use checkpoint::worktree::rules::rule_set::{DirRules, RuleSources, Rules, Verdict};
+use checkpoint::worktree::rules::rule_set::{DirRules, RuleSources, RuleVerdict, Rules};
 use tempfile::TempDir;
 
 pub struct Oracle {
@@ -123,8 +123,8 @@ impl Oracle {
         for (depth, name) in names.iter().enumerate() {
             let is_last = depth + 1 == names.len();
             match rules.judge(&dir, name, is_dir || !is_last) {
-                Verdict::Capture => {}
-                Verdict::LeaveOut(_) => return true,
+                RuleVerdict::Capture => {}
+                RuleVerdict::LeaveOut(_) => return true,
                 other => panic!("{other:?} for {:?}", String::from_utf8_lossy(path)),
             }
             at.push(OsStr::from_bytes(name));

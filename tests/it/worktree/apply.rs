@@ -14,7 +14,7 @@ use checkpoint::model::state::stat::Stat;
 use checkpoint::worktree::apply::apply_steps::ApplyPlan;
 use checkpoint::worktree::apply::apply_steps::Expect;
 use checkpoint::worktree::apply::apply_steps::Removal;
-use checkpoint::worktree::apply::apply_steps::Write;
+use checkpoint::worktree::apply::apply_steps::WriteStep;
 use checkpoint::worktree::apply::stage::Stage;
 use checkpoint::worktree::apply::transaction::{ApplyError, apply};
 use checkpoint::worktree::tree_handle::WorkTree;
@@ -62,8 +62,8 @@ impl Scene {
         index
     }
 
-    fn write(&mut self, at: &str, text: &str, expect: Expect) -> Write {
-        Write { path: path(at), staged: self.stage(Kind::File, 0o644, text), expect }
+    fn write(&mut self, at: &str, text: &str, expect: Expect) -> WriteStep {
+        WriteStep { path: path(at), staged: self.stage(Kind::File, 0o644, text), expect }
     }
 
     fn expect(&self, at: &str) -> Stat {
@@ -201,7 +201,7 @@ fn each_prefix_of_a_plan_can_be_taken_back() {
     for deletes_before in 0..8 {
         let mut scene = Scene::new(build_some);
         let mut plan = plan_some(&mut scene);
-        let missing = Write { path: path("zz"), staged: 999, expect: Expect::Absent };
+        let missing = WriteStep { path: path("zz"), staged: 999, expect: Expect::Absent };
         plan.writes.insert(deletes_before.min(plan.writes.len()), missing);
         let error = scene.apply_and_expect_all_as_before(&plan);
         assert!(!matches!(error, ApplyError::Failed { rolled_back: false, .. }), "{error:?}");
@@ -284,7 +284,7 @@ fn files_directories_and_links_take_each_others_places() {
         displaced_dirs: vec![path("dir/sub"), path("dir")],
         make_dirs: vec![(path("file"), 0o755)],
         writes: vec![
-            Write { path: path("dir"), staged: to_link, expect: Expect::Absent },
+            WriteStep { path: path("dir"), staged: to_link, expect: Expect::Absent },
             scene.write("file/below", "b", Expect::Absent),
             scene.write("link", "a file", link),
         ],

@@ -65,7 +65,7 @@ fn some_id() -> ObjectId {
 
 fn read(root: &Path, name: &str, kind: Kind, sink: &mut Sink<'_>) -> error::Result<ReadOutcome> {
     let work = WorkTree::open(root).unwrap();
-    let file = ListedFile { name: name.as_bytes().into(), kind, stat: Stat::default(), id: None, unsteady: false };
+    let file = ListedFile { name: name.as_bytes().into(), kind, stat: Stat::default(), id: None, racy: false };
     read_file(&work, &RelPath::root(), name.as_bytes(), &file, sink)
 }
 
@@ -78,7 +78,7 @@ fn a_file_and_a_link_are_read_as_they_stand() {
     for (name, kind) in [("f", Kind::File), ("l", Kind::Symlink), ("l", Kind::File), ("f", Kind::Symlink)] {
         let is_link = name == "l";
         match read(temp.path(), name, kind, &mut sink).unwrap() {
-            ReadOutcome::Captured { kind, unsteady: false, .. } => assert_eq!(kind == Kind::Symlink, is_link),
+            ReadOutcome::Captured { kind, racy: false, .. } => assert_eq!(kind == Kind::Symlink, is_link),
             other => panic!("{other:?}"),
         }
     }
@@ -107,7 +107,7 @@ fn a_directory_that_became_a_symlink_is_not_followed() {
     std::os::unix::fs::symlink("real", temp.path().join("d")).unwrap();
     let work = WorkTree::open(temp.path()).unwrap();
     let file =
-        ListedFile { name: b"f".as_slice().into(), kind: Kind::File, stat: Stat::default(), id: None, unsteady: false };
+        ListedFile { name: b"f".as_slice().into(), kind: Kind::File, stat: Stat::default(), id: None, racy: false };
     let dir = RelPath::new(b"d").unwrap();
     let outcome = read_file(&work, &dir, b"f", &file, &mut Sink::new(|| {})).unwrap();
     assert!(matches!(outcome, ReadOutcome::Vanished));
@@ -127,13 +127,13 @@ fn a_large_file_is_streamed_and_read_again_when_it_changes() {
         }
     });
     match read(temp.path(), "large", Kind::File, &mut sink).unwrap() {
-        ReadOutcome::Captured { stat, unsteady: false, .. } => assert_eq!(stat.size_bytes, STREAM_FROM_BYTES + 4),
+        ReadOutcome::Captured { stat, racy: false, .. } => assert_eq!(stat.size_bytes, STREAM_FROM_BYTES + 4),
         other => panic!("{other:?}"),
     }
     assert_eq!(sink.streamed, 2);
     let mut sink = Sink::new(append);
     match read(temp.path(), "large", Kind::File, &mut sink).unwrap() {
-        ReadOutcome::Captured { stat, unsteady: true, .. } => {
+        ReadOutcome::Captured { stat, racy: true, .. } => {
             assert_eq!(stat.size_bytes, sink.got.last().unwrap().len() as u64);
         }
         other => panic!("{other:?}"),

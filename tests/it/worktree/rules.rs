@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use checkpoint::model::default_rules::DEFAULT_STORE_LIST;
 use checkpoint::model::state::rel_path::RelPath;
-use checkpoint::worktree::rules::rule_set::{RuleSources, Rules, Tracked, Verdict};
+use checkpoint::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules, Tracked};
 
 fn sources() -> RuleSources {
     RuleSources { store_list: DEFAULT_STORE_LIST.into(), ..RuleSources::default() }
@@ -30,14 +30,14 @@ fn tracked(files: &[&str], repositories: &[&str]) -> Tracked {
 
 /// Judges a path as a scan would: down from the root, stopping where it would not descend.
 /// A `/` at the end makes it a directory. Ignore files are given as `(directory, text)`.
-fn judge(rules: &Rules, ignore_files: &[(&str, &str)], path: &str) -> Verdict {
+fn judge(rules: &Rules, ignore_files: &[(&str, &str)], path: &str) -> RuleVerdict {
     let text_in = |dir: &str| ignore_files.iter().find(|(at, _)| *at == dir).map(|(_, text)| text.as_bytes());
     let names: Vec<&str> = path.trim_end_matches('/').split('/').collect();
     let mut dir = rules.enter_root(text_in(""));
     for (depth, name) in names.iter().enumerate() {
         let is_last = depth + 1 == names.len();
         let verdict = rules.judge(&dir, name.as_bytes(), !is_last || path.ends_with('/'));
-        if is_last || matches!(verdict, Verdict::LeaveOut(_) | Verdict::Secret(_)) {
+        if is_last || matches!(verdict, RuleVerdict::LeaveOut(_) | RuleVerdict::Secret(_)) {
             return verdict;
         }
         dir = rules.enter(&dir, name.as_bytes(), text_in(&names[..=depth].join("/")));
@@ -45,12 +45,12 @@ fn judge(rules: &Rules, ignore_files: &[(&str, &str)], path: &str) -> Verdict {
     unreachable!("a path has a last name")
 }
 
-fn left_out(rule: &str) -> Verdict {
-    Verdict::LeaveOut(rule.to_string())
+fn left_out(rule: &str) -> RuleVerdict {
+    RuleVerdict::LeaveOut(rule.to_string())
 }
 
-fn secret(rule: &str) -> Verdict {
-    Verdict::Secret(rule.to_string())
+fn secret(rule: &str) -> RuleVerdict {
+    RuleVerdict::Secret(rule.to_string())
 }
 
 #[test]
@@ -58,11 +58,11 @@ fn the_store_list_is_asked_last_and_excludes_first() {
     let rules = Rules::new(RuleSources { excludes: vec!["/out".into(), "!keep.log".into()], ..sources() });
     let ignore_files = [("", "!dist/\n*.log\n!/out\n"), ("sub", "\\#x\n")];
     let judge = |path| judge(&rules, &ignore_files, path);
-    assert_eq!(judge("dist/"), Verdict::Capture);
+    assert_eq!(judge("dist/"), RuleVerdict::Capture);
     assert_eq!(judge("node_modules/"), left_out("node_modules/"));
     assert_eq!(judge("a/node_modules/x"), left_out("node_modules/"));
     assert_eq!(judge("x.log"), left_out(".gitignore: *.log"));
-    assert_eq!(judge("keep.log"), Verdict::Capture);
+    assert_eq!(judge("keep.log"), RuleVerdict::Capture);
     assert_eq!(judge("out"), left_out("/out"));
     assert_eq!(judge("sub/#x"), left_out("sub/.gitignore: \\\\#x"));
     assert_eq!(judge("x.pyc"), left_out("*.pyc"));
@@ -77,8 +77,10 @@ fn no_rule_of_a_project_lets_a_secret_through() {
     assert_eq!(judge(".ssh/"), secret(".ssh/"));
     assert_eq!(judge(".ssh/config"), secret(".ssh/"));
     assert_eq!(judge("home/.aws/credentials"), secret(".aws/credentials"));
-    assert_eq!(judge(".env.example"), Verdict::Capture);
-    assert!(matches!(judge("a/server.pem"), Verdict::Peek(peek) if peek.len_bytes() == 4096 && peek.rule() == "*.pem"));
+    assert_eq!(judge(".env.example"), RuleVerdict::Capture);
+    assert!(
+        matches!(judge("a/server.pem"), RuleVerdict::Peek(peek) if peek.len_bytes() == 4096 && peek.rule() == "*.pem")
+    );
 }
 
 #[test]
@@ -89,19 +91,19 @@ fn the_user_can_let_secrets_through() {
     };
     let rules = allow(&[".env.local", "/conf/id_rsa", ".ssh/config", "keys/", "!keys/id_dsa"]);
     let judge_one = |path| judge(&rules, &[("", ".env*\n")], path);
-    assert_eq!(judge_one("a/.env.local"), Verdict::Capture);
+    assert_eq!(judge_one("a/.env.local"), RuleVerdict::Capture);
     assert_eq!(judge_one(".env"), secret(".env"));
-    assert_eq!(judge_one("conf/id_rsa"), Verdict::Capture);
+    assert_eq!(judge_one("conf/id_rsa"), RuleVerdict::Capture);
     assert_eq!(judge_one("id_rsa"), secret("id_rsa"));
-    assert_eq!(judge_one(".ssh/"), Verdict::OnlyTracked);
-    assert_eq!(judge_one(".ssh/config"), Verdict::Capture);
+    assert_eq!(judge_one(".ssh/"), RuleVerdict::OnlyTracked);
+    assert_eq!(judge_one(".ssh/config"), RuleVerdict::Capture);
     assert_eq!(judge_one(".ssh/other"), secret(".ssh/"));
     assert_eq!(judge_one("a/.ssh/"), secret(".ssh/"));
-    assert_eq!(judge_one("keys/x.key"), Verdict::Capture);
+    assert_eq!(judge_one("keys/x.key"), RuleVerdict::Capture);
     assert_eq!(judge_one("keys/id_dsa"), secret("id_dsa"));
     let all = allow(&["*"]);
     for path in [".env", ".ssh/x/y", "x.pem", "a/.npmrc"] {
-        assert_eq!(judge(&all, &[], path), Verdict::Capture, "{path}");
+        assert_eq!(judge(&all, &[], path), RuleVerdict::Capture, "{path}");
     }
     assert_eq!(judge(&all, &[], "dist/"), left_out("dist/"));
 }
@@ -114,23 +116,23 @@ fn what_git_tracks_is_captured_although_a_rule_covers_it() {
     );
     let rules = Rules::new(RuleSources { tracked: Arc::new(tracked.into()), ..sources() });
     let judge = |path| judge(&rules, &[("dist", "!*\n")], path);
-    assert_eq!(judge("dist/"), Verdict::OnlyTracked);
-    assert_eq!(judge("dist/index.js"), Verdict::Capture);
+    assert_eq!(judge("dist/"), RuleVerdict::OnlyTracked);
+    assert_eq!(judge("dist/index.js"), RuleVerdict::Capture);
     assert_eq!(judge("dist/other.js"), left_out("dist/"));
-    assert_eq!(judge("dist/sub/"), Verdict::OnlyTracked);
-    assert_eq!(judge("dist/sub/x"), Verdict::Capture);
+    assert_eq!(judge("dist/sub/"), RuleVerdict::OnlyTracked);
+    assert_eq!(judge("dist/sub/x"), RuleVerdict::Capture);
     assert_eq!(judge("dist/else/"), left_out("dist/"));
     assert_eq!(judge("dist/id_rsa"), secret("id_rsa"));
     assert_eq!(judge("dist/.env"), secret(".env"));
     assert_eq!(judge(".env"), secret(".env"));
-    assert_eq!(judge("credentials.json"), Verdict::Capture);
-    assert_eq!(judge("server.key"), Verdict::Capture);
-    assert_eq!(judge(".ssh/config"), Verdict::Capture);
+    assert_eq!(judge("credentials.json"), RuleVerdict::Capture);
+    assert_eq!(judge("server.key"), RuleVerdict::Capture);
+    assert_eq!(judge(".ssh/config"), RuleVerdict::Capture);
     assert_eq!(judge(".ssh/known_hosts"), secret(".ssh/"));
-    assert_eq!(judge("a.pyc"), Verdict::Capture);
-    assert_eq!(judge("build/"), Verdict::OnlyTracked);
-    assert_eq!(judge("build/lib/"), Verdict::Capture);
-    assert_eq!(judge("build/lib/any/file"), Verdict::Capture);
+    assert_eq!(judge("a.pyc"), RuleVerdict::Capture);
+    assert_eq!(judge("build/"), RuleVerdict::OnlyTracked);
+    assert_eq!(judge("build/lib/"), RuleVerdict::Capture);
+    assert_eq!(judge("build/lib/any/file"), RuleVerdict::Capture);
     assert_eq!(judge("build/other/"), left_out("build/"));
     assert_eq!(judge("dist/index.js/"), left_out("dist/"));
 }
@@ -161,6 +163,6 @@ fn names_that_are_not_utf8_match_and_are_shown_escaped() {
     let rules = Rules::new(RuleSources::default());
     let dir = rules.enter_root(Some(b"\xff*\n[\x80-\x82]\n"));
     assert_eq!(rules.judge(&dir, b"\xffx", false), left_out(".gitignore: \\xff*"));
-    assert!(matches!(rules.judge(&dir, b"\x81", false), Verdict::LeaveOut(_)));
-    assert_eq!(rules.judge(&dir, b"\x83", false), Verdict::Capture);
+    assert!(matches!(rules.judge(&dir, b"\x81", false), RuleVerdict::LeaveOut(_)));
+    assert_eq!(rules.judge(&dir, b"\x83", false), RuleVerdict::Capture);
 }

@@ -11,8 +11,8 @@ use checkpoint::base::interrupt::Interrupt;
 use checkpoint::base::progress::Progress;
 use checkpoint::error::Error;
 use checkpoint::model::stat_cache::cache_writer;
-use checkpoint::model::stat_cache::cached_block::KeptBlock;
-use checkpoint::model::stat_cache::cached_listing::KeptListing;
+use checkpoint::model::stat_cache::cached_block::CachedBlock;
+use checkpoint::model::stat_cache::cached_listing::CachedListing;
 use checkpoint::model::state::entry::Kind;
 use checkpoint::model::state::entry::WhyNot;
 use checkpoint::model::state::listing::Listing;
@@ -44,10 +44,10 @@ fn list(root: &Path, previous: Option<&Listing>) -> Listing {
 }
 
 /// A listing as the cache would give it back.
-fn keep(listing: &Listing) -> KeptListing {
+fn keep(listing: &Listing) -> CachedListing {
     let block = cache_writer::base(listing).unwrap();
     let end = block.len();
-    KeptListing::new(KeptBlock::parse(block, 0, end).unwrap(), None).unwrap()
+    CachedListing::new(CachedBlock::parse(block, 0, end).unwrap(), None).unwrap()
 }
 
 /// All paths with one letter for what they are.
@@ -213,7 +213,7 @@ fn blobs_of_unchanged_files_are_known_and_racy_ones_are_not() {
     assert_eq!(known(&previous), Vec::<String>::new(), "written after the scan began");
     previous.started_ns = i64::MAX;
     assert_eq!(known(&previous), ["edited", "same", "touched-back", "d/same"]);
-    previous.dirs[0].files.make_listed()[1].unsteady = true;
+    previous.dirs[0].files.make_listed()[1].racy = true;
     fs::write(temp.path().join("edited"), "2").unwrap();
     let times = fs::metadata(temp.path().join("touched-back")).unwrap().modified().unwrap();
     let file = fs::File::options().write(true).open(temp.path().join("touched-back")).unwrap();

@@ -9,7 +9,7 @@ use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::diff_side::Side;
 use crate::ops::browse::diff::file_diff::{Body, Detail, FileDiff, Manner, compare};
-use crate::ops::browse::diff::version::{Loaded, Seen, Version};
+use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::find;
@@ -133,17 +133,17 @@ fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut Di
         let (counts, pieces) = (None, Vec::new());
         return Ok(Some(FileDiff { path: pair.path, change, before, after, counts, is_binary: false, pieces }));
     }
-    let mut versions: [Option<Version>; 2] = [None, None];
+    let mut versions: [Option<FileVersion>; 2] = [None, None];
     for ((version, side), entry) in versions.iter_mut().zip(sides).zip([pair.before, pair.after]) {
         let Some(entry) = entry else { continue };
         match side.load(&pair.path, &entry, &mut outcome.warnings)? {
-            Loaded::Version(read) => *version = Some(*read),
-            Loaded::Gone => outcome.warnings.push(Warning::ChangedWhileRead { path: pair.path.clone() }),
-            Loaded::Unknown(why) => {
+            LoadedVersion::Version(read) => *version = Some(*read),
+            LoadedVersion::Gone => outcome.warnings.push(Warning::ChangedWhileRead { path: pair.path.clone() }),
+            LoadedVersion::Unknown(why) => {
                 outcome.not_compared.push((pair.path, why));
                 return Ok(None);
             }
-            Loaded::Damaged(why) => {
+            LoadedVersion::Damaged(why) => {
                 outcome.damaged.push(pair.path.clone());
                 outcome.warnings.push(Warning::DamagedFile { path: pair.path, why });
                 return Ok(None);
@@ -151,7 +151,7 @@ fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut Di
         }
     }
     let [before, after] = &versions;
-    let seen = |version: &Option<Version>| version.as_ref().map(|v| (v.seen.mode, v.seen.id));
+    let seen = |version: &Option<FileVersion>| version.as_ref().map(|v| (v.seen.mode, v.seen.id));
     if seen(before) == seen(after) {
         return Ok(None);
     }
@@ -163,6 +163,6 @@ fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut Di
 }
 
 /// Of a checkpoint the size is not known without looking into the store.
-fn unread(entry: &Entry) -> Seen {
-    Seen { mode: entry.git_mode(), id: entry.id, size_bytes: entry.size_bytes }
+fn unread(entry: &Entry) -> SeenFile {
+    SeenFile { mode: entry.git_mode(), id: entry.id, size_bytes: entry.size_bytes }
 }

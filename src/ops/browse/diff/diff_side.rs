@@ -5,8 +5,8 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::Entry;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
-use crate::ops::browse::diff::version::{LARGEST_TEXT_BYTES, Loaded, Seen, Version};
-use crate::ops::capture::present::Present;
+use crate::ops::browse::diff::version::{FileVersion, LARGEST_TEXT_BYTES, LoadedVersion, SeenFile};
+use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::objects::hash::object_hash::ObjectKind;
@@ -22,7 +22,7 @@ pub struct Side<'s> {
 
 enum Source<'s> {
     Store(&'s Store),
-    Present(Present),
+    Present(WorktreeSide),
 }
 
 impl<'s> Side<'s> {
@@ -33,7 +33,7 @@ impl<'s> Side<'s> {
 
     /// The working directory as it stands, and what else `held` asks to be looked at.
     pub fn of_present(context: &Context, store: &Store, held: &Snapshot) -> Result<(Self, Vec<Warning>)> {
-        let (present, snapshot, warnings) = Present::look(context, store, held)?;
+        let (present, snapshot, warnings) = WorktreeSide::look(context, store, held)?;
         Ok((Self { snapshot, checkpoint: None, source: Source::Present(present) }, warnings))
     }
 
@@ -42,30 +42,30 @@ impl<'s> Side<'s> {
     }
 
     /// Reads one file. Content of the working directory is taken as it is read, also where it changed since the capture.
-    pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<Loaded> {
+    pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<LoadedVersion> {
         match &self.source {
             Source::Store(store) => self.load_blob(store, entry),
             Source::Present(present) => present.load(path, entry, warnings),
         }
     }
 
-    fn load_blob(&self, store: &Store, entry: &Entry) -> Result<Loaded> {
+    fn load_blob(&self, store: &Store, entry: &Entry) -> Result<LoadedVersion> {
         let read = || {
             let size_bytes = store.objects().size(&entry.id).map_err(|e| e.to_string())?;
-            let seen = Seen { mode: entry.git_mode(), id: entry.id, size_bytes };
+            let seen = SeenFile { mode: entry.git_mode(), id: entry.id, size_bytes };
             if size_bytes > LARGEST_TEXT_BYTES {
-                return Ok(Version { seen, bytes: None });
+                return Ok(FileVersion { seen, bytes: None });
             }
             match store.objects().read(&entry.id).map_err(|e| e.to_string())? {
-                (ObjectKind::Blob, bytes) => Ok(Version { seen, bytes: Some(bytes) }),
+                (ObjectKind::Blob, bytes) => Ok(FileVersion { seen, bytes: Some(bytes) }),
                 (kind, _) => Err(format!("object {} is a {}, not a blob", entry.id, kind.name())),
             }
         };
         match (read(), &self.checkpoint) {
-            (Ok(version), _) => Ok(Loaded::Version(Box::new(version))),
-            (Err(why), None) => Ok(Loaded::Damaged(why)),
+            (Ok(version), _) => Ok(LoadedVersion::Version(Box::new(version))),
+            (Err(why), None) => Ok(LoadedVersion::Damaged(why)),
             (Err(why), Some(checkpoint)) => match store.damage(checkpoint.id, why) {
-                Error::Damaged { why, .. } => Ok(Loaded::Damaged(why)),
+                Error::Damaged { why, .. } => Ok(LoadedVersion::Damaged(why)),
                 evicted => Err(evicted),
             },
         }

@@ -2,10 +2,10 @@
 
 use crate::base::base85;
 use crate::error::{Error, Result};
-use crate::model::difference::Change;
+use crate::model::difference::ChangeKind;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::text_diff::{TextDiff, is_binary, text_diff};
-use crate::ops::browse::diff::version::{Seen, Version};
+use crate::ops::browse::diff::version::{FileVersion, SeenFile};
 use crate::store::objects::deflate::zlib::Deflater;
 
 /// How much is to be found out about each path.
@@ -33,9 +33,9 @@ pub struct Manner {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
     pub path: RelPath,
-    pub change: Change,
-    pub before: Option<Seen>,
-    pub after: Option<Seen>,
+    pub change: ChangeKind,
+    pub before: Option<SeenFile>,
+    pub after: Option<SeenFile>,
     /// Lines added and deleted; `None` for binary content, or where only names are asked for.
     pub counts: Option<(usize, usize)>,
     pub is_binary: bool,
@@ -45,8 +45,8 @@ pub struct FileDiff {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    pub before: Option<Seen>,
-    pub after: Option<Seen>,
+    pub before: Option<SeenFile>,
+    pub after: Option<SeenFile>,
     pub body: Body,
 }
 
@@ -60,12 +60,17 @@ pub enum Body {
 }
 
 /// Compares two versions; at least one is there.
-pub fn compare(path: RelPath, one: Option<&Version>, two: Option<&Version>, manner: Manner) -> Result<FileDiff> {
+pub fn compare(
+    path: RelPath,
+    one: Option<&FileVersion>,
+    two: Option<&FileVersion>,
+    manner: Manner,
+) -> Result<FileDiff> {
     let (before, after) = (one.map(|v| v.seen), two.map(|v| v.seen));
     let change = change_of(before, after);
-    let is_binary = [one, two].into_iter().flatten().any(Version::is_binary);
+    let is_binary = [one, two].into_iter().flatten().any(FileVersion::is_binary);
     let mut diff = FileDiff { path, change, before, after, counts: None, is_binary, pieces: Vec::new() };
-    if manner.detail == Detail::Patch && change == Change::Type {
+    if manner.detail == Detail::Patch && change == ChangeKind::Type {
         diff.pieces = vec![piece(one, None, manner)?.0, piece(None, two, manner)?.0];
         return Ok(diff);
     }
@@ -77,28 +82,32 @@ pub fn compare(path: RelPath, one: Option<&Version>, two: Option<&Version>, mann
     Ok(diff)
 }
 
-fn change_of(before: Option<Seen>, after: Option<Seen>) -> Change {
+fn change_of(before: Option<SeenFile>, after: Option<SeenFile>) -> ChangeKind {
     const TYPE_BITS: u32 = 0o170_000;
     match (before, after) {
-        (None, _) => Change::Added,
-        (_, None) => Change::Deleted,
-        (Some(one), Some(two)) if (one.mode ^ two.mode) & TYPE_BITS != 0 => Change::Type,
-        (Some(one), Some(two)) if one.id == two.id => Change::Mode,
-        _ => Change::Changed,
+        (None, _) => ChangeKind::Added,
+        (_, None) => ChangeKind::Deleted,
+        (Some(one), Some(two)) if (one.mode ^ two.mode) & TYPE_BITS != 0 => ChangeKind::Type,
+        (Some(one), Some(two)) if one.id == two.id => ChangeKind::Mode,
+        _ => ChangeKind::Changed,
     }
 }
 
-impl Version {
+impl FileVersion {
     fn is_binary(&self) -> bool {
         self.bytes.as_ref().is_none_or(|bytes| is_binary(bytes))
     }
 }
 
-fn piece(before: Option<&Version>, after: Option<&Version>, manner: Manner) -> Result<(Piece, Option<(usize, usize)>)> {
+fn piece(
+    before: Option<&FileVersion>,
+    after: Option<&FileVersion>,
+    manner: Manner,
+) -> Result<(Piece, Option<(usize, usize)>)> {
     let sides = [before, after];
     let (seen_before, seen_after) = (before.map(|v| v.seen), after.map(|v| v.seen));
     let with = |body| Piece { before: seen_before, after: seen_after, body };
-    let is_binary = sides.into_iter().flatten().any(Version::is_binary);
+    let is_binary = sides.into_iter().flatten().any(FileVersion::is_binary);
     if seen_before.map(|seen| seen.id) == seen_after.map(|seen| seen.id) {
         return Ok((with(Body::Same), (!is_binary).then_some((0, 0))));
     }

@@ -8,15 +8,15 @@ pub const LARGEST_TEXT_BYTES: u64 = 512 << 20;
 
 /// One file as a side has it, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
-    pub seen: Seen,
+pub struct FileVersion {
+    pub seen: SeenFile,
     /// `None` above [`LARGEST_TEXT_BYTES`].
     pub bytes: Option<Vec<u8>>,
 }
 
 /// What came of reading one file.
-pub enum Loaded {
-    Version(Box<Version>),
+pub enum LoadedVersion {
+    Version(Box<FileVersion>),
     /// It went away since it was captured.
     Gone,
     Unknown(WhyNot),
@@ -25,7 +25,7 @@ pub enum Loaded {
 
 /// What a patch says of one version of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenFile {
     /// As git writes it.
     pub mode: u32,
     pub id: ObjectId,

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::find::find_pattern;
-use crate::ops::browse::history::{History, Step};
+use crate::ops::browse::history::{History, HistoryStep};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -40,12 +40,12 @@ pub struct FoundPath {
     /// Whether something stands at that path at this moment.
     pub in_directory: bool,
     /// Newest first.
-    pub events: Vec<Event>,
+    pub events: Vec<FindEvent>,
 }
 
 #[derive(Debug)]
-pub struct Event {
-    pub change: Change,
+pub struct FindEvent {
+    pub change: PathChange,
     /// The first checkpoint that has it so.
     pub checkpoint: Checkpoint,
     /// `None` for what the checkpoint does not hold, and where the blob cannot be read.
@@ -53,7 +53,7 @@ pub struct Event {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum PathChange {
     Added,
     Changed,
     /// The content is the same.
@@ -63,7 +63,7 @@ pub enum Change {
     NotCaptured,
 }
 
-impl Change {
+impl PathChange {
     pub fn word(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -74,7 +74,7 @@ impl Change {
         }
     }
 
-    fn of(step: &Step) -> Self {
+    fn of(step: &HistoryStep) -> Self {
         match (step.before, step.after) {
             (_, None) if step.not_captured => Self::NotCaptured,
             (_, None) => Self::Deleted,
@@ -92,7 +92,7 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     let history = History::read(&store, &inventory.checkpoints, &pattern);
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
-    let mut found: Vec<(&RelPath, &Vec<Step>)> = history.steps.iter().collect();
+    let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = history.steps.iter().collect();
     found.sort_by_key(|(_, steps)| std::cmp::Reverse(steps.last().map(|step| step.at)));
     if found.is_empty() {
         return Err(nothing(&options.pattern, inventory.damaged.len() + history.warnings.len()));
@@ -117,9 +117,9 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     Ok(FindOutcome { pattern: options.pattern.clone(), paths: told.collect(), more, warnings })
 }
 
-fn event(store: &Store, history: &History, step: &Step) -> Event {
+fn event(store: &Store, history: &History, step: &HistoryStep) -> FindEvent {
     let size_bytes = step.after.and_then(|(_, blob)| store.objects().size(&blob).ok());
-    Event { change: Change::of(step), checkpoint: history.checkpoints[step.at].clone(), size_bytes }
+    FindEvent { change: PathChange::of(step), checkpoint: history.checkpoints[step.at].clone(), size_bytes }
 }
 
 fn nothing(pattern: &[u8], passed_over: usize) -> Error {

@@ -12,7 +12,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::find::find_path::unread;
 use crate::ops::browse::find::find_pattern;
-use crate::ops::browse::find::text_search::{Found, Needle, Search};
+use crate::ops::browse::find::text_search::{FoundText, Needle, Search};
 use crate::ops::browse::history::{History, Version};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
@@ -59,7 +59,7 @@ pub struct TextMatch {
     /// The checkpoints between which, both included, the path has this content.
     pub first: Checkpoint,
     pub last: Checkpoint,
-    pub found: Found,
+    pub found: FoundText,
 }
 
 /// A path with the same content in checkpoints that follow each other.
@@ -153,7 +153,7 @@ fn search(store: &Store, blobs: &[ObjectId], needle: &Needle) -> Searched {
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn search_one(store: &Store, blob: ObjectId, needle: &Needle, keep: usize) -> Result<Found, ObjectError> {
+fn search_one(store: &Store, blob: ObjectId, needle: &Needle, keep: usize) -> Result<FoundText, ObjectError> {
     let mut search = Search::new(needle, keep);
     store.objects().stream_blob(&blob, &mut search)?;
     Ok(search.finish())

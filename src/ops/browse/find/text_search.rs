@@ -16,7 +16,7 @@ const LONGEST_LINE_BYTES: usize = 64 << 10;
 
 /// A line with the text in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct TextLine {
     /// Counted from 1.
     pub number: u64,
     /// The line without its end, cut around the match.
@@ -26,14 +26,14 @@ pub struct Line {
 
 /// What was found in one content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    pub lines: Vec<Line>,
+pub struct FoundText {
+    pub lines: Vec<TextLine>,
     /// Lines beyond those that are kept.
     pub more: usize,
     pub is_binary: bool,
 }
 
-impl Found {
+impl FoundText {
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -60,7 +60,7 @@ pub struct Search<'n> {
     /// Up to here in the buffer no new match begins.
     searched: usize,
     is_first: bool,
-    found: Found,
+    found: FoundText,
 }
 
 impl<'n> Search<'n> {
@@ -72,11 +72,11 @@ impl<'n> Search<'n> {
             line: 0,
             searched: 0,
             is_first: true,
-            found: Found::default(),
+            found: FoundText::default(),
         }
     }
 
-    pub fn finish(mut self) -> Found {
+    pub fn finish(mut self) -> FoundText {
         self.look(true);
         self.found
     }
@@ -113,7 +113,7 @@ impl<'n> Search<'n> {
         let from = begin.max(at.saturating_sub(BYTES_BEFORE));
         let to = end.min(from + LINE_BYTES);
         let text = self.buffer[from..to].strip_suffix(b"\r").unwrap_or(&self.buffer[from..to]).to_vec();
-        self.found.lines.push(Line { number: self.line + 1, text, is_cut: from > begin || to < end });
+        self.found.lines.push(TextLine { number: self.line + 1, text, is_cut: from > begin || to < end });
     }
 
     /// Drops what will not be looked at again, but for the beginning of the line that is still open.
@@ -159,7 +159,7 @@ mod tests {
 
     const LINES_KEPT: usize = 50;
 
-    fn search(needle: &str, content: &[u8], piece: usize) -> Found {
+    fn search(needle: &str, content: &[u8], piece: usize) -> FoundText {
         let needle = Needle::new(needle.as_bytes());
         let mut search = Search::new(&needle, LINES_KEPT);
         for piece in content.chunks(piece) {

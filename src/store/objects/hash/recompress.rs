@@ -24,8 +24,8 @@ pub struct Vector {
 }
 
 /// The 32 disturbance vectors of practical attacks, of the types I and II of the paper: by type, number and rotation.
-const NAMES: [(Kind, usize, u32); 32] = {
-    use Kind::{I, II};
+const NAMES: [(Disturbance, usize, u32); 32] = {
+    use Disturbance::{I, II};
     [
         (I, 43, 0),
         (I, 44, 0),
@@ -63,12 +63,12 @@ const NAMES: [(Kind, usize, u32); 32] = {
 };
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum Disturbance {
     I,
     II,
 }
 
-impl Kind {
+impl Disturbance {
     /// Sixteen words of the difference: the message schedule is linear, so all others follow from them.
     fn seed(self) -> [u32; 16] {
         match self {
@@ -101,7 +101,7 @@ pub fn vectors() -> &'static [Vector; 32] {
     &ALL
 }
 
-fn vector((kind, number, rotation): (Kind, usize, u32)) -> Vector {
+fn vector((kind, number, rotation): (Disturbance, usize, u32)) -> Vector {
     let mut difference = [0; STEPS];
     let start = number + SEED_AFTER;
     for (word, seed) in difference[start..].iter_mut().zip(kind.seed()) {

@@ -50,7 +50,7 @@ pub struct Rescued {
 }
 
 /// What a pack has under an id.
-pub enum Found {
+pub enum PackHit {
     Object(ObjectKind, Vec<u8>),
     /// A delta, which needs its base.
     Delta,
@@ -138,12 +138,12 @@ impl Pack {
     ///
     /// # Errors
     /// The pack has it but cannot give it.
-    pub fn read(&self, id: &ObjectId) -> std::result::Result<Option<Found>, ReadError> {
+    pub fn read(&self, id: &ObjectId) -> std::result::Result<Option<PackHit>, ReadError> {
         let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
         let (header, content) = self.reader()?.content(entry.offset, end)?;
-        let EntryKind::Object(kind) = header.kind else { return Ok(Some(Found::Delta)) };
+        let EntryKind::Object(kind) = header.kind else { return Ok(Some(PackHit::Delta)) };
         check_hash(id, hash_object(kind, &content).ok())?;
-        Ok(Some(Found::Object(kind, content)))
+        Ok(Some(PackHit::Object(kind, content)))
     }
 
     /// The object of that id, whatever it is made from as long as that lies in this pack too; its hash is checked. The

@@ -17,7 +17,7 @@ const PIECE_BYTES: usize = 64 << 10;
 
 /// What a walk found.
 #[derive(Debug, Default)]
-pub struct Walk {
+pub struct PackWalk {
     pub entries: Vec<IndexEntry>,
     /// Nothing was passed over, and count and checksum of the pack are right.
     pub is_whole: bool,
@@ -28,9 +28,9 @@ pub struct Walk {
 }
 
 /// Reads and hashes every entry. Where one is damaged, the bytes are searched for the start of the next.
-pub fn walk(reader: &PackReader) -> Walk {
+pub fn walk(reader: &PackReader) -> PackWalk {
     let end = reader.entries_end();
-    let mut found = Found::default();
+    let mut found = WalkedEntry::default();
     let (mut at, mut passed_over) = (HEADER_BYTES, 0);
     let mut unread = None;
     while at < end {
@@ -48,11 +48,11 @@ pub fn walk(reader: &PackReader) -> Walk {
     let resolved = resolve_deltas(reader, &mut found);
     let (trailer, matches) = check_trailer(reader).unwrap_or_default();
     let is_whole = is_complete && resolved && reader.has_magic() && matches;
-    Walk { entries: found.plain, is_whole, trailer, unread }
+    PackWalk { entries: found.plain, is_whole, trailer, unread }
 }
 
 #[derive(Default)]
-struct Found {
+struct WalkedEntry {
     plain: Vec<IndexEntry>,
     /// Start and checksum.
     deltas: Vec<(u64, u32)>,
@@ -60,7 +60,7 @@ struct Found {
 }
 
 /// Where the next entry starts.
-fn read_entry(reader: &PackReader, offset: u64, found: &mut Found) -> Result<u64, ReadError> {
+fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Result<u64, ReadError> {
     let header = reader.header(offset, reader.entries_end())?;
     let (skipped, kind) = match header.kind {
         EntryKind::Object(kind) => {
@@ -111,7 +111,7 @@ fn next_start(reader: &PackReader, from: u64) -> Option<u64> {
         let read = reader.piece(at, &mut buffer).ok()?;
         for skip in 0..read {
             let start = at + skip as u64;
-            if may_start(&buffer[skip..read]) && read_entry(reader, start, &mut Found::default()).is_ok() {
+            if may_start(&buffer[skip..read]) && read_entry(reader, start, &mut WalkedEntry::default()).is_ok() {
                 return Some(start);
             }
         }
@@ -142,7 +142,7 @@ fn may_start(bytes: &[u8]) -> bool {
 }
 
 /// Whether each delta has its base here. Those that have become entries like any others.
-fn resolve_deltas(reader: &PackReader, found: &mut Found) -> bool {
+fn resolve_deltas(reader: &PackReader, found: &mut WalkedEntry) -> bool {
     let mut waiting = std::mem::take(&mut found.deltas);
     let cache = BaseCache::default();
     loop {

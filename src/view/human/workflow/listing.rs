@@ -3,16 +3,16 @@
 use crate::base::text::{escape, escape_line};
 use crate::base::time::utc_seconds;
 use crate::view::columns::aligned;
-use crate::view::human::Said;
+use crate::view::human::Output;
 use crate::view::human::workflow::{summary, troubles};
 use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
 
-pub fn list(listed: &Listed) -> Said {
+pub fn list(listed: &Listed) -> Output {
     if listed.runs.is_empty() && listed.lost.is_empty() {
         let talk = format!("{}no workflow is known here\n", troubles(&listed.troubles));
-        return Said { result: String::new(), talk };
+        return Output { result: String::new(), talk };
     }
     let mut rows = vec![["workflow", "status", "done", "updated (UTC)", "description"].map(str::to_owned).to_vec()];
     for run in &listed.runs {
@@ -30,10 +30,10 @@ pub fn list(listed: &Listed) -> Said {
     let mut talk: String =
         listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape_line(&lost.why))).collect();
     talk.push_str(&troubles(&listed.troubles));
-    Said { result: aligned(&rows, &[]), talk }
+    Output { result: aligned(&rows, &[]), talk }
 }
 
-pub fn show(shown: &Shown) -> Said {
+pub fn show(shown: &Shown) -> Output {
     let mut result = summary::summary(&shown.run.workflow);
     result.push_str("\nLog, the newest first (UTC):\n");
     for logged in &shown.log {
@@ -47,15 +47,15 @@ pub fn show(shown: &Shown) -> Said {
         ));
     }
     let broken = shown.broken.as_ref().map(|why| format!("the log is damaged before that: {}\n", escape(why)));
-    Said { result, talk: broken.unwrap_or_default() + &troubles(&shown.troubles) }
+    Output { result, talk: broken.unwrap_or_default() + &troubles(&shown.troubles) }
 }
 
-pub fn diff(compared: &Compared) -> Said {
+pub fn diff(compared: &Compared) -> Output {
     let lines = compared.differences.iter().map(|one| format!("{}\n", escape(&one.in_words())));
-    Said { result: lines.collect(), talk: String::new() }
+    Output { result: lines.collect(), talk: String::new() }
 }
 
-pub fn tasks(status: &Status, only: Option<&str>) -> Said {
+pub fn tasks(status: &Status, only: Option<&str>) -> Output {
     let tasks: Vec<&Task> = status
         .run
         .workflow
@@ -65,7 +65,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Said {
         .collect();
     let talk = troubles(&status.troubles);
     if tasks.is_empty() {
-        return Said { result: String::new(), talk: format!("{talk}no tasks\n") };
+        return Output { result: String::new(), talk: format!("{talk}no tasks\n") };
     }
     let mut rows = vec![["task", "status", "tries", "phase", "agent", "output"].map(str::to_owned).to_vec()];
     let text = |field: &Option<String>| field.as_ref().map_or("-".to_owned(), |text| escape(text));
@@ -73,7 +73,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Said {
         let (id, word) = (escape(&task.id), task.status.word().to_owned());
         vec![id, word, task.attempts.to_string(), text(&task.phase), text(&task.agent), text(&task.output)]
     }));
-    Said { result: aligned(&rows, &[]), talk }
+    Output { result: aligned(&rows, &[]), talk }
 }
 
 pub fn findings(findings: &[Finding]) -> String {

@@ -3,13 +3,13 @@
 use crate::base::text::{escape, escape_line};
 use crate::base::time::{age, rfc3339_seconds};
 use crate::view::format::count;
-use crate::view::human::Said;
+use crate::view::human::Output;
 use crate::workflow::documents::conflict::Trouble;
 use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::make_mini_commit::MiniOutcome;
 use crate::workflow::engine::repair_run::SettleOutcome;
 use crate::workflow::engine::report::Status;
-use crate::workflow::engine::resume::{Done, ResumeOutcome};
+use crate::workflow::engine::resume::{ResumeAction, ResumeOutcome};
 use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::engine::transition::StepOutcome;
@@ -23,14 +23,14 @@ pub mod questions;
 pub mod summary;
 
 /// A run that was begun: its id alone is the result.
-pub fn begun(outcome: &StepOutcome) -> Said {
+pub fn begun(outcome: &StepOutcome) -> Output {
     let workflow = &outcome.run.workflow;
     let talk = format!("{}; {}\n", outcome.event.subject(), summary::place(workflow));
-    Said { result: format!("{}\n", workflow.id), talk }
+    Output { result: format!("{}\n", workflow.id), talk }
 }
 
 /// A transition: what happened, and where the run is now.
-pub fn step(outcome: &StepOutcome) -> Said {
+pub fn step(outcome: &StepOutcome) -> Output {
     let result = format!("{}; {}\n", outcome.event.subject(), summary::place(&outcome.run.workflow));
     let workflow = &outcome.run.workflow;
     let checkpoint = outcome.event.checkpoints.first().map(|id| format!("checkpoint {}\n", id.get(..8).unwrap_or(id)));
@@ -38,10 +38,10 @@ pub fn step(outcome: &StepOutcome) -> Said {
     let waiting = ended.filter(|phase| phase.status == PhaseStatus::AwaitingApproval).map(|phase| {
         format!("{} waits for its approval: {}\n", escape(&phase.id), escape_line(&approve_command(workflow, phase)))
     });
-    Said { result, talk: checkpoint.into_iter().chain(waiting).collect() }
+    Output { result, talk: checkpoint.into_iter().chain(waiting).collect() }
 }
 
-pub fn status(status: &Status, now_ms: i64) -> Said {
+pub fn status(status: &Status, now_ms: i64) -> Output {
     let workflow = &status.run.workflow;
     let mut result = summary::summary(workflow);
     if workflow.status.is_open() {
@@ -52,7 +52,7 @@ pub fn status(status: &Status, now_ms: i64) -> Said {
         talk.push_str(&summary::drift(drift, now_ms));
     }
     talk.push_str(&remarks(status));
-    Said { result, talk }
+    Output { result, talk }
 }
 
 /// What is wrong, what would be mended, what was left as it is.
@@ -79,21 +79,21 @@ fn findings(status: &Status) -> String {
     talk
 }
 
-pub fn next(status: &Status, parallel: bool) -> Said {
+pub fn next(status: &Status, parallel: bool) -> Output {
     let workflow = &status.run.workflow;
     if parallel {
         let result = workflow.ready().iter().map(|phase| format!("{}\n", escape(&phase.id))).collect();
-        return Said { result, talk: String::new() };
+        return Output { result, talk: String::new() };
     }
     let phase = status.advice.phase.as_ref().map(|id| format!("{}: ", escape(id))).unwrap_or_default();
-    Said { result: format!("{phase}{}\n", escape_line(&status.advice.words)), talk: remarks(status) }
+    Output { result: format!("{phase}{}\n", escape_line(&status.advice.words)), talk: remarks(status) }
 }
 
 /// `was_shown`: a question has told what is wrong with it, and what changed in the files.
-pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Said {
+pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Output {
     let workflow = &outcome.run.workflow;
     let mut talk = String::new();
-    if !was_shown && matches!(outcome.done, Done::Resumed | Done::Picked) {
+    if !was_shown && matches!(outcome.done, ResumeAction::Resumed | ResumeAction::Picked) {
         let drift = outcome.before.drift.as_ref().filter(|drift| drift.count() > 0);
         talk.extend(drift.map(|drift| summary::drift(drift, now_ms)));
         talk.push_str(&findings(&outcome.before));
@@ -101,8 +101,8 @@ pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Said {
     talk.extend(outcome.mended.iter().map(|what| format!("recovered: {}\n", escape(what))));
     let next = workflow.next().map(|phase| if is_phases(workflow) { phase.id.clone() } else { phase.name.clone() });
     match outcome.done {
-        Done::Viewed => {}
-        Done::Resumed | Done::Picked => {
+        ResumeAction::Viewed => {}
+        ResumeAction::Resumed | ResumeAction::Picked => {
             let from = next.map(|next| format!(" from {} phase", escape(&next))).unwrap_or_default();
             talk.push_str(&format!("Resuming workflow {}{from}\n", workflow.id));
             talk.push_str(&format!("Last activity: {}\n", rfc3339_seconds(outcome.before.run.workflow.updated_ms)));
@@ -110,23 +110,25 @@ pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Said {
             let completed = if completed.is_empty() { "nothing yet".to_owned() } else { completed.join(", ") };
             talk.push_str(&format!("Completed: {completed}\n"));
         }
-        Done::StartedFresh => talk.push_str(&format!("Started {}; the old run is in the archive\n", workflow.id)),
-        Done::Deleted => talk.push_str("Deleted; it is kept in the archive\n"),
-        Done::Abandoned => talk.push_str("Abandoned; it is kept in the archive\n"),
+        ResumeAction::StartedFresh => {
+            talk.push_str(&format!("Started {}; the old run is in the archive\n", workflow.id))
+        }
+        ResumeAction::Deleted => talk.push_str("Deleted; it is kept in the archive\n"),
+        ResumeAction::Abandoned => talk.push_str("Abandoned; it is kept in the archive\n"),
     }
     let result = match outcome.done {
-        Done::Deleted | Done::Abandoned => String::new(),
-        Done::Viewed => questions::details(workflow),
+        ResumeAction::Deleted | ResumeAction::Abandoned => String::new(),
+        ResumeAction::Viewed => questions::details(workflow),
         _ => format!("Next: {}\n", escape_line(&outcome.advice.words)),
     };
-    Said { result, talk }
+    Output { result, talk }
 }
 
 fn is_phases(workflow: &Workflow) -> bool {
     workflow.profiles.first() == Some(&Profile::Phases)
 }
 
-pub fn rewind(outcome: &RewindOutcome) -> Said {
+pub fn rewind(outcome: &RewindOutcome) -> Output {
     let workflow = &outcome.run.workflow;
     let would = if outcome.dry_run { "would go" } else { "went" };
     let mut result = String::new();
@@ -139,33 +141,33 @@ pub fn rewind(outcome: &RewindOutcome) -> Said {
     if outcome.takes_state {
         result.push_str(&format!("Workflow {} {would} back to before {}.\n", workflow.id, escape(&outcome.to)));
     }
-    Said { result, talk: String::new() }
+    Output { result, talk: String::new() }
 }
 
-pub fn recovered(id: &str, mended: &[String], dry_run: bool) -> Said {
+pub fn recovered(id: &str, mended: &[String], dry_run: bool) -> Output {
     if mended.is_empty() {
-        return Said { result: format!("Nothing to recover in {id}.\n"), talk: String::new() };
+        return Output { result: format!("Nothing to recover in {id}.\n"), talk: String::new() };
     }
     let word = if dry_run { "would be" } else { "was" };
     let listed: String = mended.iter().map(|what| format!("  {}\n", escape(what))).collect();
-    Said { result: format!("In {id} this {word} mended:\n{listed}"), talk: String::new() }
+    Output { result: format!("In {id} this {word} mended:\n{listed}"), talk: String::new() }
 }
 
-pub fn settled(path: &str, outcome: &SettleOutcome) -> Said {
+pub fn settled(path: &str, outcome: &SettleOutcome) -> Output {
     let (path, kept) = (escape(path), outcome.kept_as.as_ref().map(|to| escape(to)));
     if outcome.is_left {
         let kept = kept.unwrap_or_default();
-        return Said {
+        return Output {
             result: format!("A copy is kept as {kept}. Mend {path}, and the next command takes it in.\n"),
             talk: String::new(),
         };
     }
     let kept = kept.map(|to| format!("; the file is kept as {to}")).unwrap_or_default();
     let started = outcome.started.as_ref().map(|id| format!("Started {id}; the old run is in the archive\n"));
-    Said { result: format!("Settled {path}{kept}.\n{}", started.unwrap_or_default()), talk: String::new() }
+    Output { result: format!("Settled {path}{kept}.\n{}", started.unwrap_or_default()), talk: String::new() }
 }
 
-pub fn ended(outcome: &EndOutcome) -> Said {
+pub fn ended(outcome: &EndOutcome) -> Output {
     let (aside, purged, gone) = if outcome.dry_run {
         ("Would put aside", "Would drop", "Would remove")
     } else {
@@ -177,24 +179,24 @@ pub fn ended(outcome: &EndOutcome) -> Said {
     let removed = removed.map(|path| format!("{gone} {}\n", escape(path)));
     let result: String = lines.chain(purged).chain(removed).collect();
     if result.is_empty() {
-        return Said { result: "Nothing to clean up.\n".to_owned(), talk: String::new() };
+        return Output { result: "Nothing to clean up.\n".to_owned(), talk: String::new() };
     }
-    Said { result, talk: String::new() }
+    Output { result, talk: String::new() }
 }
 
-pub fn mini_commit(outcome: &MiniOutcome) -> Said {
+pub fn mini_commit(outcome: &MiniOutcome) -> Output {
     let Some(message) = &outcome.message else {
-        return Said { result: String::new(), talk: "none is due: one is after every third phase\n".to_owned() };
+        return Output { result: String::new(), talk: "none is due: one is after every third phase\n".to_owned() };
     };
     let made = outcome.checkpoint.map(|id| format!("checkpoint {}\n", id.short())).unwrap_or_default();
     let commit = outcome.commit.as_ref().map(|sha| format!("commit {sha}\n")).unwrap_or_default();
-    Said { result: format!("{}\n", message.trim_end()), talk: format!("{made}{commit}") }
+    Output { result: format!("{}\n", message.trim_end()), talk: format!("{made}{commit}") }
 }
 
-pub fn shims(outcome: &ShimsOutcome) -> Said {
+pub fn shims(outcome: &ShimsOutcome) -> Output {
     let result = outcome.written.iter().map(|path| format!("{path}\n")).collect();
     let left = outcome.left.iter().map(|path| format!("{path} is another's and was left; --force writes over it\n"));
-    Said { result, talk: left.collect() }
+    Output { result, talk: left.collect() }
 }
 
 /// `12 minutes ago`.

@@ -3,7 +3,7 @@
 use crate::base::text::escape;
 use crate::base::time::{rfc3339_seconds, utc_seconds};
 use crate::view::human::workflow::{in_words, remarks, summary};
-use crate::workflow::documents::conflict::{Kind, Trouble};
+use crate::workflow::documents::conflict::{Trouble, TroubleKind};
 use crate::workflow::documents::find_documents::render;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::resume::Question;
@@ -123,7 +123,7 @@ fn pick(workflow: &Workflow) -> String {
 /// A file that could not be understood is shown whole before anything is asked.
 pub fn trouble(trouble: &Trouble) -> String {
     match &trouble.kind {
-        Kind::Malformed { findings, raw } => {
+        TroubleKind::Malformed { findings, raw } => {
             let listed: String =
                 findings.iter().map(|finding| format!("  {}\n", super::listing::finding(finding))).collect();
             let text = String::from_utf8_lossy(raw);
@@ -137,12 +137,12 @@ pub fn trouble(trouble: &Trouble) -> String {
             };
             format!("State file is malformed: {}\n{listed}It says:\n{shown}{ask} ", escape(&trouble.path))
         }
-        Kind::Gone => format!(
+        TroubleKind::Gone => format!(
             "{} was removed, and its workflow {} is open.\nHas it ended, or is the file to be written anew? (ended/anew) ",
             trouble.path,
             trouble.workflow.as_deref().unwrap_or_default(),
         ),
-        Kind::BothChanged { file, state } => {
+        TroubleKind::BothChanged { file, state } => {
             let lines = |text: String| text.lines().map(|line| format!("  | {}\n", escape(line))).collect::<String>();
             format!(
                 "{} was edited while the workflow moved on.\nThe file says:\n{}The recorded state says:\n{}Which counts? (file/state) ",

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::workflow::profiles::moving::take_time_if;
 use crate::workflow::profiles::overlay::Overlay;
-use crate::workflow::profiles::reader::{Fields, Reader};
+use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
@@ -101,7 +101,7 @@ fn clear(entry: &mut Overlay, key: &str) {
 /// # Errors
 /// All that is wrong with it.
 pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
-    let mut reader = Reader::default();
+    let mut reader = DocumentReader::default();
     let Some(fields) = reader.document(value) else { return reader.finish(None) };
     reader.time_if(&fields, "updated_at");
     let mut seen = BTreeSet::new();
@@ -122,7 +122,7 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
 }
 
 /// The tasks with their places, and with their ids where those are the keys.
-fn listed<'v>(reader: &mut Reader, fields: &Fields<'v>) -> Vec<(String, Option<&'v str>, &'v Value)> {
+fn listed<'v>(reader: &mut DocumentReader, fields: &Fields<'v>) -> Vec<(String, Option<&'v str>, &'v Value)> {
     if let Some(by_id) = fields.get("tasks").and_then(Value::as_object) {
         return by_id.iter().map(|(id, task)| (format!("tasks.{id}"), Some(id.as_str()), task)).collect();
     }
@@ -130,7 +130,7 @@ fn listed<'v>(reader: &mut Reader, fields: &Fields<'v>) -> Vec<(String, Option<&
     list.into_iter().map(|(place, task)| (place, None, task)).collect()
 }
 
-fn task(reader: &mut Reader, fields: &Fields<'_>, known: Task) -> Option<Task> {
+fn task(reader: &mut DocumentReader, fields: &Fields<'_>, known: Task) -> Option<Task> {
     let mut task = known;
     let word = reader.text(fields, "status")?;
     match TaskStatus::from_word(word) {

@@ -7,7 +7,7 @@ use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
 use crate::workflow::profiles::document::{Document, Reading};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Output, Phase};
+use crate::workflow::rules::phase::{Phase, PhaseOutput};
 use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
@@ -70,7 +70,7 @@ fn is_output_of(phase: &Phase, path: &str) -> bool {
     phase.outputs.iter().any(|output| is_output(output, path))
 }
 
-fn is_output(output: &Output, path: &str) -> bool {
+fn is_output(output: &PhaseOutput, path: &str) -> bool {
     let path = path.strip_prefix("./").unwrap_or(path);
     output.path == path || Glob::compile(output.path.as_bytes()).is_some_and(|glob| glob.matches(path.as_bytes()))
 }

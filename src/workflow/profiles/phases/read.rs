@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::workflow::plan::DOTAGENT;
-use crate::workflow::profiles::reader::{Fields, Reader};
+use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 
-pub struct Read {
+pub struct PhasesDocument {
     pub id: String,
     pub started_ms: i64,
     pub updated_ms: i64,
     pub current: String,
-    pub status: Status,
-    pub completed: Vec<Completed>,
+    pub status: PhaseState,
+    pub completed: Vec<CompletedPhase>,
     /// `None`: it says nothing of approvals.
     pub approved: Option<Vec<(String, i64)>>,
 }
 
-pub struct Completed {
+pub struct CompletedPhase {
     pub phase: String,
     pub at_ms: i64,
     pub output: Option<String>,
@@ -28,14 +28,14 @@ pub struct Completed {
 
 /// The words of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum PhaseState {
     Pending,
     InProgress,
     Complete,
     Failed,
 }
 
-impl Status {
+impl PhaseState {
     pub fn word(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -65,7 +65,7 @@ pub fn spelled<'n>(phases: &'n [Phase], name: &'n str) -> &'n str {
     phases.iter().find(|phase| phase.id.eq_ignore_ascii_case(name)).map_or(name, |phase| &phase.id)
 }
 
-impl Read {
+impl PhasesDocument {
     #[must_use]
     pub fn spelled_as_in(mut self, phases: &[Phase]) -> Self {
         let completed = self.completed.iter_mut().map(|entry| &mut entry.phase);
@@ -90,26 +90,26 @@ impl Read {
 
 /// # Errors
 /// All that is wrong with it.
-pub fn document(value: &Value) -> Result<Read, Vec<Finding>> {
-    let mut reader = Reader::default();
+pub fn document(value: &Value) -> Result<PhasesDocument, Vec<Finding>> {
+    let mut reader = DocumentReader::default();
     let Some(fields) = reader.document(value) else { return reader.finish(None) };
     let read = fields_of(&mut reader, &fields);
     reader.finish(read)
 }
 
-fn fields_of(reader: &mut Reader, fields: &Fields<'_>) -> Option<Read> {
+fn fields_of(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<PhasesDocument> {
     let id = reader.name(fields, "workflow_id");
     let (started_ms, updated_ms) = (reader.time(fields, "started_at"), reader.time(fields, "last_updated"));
     let current = reader.name(fields, "current_phase");
     let word = reader.text(fields, "phase_status");
-    let status = word.and_then(Status::read);
+    let status = word.and_then(PhaseState::read);
     if let (Some(word), None) = (word, status) {
         reader.note("unknown_status", fields.place("phase_status"), format!("'{word}' is no status of a phase"));
     }
     let completed = completed(reader, fields);
     let approved = approved(reader, fields);
     reader.flag_if(fields, "interruption_safe");
-    Some(Read {
+    Some(PhasesDocument {
         id: id?.to_owned(),
         started_ms: started_ms?,
         updated_ms: updated_ms?,
@@ -120,7 +120,7 @@ fn fields_of(reader: &mut Reader, fields: &Fields<'_>) -> Option<Read> {
     })
 }
 
-fn completed(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Completed> {
+fn completed(reader: &mut DocumentReader, fields: &Fields<'_>) -> Vec<CompletedPhase> {
     let mut seen = BTreeSet::new();
     let mut completed = Vec::new();
     for (place, value) in reader.list(fields, "completed_phases") {
@@ -132,12 +132,12 @@ fn completed(reader: &mut Reader, fields: &Fields<'_>) -> Vec<Completed> {
         if !seen.insert(known.unwrap_or(phase)) {
             reader.note("duplicate_id", entry.place("phase"), format!("the phase '{phase}' stands twice"));
         }
-        completed.push(Completed { phase: phase.to_owned(), at_ms, output });
+        completed.push(CompletedPhase { phase: phase.to_owned(), at_ms, output });
     }
     completed
 }
 
-fn approved(reader: &mut Reader, fields: &Fields<'_>) -> Option<Vec<(String, i64)>> {
+fn approved(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<Vec<(String, i64)>> {
     let mut approved = Vec::new();
     for (place, value) in reader.list_if(fields, "user_checkpoints")? {
         let Some(entry) = reader.object(value, &place) else { continue };

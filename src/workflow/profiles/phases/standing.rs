@@ -2,34 +2,34 @@
 
 use std::collections::BTreeSet;
 
-use super::read::{Read, Status};
+use super::read::{PhaseState, PhasesDocument};
 use crate::workflow::plan::DOTAGENT;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct PhasesStanding {
     pub done: BTreeSet<String>,
     /// `None` between two phases.
-    pub under_way: Option<(String, Status)>,
+    pub under_way: Option<(String, PhaseState)>,
     pub is_complete: bool,
 }
 
-impl Standing {
+impl PhasesStanding {
     /// `complete` is said of the phase that was completed last, while the current one is the next already: so that one
     /// has not begun, unless no phase follows. One that is done again stands in both places.
-    pub fn of_document(read: &Read, phases: &[Phase]) -> Self {
+    pub fn of_document(read: &PhasesDocument, phases: &[Phase]) -> Self {
         let mut done: BTreeSet<String> = read.completed.iter().map(|entry| entry.phase.clone()).collect();
         let mut under_way = None;
         let mut is_complete = false;
         match read.status {
-            Status::Pending => {}
-            Status::InProgress | Status::Failed => {
+            PhaseState::Pending => {}
+            PhaseState::InProgress | PhaseState::Failed => {
                 done.remove(&read.current);
                 under_way = Some((read.current.clone(), read.status));
             }
-            Status::Complete => {
+            PhaseState::Complete => {
                 is_complete = is_last(read, phases);
                 if is_complete {
                     done.insert(read.current.clone());
@@ -51,18 +51,18 @@ impl Standing {
     }
 }
 
-fn is_last(read: &Read, phases: &[Phase]) -> bool {
+fn is_last(read: &PhasesDocument, phases: &[Phase]) -> bool {
     let is_end = phases.last().is_none_or(|last| last.id == read.current);
     let is_known_end = DOTAGENT.last().is_some_and(|last| *last == read.current);
     is_end && (is_known_end || read.has_completed(&read.current))
 }
 
 /// One that waits for an approval is under way here.
-fn status_of(phase: &Phase) -> Status {
+fn status_of(phase: &Phase) -> PhaseState {
     match phase.status {
-        PhaseStatus::Failed => Status::Failed,
-        PhaseStatus::Complete | PhaseStatus::Skipped => Status::Complete,
-        PhaseStatus::Pending => Status::Pending,
-        PhaseStatus::InProgress | PhaseStatus::AwaitingApproval => Status::InProgress,
+        PhaseStatus::Failed => PhaseState::Failed,
+        PhaseStatus::Complete | PhaseStatus::Skipped => PhaseState::Complete,
+        PhaseStatus::Pending => PhaseState::Pending,
+        PhaseStatus::InProgress | PhaseStatus::AwaitingApproval => PhaseState::InProgress,
     }
 }

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::read::{self, Completed, Read, Status};
-use super::standing::Standing;
+use super::read::{self, CompletedPhase, PhaseState, PhasesDocument};
+use super::standing::PhasesStanding;
 use super::{is_output_of, write};
 use crate::workflow::profiles::moving::{move_run_to, move_to, take_time, take_time_if};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Output, Phase};
+use crate::workflow::rules::phase::{Phase, PhaseOutput};
 use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
@@ -45,18 +45,21 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
     Ok(())
 }
 
-fn has_moved(ours: &Read, said: &Read) -> bool {
-    let is_listed = |one: &Read, other: &Read| one.completed.iter().all(|entry| other.has_completed(&entry.phase));
+fn has_moved(ours: &PhasesDocument, said: &PhasesDocument) -> bool {
+    let is_listed = |one: &PhasesDocument, other: &PhasesDocument| {
+        one.completed.iter().all(|entry| other.has_completed(&entry.phase))
+    };
     ours.current != said.current || ours.status != said.status || !is_listed(ours, said) || !is_listed(said, ours)
 }
 
-fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
-    let said = Standing::of_document(read, &workflow.phases);
+fn take_standing(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&PhasesDocument>) {
+    let said = PhasesStanding::of_document(read, &workflow.phases);
     let was_current = ours.map(|ours| ours.current.as_str());
     // Nothing of a run happened before it began, whatever is said of its last change.
     let at_ms = read.updated_ms.max(read.started_ms);
     // Of two that run side by side the document can name either: the other goes on.
-    let is_beside = |(id, _): &(String, Status)| workflow.phase(id).is_some_and(|phase| phase.status.is_under_way());
+    let is_beside =
+        |(id, _): &(String, PhaseState)| workflow.phase(id).is_some_and(|phase| phase.status.is_under_way());
     let has_left = |id: &str| was_current == Some(id) && !said.under_way.as_ref().is_some_and(is_beside);
     let left: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).filter(|id| has_left(id)).collect();
     let was_listed = |id: &str| ours.is_some_and(|ours| ours.has_completed(id));
@@ -68,9 +71,9 @@ fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
             }
         } else if let Some((_, status)) = said.under_way.as_ref().filter(|(id, _)| *id == phase.id) {
             let is_so =
-                phase.status.is_under_way() && (phase.status == PhaseStatus::Failed) == (*status == Status::Failed);
+                phase.status.is_under_way() && (phase.status == PhaseStatus::Failed) == (*status == PhaseState::Failed);
             if !is_so {
-                let status = if *status == Status::Failed { PhaseStatus::Failed } else { PhaseStatus::InProgress };
+                let status = if *status == PhaseState::Failed { PhaseStatus::Failed } else { PhaseStatus::InProgress };
                 move_to(phase, status, at_ms);
             }
         } else if (phase.status.is_settled() && !is_left_out) || left.contains(&phase.id) {
@@ -84,18 +87,18 @@ fn take_standing(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
     }
 }
 
-fn take_completed(workflow: &mut Workflow, entry: &Completed) {
+fn take_completed(workflow: &mut Workflow, entry: &CompletedPhase) {
     let Some(phase) = workflow.phase_mut(&entry.phase) else { return };
     take_time_if(&mut phase.completed_ms, Some(entry.at_ms));
     let Some(path) = entry.output.as_deref().filter(|path| !is_output_of(phase, path)) else { return };
     match phase.outputs.first_mut() {
         Some(first) => (first.path, first.sha256) = (path.to_owned(), None),
-        None => phase.outputs.push(Output { path: path.to_owned(), required: true, sha256: None }),
+        None => phase.outputs.push(PhaseOutput { path: path.to_owned(), required: true, sha256: None }),
     }
 }
 
 /// An approval that is there no more was taken back; one that has come ends the wait for it.
-fn take_approvals(workflow: &mut Workflow, read: &Read, ours: Option<&Read>) {
+fn take_approvals(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&PhasesDocument>) {
     let Some(approved) = &read.approved else { return };
     let was_known = |id: &str| {
         ours.and_then(|ours| ours.approved.as_ref()).is_some_and(|list| list.iter().any(|(known, _)| known == id))

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::is_output_of;
-use super::read::{self, Read, Status};
-use super::standing::Standing;
+use super::read::{self, PhaseState, PhasesDocument};
+use super::standing::PhasesStanding;
 use crate::model::path_pattern::has_marks;
 use crate::workflow::profiles::overlay::{Overlay, in_order_of};
 use crate::workflow::rules::phase::Phase;
@@ -35,11 +35,11 @@ pub fn value(workflow: &Workflow) -> Value {
     document.set_time("started_at", workflow.created_ms);
     document.set_time("last_updated", workflow.updated_ms);
     document.put("current_phase", current.as_str().into(), |stands| names(workflow, stands) == Some(&current));
-    let is_same = |stands: &Value| stands.as_str().and_then(Status::read) == Some(status);
+    let is_same = |stands: &Value| stands.as_str().and_then(PhaseState::read) == Some(status);
     document.put("phase_status", status.word().into(), is_same);
     // The last phase can be said to be complete without standing in the list.
     let is_said = |phase: &Phase| {
-        status == Status::Complete
+        status == PhaseState::Complete
             && phase.id == current
             && said
                 .as_ref()
@@ -58,18 +58,18 @@ pub fn value(workflow: &Workflow) -> Value {
 
 /// What is under way; between two phases the next one, as `in_progress`: by that word alone readers know a run that can be
 /// gone on with. What a document says of that stays while it means the same.
-fn current(workflow: &Workflow, said: Option<&Read>) -> (String, Status) {
+fn current(workflow: &Workflow, said: Option<&PhasesDocument>) -> (String, PhaseState) {
     let listed: Vec<&str> = said.into_iter().flat_map(|said| &said.completed).map(|entry| &*entry.phase).collect();
-    let standing = Standing::of_run(workflow, said.map(|said| said.current.as_str()), &listed);
-    if let Some(said) = said.filter(|said| Standing::of_document(said, &workflow.phases) == standing) {
+    let standing = PhasesStanding::of_run(workflow, said.map(|said| said.current.as_str()), &listed);
+    if let Some(said) = said.filter(|said| PhasesStanding::of_document(said, &workflow.phases) == standing) {
         return (said.current.clone(), said.status);
     }
     let last = || workflow.phases.last().map(|phase| phase.id.clone()).unwrap_or_default();
     let next = || workflow.next().map_or_else(last, |phase| phase.id.clone());
-    let between = if standing.done.is_empty() { Status::Pending } else { Status::InProgress };
+    let between = if standing.done.is_empty() { PhaseState::Pending } else { PhaseState::InProgress };
     match (workflow.status, standing.under_way) {
-        _ if standing.is_complete => (last(), Status::Complete),
-        (RunStatus::Failed, under_way) => (under_way.map_or_else(next, |(id, _)| id), Status::Failed),
+        _ if standing.is_complete => (last(), PhaseState::Complete),
+        (RunStatus::Failed, under_way) => (under_way.map_or_else(next, |(id, _)| id), PhaseState::Failed),
         (_, Some(under_way)) => under_way,
         (_, None) => (next(), between),
     }

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{FILE, Place, entries, id_of, is_nothing};
+use super::{FILE, ListPlace, entries, id_of, is_nothing};
 use crate::workflow::profiles::overlay::in_order_of;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-pub struct Listing<'w> {
+pub struct PhaseListing<'w> {
     /// A skipped one only where the document has it among them: that list never shrinks.
     pub completed: Vec<&'w Phase>,
     /// What is under way; while nothing is, what could be begun.
@@ -17,7 +17,7 @@ pub struct Listing<'w> {
     pub remaining: Vec<&'w Phase>,
 }
 
-impl<'w> Listing<'w> {
+impl<'w> PhaseListing<'w> {
     pub fn of(workflow: &'w Workflow) -> Self {
         let base = workflow.documents.get(FILE);
         let completed = completed(workflow, base);
@@ -28,10 +28,10 @@ impl<'w> Listing<'w> {
         Self { completed, current, remaining }
     }
 
-    pub fn places(&self) -> impl Iterator<Item = (&'w Phase, Place)> {
-        let completed = self.completed.iter().map(|phase| (*phase, Place::Completed));
-        let current = self.current.into_iter().map(|phase| (phase, Place::Current));
-        completed.chain(current).chain(self.remaining.iter().map(|phase| (*phase, Place::Remaining)))
+    pub fn places(&self) -> impl Iterator<Item = (&'w Phase, ListPlace)> {
+        let completed = self.completed.iter().map(|phase| (*phase, ListPlace::Completed));
+        let current = self.current.into_iter().map(|phase| (phase, ListPlace::Current));
+        completed.chain(current).chain(self.remaining.iter().map(|phase| (*phase, ListPlace::Remaining)))
     }
 }
 
@@ -46,7 +46,7 @@ fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> Vec<&'w Phase>
 
 fn completed_in(base: Option<&Value>) -> Vec<&str> {
     let entries = base.map(entries).unwrap_or_default();
-    entries.into_iter().filter(|(_, place, _)| *place == Place::Completed).map(|(id, ..)| id).collect()
+    entries.into_iter().filter(|(_, place, _)| *place == ListPlace::Completed).map(|(id, ..)| id).collect()
 }
 
 fn current<'w>(workflow: &'w Workflow, base: Option<&Value>, completed: &[&Phase]) -> Option<&'w Phase> {

@@ -24,13 +24,13 @@ pub const ARCHIVE: &str = ".claude/.archive";
 
 /// In which of its three places a document has a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ListPlace {
     Completed,
     Current,
     Remaining,
 }
 
-impl Place {
+impl ListPlace {
     /// What a phase in this place is, as far as the word with it tells. Programs that move an entry take its old word
     /// along, so the place wins over a word that belongs to another; one with a note on it has been begun.
     fn status(self, word: Option<&str>, is_noted: bool) -> PhaseStatus {
@@ -63,11 +63,11 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
 }
 
 /// The entries of a document with their places; what has no id is passed over.
-fn entries(value: &Value) -> Vec<(&str, Place, &Value)> {
+fn entries(value: &Value) -> Vec<(&str, ListPlace, &Value)> {
     let list = |key: &str| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let completed = list("completed_phases").iter().map(|entry| (Place::Completed, entry));
-    let current = value.get("current_phase").into_iter().map(|entry| (Place::Current, entry));
-    let remaining = list("remaining_phases").iter().map(|entry| (Place::Remaining, entry));
+    let completed = list("completed_phases").iter().map(|entry| (ListPlace::Completed, entry));
+    let current = value.get("current_phase").into_iter().map(|entry| (ListPlace::Current, entry));
+    let remaining = list("remaining_phases").iter().map(|entry| (ListPlace::Remaining, entry));
     let of_id = |(place, entry)| Some((id_of(entry)?, place, entry));
     completed.chain(current).chain(remaining).filter_map(of_id).collect()
 }

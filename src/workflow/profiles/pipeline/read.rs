@@ -5,24 +5,24 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::write::DESCRIPTION_KEYS;
-use super::{Place, is_nothing};
+use super::{ListPlace, is_nothing};
 use crate::workflow::plan::dependency_key;
-use crate::workflow::profiles::reader::{Fields, Reader};
+use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
 
-pub struct Read {
+pub struct PipelineDocument {
     /// In the order of the document: completed, current, remaining.
-    pub entries: Vec<Entry>,
-    pub context: Context,
+    pub entries: Vec<PhaseEntry>,
+    pub context: ContextNotes,
     pub created_ms: i64,
     pub updated_ms: i64,
 }
 
 /// What an entry does not speak of is `None`.
-pub struct Entry {
+pub struct PhaseEntry {
     pub id: String,
     pub name: String,
-    pub place: Place,
+    pub place: ListPlace,
     /// Where it stands, in words.
     pub at: String,
     pub timestamp_ms: Option<i64>,
@@ -32,7 +32,7 @@ pub struct Entry {
     pub status: Option<String>,
 }
 
-pub struct Context {
+pub struct ContextNotes {
     /// Empty: the document says that there is none.
     pub branch: Option<String>,
     pub key_decisions: Option<Vec<String>>,
@@ -42,40 +42,41 @@ pub struct Context {
 
 /// # Errors
 /// All that is wrong with it.
-pub fn document(value: &Value) -> Result<Read, Vec<Finding>> {
-    let mut reader = Reader::default();
+pub fn document(value: &Value) -> Result<PipelineDocument, Vec<Finding>> {
+    let mut reader = DocumentReader::default();
     let Some(fields) = reader.document(value) else { return reader.finish(None) };
-    let mut entries = list(&mut reader, &fields, "completed_phases", Place::Completed);
+    let mut entries = list(&mut reader, &fields, "completed_phases", ListPlace::Completed);
     if let Some(current) = reader.required(&fields, "current_phase").filter(|value| !is_nothing(value)) {
-        entries.extend(entry(&mut reader, current, "current_phase", Place::Current));
+        entries.extend(entry(&mut reader, current, "current_phase", ListPlace::Current));
     }
-    entries.extend(list(&mut reader, &fields, "remaining_phases", Place::Remaining));
+    entries.extend(list(&mut reader, &fields, "remaining_phases", ListPlace::Remaining));
     check(&mut reader, &entries);
     let context = context(&mut reader, &fields);
     let (created_ms, updated_ms) = (reader.time(&fields, "created_at"), reader.time(&fields, "updated_at"));
-    let read = || Some(Read { entries, context: context?, created_ms: created_ms?, updated_ms: updated_ms? });
+    let read =
+        || Some(PipelineDocument { entries, context: context?, created_ms: created_ms?, updated_ms: updated_ms? });
     let read = read();
     reader.finish(read)
 }
 
-fn list(reader: &mut Reader, fields: &Fields<'_>, key: &str, place: Place) -> Vec<Entry> {
+fn list(reader: &mut DocumentReader, fields: &Fields<'_>, key: &str, place: ListPlace) -> Vec<PhaseEntry> {
     let list = reader.list(fields, key);
     list.iter().filter_map(|(at, value)| entry(reader, value, at, place)).collect()
 }
 
-fn entry(reader: &mut Reader, value: &Value, at: &str, place: Place) -> Option<Entry> {
+fn entry(reader: &mut DocumentReader, value: &Value, at: &str, place: ListPlace) -> Option<PhaseEntry> {
     let fields = reader.object(value, at)?;
     let (id, name) = (reader.name(&fields, "id"), reader.text(&fields, "name"));
     let owned = |text: Option<&str>| text.map(str::to_owned);
     let timestamp_ms = match place {
-        Place::Completed => reader.time(&fields, "timestamp"),
-        Place::Current | Place::Remaining => reader.time_if(&fields, "timestamp"),
+        ListPlace::Completed => reader.time(&fields, "timestamp"),
+        ListPlace::Current | ListPlace::Remaining => reader.time_if(&fields, "timestamp"),
     };
     let (commit_sha, progress) =
         (reader.text_if(&fields, "commit_sha"), reader.text_if(&fields, "progress_description"));
     let (dependencies, status) =
         (reader.texts_if(&fields, dependency_key(Some(fields.map))), reader.text_if(&fields, "status"));
-    Some(Entry {
+    Some(PhaseEntry {
         id: id?.to_owned(),
         name: name?.to_owned(),
         place,
@@ -89,7 +90,7 @@ fn entry(reader: &mut Reader, value: &Value, at: &str, place: Place) -> Option<E
 }
 
 /// Ids stand once, and dependencies lead to one of them.
-fn check(reader: &mut Reader, entries: &[Entry]) {
+fn check(reader: &mut DocumentReader, entries: &[PhaseEntry]) {
     let ids: BTreeSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
     let mut seen = BTreeSet::new();
     for entry in entries {
@@ -104,12 +105,12 @@ fn check(reader: &mut Reader, entries: &[Entry]) {
     }
 }
 
-fn context(reader: &mut Reader, fields: &Fields<'_>) -> Option<Context> {
+fn context(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<ContextNotes> {
     let value = reader.required(fields, "context_summary")?;
     let fields = reader.object(value, "context_summary")?;
     let branch = reader.text_if(&fields, "branch").unwrap_or_default().to_owned();
     let description = DESCRIPTION_KEYS.iter().find_map(|key| fields.get(key).and_then(Value::as_str));
-    Some(Context {
+    Some(ContextNotes {
         branch: fields.map.contains_key("branch").then_some(branch),
         key_decisions: reader.texts_if(&fields, "key_decisions"),
         file_paths: reader.texts_if(&fields, "file_paths"),

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::listing::Listing;
-use super::read::{self, Context, Entry, Read};
-use super::{Place, entries, export, is_same_commit, paths};
+use super::listing::PhaseListing;
+use super::read::{self, ContextNotes, PhaseEntry, PipelineDocument};
+use super::{ListPlace, entries, export, is_same_commit, paths};
 use crate::workflow::plan::{self, dependency_key};
 use crate::workflow::profiles::document::Reading;
 use crate::workflow::profiles::moving::{move_to, take_time, take_time_if};
@@ -44,13 +44,14 @@ pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Res
 }
 
 /// The phases that the document has no more; what was begun may not go that way.
-fn vanished(workflow: &Workflow, read: &Read) -> Result<Vec<String>, Vec<Finding>> {
+fn vanished(workflow: &Workflow, read: &PipelineDocument) -> Result<Vec<String>, Vec<Finding>> {
     let (mut gone, mut findings) = (Vec::new(), Vec::new());
-    for (phase, place) in Listing::of(workflow).places() {
+    for (phase, place) in PhaseListing::of(workflow).places() {
         let said = read.entries.iter().find(|entry| entry.id == phase.id);
         match (place, said.map(|entry| entry.place)) {
-            (Place::Completed, Some(Place::Completed)) | (Place::Current | Place::Remaining, Some(_)) => {}
-            (Place::Completed, _) => {
+            (ListPlace::Completed, Some(ListPlace::Completed))
+            | (ListPlace::Current | ListPlace::Remaining, Some(_)) => {}
+            (ListPlace::Completed, _) => {
                 let what = format!("'{}' is complete and stands there no more; this list only grows", phase.id);
                 findings.push(Finding::new("append_only", "completed_phases", what));
             }
@@ -69,7 +70,7 @@ fn vanished(workflow: &Workflow, read: &Read) -> Result<Vec<String>, Vec<Finding
     if findings.is_empty() { Ok(gone) } else { Err(findings) }
 }
 
-fn take_entry(workflow: &mut Workflow, entry: &Entry, was: Option<(Place, &Value)>, updated_ms: i64) {
+fn take_entry(workflow: &mut Workflow, entry: &PhaseEntry, was: Option<(ListPlace, &Value)>, updated_ms: i64) {
     let at = workflow.phases.iter().position(|phase| phase.id == entry.id).unwrap_or_else(|| {
         workflow.phases.push(Phase::new(&entry.id, &entry.name));
         workflow.phases.len() - 1
@@ -79,7 +80,7 @@ fn take_entry(workflow: &mut Workflow, entry: &Entry, was: Option<(Place, &Value
     if let Some(status) = said_status(entry, was) {
         move_to(phase, status, entry.timestamp_ms.unwrap_or(updated_ms));
     }
-    take_time_if(&mut phase.completed_ms, entry.timestamp_ms.filter(|_| entry.place == Place::Completed));
+    take_time_if(&mut phase.completed_ms, entry.timestamp_ms.filter(|_| entry.place == ListPlace::Completed));
     // What we left out because it was skipped is not taken away.
     let ours = was.and_then(|(_, was)| was.get(dependency_key(was.as_object())));
     let is_new = |said: &&Vec<String>| ours.is_none_or(|ours| *ours != Value::from(said.as_slice()));
@@ -98,21 +99,21 @@ fn take_entry(workflow: &mut Workflow, entry: &Entry, was: Option<(Place, &Value
 }
 
 /// What the document says of how far the phase is, where it says anything new.
-fn said_status(entry: &Entry, was: Option<(Place, &Value)>) -> Option<PhaseStatus> {
+fn said_status(entry: &PhaseEntry, was: Option<(ListPlace, &Value)>) -> Option<PhaseStatus> {
     let has_note = entry.progress.as_deref().is_some_and(|note| !note.is_empty());
     let said = entry.place.status(entry.status.as_deref(), has_note);
     let Some((place, was)) = was else { return Some(said) };
     let text = |key: &str| was.get(key).and_then(Value::as_str);
-    let is_noted = entry.place == Place::Current && entry.progress.as_deref() != text("progress_description");
+    let is_noted = entry.place == ListPlace::Current && entry.progress.as_deref() != text("progress_description");
     let is_new =
         place != entry.place || entry.status.as_deref() != text("status") || (is_noted && entry.progress.is_some());
     is_new.then_some(said)
 }
 
 /// The phases that remain come in the order of the document; each of the others keeps its place in the plan.
-fn take_order(workflow: &mut Workflow, read: &Read) {
+fn take_order(workflow: &mut Workflow, read: &PipelineDocument) {
     let rank = |id: &str| {
-        let mut remaining = read.entries.iter().filter(|entry| entry.place == Place::Remaining);
+        let mut remaining = read.entries.iter().filter(|entry| entry.place == ListPlace::Remaining);
         remaining.position(|entry| entry.id == id)
     };
     let slots: Vec<usize> = (0..workflow.phases.len()).filter(|at| rank(&workflow.phases[*at].id).is_some()).collect();
@@ -123,7 +124,7 @@ fn take_order(workflow: &mut Workflow, read: &Read) {
     }
 }
 
-fn take_context(workflow: &mut Workflow, said: &Context, root: &str) {
+fn take_context(workflow: &mut Workflow, said: &ContextNotes, root: &str) {
     let notes = &mut workflow.context;
     if let Some(branch) = &said.branch {
         notes.branch = Some(branch.clone()).filter(|branch| !branch.is_empty());

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::listing::Listing;
-use super::{FILE, Place, entries, is_nothing, is_same_commit, note_of, paths};
+use super::listing::PhaseListing;
+use super::{FILE, ListPlace, entries, is_nothing, is_same_commit, note_of, paths};
 use crate::workflow::plan::dependency_key;
 use crate::workflow::profiles::overlay::Overlay;
 use crate::workflow::rules::phase::Phase;
@@ -20,20 +20,21 @@ pub const DESCRIPTION_KEYS: [&str; 3] = ["task_description", "description", "tas
 
 pub fn value(workflow: &Workflow, root: &str) -> Value {
     let base = workflow.documents.get(FILE);
-    let listing = Listing::of(workflow);
+    let listing = PhaseListing::of(workflow);
     let known = base.map(entries).unwrap_or_default();
-    let written = |phase: &Phase, place: Place| {
+    let written = |phase: &Phase, place: ListPlace| {
         let base = known.iter().find(|(id, ..)| *id == phase.id).map(|(_, place, entry)| (*place, *entry));
         entry(workflow, phase, place, base)
     };
-    let list = |phases: &[&Phase], place: Place| phases.iter().map(|phase| written(phase, place)).collect::<Vec<_>>();
+    let list =
+        |phases: &[&Phase], place: ListPlace| phases.iter().map(|phase| written(phase, place)).collect::<Vec<_>>();
     let mut document = Overlay::on(base, ORDER);
-    document.set("completed_phases", list(&listing.completed, Place::Completed));
+    document.set("completed_phases", list(&listing.completed, ListPlace::Completed));
     match listing.current {
-        Some(phase) => document.set("current_phase", written(phase, Place::Current)),
+        Some(phase) => document.set("current_phase", written(phase, ListPlace::Current)),
         None => document.put("current_phase", Value::Null, is_nothing),
     }
-    document.set("remaining_phases", list(&listing.remaining, Place::Remaining));
+    document.set("remaining_phases", list(&listing.remaining, ListPlace::Remaining));
     let context = context(workflow, document.get("context_summary"), root);
     document.set("context_summary", context);
     document.set_time("created_at", workflow.created_ms);
@@ -42,7 +43,7 @@ pub fn value(workflow: &Workflow, root: &str) -> Value {
 }
 
 /// One phase. What is not known to us goes along to its new place; what belongs to its old place alone does not.
-fn entry(workflow: &Workflow, phase: &Phase, place: Place, base: Option<(Place, &Value)>) -> Value {
+fn entry(workflow: &Workflow, phase: &Phase, place: ListPlace, base: Option<(ListPlace, &Value)>) -> Value {
     let has_moved = base.is_some_and(|(was, _)| was != place);
     let mut entry = Overlay::on(base.map(|(_, entry)| entry), ENTRY_ORDER);
     if has_moved {
@@ -74,17 +75,17 @@ fn entry(workflow: &Workflow, phase: &Phase, place: Place, base: Option<(Place, 
     entry.finish()
 }
 
-fn belongs(key: &str, place: Place) -> bool {
+fn belongs(key: &str, place: ListPlace) -> bool {
     match key {
-        "timestamp" | "commit_sha" => place == Place::Completed,
-        "progress_description" => place == Place::Current,
-        _ => place == Place::Remaining,
+        "timestamp" | "commit_sha" => place == ListPlace::Completed,
+        "progress_description" => place == ListPlace::Current,
+        _ => place == ListPlace::Remaining,
     }
 }
 
 /// The format wants one for every completed phase; where none is known, what stands there stays.
-fn write_timestamp(entry: &mut Overlay, workflow: &Workflow, phase: &Phase, place: Place) {
-    if place != Place::Completed {
+fn write_timestamp(entry: &mut Overlay, workflow: &Workflow, phase: &Phase, place: ListPlace) {
+    if place != ListPlace::Completed {
         return;
     }
     match phase.completed_ms {
@@ -95,18 +96,18 @@ fn write_timestamp(entry: &mut Overlay, workflow: &Workflow, phase: &Phase, plac
 }
 
 /// A skipped phase is in no list of the document, so none may depend on it there.
-fn write_dependencies(workflow: &Workflow, entry: &mut Overlay, phase: &Phase, place: Place, has_moved: bool) {
+fn write_dependencies(workflow: &Workflow, entry: &mut Overlay, phase: &Phase, place: ListPlace, has_moved: bool) {
     let listed = workflow.documents.get(FILE).map(entries).unwrap_or_default();
     let is_listed = |id: &&String| {
         let is_skipped = workflow.phase(id).is_some_and(|phase| phase.status == PhaseStatus::Skipped);
-        !is_skipped || listed.iter().any(|(known, place, _)| known == id && *place == Place::Completed)
+        !is_skipped || listed.iter().any(|(known, place, _)| known == id && *place == ListPlace::Completed)
     };
     let dependencies: Vec<&String> = phase.dependencies.iter().filter(is_listed).collect();
     let is_empty = dependencies.is_empty();
     let dependencies = json!(dependencies);
     let is_same = |stands: &Value| *stands == dependencies || (stands.is_null() && is_empty);
     let key = dependency_key(Some(entry.map()));
-    if place != Place::Remaining && !entry.has(key) {
+    if place != ListPlace::Remaining && !entry.has(key) {
         return;
     }
     let is_usual = is_empty && !has_moved;
@@ -114,7 +115,7 @@ fn write_dependencies(workflow: &Workflow, entry: &mut Overlay, phase: &Phase, p
 }
 
 /// Only where the document has one: the format knows no such key.
-fn write_status(entry: &mut Overlay, phase: &Phase, place: Place, base: Option<(Place, &Value)>) {
+fn write_status(entry: &mut Overlay, phase: &Phase, place: ListPlace, base: Option<(ListPlace, &Value)>) {
     if !entry.has("status") {
         return;
     }

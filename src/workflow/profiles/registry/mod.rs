@@ -72,7 +72,7 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
 }
 
 /// As its state says, else what stands in its id between type and time.
-fn project(read: &read::Read, root: &str) -> String {
+fn project(read: &read::RegistryDocument, root: &str) -> String {
     if let Some(name) = read.state.get("project_name").and_then(Value::as_str).filter(|name| !name.is_empty()) {
         return name.to_owned();
     }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::Word;
-use crate::workflow::profiles::reader::{Fields, Reader};
+use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
 
 /// More phases than any plan has; a number beyond it is a slip.
 const MOST_PHASES: usize = 1_000;
 
-pub struct Read {
+pub struct RegistryDocument {
     pub id: String,
     pub kind: String,
     pub description: String,
@@ -28,14 +28,14 @@ pub struct Read {
 
 /// # Errors
 /// All that is wrong with it.
-pub fn document(value: &Value) -> Result<Read, Vec<Finding>> {
-    let mut reader = Reader::default();
+pub fn document(value: &Value) -> Result<RegistryDocument, Vec<Finding>> {
+    let mut reader = DocumentReader::default();
     let Some(fields) = reader.versioned(value) else { return reader.finish(None) };
     let read = fields_of(&mut reader, &fields);
     reader.finish(read)
 }
 
-fn fields_of(reader: &mut Reader, fields: &Fields<'_>) -> Option<Read> {
+fn fields_of(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<RegistryDocument> {
     let id = reader.name(fields, "checkpoint_id");
     let kind = reader.name(fields, "workflow_type");
     let description = reader.text(fields, "workflow_description");
@@ -50,7 +50,7 @@ fn fields_of(reader: &mut Reader, fields: &Fields<'_>) -> Option<Read> {
     check_range(reader, current, total);
     let state = reader.required(fields, "workflow_state");
     let state = state.and_then(|state| reader.object(state, "workflow_state")).map(|state| state.map.clone());
-    Some(Read {
+    Some(RegistryDocument {
         id: id?.to_owned(),
         kind: kind?.to_owned(),
         description: description?.to_owned(),
@@ -67,7 +67,7 @@ fn fields_of(reader: &mut Reader, fields: &Fields<'_>) -> Option<Read> {
 }
 
 /// No phase is under way at 0: some programs begin there.
-fn check_range(reader: &mut Reader, current: Option<usize>, total: Option<usize>) {
+fn check_range(reader: &mut DocumentReader, current: Option<usize>, total: Option<usize>) {
     let Some(total) = total else { return };
     if total > MOST_PHASES {
         reader.note("out_of_range", "total_phases", format!("{total} is more than the {MOST_PHASES} phases of a run"));
@@ -77,7 +77,7 @@ fn check_range(reader: &mut Reader, current: Option<usize>, total: Option<usize>
     }
 }
 
-fn completed(reader: &mut Reader, fields: &Fields<'_>, total: Option<usize>) -> BTreeSet<usize> {
+fn completed(reader: &mut DocumentReader, fields: &Fields<'_>, total: Option<usize>) -> BTreeSet<usize> {
     let mut completed = BTreeSet::new();
     for (place, value) in reader.list(fields, "completed_phases") {
         let Some(number) = reader.number(value, &place) else { continue };

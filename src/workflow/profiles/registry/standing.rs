@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Word;
-use super::read::Read;
+use super::read::RegistryDocument;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct RegistryStanding {
     pub completed: BTreeSet<usize>,
     /// `None` between two phases.
     pub under_way: Option<usize>,
 }
 
-impl Standing {
+impl RegistryStanding {
     /// The list of what is complete is the truth: a current phase that is in it is not under way.
-    pub fn of_document(read: &Read) -> Self {
+    pub fn of_document(read: &RegistryDocument) -> Self {
         let is_begun = read.current > 0 && read.word != Word::Pending && !read.completed.contains(&read.current);
         let is_over = matches!(read.word, Word::Ended(status) if status == RunStatus::Complete);
         Self { completed: read.completed.clone(), under_way: (is_begun && !is_over).then_some(read.current) }

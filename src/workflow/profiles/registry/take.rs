@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::read::{self, Read};
-use super::standing::{self, Standing};
+use super::read::{self, RegistryDocument};
+use super::standing::{self, RegistryStanding};
 use super::{Word, export};
 use crate::workflow::profiles::document::Reading;
 use crate::workflow::profiles::moving::{move_run_to, move_to, take_time};
@@ -40,7 +40,7 @@ pub fn take(workflow: &mut Workflow, value: &Value, _reading: Reading<'_>) -> Re
 }
 
 /// As many phases as the document counts: more are added, and those that were never begun can go.
-fn take_total(workflow: &mut Workflow, read: &Read) -> Result<(), Vec<Finding>> {
+fn take_total(workflow: &mut Workflow, read: &RegistryDocument) -> Result<(), Vec<Finding>> {
     let taken_away = workflow.phases.get(read.total..).unwrap_or_default();
     if let Some(begun) = taken_away.iter().find(|phase| phase.status != PhaseStatus::Pending) {
         let what = format!("'{}' was begun and is none of {} phases", begun.id, read.total);
@@ -60,10 +60,13 @@ fn take_total(workflow: &mut Workflow, read: &Read) -> Result<(), Vec<Finding>> 
     Ok(())
 }
 
-fn take_standing(workflow: &mut Workflow, read: &Read, is_same: bool) {
+fn take_standing(workflow: &mut Workflow, read: &RegistryDocument, is_same: bool) {
     let base = workflow.documents.get(&super::path(workflow));
     let completed = standing::completed(workflow, base).map(|(_, number)| number).collect();
-    let (said, known) = (Standing::of_document(read), Standing { completed, ..Standing::of_run(workflow, None) });
+    let (said, known) = (
+        RegistryStanding::of_document(read),
+        RegistryStanding { completed, ..RegistryStanding::of_run(workflow, None) },
+    );
     // Of two that run side by side the document can name either: the other goes on.
     let named = said.under_way.and_then(|number| workflow.phases.get(number - 1));
     let left = known.under_way.filter(|_| !named.is_some_and(|phase| phase.status.is_under_way()));
@@ -91,7 +94,7 @@ fn take_standing(workflow: &mut Workflow, read: &Read, is_same: bool) {
     }
 }
 
-fn take_word(workflow: &mut Workflow, read: &Read, was_ended: bool) {
+fn take_word(workflow: &mut Workflow, read: &RegistryDocument, was_ended: bool) {
     match read.word {
         Word::Ended(status) => move_run_to(workflow, status, read.updated_ms),
         Word::Pending | Word::InProgress | Word::Interrupted if was_ended => {

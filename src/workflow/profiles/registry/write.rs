@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Word;
-use super::read::{self, Read};
-use super::standing::{self, Standing};
+use super::read::{self, RegistryDocument};
+use super::standing::{self, RegistryStanding};
 use crate::model::run_id;
 use crate::workflow::profiles::overlay::{Overlay, in_order_of};
 use crate::workflow::rules::phase::Phase;
@@ -27,7 +27,7 @@ const ORDER: &[&str] = &[
 ];
 
 pub fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
-    let standing = Standing::of_run(workflow, base);
+    let standing = RegistryStanding::of_run(workflow, base);
     let mut document = Overlay::on(base, ORDER);
     // A document whose id could not be that of a run keeps the one that it has.
     document.put("checkpoint_id", workflow.id.as_str().into(), |_| true);
@@ -71,13 +71,14 @@ fn says(word: Word, workflow: &Workflow) -> bool {
 }
 
 /// What is under way or next; the last where nothing is left. What a document says of that stays while it means the same.
-fn current(workflow: &Workflow, base: Option<&Value>, standing: &Standing) -> usize {
+fn current(workflow: &Workflow, base: Option<&Value>, standing: &RegistryStanding) -> usize {
     let said = base.and_then(|base| read::document(base).ok());
     // Readers go on with the one after those that are listed, so what comes after a skipped one is named.
     let is_gap = |phase: &Phase, number| phase.status == PhaseStatus::Skipped && !standing.completed.contains(&number);
     let has_gap = workflow.phases.iter().zip(1..).any(|(phase, number)| is_gap(phase, number));
-    let means_the_same =
-        |said: &Read| Standing::of_document(said) == *standing && said.current <= workflow.phases.len() && !has_gap;
+    let means_the_same = |said: &RegistryDocument| {
+        RegistryStanding::of_document(said) == *standing && said.current <= workflow.phases.len() && !has_gap
+    };
     if let Some(said) = said.filter(means_the_same) {
         return said.current;
     }

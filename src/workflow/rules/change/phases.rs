@@ -227,7 +227,7 @@ pub fn await_approval(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowP
 
 /// # Errors
 /// It is not under way.
-pub fn put_back(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowProblem> {
+pub fn reset(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowProblem> {
     let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
     if !stands.status.is_under_way() {
         return Err(wrong_state(workflow, stands, "put back"));

@@ -1,7 +1,7 @@
 //! What may follow what.
 
 use super::*;
-use crate::workflow::rules::phase::{Output, Phase};
+use crate::workflow::rules::phase::{Phase, PhaseOutput};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 
 fn line() -> Workflow {
@@ -64,7 +64,7 @@ fn a_phase_that_failed_is_started_again_and_counts() {
 #[test]
 fn a_required_output_is_waited_for() {
     let mut workflow = line();
-    workflow.phases[0].outputs = vec![Output { path: "a.json".into(), required: true, sha256: None }];
+    workflow.phases[0].outputs = vec![PhaseOutput { path: "a.json".into(), required: true, sha256: None }];
     let begun = all(workflow, &[start("one")]).unwrap();
     assert_eq!(all(begun.clone(), &[finish("one")]).map(|_| ()), Err("outputs_missing"));
     let present = vec![("a.json".to_owned(), Some("ab".to_owned()))];

@@ -13,11 +13,11 @@ use crate::ops::context::Context;
 use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
-use crate::view::human::{self, Said};
+use crate::view::human::{self, Output};
 use crate::view::place::placed;
 
 /// What commands need of the front-end.
-pub struct Rim<'g> {
+pub struct CommandContext<'g> {
     pub printer: Printer,
     pub prompt: Prompt,
     pub global: &'g GlobalArgs,
@@ -28,8 +28,8 @@ pub struct Rim<'g> {
     pub told_settings: Cell<bool>,
 }
 
-impl Rim<'_> {
-    pub fn say(&self, said: &Said, warnings: &[Warning]) {
+impl CommandContext<'_> {
+    pub fn say(&self, said: &Output, warnings: &[Warning]) {
         self.printer.result(&said.result);
         self.printer.talk(&said.talk);
         self.warn(warnings);
@@ -100,10 +100,15 @@ impl Rim<'_> {
 }
 
 /// One answer, as a document or in words.
-pub fn tell(rim: &Rim<'_>, document: impl FnOnce() -> String, words: impl FnOnce() -> Said, warnings: &[Warning]) {
-    if rim.printer.json {
-        rim.printer.result(&document());
+pub fn tell(
+    cmd: &CommandContext<'_>,
+    document: impl FnOnce() -> String,
+    words: impl FnOnce() -> Output,
+    warnings: &[Warning],
+) {
+    if cmd.printer.json {
+        cmd.printer.result(&document());
     } else {
-        rim.say(&words(), warnings);
+        cmd.say(&words(), warnings);
     }
 }
