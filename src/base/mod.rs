@@ -9,3 +9,4 @@ pub mod shell_word;
 pub mod text;
 pub mod time;
 pub mod wildmatch;
+pub mod work_queue;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
+use crate::base::work_queue;
 use crate::config::settings::{Environment, Settings};
 use crate::error::{Error, Result};
 use crate::model::ended::CommandEnd;
@@ -63,9 +64,6 @@ impl Unsaid {
     }
 }
 
-/// More threads than this gain nothing on the disks and file systems that were measured.
-const MOST_WORKERS: usize = 8;
-
 impl Context {
     /// Files of runs of phases, to be spared; see [`WorkflowPort::own_files`].
     pub fn own_files(&self, store: Option<&Store>) -> OwnFiles {
@@ -74,7 +72,7 @@ impl Context {
 
     /// How many threads long work is shared among. Asking costs system calls, so it is asked only for such work.
     pub fn workers(&self) -> usize {
-        std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_WORKERS)
+        work_queue::workers()
     }
 
     /// What tells this root from another that takes its place; `None` where it is gone.

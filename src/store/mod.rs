@@ -12,5 +12,4 @@ pub mod refs;
 pub mod repository;
 pub mod runs;
 pub mod state;
-pub mod threads;
 pub mod trees;

@@ -208,7 +208,7 @@ fn what_there_is_too_much_of_only_falls() {
     let imports = shape::imports(&files);
     let found = [
         ("files in a circle of imports", shape::in_circles(&imports), 0),
-        ("names with several meanings", shape::homonyms(&files), 9),
+        ("names with several meanings", shape::homonyms(&files), 6),
         ("short files that one other needs", shape::crumbs(&files, &imports), 10),
         ("folders with too many entries", shape::full_folders(&files), 2),
         ("tables of the commands", shape::tables_of_commands(&files), 4),

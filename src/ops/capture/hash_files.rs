@@ -1,10 +1,10 @@
 //! Reads every file of a listing whose blob is not known, by as many threads as are worth it.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::base::progress::WorkPhase;
-use crate::error::{Error, Result};
+use crate::base::work_queue;
+use crate::error::Result;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::{ListedDir, Listing, may_be_half_written};
 use crate::model::state::rel_path::RelPath;
@@ -113,49 +113,24 @@ fn read_batches(
     let workers = if alone { 1 } else { context.workers().min(batches.len()) };
     // The largest come first, so that no thread is left alone with one at the end. They are taken from behind.
     batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
-    let (batches, failure, met) = (Mutex::new(batches), Mutex::default(), Mutex::default());
-    let run = Run { context, worktree, admission, started_ns, batches, failure, met };
-    let mut sinks = sink.split(workers)?;
-    let Some(own) = sinks.pop() else { return Ok(Vec::new()) };
-    std::thread::scope(|scope| {
-        for sink in sinks {
-            scope.spawn(|| run.work(sink));
-        }
-        run.work(own);
-    });
-    match run.failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(run.met.into_inner().unwrap_or_else(PoisonError::into_inner)),
-    }
+    let reader = BatchReader { context, worktree, admission, started_ns };
+    let sinks = sink.split(workers)?;
+    let met = work_queue::run(sinks, batches, &|sink: &mut ThreadSink<'_, '_>, batch, _| reader.read(batch, sink))?;
+    Ok(met.into_iter().flatten().collect())
 }
 
-struct Run<'r, 'l> {
+struct BatchReader<'r> {
     context: &'r Context,
     worktree: &'r WorkTree,
     admission: &'r Admission<'r>,
     started_ns: i64,
-    batches: Mutex<Vec<Batch<'l>>>,
-    failure: Mutex<Option<Error>>,
-    met: Mutex<Vec<Met>>,
 }
 
-impl Run<'_, '_> {
-    fn work(&self, mut sink: ThreadSink<'_, '_>) {
-        while let Some(batch) = self.next() {
-            if let Err(error) = self.read(batch, &mut sink) {
-                lock(&self.batches).clear();
-                lock(&self.failure).get_or_insert(error);
-            }
-        }
-    }
-
-    fn next(&self) -> Option<Batch<'_>> {
-        lock(&self.batches).pop()
-    }
-
-    fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<()> {
+impl BatchReader<'_> {
+    fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<Vec<Met>> {
         let dir = self.worktree.root().open_below(&batch.path, Access::Search).ok();
         let mut sink = InterruptibleSink { context: self.context, sink };
+        let mut met = Vec::new();
         for file in batch.files {
             if file.id.is_some() {
                 continue;
@@ -163,11 +138,9 @@ impl Run<'_, '_> {
             let fate = self.read_one(dir.as_ref(), &batch.path, file, &mut sink)?;
             self.context.progress.add(1, 0);
             check_interrupt(self.context)?;
-            if let Some(fate) = fate {
-                lock(&self.met).push(Met { dir: batch.dir, name: file.name.clone(), fate });
-            }
+            met.extend(fate.map(|fate| Met { dir: batch.dir, name: file.name.clone(), fate }));
         }
-        Ok(())
+        Ok(met)
     }
 
     fn read_one(
@@ -221,8 +194,4 @@ fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
         dir.files.make_listed().retain(|file| !out.contains(&*file.name));
         dir.uncaptured.sort_by(|a, b| a.name.cmp(&b.name));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

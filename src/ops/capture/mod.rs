@@ -1,6 +1,5 @@
 //! The one place that turns the working directory into blobs and trees. Here worktree and store meet.
 
-pub mod crew;
 pub mod dir_filter;
 pub mod effective_rules;
 pub mod gather;

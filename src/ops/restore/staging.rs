@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::base::progress::WorkPhase;
+use crate::base::work_queue::{self, WorkQueue};
 use crate::error::{Error, Result};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
-use crate::ops::capture::crew::{self, Units};
 use crate::ops::restore::directory_steps;
 use crate::ops::restore::new_directories::{self, NewDirectories};
 use crate::ops::restore::restore_job::RestoreJob;
@@ -114,8 +114,8 @@ impl StagingWork<'_, '_> {
         let starts = (0..self.single.len()).step_by(FILES_AT_ONCE);
         units.extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
         let workers = if file_count < SHARED_FROM_FILES { 1 } else { self.job.context.workers() };
-        crew::share(workers, units, &|unit, units| match unit {
-            Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, units)?)),
+        work_queue::run(vec![(); workers], units, &|(), unit, queue| match unit {
+            Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, queue)?)),
             Unit::Single(range) => {
                 let made = range.clone().map(|at| self.make_single(at)).collect::<Result<_>>()?;
                 Ok(StagedPart::Single(range, made))
@@ -124,13 +124,13 @@ impl StagingWork<'_, '_> {
     }
 
     /// Makes the directories in one of a tree, for others to fill, and then its files.
-    fn make_tree_dir(&self, at: usize, units: &Units<Unit>) -> Result<Vec<(Name, Stat)>> {
+    fn make_tree_dir(&self, at: usize, queue: &WorkQueue<Unit>) -> Result<Vec<(Name, Stat)>> {
         let (work, dir) = (self.job.worktree, &self.trees.dirs[at]);
         let place = self.stage.place(work, &dir.place)?;
         for child in &dir.dirs {
             self.stage.make_dir(work, &place, &self.trees.dirs[*child].place)?;
         }
-        units.add(dir.dirs.iter().map(|child| Unit::Tree(*child)));
+        dir.dirs.iter().for_each(|child| queue.add(Unit::Tree(*child)));
         let mut files = Vec::with_capacity(self.by_dir[at].len());
         for item in &self.by_dir[at] {
             self.check_interrupt()?;

@@ -6,12 +6,12 @@ use std::io::Read;
 use std::time::Duration;
 
 use crate::base::progress::WorkPhase;
+use crate::base::work_queue;
 use crate::error::{Error, Result};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
-use crate::ops::capture::crew;
 use crate::ops::restore::restore_job::RestoreJob;
 use crate::store::objects::hash::object_hash::TrailerHasher;
 use crate::worktree::apply::transaction::Applied;
@@ -70,7 +70,7 @@ fn read_back(
 ) -> Result<Confirmed> {
     let looked_ns = next_tick_ns();
     let workers = if file_count < SHARED_FROM_FILES { 1 } else { job.context.workers() };
-    let found = crew::share(workers, expected.into_iter().collect(), &|(dir, files): (RelPath, Vec<_>), _| {
+    let found = work_queue::run(vec![(); workers], expected.into_iter().collect(), &|(), (dir, files), _| {
         read_dir_back(job, &dir, &files)
     })?;
     Ok(Confirmed { written: found.into_iter().flatten().collect(), looked_ns })

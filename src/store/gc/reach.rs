@@ -1,5 +1,6 @@
 //! What can be reached from some objects: every tree is read once, level by level, by several threads.
 
+use crate::base::work_queue;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::message;
 use crate::model::state::object_id::ObjectId;
@@ -8,7 +9,6 @@ use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::commit_codec;
 use crate::store::repository::Store;
-use crate::store::threads;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
 
 /// Objects for which another thread gains more than it costs.
@@ -62,7 +62,7 @@ impl<'s> Reach<'s> {
 
     fn read_all(&self, ids: &[ObjectId]) -> Result<Links> {
         let mut all = Links::default();
-        for links in threads::share(ids, WORTH_A_THREAD, |part| self.read_some(part)) {
+        for links in work_queue::split(ids, WORTH_A_THREAD, |part| self.read_some(part)) {
             let links = links?;
             all.to_read.extend(links.to_read);
             all.blobs.extend(links.blobs);

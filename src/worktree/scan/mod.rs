@@ -5,6 +5,5 @@ pub mod extend;
 pub mod read;
 mod scan_dir;
 pub mod scanner;
-mod share;
 pub mod shared;
 pub(super) mod walk;

@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::base::work_queue::WorkQueue;
 use crate::error::Result;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::rules::rule_set::Rules;
 use crate::worktree::scan::assemble;
-use crate::worktree::scan::share::Exchange;
 use crate::worktree::scan::shared::{ScanOptions, Shared};
 use crate::worktree::scan::walk::Walk;
 use crate::worktree::sys;
@@ -39,7 +39,7 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
         work,
         rules,
         options,
-        exchange: Exchange::new(more),
+        queue: WorkQueue::new(Vec::new(), 1, more),
         segments: AtomicUsize::new(1),
         file_count: AtomicU64::new(0),
         is_over: AtomicBool::new(false),
@@ -48,13 +48,13 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
     };
     std::thread::scope(|scope| -> Result<()> {
         let call_help = || {
-            shared.exchange.join(more);
+            shared.queue.join(more);
             for _ in 0..more {
                 scope.spawn(|| help(&shared));
             }
         };
         run(&shared, Walk::from_root(&shared, Arc::new(root), &call_help)?);
-        while let Some(job) = shared.exchange.next() {
+        while let Some(job) = shared.queue.next() {
             run(&shared, Walk::go_on(&shared, job));
         }
         Ok(())
@@ -78,17 +78,17 @@ fn run(shared: &Shared<'_>, mut walk: Walk<'_>) {
         Err(error) => {
             lock(&shared.failure).get_or_insert(error);
             shared.is_over.store(true, Relaxed);
-            shared.exchange.close();
+            shared.queue.close();
         }
     }
 }
 
 /// The work of a thread that joined later: parts that others give away, until there are none.
 fn help(shared: &Shared<'_>) {
-    let mut job = shared.exchange.first();
+    let mut job = shared.queue.first();
     while let Some(given) = job {
         run(shared, Walk::go_on(shared, given));
-        job = shared.exchange.next();
+        job = shared.queue.next();
     }
 }
 

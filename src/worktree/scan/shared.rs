@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
+use crate::base::work_queue::WorkQueue;
 use crate::error::Error;
 use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::worktree::rules::rule_set::Rules;
 use crate::worktree::scan::assemble::{DirPlace, Segment};
-use crate::worktree::scan::share::Exchange;
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -41,7 +41,7 @@ pub struct Shared<'a> {
     pub work: &'a WorkTree,
     pub rules: &'a Rules,
     pub options: &'a ScanOptions<'a>,
-    pub exchange: Exchange<Job>,
+    pub queue: WorkQueue<Job>,
     pub segments: AtomicUsize,
     pub(super) file_count: AtomicU64,
     pub(super) is_over: AtomicBool,

@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
                 Some(pending) => self.descend(pending)?,
                 None => self.ascend(),
             }
-            if self.shared.exchange.is_wanted() {
+            if self.shared.queue.is_wanted() {
                 self.share();
             }
         }
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
             rules_changed: frame.rules_changed,
             pending: frame.pending.drain(..half).collect(),
         };
-        self.shared.exchange.give(job);
+        self.shared.queue.add(job);
         if let Some(call_help) = self.call_help.take() {
             call_help();
         }

@@ -1,11 +1,11 @@
 //! Reading back a pack that was just written, before anything that it replaces goes.
 
+use crate::base::work_queue;
 use crate::store::objects::deflate::zlib::EntryCrc;
 use crate::store::objects::hash::object_hash::TrailerHasher;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
-use crate::store::threads;
 
 /// Content above this is hashed in pieces.
 const WHOLE_UPTO_BYTES: u64 = 16 << 20;
@@ -49,7 +49,7 @@ pub fn read_back(pack: &Pack) -> Result<(), String> {
     let mut entries: Vec<IndexEntry> = pack.index().map_err(|cause| cause.to_string())?.entries().collect();
     // A delta stands behind its base, which is then still in memory.
     entries.sort_unstable_by_key(|entry| entry.offset);
-    let checked = threads::share(&entries, WORTH_A_THREAD, |part| check_some(pack, part)).into_iter().collect();
+    let checked = work_queue::split(&entries, WORTH_A_THREAD, |part| check_some(pack, part)).into_iter().collect();
     pack.forget_bases();
     checked
 }
