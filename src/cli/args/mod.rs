@@ -226,7 +226,7 @@ pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ParseRefusal> {
     Cli::try_parse_from(args).map_err(|error| {
         let said = error.render().to_string();
         let is_failure = error.use_stderr();
-        ParseRefusal { text: if is_failure { in_one_line(&said) } else { auto_gc(&said) }, is_failure }
+        ParseRefusal { text: if is_failure { in_one_line(&said) } else { trimmed(&said) }, is_failure }
     })
 }
 
@@ -241,7 +241,7 @@ fn in_one_line(said: &str) -> String {
 }
 
 /// Without the blanks that clap leaves on lines that say nothing.
-fn auto_gc(text: &str) -> String {
+fn trimmed(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
@@ -277,7 +277,7 @@ fn topics_named() -> String {
 
 /// The short help, for a call without a command.
 pub fn short_help() -> String {
-    auto_gc(&command().render_help().to_string())
+    trimmed(&command().render_help().to_string())
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut CheckRep
                 }
                 RefValue::Torn if lost.contains(&id) => report.files.push(found("its ref names no commit, or is gone")),
                 RefValue::Torn => {
-                    report.derived.push(found("its ref is torn or gone, and its commits tell what it was"))
+                    report.derived.push(found("its ref is torn or gone, and its commits tell what it was"));
                 }
             }
         }

@@ -111,7 +111,7 @@ pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Output {
             talk.push_str(&format!("Completed: {completed}\n"));
         }
         ResumeAction::StartedFresh => {
-            talk.push_str(&format!("Started {}; the old run is in the archive\n", workflow.id))
+            talk.push_str(&format!("Started {}; the old run is in the archive\n", workflow.id));
         }
         ResumeAction::Deleted => talk.push_str("Deleted; it is kept in the archive\n"),
         ResumeAction::Abandoned => talk.push_str("Abandoned; it is kept in the archive\n"),
