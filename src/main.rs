@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    checkpoint::cli::run(std::env::args_os())
+    checkpoint::cli::entry::run(std::env::args_os())
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::base::interrupt::Interrupt;
-use crate::cli::progress;
+use crate::cli::terminal::progress;
 use crate::error::{Error, Result};
 use crate::model::ended::CommandEnd;
 use crate::ops::context::FedCommand;

@@ -2,14 +2,20 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::cli::args::GlobalArgs;
-use crate::cli::child::Children;
-use crate::cli::printer::Printer;
-use crate::cli::prompt::Prompt;
+use clap::Command as Grammar;
+
+use crate::base::interrupt::Interrupt;
+use crate::base::progress::Progress;
+use crate::cli::child::{self, Children};
+use crate::cli::environment;
+use crate::cli::global::GlobalArgs;
+use crate::cli::terminal::printer::Printer;
+use crate::cli::terminal::prompt::Prompt;
+use crate::config::settings::{self, Environment, OwnFile};
 use crate::error::Result;
-use crate::ops::context::Context;
+use crate::ops::context::{Context, Unsaid};
 use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
@@ -23,6 +29,8 @@ pub struct CommandContext<'g> {
     pub global: &'g GlobalArgs,
     /// The whole command line, the name of this program first.
     pub words: &'g [OsString],
+    /// All commands, for those that speak of them.
+    pub grammar: fn() -> Grammar,
     pub started: Instant,
     /// What is wrong with the settings was told.
     pub told_settings: Cell<bool>,
@@ -111,4 +119,29 @@ pub fn tell(
     } else {
         cmd.say(&words(), warnings);
     }
+}
+
+/// What an operation is given, read from the environment once.
+///
+/// # Errors
+/// The directory is refused or not there, or the settings are bad.
+pub fn open(global: &GlobalArgs, environment: Environment, command: &str, own: OwnFile) -> Result<Context> {
+    let dir = environment::directory(global.dir.as_deref(), &environment)?;
+    let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
+    let root = crate::ops::context::resolve_root(&dir, logical)?;
+    let base = environment::absolute(&settings::base(global.base.as_deref(), &environment)?)?;
+    Ok(Context {
+        settings: settings::load(root.path(), &environment, own)?,
+        root,
+        base,
+        environment,
+        now_ms: environment::now_ms()?,
+        lock_wait: Duration::from_secs(global.lock_timeout),
+        interrupt: Interrupt::default(),
+        progress: Progress::default(),
+        run_database_command: child::database_command,
+        holder: environment::holder(command),
+        unsaid: Unsaid::default(),
+        workflows: crate::workflow::port::PORT,
+    })
 }

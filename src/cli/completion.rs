@@ -6,43 +6,19 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::{Arg, Command, ValueHint};
-use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
 use crate::base::text::escape;
 use crate::base::time::age;
-use crate::cli::args::{self, COMPLETE_VARIABLE};
-use crate::cli::environment;
+use crate::cli::{command_context, environment, parse};
 use crate::config::settings::OwnFile;
-use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
 use crate::view::topics;
 
 /// The name under which shells know the program.
 const NAME: &str = "checkpoint";
-
-/// Commands and options as they are, in the shell's own words.
-pub fn static_script(shell: Shell) -> String {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut args::command(), NAME, &mut script);
-    String::from_utf8_lossy(&script).into_owned()
-}
-
-/// The few lines by which a shell asks `program` for candidates.
-///
-/// # Errors
-/// The shell cannot ask.
-pub fn dynamic_script(shell: &str, program: &str) -> Result<String> {
-    let shells = Shells::builtins();
-    let found = shells.completer(shell);
-    let asking = found.ok_or_else(|| Error::unexpected(format!("{shell} cannot ask for candidates; give --static")))?;
-    let mut script = Vec::new();
-    let written = asking.write_registration(COMPLETE_VARIABLE, NAME, NAME, program, &mut script);
-    written.map_err(|e| Error::unexpected(format!("no script for {shell}: {e}")))?;
-    Ok(String::from_utf8_lossy(&script).into_owned())
-}
 
 /// What a shell is answered that asks about these words of a line; nothing where there is nothing to say.
 pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
@@ -62,7 +38,7 @@ fn with_candidates(words: &[OsString]) -> Command {
         ArgValueCompleter::new(move |typed: &OsStr| selectors(&words, typed, end))
     };
     let (whole, before_path) = (asking(""), asking(":"));
-    args::command().mut_subcommands(|command| {
+    parse::command().mut_subcommands(|command| {
         command.mut_args(|arg| match value_name(&arg).as_deref() {
             Some("SEL" | "GOOD" | "BAD") => arg.add(whole.clone()),
             Some("SEL:PATH") => arg.add(before_path.clone()),
@@ -76,7 +52,7 @@ fn with_candidates(words: &[OsString]) -> Command {
 /// Commands and topics, each with what it is about.
 fn words_of_help(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
-    let whole = args::command();
+    let whole = parse::command();
     let commands = whole.get_subcommands().map(|one| (one.get_name().to_owned(), one.get_about().cloned()));
     let topics = topics::titles().map(|(name, title)| (name.to_owned(), Some(title.into())));
     let fitting = commands.chain(topics).filter(|(name, _)| name.starts_with(typed));
@@ -122,8 +98,8 @@ fn checkpoints(words: &[OsString]) -> Option<(Vec<Checkpoint>, i64)> {
         let value = below_home.zip(home.as_ref()).map_or(PathBuf::from(value), |(rest, home)| home.join(rest));
         line.extend([flag.into(), value.into()]);
     }
-    let global = args::parse(&line).ok()?.global;
-    let context = super::context(&global, environment, "completion", OwnFile::MayBeBad).ok()?;
+    let global = parse::parse(&line).ok()?.global;
+    let context = command_context::open(&global, environment, "completion", OwnFile::MayBeBad).ok()?;
     let outcome = list::list(&context, &ListOptions::default()).ok()?;
     Some((outcome.checkpoints, context.now_ms))
 }

@@ -4,13 +4,29 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::base::shell_word::{shell_line, shell_word};
-use crate::cli::args::contract::{ContractArgs, Format};
 use crate::cli::command_context::CommandContext;
 use crate::cli::environment;
 use crate::error::Error;
 use crate::ops::context::Context;
 use crate::view::contract::{Call, ContractDocument, ContractForm, nothing_made};
 use crate::view::place::placed;
+
+/// Flattened into `create` and `restore`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ContractArgs {
+    /// Answer with a document that proves what was done
+    #[arg(long)]
+    pub contract: bool,
+    /// Of that document [default: yaml]
+    #[arg(long, value_name = "FORMAT", requires = "contract")]
+    pub format: Option<Format>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    Yaml,
+    Json,
+}
 
 /// The words of this call, to be named in a contract.
 pub struct Words {

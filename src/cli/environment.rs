@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::time;
-use crate::cli::args::COMPLETE_VARIABLE;
+use crate::cli::global::COMPLETE_VARIABLE;
 use crate::config::settings::{self, Environment};
 use crate::config::variables::{VARIABLES, Variable};
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use checkpoint::cli::args;
+use checkpoint::cli::parse;
 use checkpoint::view::topics;
 
 use crate::bench::Sandbox;
@@ -105,7 +105,7 @@ fn help_of_a_topic_is_its_page_and_the_help_names_all_topics() {
     let named: Vec<&str> = topics_of_help.split([',', ' ', '\n']).filter(|word| !word.is_empty()).collect();
     assert_eq!(named, topics::names());
     for (topic, title) in topics::titles() {
-        assert!(args::command_name(topic).is_none(), "{topic} is a command as well");
+        assert!(parse::command_name(topic).is_none(), "{topic} is a command as well");
         let run = sandbox.run(&["help", topic]).success();
         assert!(run.stdout.starts_with(&format!("# {title}\n")) && run.stderr.is_empty(), "{run}");
         assert_eq!(sandbox.run(&["help", topic, "--json"]).success().data()["text"], run.stdout);

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use checkpoint::cli::args;
+use checkpoint::cli::commands::{Command, DirCommand};
+use checkpoint::cli::parse;
 use serde_json::Value;
 
 use crate::bench::{Run, Sandbox};
@@ -70,7 +71,7 @@ fn commands_in(text: &str) -> Vec<String> {
     let quoted = text.split("'checkpoint ").skip(1).filter_map(|rest| rest.split('\'').next());
     let mut found: Vec<String> = quoted.map(|rest| format!("checkpoint {rest}")).collect();
     let second = text.strip_prefix("checkpoint ").and_then(|rest| rest.split(' ').next());
-    if second.is_some_and(|word| args::command_name(word).is_some()) {
+    if second.is_some_and(|word| parse::command_name(word).is_some()) {
         found.push(text.to_owned());
     }
     found
@@ -104,12 +105,12 @@ fn refusal(line: &str) -> Option<String> {
     }
     filled.push_str(rest);
     let words: Vec<OsString> = filled.replace('…', "list").split_whitespace().map(OsString::from).collect();
-    args::parse(&words).err().filter(|refusal| refusal.is_failure).map(|refusal| format!("{line}: {}", refusal.text))
+    parse::parse(&words).err().filter(|refusal| refusal.is_failure).map(|refusal| format!("{line}: {}", refusal.text))
 }
 
 /// Whether a command, such as `workflow resume`, takes an option.
 fn takes(command: &str, option: &str) -> bool {
-    let mut whole = args::command();
+    let mut whole = parse::command();
     whole.build();
     let mut at = &whole;
     for word in command.split(' ') {
@@ -134,7 +135,7 @@ fn every_command_line_in_the_source_is_one_that_the_program_takes() {
 
 /// A command of the whole grammar, such as `workflow resume`, with its words.
 fn all_commands() -> Vec<String> {
-    let whole = args::command();
+    let whole = parse::command();
     let below = |command: &str| -> Vec<String> {
         let found = whole.find_subcommand(command).into_iter();
         found.flat_map(|found| found.get_subcommands().map(|one| format!("{command} {}", one.get_name()))).collect()
@@ -180,10 +181,13 @@ fn what_can_be_looked_at_before_is_known() {
     }
 }
 
-fn parsed(line: &str) -> args::Command {
+fn parsed(line: &str) -> DirCommand {
     let words: Vec<OsString> = format!("checkpoint {line}").split(' ').map(OsString::from).collect();
-    let cli = args::parse(&words).unwrap_or_else(|refusal| panic!("{line}: {}", refusal.text));
-    cli.command.unwrap_or_else(|| panic!("{line}: no command"))
+    let cli = parse::parse(&words).unwrap_or_else(|refusal| panic!("{line}: {}", refusal.text));
+    match cli.command {
+        Some(Command::InDirectory(command)) => command,
+        other => panic!("{line}: {other:?}"),
+    }
 }
 
 /// A run of one profile whose second phase is under way.

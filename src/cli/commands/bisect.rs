@@ -1,30 +1,62 @@
 //! `bisect`: the first checkpoint for which a command fails.
 
-use crate::cli::args::bisect::BisectArgs;
+use std::ffi::OsString;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
-use crate::ops::browse::bisect as bisect_op;
+use crate::ops::browse::bisect::{self as bisect_op, BisectOptions};
 use crate::ops::context::Context;
 use crate::view::human::bisect as human;
 use crate::view::json::bisect as json;
 
-pub fn bisect(context: &Context, cmd: &CommandContext<'_>, args: &BisectArgs) -> Result<u8> {
-    let children = cmd.children(context);
-    let outcome = bisect_op::bisect(
-        context,
-        &args.into(),
-        &mut |dir, scratch| children.program(&args.command, dir, scratch),
-        &mut |tested| cmd.printer.talk(&human::tested(tested)),
-    )?;
-    let code = if outcome.first_bad().is_some() { exit_code::DONE } else { exit_code::PARTIAL };
-    if cmd.printer.json {
-        cmd.printer.result(&json::bisect(&outcome, code));
-    } else {
-        cmd.say(&human::bisect(&outcome), &outcome.warnings);
+/// Find the first checkpoint for which a command fails
+///
+/// The command is run in copies of the checkpoints between GOOD and BAD; this
+/// directory is not touched. Exit 0 means good, 125 cannot tell, 1 to 124 bad;
+/// anything else, and a signal, ends the search.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BisectArgs {
+    /// A checkpoint for which the command succeeds
+    #[arg(value_name = "GOOD")]
+    pub good: String,
+    /// A later one for which it fails
+    #[arg(value_name = "BAD")]
+    pub bad: String,
+    /// The command and its arguments, behind --
+    #[arg(value_name = "CMD", last = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+impl From<&BisectArgs> for BisectOptions {
+    fn from(args: &BisectArgs) -> Self {
+        Self { good: args.good.clone(), bad: args.bad.clone() }
     }
-    if code != exit_code::DONE {
-        cmd.printer.failure(&human::undecided(&outcome, cmd.printer.err_paint()));
+}
+
+impl RunCommand for BisectArgs {
+    fn may_take_long(&self) -> bool {
+        true
     }
-    Ok(code)
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let children = cmd.children(context);
+        let outcome = bisect_op::bisect(
+            context,
+            &(&self).into(),
+            &mut |dir, scratch| children.program(&self.command, dir, scratch),
+            &mut |tested| cmd.printer.talk(&human::tested(tested)),
+        )?;
+        let code = if outcome.first_bad().is_some() { exit_code::DONE } else { exit_code::PARTIAL };
+        if cmd.printer.json {
+            cmd.printer.result(&json::bisect(&outcome, code));
+        } else {
+            cmd.say(&human::bisect(&outcome), &outcome.warnings);
+        }
+        if code != exit_code::DONE {
+            cmd.printer.failure(&human::undecided(&outcome, cmd.printer.err_paint()));
+        }
+        Ok(code)
+    }
 }

@@ -1,24 +1,51 @@
 //! `cat`: one file of a checkpoint, as it is.
 
-use crate::cli::args::cat::CatArgs;
+use std::ffi::OsString;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::printer::StdoutSink;
+use crate::cli::run::RunCommand;
+use crate::cli::terminal::printer::StdoutSink;
+use crate::config::settings::OwnFile;
 use crate::error::Result;
-use crate::ops::browse::cat as cat_op;
+use crate::ops::browse::cat::{self as cat_op, CatOptions};
 use crate::ops::context::Context;
 use crate::view::json;
 
-pub fn cat(context: &Context, cmd: &CommandContext<'_>, args: &CatArgs) -> Result<u8> {
-    if cmd.printer.json {
-        let mut bytes = Vec::new();
-        let outcome = cat_op::cat(context, &args.resolve(), &mut bytes)?;
-        cmd.printer.result(&json::cat::cat(&outcome, &bytes));
-        return Ok(exit_code::DONE);
+/// Print the bytes of one file of a checkpoint
+///
+/// The selector may have colons of its own, as a time has: of all colons that
+/// make a selector and a file that its checkpoint holds, the last one counts.
+/// Of a symlink its text is printed.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CatArgs {
+    /// A selector, a colon, and a path relative to the root
+    #[arg(value_name = "SEL:PATH")]
+    pub what: OsString,
+}
+
+impl CatArgs {
+    pub fn resolve(&self) -> CatOptions {
+        CatOptions { what: self.what.clone().into_encoded_bytes() }
     }
-    let mut sink = StdoutSink::new(cmd.printer);
-    let outcome = cat_op::cat(context, &args.resolve(), &mut sink)?;
-    sink.finish();
-    cmd.warn(&outcome.warnings);
-    Ok(exit_code::DONE)
+}
+
+impl RunCommand for CatArgs {
+    fn own_file(&self) -> OwnFile {
+        OwnFile::MayBeBad
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        if cmd.printer.json {
+            let mut bytes = Vec::new();
+            let outcome = cat_op::cat(context, &self.resolve(), &mut bytes)?;
+            cmd.printer.result(&json::cat::cat(&outcome, &bytes));
+            return Ok(exit_code::DONE);
+        }
+        let mut sink = StdoutSink::new(cmd.printer);
+        let outcome = cat_op::cat(context, &self.resolve(), &mut sink)?;
+        sink.finish();
+        cmd.warn(&outcome.warnings);
+        Ok(exit_code::DONE)
+    }
 }

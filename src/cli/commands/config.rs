@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::cli::args::{Color, GlobalArgs};
 use crate::cli::command_context::CommandContext;
+use crate::cli::global::{Color, GlobalArgs};
+use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::{self, Environment, Origin};
 use crate::error::{Error, Result};
@@ -11,26 +12,32 @@ use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, Sett
 use crate::ops::context::resolve_root;
 use crate::view::{human, json};
 
-pub fn config(environment: Environment, cmd: &CommandContext<'_>) -> Result<u8> {
-    let global = cmd.global;
-    let dir = environment::directory(global.dir.as_deref(), &environment)?;
-    let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
-    let root = resolve_root(&dir, logical)?;
-    let base = settings::base_and_origin(global.base.as_deref(), &environment);
-    let base = base.map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin))).transpose()?;
-    let flags = flags(global, &environment);
-    let outcome =
-        config_op::config(ConfigOptions { root, base, environment, variables: environment::variables(), flags });
-    let code = outcome.problems.first().map_or(exit_code::DONE, exit_code::of_error);
-    if cmd.printer.json {
-        cmd.printer.result(&json::config::config(&outcome, code));
-    } else {
-        cmd.say(&human::config::config(&outcome, cmd.printer.out_paint()), &outcome.warnings);
+/// Show each setting and where it came from
+#[derive(Clone, Debug, clap::Args)]
+pub struct ConfigArgs {}
+
+impl RunAnywhere for ConfigArgs {
+    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+        let global = cmd.global;
+        let dir = environment::directory(global.dir.as_deref(), &environment)?;
+        let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
+        let root = resolve_root(&dir, logical)?;
+        let base = settings::base_and_origin(global.base.as_deref(), &environment);
+        let base = base.map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin))).transpose()?;
+        let flags = flags(global, &environment);
+        let outcome =
+            config_op::config(ConfigOptions { root, base, environment, variables: environment::variables(), flags });
+        let code = outcome.problems.first().map_or(exit_code::DONE, exit_code::of_error);
+        if cmd.printer.json {
+            cmd.printer.result(&json::config::config(&outcome, code));
+        } else {
+            cmd.say(&human::config::config(&outcome, cmd.printer.out_paint()), &outcome.warnings);
+        }
+        for problem in &outcome.problems {
+            cmd.printer.failure(&human::error(problem, cmd.printer.err_paint()));
+        }
+        Ok(code)
     }
-    for problem in &outcome.problems {
-        cmd.printer.failure(&human::error(problem, cmd.printer.err_paint()));
-    }
-    Ok(code)
 }
 
 /// Settings that no file can hold.
@@ -44,7 +51,7 @@ fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
         Color::Never => ("never", Origin::Flag("--color")),
     };
     let wait = Duration::from_secs(global.lock_timeout);
-    let waits_longer = global.lock_timeout != crate::cli::args::LOCK_TIMEOUT_SECONDS;
+    let waits_longer = global.lock_timeout != crate::cli::global::LOCK_TIMEOUT_SECONDS;
     vec![
         Setting {
             name: "source",

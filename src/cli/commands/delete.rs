@@ -1,33 +1,70 @@
 //! `delete`.
 
-use crate::cli::args::delete::DeleteArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::{self as delete_op, Deletion};
-use crate::ops::maintain::delete_store;
+use crate::ops::maintain::delete::{self as delete_op, DeleteOptions, Deletion};
+use crate::ops::maintain::delete_store::{self, DeleteStoreOptions};
 use crate::view::{human, json};
 
-pub fn delete(context: &Context, cmd: &CommandContext<'_>, args: &DeleteArgs) -> Result<u8> {
-    let yes = cmd.global.yes;
-    let mut ask = |deletion: &Deletion<'_>| {
-        let question = human::delete::question(deletion, context.now_ms, cmd.printer.err_paint());
-        cmd.prompt.ask(&context.interrupt, human::delete::stake(deletion), &question)
-    };
-    let outcome = if args.all {
-        delete_store::delete_store(context, args.resolve_all(yes), &mut ask)?
-    } else {
-        Some(delete_op::delete(context, &args.resolve(yes), &mut ask)?)
-    };
-    match outcome {
-        None if cmd.printer.json => cmd.printer.result(&json::delete::nothing(&context.store_dir()?)),
-        None => cmd.tell_no_store(context),
-        Some(outcome) if cmd.printer.json => cmd.printer.result(&json::delete::delete(&outcome)),
-        Some(outcome) => {
-            let said = human::delete::delete(&outcome, context.now_ms, cmd.printer.out_paint());
-            cmd.say(&said, &outcome.warnings);
-        }
+/// Delete checkpoints
+///
+/// The room of what only they held comes back at once. This cannot be taken
+/// back. A damaged checkpoint can be named by its id; a pinned one must be
+/// unpinned first.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DeleteArgs {
+    /// Ids, latest, latest~N, reasons, or times such as '10m ago'
+    #[arg(value_name = "SEL", required_unless_present = "all", conflicts_with = "all")]
+    pub selectors: Vec<String>,
+    /// Remove the whole store of this directory, pins and all
+    #[arg(long)]
+    pub all: bool,
+    /// With --all: also while an interrupted restore is waiting
+    #[arg(long, requires = "all", conflicts_with = "selectors")]
+    pub force: bool,
+    /// Show what would go, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl DeleteArgs {
+    pub fn resolve(&self, yes: bool) -> DeleteOptions {
+        DeleteOptions { selectors: self.selectors.clone(), yes, dry_run: self.dry_run }
     }
-    Ok(exit_code::DONE)
+
+    pub fn resolve_all(&self, yes: bool) -> DeleteStoreOptions {
+        DeleteStoreOptions { yes, dry_run: self.dry_run, force: self.force }
+    }
+}
+
+impl RunCommand for DeleteArgs {
+    fn has_dry_run(&self) -> bool {
+        true
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let yes = cmd.global.yes;
+        let mut ask = |deletion: &Deletion<'_>| {
+            let question = human::delete::question(deletion, context.now_ms, cmd.printer.err_paint());
+            cmd.prompt.ask(&context.interrupt, human::delete::stake(deletion), &question)
+        };
+        let outcome = if self.all {
+            delete_store::delete_store(context, self.resolve_all(yes), &mut ask)?
+        } else {
+            Some(delete_op::delete(context, &self.resolve(yes), &mut ask)?)
+        };
+        match outcome {
+            None if cmd.printer.json => cmd.printer.result(&json::delete::nothing(&context.store_dir()?)),
+            None => cmd.tell_no_store(context),
+            Some(outcome) if cmd.printer.json => cmd.printer.result(&json::delete::delete(&outcome)),
+            Some(outcome) => {
+                let said = human::delete::delete(&outcome, context.now_ms, cmd.printer.out_paint());
+                cmd.say(&said, &outcome.warnings);
+            }
+        }
+        Ok(exit_code::DONE)
+    }
 }

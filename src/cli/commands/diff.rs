@@ -1,38 +1,120 @@
 //! `diff`: a patch, a table of counts, or names.
 
-use crate::cli::args::diff::{DiffArgs, DiffForm};
+use std::ffi::OsString;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::pager::PagerOutput;
+use crate::cli::run::RunCommand;
+use crate::cli::terminal::pager::PagerOutput;
 use crate::error::Result;
-use crate::ops::browse::diff::compare as diff_op;
+use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
+use crate::ops::browse::diff::file_diff::{Detail, Manner};
 use crate::ops::context::Context;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diffstat, human, json};
 
-pub fn diff(context: &Context, cmd: &CommandContext<'_>, args: &DiffArgs) -> Result<u8> {
-    let form = args.form(cmd.printer.json);
-    let paint = cmd.printer.out_paint();
-    let style = PatchStyle { paint, is_for_terminal: cmd.printer.for_a_person() };
-    let mut output = PagerOutput::new(cmd.printer, context.environment.pager.as_deref(), &context.interrupt);
-    let mut receiver = |file: &_| output.write(&patch::render(file, style));
-    let outcome = diff_op::diff(context, &args.resolve(form), &mut receiver)?;
-    let code = exit_code::of_diff(&outcome, args.exit_code);
-    let failure = outcome.failure();
-    let text = match form {
-        DiffForm::Patch => String::new(),
-        DiffForm::Stat => diffstat::render(&outcome.files, paint),
-        DiffForm::NameOnly => human::diff::names(&outcome.files),
-        DiffForm::NameStatus => human::diff::name_status(&outcome.files),
-        DiffForm::Json => json::diff::diff(&outcome, code, failure.as_ref()),
-    };
-    let _ = output.write(text.as_bytes())?;
-    output.finish()?;
-    cmd.printer.failure(&human::diff::missing(&outcome));
-    cmd.printer.talk(&human::diff::talk(&outcome, cmd.global.verbose));
-    cmd.warn(&outcome.warnings);
-    if let Some(failure) = failure {
-        cmd.printer.failure(&human::error(&failure, cmd.printer.err_paint()));
+/// Show what differs between two checkpoints, or from the directory
+///
+/// With no SEL the latest checkpoint is compared with the directory as it
+/// stands, with one SEL that checkpoint, with two the first with the second.
+#[derive(Clone, Debug, clap::Args)]
+#[group(skip)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+pub struct DiffArgs {
+    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    #[arg(value_name = "SEL", num_args = 0..=2)]
+    pub selectors: Vec<String>,
+    /// Only these files and directories; literal names, no patterns
+    #[arg(value_name = "PATH", last = true)]
+    pub paths: Vec<OsString>,
+    /// Count the lines of each file that were added and deleted
+    #[arg(long, group = "form")]
+    pub stat: bool,
+    /// Only the names of the files that differ
+    #[arg(long, group = "form")]
+    pub name_only: bool,
+    /// The names, with A, D, M or T for what happened
+    #[arg(long, group = "form")]
+    pub name_status: bool,
+    /// Exit with 1 if there are differences, with 128 on failure
+    #[arg(long)]
+    pub exit_code: bool,
+    /// Put binary contents into the patch, for 'git apply'
+    #[arg(long)]
+    pub binary: bool,
+    /// Unchanged lines to show round each change
+    #[arg(short = 'U', long, value_name = "N", default_value_t = 3)]
+    pub unified: u32,
+}
+
+/// What goes to stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffForm {
+    Patch,
+    Stat,
+    NameOnly,
+    NameStatus,
+    Json,
+}
+
+impl DiffArgs {
+    pub fn form(&self, json: bool) -> DiffForm {
+        match self {
+            _ if json => DiffForm::Json,
+            Self { stat: true, .. } => DiffForm::Stat,
+            Self { name_only: true, .. } => DiffForm::NameOnly,
+            Self { name_status: true, .. } => DiffForm::NameStatus,
+            _ => DiffForm::Patch,
+        }
     }
-    Ok(code)
+
+    pub fn resolve(&self, form: DiffForm) -> DiffOptions {
+        let detail = match form {
+            DiffForm::Patch => Detail::Patch,
+            DiffForm::Stat | DiffForm::Json => Detail::Counts,
+            DiffForm::NameOnly | DiffForm::NameStatus => Detail::Names,
+        };
+        DiffOptions {
+            selectors: self.selectors.clone(),
+            paths: self.paths.iter().cloned().map(OsString::into_encoded_bytes).collect(),
+            manner: Manner { detail, context: self.unified, binary: self.binary },
+        }
+    }
+}
+
+impl RunCommand for DiffArgs {
+    fn may_take_long(&self) -> bool {
+        true
+    }
+
+    fn failure_code(&self) -> u8 {
+        if self.exit_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED }
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let form = self.form(cmd.printer.json);
+        let paint = cmd.printer.out_paint();
+        let style = PatchStyle { paint, is_for_terminal: cmd.printer.for_a_person() };
+        let mut output = PagerOutput::new(cmd.printer, context.environment.pager.as_deref(), &context.interrupt);
+        let mut receiver = |file: &_| output.write(&patch::render(file, style));
+        let outcome = diff_op::diff(context, &self.resolve(form), &mut receiver)?;
+        let code = exit_code::of_diff(&outcome, self.exit_code);
+        let failure = outcome.failure();
+        let text = match form {
+            DiffForm::Patch => String::new(),
+            DiffForm::Stat => diffstat::render(&outcome.files, paint),
+            DiffForm::NameOnly => human::diff::names(&outcome.files),
+            DiffForm::NameStatus => human::diff::name_status(&outcome.files),
+            DiffForm::Json => json::diff::diff(&outcome, code, failure.as_ref()),
+        };
+        let _ = output.write(text.as_bytes())?;
+        output.finish()?;
+        cmd.printer.failure(&human::diff::missing(&outcome));
+        cmd.printer.talk(&human::diff::talk(&outcome, cmd.global.verbose));
+        cmd.warn(&outcome.warnings);
+        if let Some(failure) = failure {
+            cmd.printer.failure(&human::error(&failure, cmd.printer.err_paint()));
+        }
+        Ok(code)
+    }
 }

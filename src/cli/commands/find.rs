@@ -1,30 +1,71 @@
 //! `find`: the history of paths, or where a text is.
 
-use crate::cli::args::find::{FindArgs, FindTarget};
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
-use crate::ops::browse::find::{find_path as find_op, find_text as text_op};
+use crate::ops::browse::find::find_path::{self as find_op, FindOptions};
+use crate::ops::browse::find::find_text::{self as text_op, FindTextOptions};
 use crate::ops::context::Context;
 use crate::view::human::find as human;
 use crate::view::json::find as json;
 
-pub fn find(context: &Context, cmd: &CommandContext<'_>, args: &FindArgs) -> Result<u8> {
-    let paint = cmd.printer.out_paint();
-    let (document, said, warnings) = match args.into() {
-        FindTarget::Path(options) => {
-            let outcome = find_op::find(context, &options)?;
-            (json::paths(&outcome), human::paths(&outcome, paint, cmd.printer.for_a_person()), outcome.warnings)
+/// Find the checkpoints that hold or changed a path, or hold a text
+///
+/// PATTERN is a path from the root, a directory, or a pattern with * ? [ as in
+/// an ignore file: such a pattern without a slash means the name in any
+/// directory.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FindArgs {
+    /// Which paths; with --text only these are searched
+    #[arg(value_name = "PATTERN", required_unless_present = "text")]
+    pub pattern: Option<OsString>,
+    /// Look for this text in the files of all checkpoints
+    #[arg(long, value_name = "STRING")]
+    pub text: Option<OsString>,
+    /// Tell at most so many; with --text 100 unless this says more
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<NonZeroUsize>,
+}
+
+/// The two searches.
+pub enum FindTarget {
+    Path(FindOptions),
+    Text(FindTextOptions),
+}
+
+impl From<&FindArgs> for FindTarget {
+    fn from(args: &FindArgs) -> Self {
+        let bytes = |text: &OsString| text.as_encoded_bytes().to_vec();
+        let (pattern, limit) = (args.pattern.as_ref().map(bytes), args.limit.map(NonZeroUsize::get));
+        match &args.text {
+            Some(text) => Self::Text(FindTextOptions { text: bytes(text), pattern, limit }),
+            None => Self::Path(FindOptions { pattern: pattern.unwrap_or_default(), limit }),
         }
-        FindTarget::Text(options) => {
-            let outcome = text_op::find_text(context, &options)?;
-            (json::matches(&outcome), human::matches(&outcome, paint), outcome.warnings)
-        }
-    };
-    if cmd.printer.json {
-        cmd.printer.result(&document);
-    } else {
-        cmd.say(&said, &warnings);
     }
-    Ok(exit_code::DONE)
+}
+
+impl RunCommand for FindArgs {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let paint = cmd.printer.out_paint();
+        let (document, said, warnings) = match (&self).into() {
+            FindTarget::Path(options) => {
+                let outcome = find_op::find(context, &options)?;
+                (json::paths(&outcome), human::paths(&outcome, paint, cmd.printer.for_a_person()), outcome.warnings)
+            }
+            FindTarget::Text(options) => {
+                let outcome = text_op::find_text(context, &options)?;
+                (json::matches(&outcome), human::matches(&outcome, paint), outcome.warnings)
+            }
+        };
+        if cmd.printer.json {
+            cmd.printer.result(&document);
+        } else {
+            cmd.say(&said, &warnings);
+        }
+        Ok(exit_code::DONE)
+    }
 }

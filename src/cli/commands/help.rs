@@ -1,35 +1,49 @@
 //! `help`: what `--help` says of a command, or a page of `src/docs`.
 
-use std::ffi::OsStr;
+use clap::Command as Grammar;
 
 use crate::base::interrupt::Interrupt;
-use crate::cli::args::help::HelpArgs;
 use crate::cli::command_context::CommandContext;
-use crate::cli::pager::PagerOutput;
-use crate::cli::{args, exit_code, signals};
+use crate::cli::run::RunAnywhere;
+use crate::cli::terminal::pager::PagerOutput;
+use crate::cli::{exit_code, grammar, signals};
+use crate::config::settings::Environment;
 use crate::error::{Error, Result};
 use crate::view::{json, topics};
 
-pub fn help(cmd: &CommandContext<'_>, args: &HelpArgs, pager: Option<&OsStr>) -> Result<u8> {
-    let text = text(&args.words)?;
-    if cmd.printer.json {
-        cmd.printer.result(&json::shell::text("help", "text", &text));
-        return Ok(exit_code::DONE);
-    }
-    let interrupt = Interrupt::default();
-    signals::install(&interrupt);
-    let mut output = PagerOutput::new(cmd.printer, pager, &interrupt);
-    let _ = output.write(text.as_bytes())?;
-    output.finish()?;
-    Ok(exit_code::DONE)
+/// Show the help of a command, or a page about a topic
+///
+/// Without a word it is that of checkpoint --help, which names the topics.
+#[derive(Debug, clap::Args)]
+pub struct HelpArgs {
+    /// A command such as restore or 'workflow init', or a topic such as
+    /// recovery
+    #[arg(value_name = "COMMAND|TOPIC")]
+    pub words: Vec<String>,
 }
 
-fn text(words: &[String]) -> Result<String> {
+impl RunAnywhere for HelpArgs {
+    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+        let text = text(&self.words, &(cmd.grammar)())?;
+        if cmd.printer.json {
+            cmd.printer.result(&json::shell::text("help", "text", &text));
+            return Ok(exit_code::DONE);
+        }
+        let interrupt = Interrupt::default();
+        signals::install(&interrupt);
+        let mut output = PagerOutput::new(cmd.printer, environment.pager.as_deref(), &interrupt);
+        let _ = output.write(text.as_bytes())?;
+        output.finish()?;
+        Ok(exit_code::DONE)
+    }
+}
+
+fn text(words: &[String], whole: &Grammar) -> Result<String> {
     let page = match words {
         [topic] => topics::page(topic).map(str::to_owned),
         _ => None,
     };
-    page.or_else(|| args::help_of(words)).ok_or_else(|| Error::Usage {
+    page.or_else(|| grammar::help_of(whole, words)).ok_or_else(|| Error::Usage {
         what: format!(
             "'{}' is neither a command nor a topic; the topics: {}",
             words.join(" "),

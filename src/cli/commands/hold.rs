@@ -1,29 +1,61 @@
 //! `hold` and `release`.
 
-use crate::cli::args::hold::{HoldArgs, ReleaseArgs};
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::contract::hold as hold_op;
+use crate::ops::contract::hold::{self as hold_op, HoldOptions};
 use crate::view::{human, json};
 
-pub fn hold(context: &Context, cmd: &CommandContext<'_>, args: &HoldArgs) -> Result<u8> {
-    let outcome = hold_op::hold(context, &args.into())?;
-    if cmd.printer.json {
-        cmd.printer.result(&json::hold::hold(&outcome));
-    } else {
-        cmd.say(&human::hold::hold(&outcome), &outcome.warnings);
-    }
-    Ok(exit_code::DONE)
+/// Let nobody make a checkpoint until it is released
+///
+/// Between the two `create` refuses with exit 4. What a restore, an undo or a
+/// redo records before it is made all the same. A hold ends by itself.
+#[derive(Clone, Debug, clap::Args)]
+pub struct HoldArgs {
+    /// What is under way; taking it again renews it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// When it ends by itself, at most 24h [default: 30m]
+    #[arg(long = "for", value_name = "TIME")]
+    pub span: Option<String>,
 }
 
-pub fn release(context: &Context, cmd: &CommandContext<'_>, args: &ReleaseArgs) -> Result<u8> {
-    let outcome = hold_op::release(context, args.name.as_deref())?;
-    if cmd.printer.json {
-        cmd.printer.result(&json::hold::release(&outcome));
-    } else {
-        cmd.say(&human::hold::release(&outcome), &outcome.warnings);
+/// End a hold
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReleaseArgs {
+    /// Which one [default: the only one that stands]
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+impl From<&HoldArgs> for HoldOptions {
+    fn from(args: &HoldArgs) -> Self {
+        Self { name: args.name.clone(), span: args.span.clone() }
     }
-    Ok(exit_code::DONE)
+}
+
+impl RunCommand for HoldArgs {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let outcome = hold_op::hold(context, &(&self).into())?;
+        if cmd.printer.json {
+            cmd.printer.result(&json::hold::hold(&outcome));
+        } else {
+            cmd.say(&human::hold::hold(&outcome), &outcome.warnings);
+        }
+        Ok(exit_code::DONE)
+    }
+}
+
+impl RunCommand for ReleaseArgs {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let outcome = hold_op::release(context, self.name.as_deref())?;
+        if cmd.printer.json {
+            cmd.printer.result(&json::hold::release(&outcome));
+        } else {
+            cmd.say(&human::hold::release(&outcome), &outcome.warnings);
+        }
+        Ok(exit_code::DONE)
+    }
 }

@@ -1,35 +1,95 @@
 //! `list`: a table for people, markdown for pipes.
 
-use crate::cli::args::list::ListArgs;
+use clap::ValueEnum;
+
+use crate::base::time;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::error::Result;
-use crate::ops::browse::list as list_op;
+use crate::cli::run::RunCommand;
+use crate::config::settings::OwnFile;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::CheckpointKind;
+use crate::ops::browse::list::{self as list_op, ListOptions};
 use crate::ops::context::Context;
 use crate::ops::maintain::stores;
 use crate::ops::warning::Warning;
 use crate::view::human::{self, Output};
 use crate::view::json;
 
-pub fn list(context: &Context, cmd: &CommandContext<'_>, args: ListArgs) -> Result<u8> {
-    if args.all {
-        return list_all(context, cmd);
+/// List the checkpoints, newest first
+///
+/// Piped, this is a markdown table that stays the same byte for byte.
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// At most this many
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Only reasons that match this pattern of * and ?
+    #[arg(long, value_name = "GLOB")]
+    pub reason: Option<String>,
+    /// Only checkpoints of this source
+    #[arg(long, value_name = "TEXT")]
+    pub source: Option<String>,
+    /// Only those made since, such as '2h ago' or 2026-03-24T12:45
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only those of one kind
+    #[arg(long)]
+    pub kind: Option<KindArg>,
+    /// List the stores of all directories, with what has become of them
+    #[arg(long, conflicts_with_all = ["limit", "reason", "source", "since", "kind"])]
+    pub all: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KindArg {
+    Checkpoint,
+    Safety,
+}
+
+impl ListArgs {
+    /// # Errors
+    /// A `--since` that is no time.
+    pub fn resolve(self, now_ms: i64) -> Result<ListOptions> {
+        let since_ms = match &self.since {
+            None => None,
+            Some(text) => Some(time::parse(text, now_ms).ok_or_else(|| Error::Usage {
+                what: format!("--since '{text}' is no time; '2h ago' and 2026-03-24T12:45 are"),
+            })?),
+        };
+        let kind = self.kind.map(|kind| match kind {
+            KindArg::Checkpoint => CheckpointKind::Regular,
+            KindArg::Safety => CheckpointKind::Safety,
+        });
+        Ok(ListOptions { limit: self.limit, reason: self.reason, source: self.source, since_ms, kind })
     }
-    let outcome = list_op::list(context, &args.resolve(context.now_ms)?)?;
-    if cmd.printer.json {
-        cmd.printer.result(&json::list(&outcome, &context.store_dir()?));
-        return Ok(exit_code::DONE);
+}
+
+impl RunCommand for ListArgs {
+    fn own_file(&self) -> OwnFile {
+        OwnFile::MayBeBad
     }
-    if !outcome.exists {
-        cmd.tell_no_store(context);
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        if self.all {
+            return list_all(context, cmd);
+        }
+        let outcome = list_op::list(context, &self.resolve(context.now_ms)?)?;
+        if cmd.printer.json {
+            cmd.printer.result(&json::list(&outcome, &context.store_dir()?));
+            return Ok(exit_code::DONE);
+        }
+        if !outcome.exists {
+            cmd.tell_no_store(context);
+        }
+        let said = if cmd.printer.for_a_person() {
+            human::list_table(&outcome, context.now_ms, cmd.printer.out_paint())
+        } else {
+            human::list_markdown(&outcome)
+        };
+        cmd.say(&said, &outcome.warnings);
+        Ok(exit_code::DONE)
     }
-    let said = if cmd.printer.for_a_person() {
-        human::list_table(&outcome, context.now_ms, cmd.printer.out_paint())
-    } else {
-        human::list_markdown(&outcome)
-    };
-    cmd.say(&said, &outcome.warnings);
-    Ok(exit_code::DONE)
 }
 
 fn list_all(context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

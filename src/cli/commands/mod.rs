@@ -1,8 +1,17 @@
-//! One function a command: options in, the operation, its outcome out as text and exit code.
+//! The commands: one file each, with its arguments and its run. This list is the only one.
 
-pub mod audited;
+use clap::{Args, Command as Grammar, Subcommand};
+
+use crate::cli::command_context::CommandContext;
+use crate::cli::run::{RunAnywhere, RunCommand};
+use crate::config::settings::{Environment, OwnFile};
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::view::contract::ContractForm;
+
 pub mod bisect;
 pub mod cat;
+pub mod completions;
 pub mod config;
 pub mod create;
 pub mod delete;
@@ -12,15 +21,131 @@ pub mod guard;
 pub mod help;
 pub mod hold;
 pub mod list;
+pub mod man;
 pub mod phase;
 pub mod pin;
 pub mod prune;
 pub mod relink;
 pub mod restore;
 pub mod schema;
-pub mod shell;
 pub mod show;
 pub mod status;
 pub mod verify;
 pub mod workflow;
+pub mod workflow_args;
 pub mod workflow_resume;
+
+/// Makes the enums of the commands, their grammar and their dispatch from one list.
+macro_rules! commands {
+    (
+        in_a_directory { $($name:literal $Command:ident($($args:ident)::+),)* }
+        anywhere { $($other_name:literal $Other:ident($($other_args:ident)::+),)* }
+    ) => {
+        /// Commands that act on a directory.
+        #[derive(Debug, Subcommand)]
+        pub enum DirCommand {
+            $(#[command(name = $name)] $Command($($args)::+),)*
+        }
+
+        /// Commands that need neither a directory nor a store.
+        #[derive(Debug, Subcommand)]
+        pub enum OtherCommand {
+            $(#[command(name = $other_name)] $Other($($other_args)::+),)*
+        }
+
+        #[derive(Debug, Subcommand)]
+        #[expect(clippy::large_enum_variant, reason = "there is one of it in each run")]
+        pub enum Command {
+            #[command(flatten)]
+            InDirectory(DirCommand),
+            #[command(flatten)]
+            Anywhere(OtherCommand),
+        }
+
+        impl Command {
+            /// The word that stands in the schema of its JSON.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::InDirectory(DirCommand::$Command(args)) => args.name().unwrap_or($name),)*
+                    $(Self::Anywhere(OtherCommand::$Other(_)) => $other_name,)*
+                }
+            }
+        }
+
+        impl DirCommand {
+            pub fn may_take_long(&self) -> bool {
+                match self { $(Self::$Command(args) => args.may_take_long(),)* }
+            }
+
+            pub fn has_dry_run(&self) -> bool {
+                match self { $(Self::$Command(args) => args.has_dry_run(),)* }
+            }
+
+            pub fn own_file(&self) -> OwnFile {
+                match self { $(Self::$Command(args) => args.own_file(),)* }
+            }
+
+            pub fn failure_code(&self) -> u8 {
+                match self { $(Self::$Command(args) => args.failure_code(),)* }
+            }
+
+            pub fn contract(&self) -> Option<ContractForm> {
+                match self { $(Self::$Command(args) => args.contract(),)* }
+            }
+
+            pub fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+                match self { $(Self::$Command(args) => args.run(context, cmd),)* }
+            }
+        }
+
+        impl OtherCommand {
+            pub fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+                match self { $(Self::$Other(args) => args.run(cmd, environment),)* }
+            }
+        }
+
+        /// The grammar of one command; `None` if there is none of this name.
+        pub fn grammar(name: &str) -> Option<Grammar> {
+            match name {
+                $($name => Some($($args)::+::augment_args(Grammar::new($name))),)*
+                $($other_name => Some($($other_args)::+::augment_args(Grammar::new($other_name))),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+commands! {
+    in_a_directory {
+        "create" Create(create::CreateArgs),
+        "list" List(list::ListArgs),
+        "show" Show(show::ShowArgs),
+        "diff" Diff(diff::DiffArgs),
+        "cat" Cat(cat::CatArgs),
+        "find" Find(find::FindArgs),
+        "restore" Restore(restore::RestoreArgs),
+        "undo" Undo(restore::UndoArgs),
+        "redo" Redo(restore::RedoArgs),
+        "bisect" Bisect(bisect::BisectArgs),
+        "guard" Guard(guard::GuardArgs),
+        "hold" Hold(hold::HoldArgs),
+        "release" Release(hold::ReleaseArgs),
+        "delete" Delete(delete::DeleteArgs),
+        "pin" Pin(pin::PinArgs),
+        "unpin" Unpin(pin::UnpinArgs),
+        "prune" Prune(prune::PruneArgs),
+        "verify" Verify(verify::VerifyArgs),
+        "relink" Relink(relink::RelinkArgs),
+        "status" Status(status::StatusArgs),
+        "workflow" Workflow(workflow_args::WorkflowArgs),
+        "phase" Phase(phase::PhaseArgs),
+        "task" Task(phase::TaskArgs),
+    }
+    anywhere {
+        "config" Config(config::ConfigArgs),
+        "completions" Completions(completions::CompletionsArgs),
+        "man" Man(man::ManArgs),
+        "schema" Schema(schema::SchemaArgs),
+        "help" Help(help::HelpArgs),
+    }
+}

@@ -1,18 +1,331 @@
 //! `phase` and `task`.
 
-use crate::cli::args::phase::{PhaseCommand, TaskCommand};
+use clap::Subcommand;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::human::workflow as human;
 use crate::view::json::workflow as json;
+use crate::workflow::engine::phase_transitions::{self as phase_op, DoneOptions, StartOptions};
+use crate::workflow::engine::report;
 use crate::workflow::engine::step::{StepOptions, step};
 use crate::workflow::engine::transition::StepOutcome;
-use crate::workflow::engine::{phase_transitions as phase_op, report};
 use crate::workflow::rules::change::Change;
 
-pub fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) -> Result<u8> {
+/// Which run is moved on, and by whom.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct StepArgs {
+    /// Which run [default: the newest that is open]
+    #[arg(short = 'w', long, value_name = "WORKFLOW")]
+    pub workflow: Option<String>,
+    /// Refuse if the run is at another revision than this
+    #[arg(long, value_name = "REVISION", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub expect: Option<String>,
+    /// Who does it [default: as create has it]
+    #[arg(long, value_name = "NAME")]
+    pub actor: Option<String>,
+}
+
+impl From<&StepArgs> for StepOptions {
+    fn from(args: &StepArgs) -> Self {
+        Self { workflow: args.workflow.clone(), expect: args.expect.clone(), actor: args.actor.clone() }
+    }
+}
+
+/// Begin, follow and end the phases of a run
+#[derive(Clone, Debug, clap::Args)]
+pub struct PhaseArgs {
+    #[command(subcommand)]
+    pub command: PhaseCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum PhaseCommand {
+    Start(StartArgs),
+    Progress(ProgressArgs),
+    Done(DoneArgs),
+    Fail(FailArgs),
+    Skip(SkipArgs),
+    Approve(ApproveArgs),
+}
+
+impl PhaseCommand {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Start(_) => "phase.start",
+            Self::Progress(_) => "phase.progress",
+            Self::Done(_) => "phase.done",
+            Self::Fail(_) => "phase.fail",
+            Self::Skip(_) => "phase.skip",
+            Self::Approve(_) => "phase.approve",
+        }
+    }
+}
+
+/// Begin a phase, with a checkpoint of the files before it
+#[derive(Clone, Debug, clap::Args)]
+pub struct StartArgs {
+    /// [default: the next one]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// In spite of what it depends on or shares with others
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Note how far a phase is
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProgressArgs {
+    /// What is done, and what comes next
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+    /// Which phase [default: the only one under way]
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// End a phase, with a checkpoint of the files after it
+#[derive(Clone, Debug, clap::Args)]
+pub struct DoneArgs {
+    /// [default: the only one under way]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// The commit that it made [default: HEAD, if it moved]
+    #[arg(long, value_name = "SHA")]
+    pub commit: Option<String>,
+    /// A file that it made or changed much
+    #[arg(long, value_name = "PATH")]
+    pub file: Vec<String>,
+    /// Something that was decided
+    #[arg(long, value_name = "TEXT")]
+    pub decision: Vec<String>,
+    /// In spite of outputs that are missing and tasks that are open
+    #[arg(long)]
+    pub force: bool,
+    /// Make no checkpoint
+    #[arg(long)]
+    pub no_snapshot: bool,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Note that a phase failed; it can be started again
+#[derive(Clone, Debug, clap::Args)]
+pub struct FailArgs {
+    /// [default: the only one under way]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// What went wrong
+    #[arg(long, value_name = "TEXT")]
+    pub error: String,
+    /// The whole run has failed
+    #[arg(long = "final")]
+    pub is_final: bool,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Leave a phase out
+#[derive(Clone, Debug, clap::Args)]
+pub struct SkipArgs {
+    #[arg(value_name = "PHASE")]
+    pub phase: String,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub reason: String,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Say that the user approved what a phase made
+#[derive(Clone, Debug, clap::Args)]
+pub struct ApproveArgs {
+    /// [default: the only one under way]
+    #[arg(value_name = "PHASE")]
+    pub phase: Option<String>,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+impl From<&StartArgs> for StartOptions {
+    fn from(args: &StartArgs) -> Self {
+        let step = (&args.step).into();
+        Self { step, phase: args.phase.clone(), force: args.force, no_snapshot: args.no_snapshot }
+    }
+}
+
+impl From<&DoneArgs> for DoneOptions {
+    fn from(args: &DoneArgs) -> Self {
+        Self {
+            step: (&args.step).into(),
+            phase: args.phase.clone(),
+            commit: args.commit.clone(),
+            files: args.file.clone(),
+            decisions: args.decision.clone(),
+            force: args.force,
+            no_snapshot: args.no_snapshot,
+        }
+    }
+}
+
+/// Keep the tasks inside a phase
+#[derive(Clone, Debug, clap::Args)]
+pub struct TaskArgs {
+    #[command(subcommand)]
+    pub command: TaskCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum TaskCommand {
+    Add(TaskAddArgs),
+    Start(TaskStartArgs),
+    Done(TaskDoneArgs),
+    Fail(TaskFailArgs),
+    Reset(TaskResetArgs),
+    List(TaskListArgs),
+}
+
+impl TaskCommand {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Add(_) => "task.add",
+            Self::Start(_) => "task.start",
+            Self::Done(_) => "task.done",
+            Self::Fail(_) => "task.fail",
+            Self::Reset(_) => "task.reset",
+            Self::List(_) => "task.list",
+        }
+    }
+
+    /// The transition that is asked for; `None` where one only looks.
+    pub fn change(&self) -> Option<(&StepArgs, Change)> {
+        Some(match self {
+            Self::Add(args) => (
+                &args.step,
+                Change::AddTask {
+                    id: args.id.clone(),
+                    name: args.name.clone(),
+                    phase: args.phase.clone(),
+                    output: args.output.clone(),
+                    agent: args.agent.clone(),
+                },
+            ),
+            Self::Start(args) => (&args.step, Change::StartTask { id: args.id.clone(), agent: args.agent.clone() }),
+            Self::Done(args) => {
+                let (id, output, note) = (args.id.clone(), args.output.clone(), args.note.clone());
+                (&args.step, Change::FinishTask { id, output, note })
+            }
+            Self::Fail(args) => (&args.step, Change::FailTask { id: args.id.clone(), error: args.error.clone() }),
+            Self::Reset(args) => (&args.step, Change::ResetTask { id: args.id.clone(), cut_off: args.cut_off }),
+            Self::List(_) => return None,
+        })
+    }
+}
+
+/// Plan a task
+#[derive(Clone, Debug, clap::Args)]
+pub struct TaskAddArgs {
+    #[arg(value_name = "TASK")]
+    pub id: String,
+    /// What it is, in a line
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+    /// Its phase [default: the one under way]
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// The file that it writes when it is done
+    #[arg(long, value_name = "PATH")]
+    pub output: Option<String>,
+    /// Who is to do it
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Begin a task
+#[derive(Clone, Debug, clap::Args)]
+pub struct TaskStartArgs {
+    #[arg(value_name = "TASK")]
+    pub id: String,
+    /// Who does it
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// End a task
+#[derive(Clone, Debug, clap::Args)]
+pub struct TaskDoneArgs {
+    #[arg(value_name = "TASK")]
+    pub id: String,
+    /// The file that it wrote
+    #[arg(long, value_name = "PATH")]
+    pub output: Option<String>,
+    /// What is worth knowing of it
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Note that a task failed; it can be started again
+#[derive(Clone, Debug, clap::Args)]
+pub struct TaskFailArgs {
+    #[arg(value_name = "TASK")]
+    pub id: String,
+    /// What went wrong
+    #[arg(long, value_name = "TEXT")]
+    pub error: String,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Make a task pending again
+#[derive(Clone, Debug, clap::Args)]
+pub struct TaskResetArgs {
+    #[arg(value_name = "TASK")]
+    pub id: String,
+    /// It was cut off, and counts as tried once more
+    #[arg(long)]
+    pub cut_off: bool,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// List the tasks
+#[derive(Clone, Debug, clap::Args)]
+pub struct TaskListArgs {
+    /// Those of one phase
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    /// Which run
+    #[arg(short = 'w', long, value_name = "WORKFLOW")]
+    pub workflow: Option<String>,
+}
+
+impl RunCommand for PhaseArgs {
+    fn name(&self) -> Option<&'static str> {
+        Some(self.command.name())
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        phase(context, cmd, &self.command)
+    }
+}
+
+fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) -> Result<u8> {
     let make = |options: StepOptions, change: Change| step(context, &options, &mut |_| Ok(change.clone()));
     let outcome = match command {
         PhaseCommand::Start(args) => phase_op::start(context, &args.into()),
@@ -34,7 +347,17 @@ pub fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand
     Ok(said(cmd, command.name(), &outcome?))
 }
 
-pub fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> Result<u8> {
+impl RunCommand for TaskArgs {
+    fn name(&self) -> Option<&'static str> {
+        Some(self.command.name())
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        task(context, cmd, &self.command)
+    }
+}
+
+fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> Result<u8> {
     if let Some((args, change)) = command.change() {
         let outcome = step(context, &args.into(), &mut |_| Ok(change.clone()))?;
         return Ok(said(cmd, command.name(), &outcome));

@@ -1,19 +1,51 @@
 //! `pin` and `unpin`.
 
-use crate::cli::args::pin::{PinArgs, UnpinArgs};
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::pin::{self as pin_op, PinOptions};
 use crate::view::{human, json};
 
-pub fn pin(context: &Context, cmd: &CommandContext<'_>, args: &PinArgs) -> Result<u8> {
-    run(context, cmd, "pin", &args.into())
+/// Keep a checkpoint until it is unpinned
+#[derive(Clone, Debug, clap::Args)]
+pub struct PinArgs {
+    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    #[arg(value_name = "SEL", allow_hyphen_values = true)]
+    pub selector: String,
 }
 
-pub fn unpin(context: &Context, cmd: &CommandContext<'_>, args: &UnpinArgs) -> Result<u8> {
-    run(context, cmd, "unpin", &args.into())
+/// Let a pinned checkpoint go the way of the others
+#[derive(Clone, Debug, clap::Args)]
+pub struct UnpinArgs {
+    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    #[arg(value_name = "SEL", allow_hyphen_values = true)]
+    pub selector: String,
+}
+
+impl From<&PinArgs> for PinOptions {
+    fn from(args: &PinArgs) -> Self {
+        Self { selector: args.selector.clone(), pin: true }
+    }
+}
+
+impl From<&UnpinArgs> for PinOptions {
+    fn from(args: &UnpinArgs) -> Self {
+        Self { selector: args.selector.clone(), pin: false }
+    }
+}
+
+impl RunCommand for PinArgs {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        run(context, cmd, "pin", &(&self).into())
+    }
+}
+
+impl RunCommand for UnpinArgs {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        run(context, cmd, "unpin", &(&self).into())
+    }
 }
 
 fn run(context: &Context, cmd: &CommandContext<'_>, command: &str, options: &PinOptions) -> Result<u8> {

@@ -1,29 +1,66 @@
 //! `prune`.
 
-use crate::cli::args::prune::PruneArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::maintain::orphans::{self, OrphanOptions};
+use crate::ops::maintain::prune::{self as prune_op, PruneOptions};
 use crate::ops::maintain::stores::KnownStore;
-use crate::ops::maintain::{orphans, prune as prune_op};
 use crate::view::human::{self, Output};
 use crate::view::json;
 
-pub fn prune(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) -> Result<u8> {
-    if args.orphaned {
-        return prune_orphaned(context, cmd, args);
+/// Drop what is over the number to keep, and give its room back
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct PruneArgs {
+    /// Tell what would go, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Checkpoints to keep, for this call
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: Option<u32>,
+    /// Remove the stores of directories that are gone, and damaged copies
+    #[arg(long, conflicts_with = "keep")]
+    pub orphaned: bool,
+}
+
+impl PruneArgs {
+    pub fn resolve_orphaned(self, yes: bool) -> OrphanOptions {
+        OrphanOptions { yes, dry_run: self.dry_run }
     }
-    let outcome = prune_op::prune(context, args.into())?;
-    if cmd.printer.json {
-        cmd.printer.result(&json::prune(&outcome));
-        return Ok(exit_code::DONE);
+}
+
+impl From<PruneArgs> for PruneOptions {
+    fn from(args: PruneArgs) -> Self {
+        Self { dry_run: args.dry_run, keep: args.keep.map(|keep| keep as usize) }
     }
-    if !outcome.exists {
-        cmd.tell_no_store(context);
+}
+
+impl RunCommand for PruneArgs {
+    fn may_take_long(&self) -> bool {
+        true
     }
-    cmd.say(&human::prune(&outcome), &outcome.warnings);
-    Ok(exit_code::DONE)
+
+    fn has_dry_run(&self) -> bool {
+        true
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        if self.orphaned {
+            return prune_orphaned(context, cmd, self);
+        }
+        let outcome = prune_op::prune(context, self.into())?;
+        if cmd.printer.json {
+            cmd.printer.result(&json::prune(&outcome));
+            return Ok(exit_code::DONE);
+        }
+        if !outcome.exists {
+            cmd.tell_no_store(context);
+        }
+        cmd.say(&human::prune(&outcome), &outcome.warnings);
+        Ok(exit_code::DONE)
+    }
 }
 
 fn prune_orphaned(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) -> Result<u8> {

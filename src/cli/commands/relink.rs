@@ -1,24 +1,46 @@
 //! `relink`.
 
-use crate::cli::args::relink::RelinkArgs;
+use std::path::PathBuf;
+
 use crate::cli::command_context::CommandContext;
+use crate::cli::run::RunCommand;
 use crate::cli::{environment, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::relink::{self as relink_op, RelinkOptions, Relinking};
 use crate::view::{human, json};
 
-pub fn relink(context: &Context, cmd: &CommandContext<'_>, args: &RelinkArgs) -> Result<u8> {
-    let old_root = environment::absolute(&args.old_path)?;
-    let options = RelinkOptions { old_root, yes: cmd.global.yes, dry_run: args.dry_run };
-    let mut ask = |relinking: &Relinking<'_>| {
-        cmd.prompt.ask(&context.interrupt, human::relink::stake(relinking), &human::relink::question(relinking))
-    };
-    let outcome = relink_op::relink(context, &options, &mut ask)?;
-    if cmd.printer.json {
-        cmd.printer.result(&json::relink::relink(&outcome));
-    } else {
-        cmd.say(&human::relink::relink(&outcome), &outcome.warnings);
+/// Bring the checkpoints of a moved project here
+///
+/// After a project was moved or renamed, its checkpoints are still kept under
+/// the old path. This moves them here: ids, pins and what can be undone stay.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RelinkArgs {
+    /// Where the project was before
+    #[arg(value_name = "OLD-PATH")]
+    pub old_path: PathBuf,
+    /// Tell what would be taken over, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl RunCommand for RelinkArgs {
+    fn has_dry_run(&self) -> bool {
+        true
     }
-    Ok(exit_code::DONE)
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let old_root = environment::absolute(&self.old_path)?;
+        let options = RelinkOptions { old_root, yes: cmd.global.yes, dry_run: self.dry_run };
+        let mut ask = |relinking: &Relinking<'_>| {
+            cmd.prompt.ask(&context.interrupt, human::relink::stake(relinking), &human::relink::question(relinking))
+        };
+        let outcome = relink_op::relink(context, &options, &mut ask)?;
+        if cmd.printer.json {
+            cmd.printer.result(&json::relink::relink(&outcome));
+        } else {
+            cmd.say(&human::relink::relink(&outcome), &outcome.warnings);
+        }
+        Ok(exit_code::DONE)
+    }
 }

@@ -1,37 +1,137 @@
 //! `restore`, `undo` and `redo`.
 
-use crate::cli::args::restore::{RedoArgs, RestoreArgs, UndoArgs};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use crate::cli::command_context::CommandContext;
-use crate::cli::contract::Words;
+use crate::cli::contract::{ContractArgs, Words};
+use crate::cli::run::RunCommand;
 use crate::cli::{environment, exit_code};
+use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::contract::restore_contract;
-use crate::ops::restore::commands as restore_op;
-use crate::ops::restore::restore_options::{Check, RestoreOutcome};
-use crate::ops::restore::to_directory::restore_to;
+use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
+use crate::ops::restore::restore_options::{Check, CommonOptions, RestoreOutcome};
+use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::view::contract::ContractForm;
 use crate::view::human::{self, check as check_view, restore_to as restore_to_view};
 use crate::view::json::{self, Given};
 use crate::view::{databases, plan, restore_contract as contract_view};
 
-pub fn restore(context: &Context, cmd: &CommandContext<'_>, mut args: RestoreArgs) -> Result<u8> {
-    let (to, check, wants) = (args.to.take(), args.check.take(), args.contract);
-    let outcome = if args.resume {
-        restore_op::resume(context, &args.common.resolve(true))?
-    } else if let Some(to) = to {
-        restore_to(context, &args.resolve_to(environment::absolute(&to)?))?
-    } else {
-        restore_op::restore(context, &args.resolve(cmd.global.yes), &mut |proposal| cmd.consent(context, proposal))?
-    };
-    if wants.contract {
-        return say_contract(context, cmd, &outcome, wants.into());
+/// Make the directory what it was at a checkpoint
+///
+/// What stands there now is kept in a safety checkpoint first; `checkpoint
+/// undo` brings it back. Files that the checkpoint left out by its rules are
+/// left alone.
+#[derive(Debug, clap::Args)]
+pub struct RestoreArgs {
+    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    #[arg(value_name = "SEL", required_unless_present = "resume")]
+    pub selector: Option<String>,
+    /// Only these files and directories; literal names, no patterns
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<OsString>,
+    /// Write what the checkpoint has, and delete nothing
+    #[arg(long)]
+    pub overlay: bool,
+    /// Put set-uid, set-gid and sticky bits back too
+    #[arg(long)]
+    pub restore_suid: bool,
+    /// Write into this new or empty directory, and leave this one as it is
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "keep", "contract"])]
+    pub to: Option<PathBuf>,
+    /// Run this shell command afterwards, and exit with 5 if it fails
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub check: Option<String>,
+    /// Finish a restore that was interrupted
+    #[arg(long, conflicts_with_all = ["selector", "paths", "overlay", "restore_suid", "dry_run", "to", "check"])]
+    pub resume: bool,
+    #[command(flatten)]
+    pub contract: ContractArgs,
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Take the last restore back
+#[derive(Debug, clap::Args)]
+pub struct UndoArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+/// Give back what the last undo took away
+#[derive(Debug, clap::Args)]
+pub struct RedoArgs {
+    #[command(flatten)]
+    pub common: CommonArgs,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct CommonArgs {
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Checkpoints to keep, for this call
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: Option<u32>,
+}
+
+impl CommonArgs {
+    pub fn resolve(&self, yes: bool) -> CommonOptions {
+        CommonOptions { yes, dry_run: self.dry_run, keep: self.keep.map(|keep| keep as usize) }
     }
-    if let Some(command) = check {
-        return say_checked(context, cmd, outcome, command);
+}
+
+impl RestoreArgs {
+    pub fn resolve(self, yes: bool) -> RestoreOptions {
+        RestoreOptions {
+            selector: self.selector.unwrap_or_default(),
+            paths: self.paths.into_iter().map(OsString::into_encoded_bytes).collect(),
+            overlay: self.overlay,
+            special_bits: self.restore_suid,
+            common: self.common.resolve(yes),
+        }
     }
-    let values = restore_contract::values(context, &outcome)?;
-    Ok(say_restored(cmd, "restore", &outcome, values.as_deref()))
+
+    /// The same for another directory, by its absolute path.
+    pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
+        let RestoreOptions { selector, paths, special_bits, common, .. } = self.resolve(true);
+        RestoreToOptions { selector, paths, to, special_bits, dry_run: common.dry_run }
+    }
+}
+
+impl RunCommand for RestoreArgs {
+    fn may_take_long(&self) -> bool {
+        true
+    }
+
+    fn has_dry_run(&self) -> bool {
+        true
+    }
+
+    fn own_file(&self) -> OwnFile {
+        OwnFile::MayBeBad
+    }
+
+    fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let (to, check, wants) = (self.to.take(), self.check.take(), self.contract);
+        let outcome = if self.resume {
+            restore_op::resume(context, &self.common.resolve(true))?
+        } else if let Some(to) = to {
+            restore_to(context, &self.resolve_to(environment::absolute(&to)?))?
+        } else {
+            restore_op::restore(context, &self.resolve(cmd.global.yes), &mut |proposal| cmd.consent(context, proposal))?
+        };
+        if wants.contract {
+            return say_contract(context, cmd, &outcome, wants.into());
+        }
+        if let Some(command) = check {
+            return say_checked(context, cmd, outcome, command);
+        }
+        let values = restore_contract::values(context, &outcome)?;
+        Ok(say_restored(cmd, "restore", &outcome, values.as_deref()))
+    }
 }
 
 /// What was restored is read again, so a restore whose result is not what was recorded does not end well.
@@ -98,16 +198,44 @@ fn say_checked(
     Ok(code)
 }
 
-pub fn undo(context: &Context, cmd: &CommandContext<'_>, args: &UndoArgs) -> Result<u8> {
-    let common = args.common.resolve(cmd.global.yes);
-    let outcome = restore_op::undo(context, &common, &mut |proposal| cmd.consent(context, proposal))?;
-    Ok(say_restored(cmd, "undo", &outcome, None))
+impl RunCommand for UndoArgs {
+    fn may_take_long(&self) -> bool {
+        true
+    }
+
+    fn has_dry_run(&self) -> bool {
+        true
+    }
+
+    fn own_file(&self) -> OwnFile {
+        OwnFile::MayBeBad
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let common = self.common.resolve(cmd.global.yes);
+        let outcome = restore_op::undo(context, &common, &mut |proposal| cmd.consent(context, proposal))?;
+        Ok(say_restored(cmd, "undo", &outcome, None))
+    }
 }
 
-pub fn redo(context: &Context, cmd: &CommandContext<'_>, args: &RedoArgs) -> Result<u8> {
-    let common = args.common.resolve(cmd.global.yes);
-    let outcome = restore_op::redo(context, &common, &mut |proposal| cmd.consent(context, proposal))?;
-    Ok(say_restored(cmd, "redo", &outcome, None))
+impl RunCommand for RedoArgs {
+    fn may_take_long(&self) -> bool {
+        true
+    }
+
+    fn has_dry_run(&self) -> bool {
+        true
+    }
+
+    fn own_file(&self) -> OwnFile {
+        OwnFile::MayBeBad
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let common = self.common.resolve(cmd.global.yes);
+        let outcome = restore_op::redo(context, &common, &mut |proposal| cmd.consent(context, proposal))?;
+        Ok(say_restored(cmd, "redo", &outcome, None))
+    }
 }
 
 fn say_restored(cmd: &CommandContext<'_>, command: &str, outcome: &RestoreOutcome, values: Option<&str>) -> u8 {

@@ -1,20 +1,31 @@
 //! `schema`: a JSON Schema, or the names of those there are.
 
-use crate::cli::args::schema::SchemaArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunAnywhere;
+use crate::config::settings::Environment;
 use crate::error::{Error, Result};
 use crate::view::schema;
 
-pub fn schema(cmd: &CommandContext<'_>, args: &SchemaArgs) -> Result<u8> {
-    let Some(name) = &args.name else {
-        cmd.printer.result(&schema::names());
-        return Ok(exit_code::DONE);
-    };
-    let text = schema::text(name).ok_or_else(|| Error::NothingFound {
-        what: format!("there is no schema named '{name}'"),
-        hint: "'checkpoint schema' lists them".to_owned(),
-    })?;
-    cmd.printer.data(text);
-    Ok(exit_code::DONE)
+/// Print the JSON Schema of a document
+#[derive(Debug, clap::Args)]
+pub struct SchemaArgs {
+    /// Which document [default: their names]
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+impl RunAnywhere for SchemaArgs {
+    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+        let Some(name) = &self.name else {
+            cmd.printer.result(&schema::names());
+            return Ok(exit_code::DONE);
+        };
+        let text = schema::text(name).ok_or_else(|| Error::NothingFound {
+            what: format!("there is no schema named '{name}'"),
+            hint: "'checkpoint schema' lists them".to_owned(),
+        })?;
+        cmd.printer.data(text);
+        Ok(exit_code::DONE)
+    }
 }

@@ -1,19 +1,29 @@
 //! `show`: one checkpoint.
 
-use crate::cli::args::list::ShowArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::browse::list as list_op;
 use crate::ops::context::Context;
 use crate::view::{human, json};
 
-pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &ShowArgs) -> Result<u8> {
-    let outcome = list_op::show(context, &args.selector)?;
-    if cmd.printer.json {
-        cmd.printer.result(&json::show(&outcome));
-    } else {
-        cmd.say(&human::show(&outcome, context.now_ms), &outcome.warnings);
+/// Show one checkpoint: what it holds and what changed in it
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    #[arg(value_name = "SEL", allow_hyphen_values = true)]
+    pub selector: String,
+}
+
+impl RunCommand for ShowArgs {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let outcome = list_op::show(context, &self.selector)?;
+        if cmd.printer.json {
+            cmd.printer.result(&json::show(&outcome));
+        } else {
+            cmd.say(&human::show(&outcome, context.now_ms), &outcome.warnings);
+        }
+        Ok(exit_code::DONE)
     }
-    Ok(exit_code::DONE)
 }

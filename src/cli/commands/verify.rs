@@ -1,27 +1,53 @@
 //! `verify`: what was found on stdout, one line on stderr if something is damaged.
 
-use crate::cli::args::verify::VerifyArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::verify as verify_op;
+use crate::ops::maintain::verify::{self as verify_op, VerifyOptions};
 use crate::view::human::verify as human;
 use crate::view::json::verify as json;
 
-pub fn verify(context: &Context, cmd: &CommandContext<'_>, args: &VerifyArgs) -> Result<u8> {
-    let outcome = verify_op::verify(context, &args.into())?;
-    let code = if outcome.is_whole() { exit_code::DONE } else { exit_code::DAMAGED };
-    if cmd.printer.json {
-        cmd.printer.result(&json::verify(&outcome, code));
-    } else {
-        if !outcome.exists {
-            cmd.tell_no_store(context);
+/// Check the store and every checkpoint in it
+#[derive(Clone, Debug, clap::Args)]
+pub struct VerifyArgs {
+    /// Only this checkpoint
+    #[arg(value_name = "SEL", conflicts_with = "repair")]
+    pub selector: Option<String>,
+    /// Read and hash every object
+    #[arg(long)]
+    pub full: bool,
+    /// Mend what can be mended; what is damaged is kept beside
+    #[arg(long)]
+    pub repair: bool,
+}
+
+impl From<&VerifyArgs> for VerifyOptions {
+    fn from(args: &VerifyArgs) -> Self {
+        Self { selector: args.selector.clone(), full: args.full, repair: args.repair }
+    }
+}
+
+impl RunCommand for VerifyArgs {
+    fn may_take_long(&self) -> bool {
+        true
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let outcome = verify_op::verify(context, &(&self).into())?;
+        let code = if outcome.is_whole() { exit_code::DONE } else { exit_code::DAMAGED };
+        if cmd.printer.json {
+            cmd.printer.result(&json::verify(&outcome, code));
+        } else {
+            if !outcome.exists {
+                cmd.tell_no_store(context);
+            }
+            cmd.say(&human::verify(&outcome), &outcome.warnings);
         }
-        cmd.say(&human::verify(&outcome), &outcome.warnings);
+        if code != exit_code::DONE {
+            cmd.printer.failure(&human::verdict(&outcome, cmd.printer.err_paint()));
+        }
+        Ok(code)
     }
-    if code != exit_code::DONE {
-        cmd.printer.failure(&human::verdict(&outcome, cmd.printer.err_paint()));
-    }
-    Ok(code)
 }

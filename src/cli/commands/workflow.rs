@@ -1,14 +1,15 @@
 //! `workflow`: every command of a run but its transitions.
 
 use crate::base::time;
-use crate::cli::args::workflow::{
-    AbandonArgs, CleanupArgs, ExportArgs, ImportArgs, InitArgs, InterruptArgs, MiniCommitArgs, NextArgs, NoteArgs,
-    RewindArgs, RunArgs, SetArgs, ShimsArgs, SkeletonArgs, WorkflowCommand, WorkflowDeleteArgs, WorkflowDiffArgs,
-    WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
-};
 use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::commands::phase::said;
+use crate::cli::commands::workflow_args::{
+    AbandonArgs, CleanupArgs, ExportArgs, ImportArgs, InitArgs, InterruptArgs, MiniCommitArgs, NextArgs, NoteArgs,
+    RewindArgs, RunArgs, SetArgs, ShimsArgs, SkeletonArgs, WorkflowArgs, WorkflowCommand, WorkflowDeleteArgs,
+    WorkflowDiffArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
+};
 use crate::cli::commands::workflow_resume;
+use crate::cli::run::RunCommand;
 use crate::cli::{exit_code, lists};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
@@ -26,7 +27,22 @@ use crate::workflow::engine::step::step;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::mini_commit::project_commit_due;
 
-pub fn workflow(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) -> Result<u8> {
+impl RunCommand for WorkflowArgs {
+    fn name(&self) -> Option<&'static str> {
+        Some(self.command.name())
+    }
+
+    fn has_dry_run(&self) -> bool {
+        use WorkflowCommand as Of;
+        matches!(self.command, Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_))
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        run(context, cmd, self.command)
+    }
+}
+
+fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) -> Result<u8> {
     let name = command.name();
     match command {
         WorkflowCommand::Init(args) => init(context, cmd, args),

@@ -1,7 +1,7 @@
 //! `workflow resume` and `workflow recover`: the commands that ask.
 
-use crate::cli::args::workflow::{RecoverArgs, ResumeArgs};
 use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::commands::workflow_args::{RecoverArgs, ResumeArgs};
 use crate::cli::exit_code;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;

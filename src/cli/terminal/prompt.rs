@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::base::interrupt::Interrupt;
-use crate::cli::{printer, progress};
+use crate::cli::terminal::{printer, progress};
 use crate::error::{Error, Result};
 use crate::ops::restore::restore_options::Proposal;
 use crate::view::format::Paint;

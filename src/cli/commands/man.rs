@@ -1,13 +1,29 @@
-//! The manual page: one for all commands, from the same words as their help. The door to `clap_mangen`.
+//! `man`: one manual page for all commands, from the same words as their help. The door to `clap_mangen`.
 
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use crate::cli::args;
-use crate::cli::exit_code::MEANINGS;
+use crate::cli::command_context::CommandContext;
+use crate::cli::commands::completions::print;
+use crate::cli::exit_code::{self, MEANINGS};
+use crate::cli::run::RunAnywhere;
+use crate::config::settings::Environment;
 use crate::config::variables::VARIABLES;
 use crate::error::{Error, Result};
+
+/// Print the manual page
+///
+/// Read it with: checkpoint man | man -l -
+#[derive(Clone, Debug, clap::Args)]
+pub struct ManArgs {}
+
+impl RunAnywhere for ManArgs {
+    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+        print(cmd, "man", "page", &page(&(cmd.grammar)())?);
+        Ok(exit_code::DONE)
+    }
+}
 
 const DESCRIPTION: [&str; 3] = [
     "checkpoint records a working directory in a shadow git repository of its own, and brings it back. \
@@ -34,10 +50,9 @@ const FILES: [(&str, &str); 5] = [
 ///
 /// # Errors
 /// It could not be put together.
-pub fn page() -> Result<String> {
-    let command = args::command();
+fn page(command: &Command) -> Result<String> {
     let mut page = Vec::new();
-    write(&command, &mut page).map_err(|e| Error::unexpected(format!("no manual page: {e}")))?;
+    write(command, &mut page).map_err(|e| Error::unexpected(format!("no manual page: {e}")))?;
     String::from_utf8(page).map_err(|e| Error::unexpected(format!("no manual page: {e}")))
 }
 

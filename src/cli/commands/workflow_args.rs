@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use crate::cli::args::phase::StepArgs;
+use crate::cli::commands::phase::StepArgs;
 use crate::workflow::engine::step::StepOptions;
 
 /// Keep the state of a run of phases, and resume it after an interruption

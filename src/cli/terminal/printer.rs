@@ -5,8 +5,8 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
-use crate::cli::args::{Color, GlobalArgs};
-use crate::cli::progress;
+use crate::cli::global::{Color, GlobalArgs};
+use crate::cli::terminal::progress;
 use crate::view::format::Paint;
 use crate::view::place::placed;
 use crate::view::terminal::{Escaper, harmless};

@@ -8,8 +8,8 @@ use std::process::Child;
 
 use crate::base::interrupt::{Interrupt, Shield};
 use crate::cli::child;
-use crate::cli::printer::Printer;
-use crate::cli::progress::{self, Hidden};
+use crate::cli::terminal::printer::Printer;
+use crate::cli::terminal::progress::{self, Hidden};
 use crate::error::{Error, Result};
 
 /// Without `less` there is no pager, and nothing is said about it.

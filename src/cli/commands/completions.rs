@@ -1,0 +1,75 @@
+//! `completions`: the script of a shell. It looks at no store.
+
+use clap::Command as Grammar;
+use clap_complete::Shell;
+use clap_complete::env::Shells;
+
+use crate::cli::command_context::CommandContext;
+use crate::cli::global::COMPLETE_VARIABLE;
+use crate::cli::run::RunAnywhere;
+use crate::cli::{environment, exit_code};
+use crate::config::settings::Environment;
+use crate::error::{Error, Result};
+use crate::view::json;
+
+/// Print the completion script for a shell
+///
+/// The script asks this program while a line is typed, so that ids complete
+/// too, each with its reason. Put it where your shell starts:
+///
+///   bash  source <(checkpoint completions bash)      in ~/.bashrc
+///   zsh   source <(checkpoint completions zsh)       in ~/.zshrc
+///   fish  checkpoint completions fish | source       in config.fish
+///
+/// In zsh it comes after compinit.
+#[derive(Clone, Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+    /// Only commands and options, in a script that asks nothing
+    #[arg(long = "static")]
+    pub is_static: bool,
+}
+
+impl RunAnywhere for CompletionsArgs {
+    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+        let script = if self.is_static {
+            static_script(self.shell, &mut (cmd.grammar)())
+        } else {
+            dynamic_script(&self.shell.to_string(), &environment::program(cmd.words))?
+        };
+        print(cmd, "completions", "script", &script);
+        Ok(exit_code::DONE)
+    }
+}
+
+pub fn print(cmd: &CommandContext<'_>, command: &str, field: &str, text: &str) {
+    if cmd.printer.json {
+        cmd.printer.result(&json::shell::text(command, field, text));
+    } else {
+        cmd.printer.data(text);
+    }
+}
+
+/// Commands and options as they are, in the shell's own words.
+fn static_script(shell: Shell, whole: &mut Grammar) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, whole, "checkpoint", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// The few lines by which a shell asks `program` for candidates.
+///
+/// # Errors
+/// The shell cannot ask.
+fn dynamic_script(shell: &str, program: &str) -> Result<String> {
+    let shells = Shells::builtins();
+    let found = shells.completer(shell);
+    let asking = found.ok_or_else(|| Error::unexpected(format!("{shell} cannot ask for candidates; give --static")))?;
+    let mut script = Vec::new();
+    let written = asking.write_registration(COMPLETE_VARIABLE, "checkpoint", "checkpoint", program, &mut script);
+    written.map_err(|e| Error::unexpected(format!("no script for {shell}: {e}")))?;
+    Ok(String::from_utf8_lossy(&script).into_owned())
+}

@@ -1,0 +1,136 @@
+//! The command line: words to options, outcomes to text and exit codes. It knows operations and views, and no store.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use crate::cli::command_context::{self, CommandContext};
+use crate::cli::commands::Command;
+use crate::cli::grammar::{self, ParseRefusal};
+use crate::cli::parse::{self, Cli};
+use crate::cli::terminal::printer::{self, Printer};
+use crate::cli::terminal::progress;
+use crate::cli::terminal::prompt::Prompt;
+use crate::cli::{completion, contract, environment, exit_code, signals};
+use crate::error::Error;
+use crate::view::contract::{ContractDocument, ContractForm};
+use crate::view::format::Paint;
+use crate::view::{human, json};
+
+/// Runs one command line and answers with its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Some(shell) = environment::completing_shell(&args) {
+        printer::to_stdout(&completion::answer(&shell, args[2..].to_vec()).unwrap_or_default());
+        return ExitCode::from(exit_code::DONE);
+    }
+    if let Some(version) = parse::version_asked_for(&args) {
+        printer::to_stdout(&version);
+        return ExitCode::from(exit_code::DONE);
+    }
+    let cli = match parse::parse(&args) {
+        Ok(cli) => cli,
+        Err(refusal) => return ExitCode::from(refuse(&args, &refusal)),
+    };
+    parse::place(&cli.global);
+    let environment = environment::read();
+    let printer = Printer::new(&cli.global, environment.no_color);
+    let Cli { global, command } = cli;
+    let Some(command) = command else { return ExitCode::from(refuse_nothing(printer)) };
+    let name = command.name();
+    let (failed, contract, has_dry_run) = match &command {
+        Command::InDirectory(command) => (command.failure_code(), command.contract(), command.has_dry_run()),
+        Command::Anywhere(_) => (exit_code::FAILED, None, false),
+    };
+    let prompt = Prompt::new(global.json, global.no_input, has_dry_run, printer.err_paint());
+    let cmd = CommandContext {
+        printer,
+        prompt,
+        global: &global,
+        words: &args,
+        grammar: parse::command,
+        started: Instant::now(),
+        told_settings: Cell::default(),
+    };
+    let code = match command {
+        Command::Anywhere(command) => command.run(&cmd, environment),
+        Command::InDirectory(command) => command_context::open(&global, environment, name, command.own_file())
+            .and_then(|context| {
+                signals::install(&context.interrupt);
+                let is_watched = command.may_take_long() && printer.talks_to_a_person();
+                let _showing = is_watched.then(|| progress::show(&context, printer.err_paint(), printer::last_words));
+                let code = command.run(&context, &cmd);
+                cmd.tell_unsaid(&context);
+                cmd.warn_of_settings(&context);
+                code
+            }),
+    };
+    let code = code.unwrap_or_else(|error| {
+        let contract = contract.map(|form| (contract::refused(&args, &error), form));
+        report(printer, name, failed, &error, contract.as_ref())
+    });
+    ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
+}
+
+/// Says what went wrong: as a document where one was asked for, and as one line in any case.
+fn report(
+    printer: Printer,
+    command: &str,
+    failed: u8,
+    error: &Error,
+    contract: Option<&(ContractDocument, ContractForm)>,
+) -> u8 {
+    let code = match exit_code::of_error(error) {
+        exit_code::FAILED => failed,
+        code => code,
+    };
+    if printer.json {
+        printer.result(&json::failure(command, code, error, contract.map(|(document, _)| document)));
+    } else if let Some((document, form)) = contract {
+        printer.result(&document.text(*form));
+    }
+    printer.failure(&human::error(error, printer.err_paint()));
+    code
+}
+
+/// The command is done, but its answer went nowhere.
+fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
+    let error = Error::unexpected(format!("the answer could not be written to stdout: {why}"));
+    printer.failure(&human::error(&error, printer.err_paint()));
+    exit_code::unanswered(code, failed)
+}
+
+/// Help and version are answers; anything else that clap says is wrong usage.
+fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
+    if !refusal.is_failure {
+        printer::to_stdout(&refusal.text);
+        return exit_code::DONE;
+    }
+    let mut words = args.iter().filter_map(|arg| arg.to_str());
+    let named = words.find_map(parse::command_name);
+    let command = named.as_deref();
+    let what = refusal.text.clone();
+    let (has, error) = (|flag: &str| args.iter().any(|arg| arg == flag), Error::Usage { what: what.clone() });
+    let contract = (command == Some("create") && has("--contract")).then(|| contract::refused(args, &error));
+    if has("--json") {
+        let command = command.unwrap_or("usage");
+        printer::to_stdout(&json::failure(command, exit_code::USAGE, &error, contract.as_ref()));
+    } else if let Some(contract) = contract {
+        let form = if has("json") || has("--format=json") { ContractForm::Json } else { ContractForm::Yaml };
+        printer::to_stdout(&contract.text(form));
+    }
+    let more = command.map_or("checkpoint --help".to_owned(), |command| format!("checkpoint {command} --help"));
+    printer::to_stderr(&human::wrong_usage(&what, &more), Paint::default());
+    exit_code::USAGE
+}
+
+/// A call without a command: the short help for a person, a failure for a program.
+fn refuse_nothing(printer: Printer) -> u8 {
+    if printer.json {
+        let error = Error::Usage { what: "no command was given".to_owned() };
+        return report(printer, "usage", exit_code::USAGE, &error, None);
+    }
+    printer::to_stderr(&grammar::short_help(&mut parse::command()), Paint::default());
+    exit_code::USAGE
+}

@@ -1,0 +1,52 @@
+//! The options that every command takes.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// Seconds for which another process is waited for, unless the user says otherwise.
+pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
+
+/// Options that every command takes, before or after its name.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Options for every command")]
+pub struct GlobalArgs {
+    /// The directory to act on, exactly; no search upwards
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// The folder under which all stores lie
+    #[arg(long, global = true, value_name = "DIR")]
+    pub base: Option<PathBuf>,
+    /// Answer with one JSON object, and never ask
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say nothing but results and failures
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// Take every question as answered with yes
+    #[arg(short, long, global = true)]
+    pub yes: bool,
+    /// Never ask; a question is a refusal
+    #[arg(long, global = true)]
+    pub no_input: bool,
+    /// Seconds to wait for another process to finish
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = LOCK_TIMEOUT_SECONDS)]
+    pub lock_timeout: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Set by completion scripts alone, with the name of the shell: the words after `--` are to be completed.
+pub const COMPLETE_VARIABLE: &str = "CHECKPOINT_COMPLETE";

@@ -1,0 +1,135 @@
+//! Reading the command line. Building all commands takes longer than most of them take to run, so a call that is right in
+//! every word has the one built that it names.
+
+use std::ffi::OsString;
+
+use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
+
+use crate::base::shell_word::shell_word;
+use crate::cli::commands::{self, Command};
+use crate::cli::global::GlobalArgs;
+use crate::cli::grammar::ParseRefusal;
+use crate::view::{place, topics};
+
+/// Snapshot this directory into a shadow git repository, and bring it back.
+#[derive(Debug, Parser)]
+#[command(name = "checkpoint", version, max_term_width = 80)]
+#[command(disable_help_subcommand = true, args_override_self = true, after_help = topics_named())]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// What is to be said instead: help, the version, or what was wrong.
+pub fn parse(args: &[OsString]) -> Result<Cli, ParseRefusal> {
+    match parse_lean(args) {
+        Some(cli) => Ok(cli),
+        None => Cli::try_parse_from(args).map_err(ParseRefusal::from),
+    }
+}
+
+/// Reads a call that is right in every word. `None` for any other, and for help: the whole command line knows what to
+/// say to that.
+fn parse_lean(args: &[OsString]) -> Option<Cli> {
+    let command = args.iter().skip(1).filter_map(|word| word.to_str()).find_map(commands::grammar)?;
+    let whole = Grammar::new("checkpoint").disable_help_subcommand(true).args_override_self(true);
+    let mut whole = GlobalArgs::augment_args(whole).subcommand(command);
+    let matches = whole.try_get_matches_from_mut(args);
+    // The process ends soon: taking the description apart is lost time.
+    std::mem::forget(whole);
+    Cli::from_arg_matches_mut(&mut matches.ok()?).ok()
+}
+
+/// The whole command line as clap sees it.
+pub fn command() -> Grammar {
+    <Cli as clap::CommandFactory>::command()
+}
+
+/// The name of a command, if this word is one.
+pub fn command_name(word: &str) -> Option<String> {
+    command().find_subcommand(word).map(|found| found.get_name().to_owned())
+}
+
+/// The answer to a call that asks for the version and nothing else.
+pub fn version_asked_for(args: &[OsString]) -> Option<String> {
+    let asked = args.len() == 2 && (args[1] == "--version" || args[1] == "-V");
+    asked.then(|| concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), "\n").to_owned())
+}
+
+/// Has each command that is advised act where this call does.
+pub fn place(global: &GlobalArgs) {
+    let given = [("-C", &global.dir), ("--base", &global.base)].into_iter();
+    let given = given.filter_map(|(name, dir)| Some((name, dir.as_ref()?)));
+    let options: String =
+        given.map(|(name, dir)| format!("{name} {} ", shell_word(dir.as_os_str().as_encoded_bytes()))).collect();
+    if !options.is_empty() {
+        place::tell(options, command().get_subcommands().map(|found| found.get_name().to_owned()).collect());
+    }
+}
+
+/// The last lines of the help: the pages that `checkpoint help` shows.
+fn topics_named() -> String {
+    format!("Topics of 'checkpoint help TOPIC': {}", topics::names().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_told_without_and_with_the_whole_command_line_alike() {
+        let short = version_asked_for(&["checkpoint".into(), "-V".into()]);
+        assert_eq!(short, Some(command().render_version()));
+        assert_eq!(version_asked_for(&["checkpoint".into(), "--version".into(), "list".into()]), None);
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn every_command_is_known_here_with_the_same_options() {
+        for whole in super::command().get_subcommands() {
+            let name = whole.get_name();
+            let lean = commands::grammar(name).expect(name);
+            let names = |command: &Grammar| -> Vec<String> {
+                command.get_arguments().map(|argument| format!("{argument:?}")).collect()
+            };
+            assert_eq!(names(&lean), names(whole), "{name}");
+            assert_eq!(lean.get_groups().count(), whole.get_groups().count(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_call_means_the_same_either_way() {
+        for line in [
+            "checkpoint list -n 3 --json",
+            "checkpoint -C list create -r list",
+            "checkpoint -q create --reason create -s build --keep 7",
+            "checkpoint --json status --brief",
+            "checkpoint restore latest~2 a b --yes --color never",
+            "checkpoint diff latest -- list",
+            "checkpoint --lock-timeout 3 prune --dry-run --lock-timeout 4",
+            "checkpoint config",
+            "checkpoint phase done one --file list --json",
+            "checkpoint workflow list --all",
+        ] {
+            let whole = Cli::try_parse_from(words(line)).expect(line);
+            let either = super::parse(&words(line)).ok().expect(line);
+            assert_eq!(format!("{either:?}"), format!("{whole:?}"));
+            let is_lean = parse_lean(&words(line)).is_some();
+            // Where a value is the name of a command, the whole command line decides.
+            assert_eq!(is_lean, !line.contains("-C list"), "{line}");
+        }
+        for line in
+            ["checkpoint", "checkpoint list --help", "checkpoint create stray", "checkpoint lsit", "checkpoint -h"]
+        {
+            assert!(parse_lean(&words(line)).is_none(), "{line}");
+        }
+    }
+}

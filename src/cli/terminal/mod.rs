@@ -1,0 +1,6 @@
+//! What is printed, asked and paged: stdout, stderr and the terminal.
+
+pub mod pager;
+pub mod printer;
+pub mod progress;
+pub mod prompt;
