@@ -1,6 +1,5 @@
 //! What knows nothing of checkpoints: text, time, patterns, progress.
 
-pub mod base85;
 pub mod char_set;
 pub mod interrupt;
 pub mod progress;

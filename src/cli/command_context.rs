@@ -19,8 +19,8 @@ use crate::ops::context::{Context, Unsaid};
 use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
-use crate::view::human::{self, Output};
 use crate::view::place::placed;
+use crate::view::words::{self, Output};
 
 /// What commands need of the front-end.
 pub struct CommandContext<'g> {
@@ -46,14 +46,14 @@ impl CommandContext<'_> {
     pub fn warn(&self, warnings: &[Warning]) {
         for warning in warnings {
             self.told_settings.set(self.told_settings.get() || matches!(warning, Warning::Config { .. }));
-            self.printer.talk(&human::warning(warning, self.printer.err_paint()));
+            self.printer.talk(&words::warning(warning, self.printer.err_paint()));
         }
     }
 
     /// What has to be told although the command failed, or has no place for it in its answer.
     pub fn tell_unsaid(&self, context: &Context) {
         for warning in context.unsaid.take() {
-            self.printer.failure(&human::warning(&warning, self.printer.err_paint()));
+            self.printer.failure(&words::warning(&warning, self.printer.err_paint()));
         }
     }
 
@@ -67,7 +67,7 @@ impl CommandContext<'_> {
     /// What happened after a document was written stands beside it.
     pub fn warn_late(&self, warnings: &[Warning]) {
         for warning in warnings.iter().filter(|warning| self.printer.json && warning.is_late()) {
-            self.printer.failure(&human::warning(warning, self.printer.err_paint()));
+            self.printer.failure(&words::warning(warning, self.printer.err_paint()));
         }
     }
 
@@ -83,11 +83,11 @@ impl CommandContext<'_> {
         let paint = self.printer.err_paint();
         if self.printer.quiet {
             for warning in outcome.warnings.iter().filter(|warning| skipped || partial(warning)) {
-                self.printer.failure(&human::warning(warning, paint));
+                self.printer.failure(&words::warning(warning, paint));
             }
         }
         if let Some(id) = outcome.checkpoint.as_ref().filter(|_| outcome.is_partial()).map(|c| c.id) {
-            self.printer.failure(&human::warning(&Warning::IsPartial { id }, paint));
+            self.printer.failure(&words::warning(&Warning::IsPartial { id }, paint));
         }
     }
 
@@ -103,7 +103,7 @@ impl CommandContext<'_> {
 
     pub fn tell_no_store(&self, context: &Context) {
         let hint = context.no_store().hint().unwrap_or_default();
-        self.printer.talk(&human::no_store(context.root.path(), &placed(&hint)));
+        self.printer.talk(&words::no_store(context.root.path(), &placed(&hint)));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::cli::{completion, contract, environment, exit_code, signals};
 use crate::error::Error;
 use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::format::Paint;
-use crate::view::{human, json};
+use crate::view::{failure as failure_view, words};
 
 /// Runs one command line and answers with its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -86,18 +86,18 @@ fn report(
         code => code,
     };
     if printer.json {
-        printer.result(&json::failure(command, code, error, contract.map(|(document, _)| document)));
+        printer.result(&failure_view::failure(command, code, error, contract.map(|(document, _)| document)));
     } else if let Some((document, form)) = contract {
         printer.result(&document.text(*form));
     }
-    printer.failure(&human::error(error, printer.err_paint()));
+    printer.failure(&words::error(error, printer.err_paint()));
     code
 }
 
 /// The command is done, but its answer went nowhere.
 fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
     let error = Error::unexpected(format!("the answer could not be written to stdout: {why}"));
-    printer.failure(&human::error(&error, printer.err_paint()));
+    printer.failure(&words::error(&error, printer.err_paint()));
     exit_code::unanswered(code, failed)
 }
 
@@ -115,13 +115,13 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     let contract = (command == Some("create") && has("--contract")).then(|| contract::refused(args, &error));
     if has("--json") {
         let command = command.unwrap_or("usage");
-        printer::to_stdout(&json::failure(command, exit_code::USAGE, &error, contract.as_ref()));
+        printer::to_stdout(&failure_view::failure(command, exit_code::USAGE, &error, contract.as_ref()));
     } else if let Some(contract) = contract {
         let form = if has("json") || has("--format=json") { ContractForm::Json } else { ContractForm::Yaml };
         printer::to_stdout(&contract.text(form));
     }
     let more = command.map_or("checkpoint --help".to_owned(), |command| format!("checkpoint {command} --help"));
-    printer::to_stderr(&human::wrong_usage(&what, &more), Paint::default());
+    printer::to_stderr(&words::wrong_usage(&what, &more), Paint::default());
     exit_code::USAGE
 }
 

@@ -11,8 +11,7 @@ use crate::model::checkpoint::alias;
 use crate::model::checkpoint::terms::{CheckpointType, Expiry};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::create_contract::Contract;
-use crate::view::json::parts;
-use crate::view::yaml;
+use crate::view::{envelope, yaml};
 
 /// A contract, to be printed alone or within another document.
 pub struct ContractDocument {
@@ -40,7 +39,7 @@ impl ContractDocument {
     pub fn text(&self, form: ContractForm) -> String {
         match form {
             ContractForm::Yaml => yaml::render(&self.value),
-            ContractForm::Json => parts::text(&self.value.to_string()),
+            ContractForm::Json => envelope::text(&self.value.to_string()),
         }
     }
 }

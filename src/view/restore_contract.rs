@@ -8,7 +8,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::{Call, ContractDocument, values_back};
-use crate::view::json::parts::with_path;
+use crate::view::envelope::with_path;
 
 /// `values` are what the checkpoint holds beside its files, as they were given.
 pub fn document(

@@ -109,11 +109,16 @@ pub fn homonyms(files: &[SourceFile]) -> Vec<String> {
     several.map(|(name, places)| format!("{name}: {places:?}")).collect()
 }
 
-/// Short files that one other file alone needs.
+/// Short files that one other file alone needs, but for the views of single commands.
 pub fn crumbs(files: &[SourceFile], imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let is_of_a_command = |name: &str| {
+        let stem = name.strip_prefix("view/").unwrap_or_default();
+        !stem.is_empty() && files.iter().any(|file| file.name == format!("cli/commands/{stem}"))
+    };
     let is_small = |file: &&SourceFile| {
         let lines = file.code.lines().filter(|line| !line.trim().is_empty()).count();
         (1..CRUMB_LINES).contains(&lines)
+            && !is_of_a_command(&file.name)
             && !["mod.rs", "main.rs", "lib.rs"].iter().any(|name| file.name.ends_with(name))
     };
     let importers = |name: &str| imports.values().filter(|targets| targets.contains(name)).count();

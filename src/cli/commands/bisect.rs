@@ -8,8 +8,7 @@ use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::browse::bisect::{self as bisect_op, BisectOptions};
 use crate::ops::context::Context;
-use crate::view::human::bisect as human;
-use crate::view::json::bisect as json;
+use crate::view::bisect as bisect_view;
 
 /// Find the first checkpoint for which a command fails
 ///
@@ -46,16 +45,16 @@ impl RunCommand for BisectArgs {
             context,
             &(&self).into(),
             &mut |dir, scratch| children.program(&self.command, dir, scratch),
-            &mut |tested| cmd.printer.talk(&human::tested(tested)),
+            &mut |tested| cmd.printer.talk(&bisect_view::tested(tested)),
         )?;
         let code = if outcome.first_bad().is_some() { exit_code::DONE } else { exit_code::PARTIAL };
         if cmd.printer.json {
-            cmd.printer.result(&json::bisect(&outcome, code));
+            cmd.printer.result(&bisect_view::json(&outcome, code));
         } else {
-            cmd.say(&human::bisect(&outcome), &outcome.warnings);
+            cmd.say(&bisect_view::human(&outcome), &outcome.warnings);
         }
         if code != exit_code::DONE {
-            cmd.printer.failure(&human::undecided(&outcome, cmd.printer.err_paint()));
+            cmd.printer.failure(&bisect_view::undecided(&outcome, cmd.printer.err_paint()));
         }
         Ok(code)
     }

@@ -10,7 +10,7 @@ use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::ops::browse::cat::{self as cat_op, CatOptions};
 use crate::ops::context::Context;
-use crate::view::json;
+use crate::view::cat as cat_view;
 
 /// Print the bytes of one file of a checkpoint
 ///
@@ -39,7 +39,7 @@ impl RunCommand for CatArgs {
         if cmd.printer.json {
             let mut bytes = Vec::new();
             let outcome = cat_op::cat(context, &self.resolve(), &mut bytes)?;
-            cmd.printer.result(&json::cat::cat(&outcome, &bytes));
+            cmd.printer.result(&cat_view::json(&outcome, &bytes));
             return Ok(exit_code::DONE);
         }
         let mut sink = StdoutSink::new(cmd.printer);

@@ -10,7 +10,7 @@ use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::Environment;
 use crate::error::{Error, Result};
-use crate::view::json;
+use crate::view::envelope as envelope_view;
 
 /// Print the completion script for a shell
 ///
@@ -47,7 +47,7 @@ impl RunAnywhere for CompletionsArgs {
 
 pub fn print(cmd: &CommandContext<'_>, command: &str, field: &str, text: &str) {
     if cmd.printer.json {
-        cmd.printer.result(&json::shell::text(command, field, text));
+        cmd.printer.result(&envelope_view::text_document(command, field, text));
     } else {
         cmd.printer.data(text);
     }

@@ -10,7 +10,7 @@ use crate::config::settings::{self, Environment, Origin};
 use crate::error::{Error, Result};
 use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, SettingValue};
 use crate::ops::context::resolve_root;
-use crate::view::{human, json};
+use crate::view::{config as config_view, words};
 
 /// Show each setting and where it came from
 #[derive(Clone, Debug, clap::Args)]
@@ -29,12 +29,12 @@ impl RunAnywhere for ConfigArgs {
             config_op::config(ConfigOptions { root, base, environment, variables: environment::variables(), flags });
         let code = outcome.problems.first().map_or(exit_code::DONE, exit_code::of_error);
         if cmd.printer.json {
-            cmd.printer.result(&json::config::config(&outcome, code));
+            cmd.printer.result(&config_view::json(&outcome, code));
         } else {
-            cmd.say(&human::config::config(&outcome, cmd.printer.out_paint()), &outcome.warnings);
+            cmd.say(&config_view::human(&outcome, cmd.printer.out_paint()), &outcome.warnings);
         }
         for problem in &outcome.problems {
-            cmd.printer.failure(&human::error(problem, cmd.printer.err_paint()));
+            cmd.printer.failure(&words::error(problem, cmd.printer.err_paint()));
         }
         Ok(code)
     }

@@ -20,8 +20,8 @@ use crate::ops::create::create_terms::TermsOptions;
 use crate::ops::create::gate::GateOptions;
 use crate::ops::warning::Warning;
 use crate::view::contract::{self as contract_view, ContractDocument, ContractForm};
-use crate::view::json::copies::manifest;
-use crate::view::{human, json};
+use crate::view::copies::json;
+use crate::view::create;
 
 /// Record the present state of the directory
 ///
@@ -123,7 +123,7 @@ impl CreateArgs {
             force: args.force,
             include_sensitive: args.include_sensitive,
             terms,
-            copies: args.copies.then_some(manifest),
+            copies: args.copies.then_some(json),
         }
     }
 }
@@ -185,10 +185,10 @@ fn told(
     let is_proven = contract.is_none_or(ContractDocument::is_proven);
     let code = if is_proven { exit_code::of_create(outcome) } else { exit_code::DAMAGED };
     if cmd.printer.json {
-        cmd.printer.result(&json::create(outcome, &context.store_dir()?, code, contract));
+        cmd.printer.result(&create::json(outcome, &context.store_dir()?, code, contract));
         return Ok(code);
     }
-    let mut said = human::create(outcome, cmd.started.elapsed().as_millis());
+    let mut said = create::human(outcome, cmd.started.elapsed().as_millis());
     if let Some(contract) = contract {
         said.result = contract.text(form);
     }

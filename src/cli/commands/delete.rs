@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::delete::{self as delete_op, DeleteOptions, Deletion};
 use crate::ops::maintain::delete_store::{self, DeleteStoreOptions};
-use crate::view::{human, json};
+use crate::view::delete as delete_view;
 
 /// Delete checkpoints
 ///
@@ -48,8 +48,8 @@ impl RunCommand for DeleteArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let yes = cmd.global.yes;
         let mut ask = |deletion: &Deletion<'_>| {
-            let question = human::delete::question(deletion, context.now_ms, cmd.printer.err_paint());
-            cmd.prompt.ask(&context.interrupt, human::delete::stake(deletion), &question)
+            let question = delete_view::question(deletion, context.now_ms, cmd.printer.err_paint());
+            cmd.prompt.ask(&context.interrupt, delete_view::stake(deletion), &question)
         };
         let outcome = if self.all {
             delete_store::delete_store(context, self.resolve_all(yes), &mut ask)?
@@ -57,11 +57,11 @@ impl RunCommand for DeleteArgs {
             Some(delete_op::delete(context, &self.resolve(yes), &mut ask)?)
         };
         match outcome {
-            None if cmd.printer.json => cmd.printer.result(&json::delete::nothing(&context.store_dir()?)),
+            None if cmd.printer.json => cmd.printer.result(&delete_view::nothing_json(&context.store_dir()?)),
             None => cmd.tell_no_store(context),
-            Some(outcome) if cmd.printer.json => cmd.printer.result(&json::delete::delete(&outcome)),
+            Some(outcome) if cmd.printer.json => cmd.printer.result(&delete_view::json(&outcome)),
             Some(outcome) => {
-                let said = human::delete::delete(&outcome, context.now_ms, cmd.printer.out_paint());
+                let said = delete_view::human(&outcome, context.now_ms, cmd.printer.out_paint());
                 cmd.say(&said, &outcome.warnings);
             }
         }

@@ -11,7 +11,7 @@ use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
 use crate::ops::browse::diff::file_diff::{Detail, Manner};
 use crate::ops::context::Context;
 use crate::view::patch::{self, PatchStyle};
-use crate::view::{diffstat, human, json};
+use crate::view::{diff as diff_view, diffstat, words};
 
 /// Show what differs between two checkpoints, or from the directory
 ///
@@ -103,17 +103,17 @@ impl RunCommand for DiffArgs {
         let text = match form {
             DiffForm::Patch => String::new(),
             DiffForm::Stat => diffstat::render(&outcome.files, paint),
-            DiffForm::NameOnly => human::diff::names(&outcome.files),
-            DiffForm::NameStatus => human::diff::name_status(&outcome.files),
-            DiffForm::Json => json::diff::diff(&outcome, code, failure.as_ref()),
+            DiffForm::NameOnly => diff_view::names(&outcome.files),
+            DiffForm::NameStatus => diff_view::name_status(&outcome.files),
+            DiffForm::Json => diff_view::json(&outcome, code, failure.as_ref()),
         };
         let _ = output.write(text.as_bytes())?;
         output.finish()?;
-        cmd.printer.failure(&human::diff::missing(&outcome));
-        cmd.printer.talk(&human::diff::talk(&outcome, cmd.global.verbose));
+        cmd.printer.failure(&diff_view::missing(&outcome));
+        cmd.printer.talk(&diff_view::talk(&outcome, cmd.global.verbose));
         cmd.warn(&outcome.warnings);
         if let Some(failure) = failure {
-            cmd.printer.failure(&human::error(&failure, cmd.printer.err_paint()));
+            cmd.printer.failure(&words::error(&failure, cmd.printer.err_paint()));
         }
         Ok(code)
     }

@@ -10,8 +10,7 @@ use crate::error::Result;
 use crate::ops::browse::find::find_path::{self as find_op, FindOptions};
 use crate::ops::browse::find::find_text::{self as text_op, FindTextOptions};
 use crate::ops::context::Context;
-use crate::view::human::find as human;
-use crate::view::json::find as json;
+use crate::view::find as find_view;
 
 /// Find the checkpoints that hold or changed a path, or hold a text
 ///
@@ -54,11 +53,15 @@ impl RunCommand for FindArgs {
         let (document, said, warnings) = match (&self).into() {
             FindTarget::Path(options) => {
                 let outcome = find_op::find(context, &options)?;
-                (json::paths(&outcome), human::paths(&outcome, paint, cmd.printer.for_a_person()), outcome.warnings)
+                (
+                    find_view::paths_json(&outcome),
+                    find_view::paths(&outcome, paint, cmd.printer.for_a_person()),
+                    outcome.warnings,
+                )
             }
             FindTarget::Text(options) => {
                 let outcome = text_op::find_text(context, &options)?;
-                (json::matches(&outcome), human::matches(&outcome, paint), outcome.warnings)
+                (find_view::matches_json(&outcome), find_view::matches(&outcome, paint), outcome.warnings)
             }
         };
         if cmd.printer.json {

@@ -8,7 +8,7 @@ use crate::cli::{exit_code, lists};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::contract::guard::{self as guard_op, GuardOptions};
-use crate::view::{human, json};
+use crate::view::guard as guard_view;
 
 /// Tell whether a fresh and whole checkpoint covers a change
 ///
@@ -30,9 +30,9 @@ impl RunCommand for GuardArgs {
         let scope = (!self.scope.is_empty()).then(|| lists::expand(&self.scope)).transpose()?;
         let outcome = guard_op::guard(context, &GuardOptions { scope, max_age: self.max_age })?;
         if cmd.printer.json {
-            cmd.printer.result(&json::guard::guard(&outcome));
+            cmd.printer.result(&guard_view::json(&outcome));
         } else {
-            cmd.say(&human::guard::guard(&outcome, context.now_ms), &outcome.warnings);
+            cmd.say(&guard_view::human(&outcome, context.now_ms), &outcome.warnings);
         }
         Ok(exit_code::DONE)
     }

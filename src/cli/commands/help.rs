@@ -9,7 +9,7 @@ use crate::cli::terminal::pager::PagerOutput;
 use crate::cli::{exit_code, grammar, signals};
 use crate::config::settings::Environment;
 use crate::error::{Error, Result};
-use crate::view::{json, topics};
+use crate::view::{envelope as envelope_view, topics};
 
 /// Show the help of a command, or a page about a topic
 ///
@@ -26,7 +26,7 @@ impl RunAnywhere for HelpArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
         let text = text(&self.words, &(cmd.grammar)())?;
         if cmd.printer.json {
-            cmd.printer.result(&json::shell::text("help", "text", &text));
+            cmd.printer.result(&envelope_view::text_document("help", "text", &text));
             return Ok(exit_code::DONE);
         }
         let interrupt = Interrupt::default();

@@ -6,7 +6,7 @@ use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::contract::hold::{self as hold_op, HoldOptions};
-use crate::view::{human, json};
+use crate::view::hold as hold_view;
 
 /// Let nobody make a checkpoint until it is released
 ///
@@ -40,9 +40,9 @@ impl RunCommand for HoldArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::hold(context, &(&self).into())?;
         if cmd.printer.json {
-            cmd.printer.result(&json::hold::hold(&outcome));
+            cmd.printer.result(&hold_view::hold_json(&outcome));
         } else {
-            cmd.say(&human::hold::hold(&outcome), &outcome.warnings);
+            cmd.say(&hold_view::hold(&outcome), &outcome.warnings);
         }
         Ok(exit_code::DONE)
     }
@@ -52,9 +52,9 @@ impl RunCommand for ReleaseArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::release(context, self.name.as_deref())?;
         if cmd.printer.json {
-            cmd.printer.result(&json::hold::release(&outcome));
+            cmd.printer.result(&hold_view::release_json(&outcome));
         } else {
-            cmd.say(&human::hold::release(&outcome), &outcome.warnings);
+            cmd.say(&hold_view::release(&outcome), &outcome.warnings);
         }
         Ok(exit_code::DONE)
     }

@@ -13,8 +13,8 @@ use crate::ops::browse::list::{self as list_op, ListOptions};
 use crate::ops::context::Context;
 use crate::ops::maintain::stores;
 use crate::ops::warning::Warning;
-use crate::view::human::{self, Output};
-use crate::view::json;
+use crate::view::words::Output;
+use crate::view::{list, stores as stores_view};
 
 /// List the checkpoints, newest first
 ///
@@ -76,16 +76,16 @@ impl RunCommand for ListArgs {
         }
         let outcome = list_op::list(context, &self.resolve(context.now_ms)?)?;
         if cmd.printer.json {
-            cmd.printer.result(&json::list(&outcome, &context.store_dir()?));
+            cmd.printer.result(&list::json(&outcome, &context.store_dir()?));
             return Ok(exit_code::DONE);
         }
         if !outcome.exists {
             cmd.tell_no_store(context);
         }
         let said = if cmd.printer.for_a_person() {
-            human::list_table(&outcome, context.now_ms, cmd.printer.out_paint())
+            list::table(&outcome, context.now_ms, cmd.printer.out_paint())
         } else {
-            human::list_markdown(&outcome)
+            list::markdown(&outcome)
         };
         cmd.say(&said, &outcome.warnings);
         Ok(exit_code::DONE)
@@ -96,16 +96,16 @@ fn list_all(context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
     let stores = stores::all(context)?;
     let warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     if cmd.printer.json {
-        cmd.printer.result(&json::stores::list_all(&stores, &warnings));
+        cmd.printer.result(&stores_view::list_json(&stores, &warnings));
         return Ok(exit_code::DONE);
     }
     if stores.is_empty() {
-        cmd.printer.talk(&human::stores::none(&context.base));
+        cmd.printer.talk(&stores_view::none(&context.base));
     }
     let result = if cmd.printer.for_a_person() {
-        human::stores::table(&stores, context.now_ms, cmd.printer.out_paint())
+        stores_view::table(&stores, context.now_ms, cmd.printer.out_paint())
     } else {
-        human::stores::markdown(&stores)
+        stores_view::markdown(&stores)
     };
     cmd.say(&Output { result, talk: String::new() }, &warnings);
     Ok(exit_code::DONE)

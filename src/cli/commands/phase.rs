@@ -7,8 +7,7 @@ use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::view::human::workflow as human;
-use crate::view::json::workflow as json;
+use crate::view::workflow::{json as runs_json, listing, outcomes as workflow_view};
 use crate::workflow::engine::phase_transitions::{self as phase_op, DoneOptions, StartOptions};
 use crate::workflow::engine::report;
 use crate::workflow::engine::step::{StepOptions, step};
@@ -365,9 +364,9 @@ fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> R
     let TaskCommand::List(args) = command else { return Ok(exit_code::DONE) };
     let status = report::status(context, args.workflow.as_deref(), false)?;
     if cmd.printer.json {
-        cmd.printer.result(&json::tasks(&status, args.phase.as_deref()));
+        cmd.printer.result(&runs_json::tasks(&status, args.phase.as_deref()));
     } else {
-        cmd.say(&human::listing::tasks(&status, args.phase.as_deref()), &status.warnings);
+        cmd.say(&listing::tasks(&status, args.phase.as_deref()), &status.warnings);
     }
     Ok(exit_code::DONE)
 }
@@ -376,10 +375,10 @@ fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> R
 pub fn said(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome) -> u8 {
     let code = if outcome.is_partial { exit_code::PARTIAL } else { exit_code::DONE };
     if cmd.printer.json {
-        cmd.printer.result(&json::step(command, outcome, code));
+        cmd.printer.result(&runs_json::step(command, outcome, code));
     } else {
         let begins = matches!(command, "workflow.init" | "workflow.import");
-        let said = if begins { human::begun(outcome) } else { human::step(outcome) };
+        let said = if begins { workflow_view::begun(outcome) } else { workflow_view::step(outcome) };
         cmd.say(&said, &outcome.warnings);
     }
     code

@@ -6,7 +6,7 @@ use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::pin::{self as pin_op, PinOptions};
-use crate::view::{human, json};
+use crate::view::pin as pin_view;
 
 /// Keep a checkpoint until it is unpinned
 #[derive(Clone, Debug, clap::Args)]
@@ -51,9 +51,9 @@ impl RunCommand for UnpinArgs {
 fn run(context: &Context, cmd: &CommandContext<'_>, command: &str, options: &PinOptions) -> Result<u8> {
     let outcome = pin_op::pin(context, options)?;
     if cmd.printer.json {
-        cmd.printer.result(&json::pin::pin(command, &outcome));
+        cmd.printer.result(&pin_view::json(command, &outcome));
     } else {
-        cmd.say(&human::pin::pin(&outcome), &outcome.warnings);
+        cmd.say(&pin_view::human(&outcome), &outcome.warnings);
     }
     Ok(exit_code::DONE)
 }

@@ -8,8 +8,8 @@ use crate::ops::context::Context;
 use crate::ops::maintain::orphans::{self, OrphanOptions};
 use crate::ops::maintain::prune::{self as prune_op, PruneOptions};
 use crate::ops::maintain::stores::KnownStore;
-use crate::view::human::{self, Output};
-use crate::view::json;
+use crate::view::words::Output;
+use crate::view::{prune, stores as stores_view};
 
 /// Drop what is over the number to keep, and give its room back
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -52,29 +52,29 @@ impl RunCommand for PruneArgs {
         }
         let outcome = prune_op::prune(context, self.into())?;
         if cmd.printer.json {
-            cmd.printer.result(&json::prune(&outcome));
+            cmd.printer.result(&prune::json(&outcome));
             return Ok(exit_code::DONE);
         }
         if !outcome.exists {
             cmd.tell_no_store(context);
         }
-        cmd.say(&human::prune(&outcome), &outcome.warnings);
+        cmd.say(&prune::human(&outcome), &outcome.warnings);
         Ok(exit_code::DONE)
     }
 }
 
 fn prune_orphaned(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) -> Result<u8> {
     let mut ask = |stores: &[KnownStore]| {
-        let question = human::stores::question(stores, context.now_ms, cmd.printer.err_paint());
-        cmd.prompt.ask(&context.interrupt, human::stores::stake(stores), &question)
+        let question = stores_view::question(stores, context.now_ms, cmd.printer.err_paint());
+        cmd.prompt.ask(&context.interrupt, stores_view::stake(stores), &question)
     };
     let outcome = orphans::prune_orphaned(context, args.resolve_orphaned(cmd.global.yes), &mut ask)?;
     let code = exit_code::of_orphans(&outcome);
     if cmd.printer.json {
-        cmd.printer.result(&json::stores::orphans(&outcome, code));
+        cmd.printer.result(&stores_view::orphans_json(&outcome, code));
         return Ok(code);
     }
-    let said = human::stores::orphans(&outcome, context.now_ms, cmd.printer.out_paint());
+    let said = stores_view::orphans(&outcome, context.now_ms, cmd.printer.out_paint());
     if code == exit_code::DONE {
         cmd.say(&said, &outcome.warnings);
     } else {

@@ -8,7 +8,7 @@ use crate::cli::{environment, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::relink::{self as relink_op, RelinkOptions, Relinking};
-use crate::view::{human, json};
+use crate::view::relink as relink_view;
 
 /// Bring the checkpoints of a moved project here
 ///
@@ -33,13 +33,13 @@ impl RunCommand for RelinkArgs {
         let old_root = environment::absolute(&self.old_path)?;
         let options = RelinkOptions { old_root, yes: cmd.global.yes, dry_run: self.dry_run };
         let mut ask = |relinking: &Relinking<'_>| {
-            cmd.prompt.ask(&context.interrupt, human::relink::stake(relinking), &human::relink::question(relinking))
+            cmd.prompt.ask(&context.interrupt, relink_view::stake(relinking), &relink_view::question(relinking))
         };
         let outcome = relink_op::relink(context, &options, &mut ask)?;
         if cmd.printer.json {
-            cmd.printer.result(&json::relink::relink(&outcome));
+            cmd.printer.result(&relink_view::json(&outcome));
         } else {
-            cmd.say(&human::relink::relink(&outcome), &outcome.warnings);
+            cmd.say(&relink_view::human(&outcome), &outcome.warnings);
         }
         Ok(exit_code::DONE)
     }

@@ -15,9 +15,8 @@ use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
 use crate::ops::restore::restore_options::{Check, CommonOptions, RestoreOutcome};
 use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::view::contract::ContractForm;
-use crate::view::human::{self, check as check_view, restore_to as restore_to_view};
-use crate::view::json::{self, Given};
-use crate::view::{databases, plan, restore_contract as contract_view};
+use crate::view::restore::{self, Given};
+use crate::view::{databases, plan, restore_contract as contract_view, words};
 
 /// Make the directory what it was at a checkpoint
 ///
@@ -149,11 +148,11 @@ fn say_contract(
     let code = if is_match { exit_code::of_restore(outcome) } else { exit_code::PARTIAL };
     if cmd.printer.json {
         let given = Given { values: values.as_deref(), contract: Some(&document) };
-        cmd.printer.result(&json::restore("restore", outcome, code, given));
+        cmd.printer.result(&restore::json("restore", outcome, code, given));
         say_failures(cmd, outcome);
         return Ok(code);
     }
-    let mut said = human::restore(outcome, cmd.printer.out_paint());
+    let mut said = restore::human(outcome, cmd.printer.out_paint());
     said.result = document.text(form);
     cmd.say(&said, &outcome.warnings);
     say_failures(cmd, outcome);
@@ -175,24 +174,24 @@ fn say_checked(
     let ended = match cmd.children(context).shell(&command, dir) {
         Ok(ended) => Some(ended),
         Err(Error::Interrupted { signal }) => {
-            let (done, hint) = (check_view::done(&outcome), check_view::way_back(&outcome));
+            let (done, hint) = (restore::check_done(&outcome), restore::way_back(&outcome));
             return Err(Error::CheckInterrupted { signal, done, hint });
         }
         Err(error) => {
-            cmd.printer.failure(&human::error(&error, cmd.printer.err_paint()));
+            cmd.printer.failure(&words::error(&error, cmd.printer.err_paint()));
             None
         }
     };
     let check = Check { command, ended };
     let code = if check.is_ok() { exit_code::of_restore(&outcome) } else { exit_code::PARTIAL };
     if check.is_ok() {
-        cmd.printer.talk(&check_view::passed(&check));
+        cmd.printer.talk(&restore::check_passed(&check));
     } else {
-        cmd.printer.failure(&check_view::failed(&check, &outcome, cmd.printer.err_paint()));
+        cmd.printer.failure(&restore::check_failed(&check, &outcome, cmd.printer.err_paint()));
     }
     outcome.check = Some(check);
     if cmd.printer.json {
-        cmd.printer.result(&json::restore("restore", &outcome, code, Given::default()));
+        cmd.printer.result(&restore::json("restore", &outcome, code, Given::default()));
         say_failures(cmd, &outcome);
     }
     Ok(code)
@@ -242,12 +241,12 @@ fn say_restored(cmd: &CommandContext<'_>, command: &str, outcome: &RestoreOutcom
     let code = exit_code::of_restore(outcome);
     if cmd.printer.json {
         let given = Given { values, contract: None };
-        cmd.printer.result(&json::restore(command, outcome, code, given));
+        cmd.printer.result(&restore::json(command, outcome, code, given));
     } else {
         let paint = cmd.printer.out_paint();
-        let said = outcome.to.as_ref().map(|to| restore_to_view::restore_to(outcome, to, paint));
-        let mut said = said.unwrap_or_else(|| human::restore(outcome, paint));
-        said.result.push_str(&values.map(human::values).unwrap_or_default());
+        let said = outcome.to.as_ref().map(|to| restore::restore_to(outcome, to, paint));
+        let mut said = said.unwrap_or_else(|| restore::human(outcome, paint));
+        said.result.push_str(&values.map(restore::values).unwrap_or_default());
         cmd.say(&said, &outcome.warnings);
     }
     say_failures(cmd, outcome);

@@ -6,7 +6,7 @@ use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::browse::list as list_op;
 use crate::ops::context::Context;
-use crate::view::{human, json};
+use crate::view::show;
 
 /// Show one checkpoint: what it holds and what changed in it
 #[derive(Debug, clap::Args)]
@@ -20,9 +20,9 @@ impl RunCommand for ShowArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = list_op::show(context, &self.selector)?;
         if cmd.printer.json {
-            cmd.printer.result(&json::show(&outcome));
+            cmd.printer.result(&show::json(&outcome));
         } else {
-            cmd.say(&human::show(&outcome, context.now_ms), &outcome.warnings);
+            cmd.say(&show::human(&outcome, context.now_ms), &outcome.warnings);
         }
         Ok(exit_code::DONE)
     }

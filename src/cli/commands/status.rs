@@ -6,7 +6,7 @@ use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::browse::status::{self as status_op, StatusOptions};
 use crate::ops::context::Context;
-use crate::view::{human, json};
+use crate::view::status;
 
 /// Say on one screen how things stand
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -30,16 +30,16 @@ impl RunCommand for StatusArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = status_op::status(context, self.into())?;
         if cmd.printer.json {
-            cmd.printer.result(&json::status(&outcome, cmd.global.verbose));
+            cmd.printer.result(&status::json(&outcome, cmd.global.verbose));
             return Ok(exit_code::DONE);
         }
         if !outcome.exists {
             cmd.tell_no_store(context);
         }
         let said = if self.brief {
-            human::status_brief(&outcome, context.now_ms)
+            status::brief(&outcome, context.now_ms)
         } else {
-            human::status(&outcome, context.now_ms, cmd.global.verbose)
+            status::human(&outcome, context.now_ms, cmd.global.verbose)
         };
         cmd.say(&said, &outcome.warnings);
         Ok(exit_code::DONE)

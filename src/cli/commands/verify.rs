@@ -6,8 +6,7 @@ use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::verify::{self as verify_op, VerifyOptions};
-use crate::view::human::verify as human;
-use crate::view::json::verify as json;
+use crate::view::verify as verify_view;
 
 /// Check the store and every checkpoint in it
 #[derive(Clone, Debug, clap::Args)]
@@ -38,15 +37,15 @@ impl RunCommand for VerifyArgs {
         let outcome = verify_op::verify(context, &(&self).into())?;
         let code = if outcome.is_whole() { exit_code::DONE } else { exit_code::DAMAGED };
         if cmd.printer.json {
-            cmd.printer.result(&json::verify(&outcome, code));
+            cmd.printer.result(&verify_view::json(&outcome, code));
         } else {
             if !outcome.exists {
                 cmd.tell_no_store(context);
             }
-            cmd.say(&human::verify(&outcome), &outcome.warnings);
+            cmd.say(&verify_view::human(&outcome), &outcome.warnings);
         }
         if code != exit_code::DONE {
-            cmd.printer.failure(&human::verdict(&outcome, cmd.printer.err_paint()));
+            cmd.printer.failure(&verify_view::verdict(&outcome, cmd.printer.err_paint()));
         }
         Ok(code)
     }

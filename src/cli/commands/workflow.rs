@@ -14,8 +14,8 @@ use crate::cli::{exit_code, lists};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::CommonOptions;
-use crate::view::human::{Output, workflow as human};
-use crate::view::json::workflow as json;
+use crate::view::words::Output;
+use crate::view::workflow::{findings, json as runs_json, listing, outcomes as workflow_view};
 use crate::workflow::documents::shims;
 use crate::workflow::engine::import_export::{self, ExportOptions, Exported, ImportOptions};
 use crate::workflow::engine::init_run::{self, InitOptions};
@@ -93,14 +93,14 @@ fn status(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowStatusArgs
         Some(path) => import_export::look_at(context, &lists::content(path)?)?,
         None => report::status(context, args.run.workflow.as_deref(), true)?,
     };
-    let document = || json::status("workflow.status", &status, exit_code::DONE);
-    tell(cmd, document, || human::status(&status, context.now_ms), &status.warnings);
+    let document = || runs_json::status("workflow.status", &status, exit_code::DONE);
+    tell(cmd, document, || workflow_view::status(&status, context.now_ms), &status.warnings);
     Ok(exit_code::DONE)
 }
 
 fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs) -> Result<u8> {
     let listed = report::list(context, args.kind.as_deref(), args.all)?;
-    tell(cmd, || json::list(&listed), || human::listing::list(&listed), &listed.warnings);
+    tell(cmd, || runs_json::list(&listed), || listing::list(&listed), &listed.warnings);
     Ok(exit_code::DONE)
 }
 
@@ -108,18 +108,23 @@ fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs) ->
     let shown = report::show(context, args.run.workflow.as_deref(), args.limit)?;
     let words = || {
         if args.raw {
-            Output { result: shown.run.workflow.to_json(), talk: human::troubles(&shown.troubles) }
+            Output { result: shown.run.workflow.to_json(), talk: findings::troubles(&shown.troubles) }
         } else {
-            human::listing::show(&shown)
+            listing::show(&shown)
         }
     };
-    tell(cmd, || json::show(&shown), words, &shown.warnings);
+    tell(cmd, || runs_json::show(&shown), words, &shown.warnings);
     Ok(exit_code::DONE)
 }
 
 fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Result<u8> {
     let status = report::status(context, args.run.workflow.as_deref(), false)?;
-    tell(cmd, || json::next(&status, args.parallel), || human::next(&status, args.parallel), &status.warnings);
+    tell(
+        cmd,
+        || runs_json::next(&status, args.parallel),
+        || workflow_view::next(&status, args.parallel),
+        &status.warnings,
+    );
     Ok(exit_code::DONE)
 }
 
@@ -130,23 +135,23 @@ fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Resu
     let code = if is_sound { exit_code::DONE } else { exit_code::DAMAGED };
     let words = || {
         let word = if is_sound { "valid" } else { "not valid" };
-        Output { result: format!("{} is {word}\n", status.run.workflow.id), talk: human::remarks(&status) }
+        Output { result: format!("{} is {word}\n", status.run.workflow.id), talk: findings::remarks(&status) }
     };
-    tell(cmd, || json::status("workflow.validate", &status, code), words, &status.warnings);
+    tell(cmd, || runs_json::status("workflow.validate", &status, code), words, &status.warnings);
     Ok(code)
 }
 
 fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
     let (run, findings) = report::lint(context, args.workflow.as_deref())?;
     let code = if findings.is_empty() { exit_code::DONE } else { exit_code::FAILED };
-    let words = || Output { result: human::listing::findings(&findings), talk: String::new() };
-    tell(cmd, || json::lint(&run, &findings, code), words, &[]);
+    let words = || Output { result: listing::findings(&findings), talk: String::new() };
+    tell(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
     Ok(code)
 }
 
 fn diff(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDiffArgs) -> Result<u8> {
     let compared = report::diff(context, args.workflow.as_deref(), &args.revisions)?;
-    tell(cmd, || json::diff(&compared), || human::listing::diff(&compared), &compared.warnings);
+    tell(cmd, || runs_json::diff(&compared), || listing::diff(&compared), &compared.warnings);
     Ok(exit_code::DONE)
 }
 
@@ -194,7 +199,7 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
     let mut warnings = outcome.warnings.clone();
     warnings.extend(outcome.files.iter().flat_map(|files| files.warnings.clone()));
     warnings.extend(outcome.state.iter().flat_map(|state| state.warnings.clone()));
-    tell(cmd, || json::rewind(&outcome, exit_code::DONE), || human::rewind(&outcome), &warnings);
+    tell(cmd, || runs_json::rewind(&outcome, exit_code::DONE), || workflow_view::rewind(&outcome), &warnings);
     Ok(exit_code::DONE)
 }
 
@@ -213,7 +218,7 @@ fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> R
     let commit: Option<&CommitInProject<'_>> = if args.project_git { Some(&commit) } else { None };
     let outcome = mini_commit(context, &(&args.step).into(), &status.run, commit)?;
     let warnings = outcome.step.as_ref().map(|step| step.warnings.clone()).unwrap_or_default();
-    tell(cmd, || json::mini_commit(&outcome), || human::mini_commit(&outcome), &warnings);
+    tell(cmd, || runs_json::mini_commit(&outcome), || workflow_view::mini_commit(&outcome), &warnings);
     Ok(exit_code::DONE)
 }
 
@@ -248,7 +253,7 @@ fn cleanup(context: &Context, cmd: &CommandContext<'_>, args: &CleanupArgs) -> R
 }
 
 fn ended(cmd: &CommandContext<'_>, name: &str, outcome: &EndOutcome) -> u8 {
-    tell(cmd, || json::ended(name, outcome), || human::ended(outcome), &outcome.warnings);
+    tell(cmd, || runs_json::ended(name, outcome), || workflow_view::ended(outcome), &outcome.warnings);
     exit_code::DONE
 }
 
@@ -273,7 +278,7 @@ fn export(context: &Context, cmd: &CommandContext<'_>, args: &ExportArgs) -> Res
     };
     let exported = import_export::export(context, &options)?;
     say_document(cmd, "workflow.export", &exported);
-    cmd.printer.talk(&human::troubles(&exported.troubles));
+    cmd.printer.talk(&findings::troubles(&exported.troubles));
     cmd.warn(&exported.warnings);
     Ok(exit_code::DONE)
 }
@@ -287,13 +292,13 @@ fn skeleton(context: &Context, cmd: &CommandContext<'_>, args: &SkeletonArgs) ->
 
 fn shims(context: &Context, cmd: &CommandContext<'_>, args: &ShimsArgs) -> Result<u8> {
     let outcome = shims::shims(context, args.into.as_os_str().as_encoded_bytes(), args.force)?;
-    tell(cmd, || json::shims(&outcome), || human::shims(&outcome), &[]);
+    tell(cmd, || runs_json::shims(&outcome), || workflow_view::shims(&outcome), &[]);
     Ok(if outcome.left.is_empty() { exit_code::DONE } else { exit_code::REFUSED })
 }
 
 fn say_document(cmd: &CommandContext<'_>, command: &str, document: &Exported) {
     if cmd.printer.json {
-        cmd.printer.result(&json::document(command, document));
+        cmd.printer.result(&runs_json::document(command, document));
     } else {
         cmd.printer.data(&document.text);
     }

@@ -5,8 +5,7 @@ use crate::cli::commands::workflow_args::{RecoverArgs, ResumeArgs};
 use crate::cli::exit_code;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::view::human::workflow::{self as human, questions};
-use crate::view::json::workflow as json;
+use crate::view::workflow::{json as runs_json, outcomes as workflow_view, questions};
 use crate::workflow::documents::conflict::{Trouble, TroubleKind};
 use crate::workflow::documents::sync::{self, Settled};
 use crate::workflow::engine::repair_run::{self, Take};
@@ -29,7 +28,7 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
             return cmd.prompt.words(&context.interrupt, &questions::question(question, context.now_ms));
         }
         if let Question::Resume(status) | Question::Unsound(status) | Question::Refused(status) = question {
-            told = Some(Box::new(json::undecided(status)));
+            told = Some(Box::new(runs_json::undecided(status)));
         }
         cmd.printer.talk(&questions::unasked(question, context.now_ms));
         Ok(None)
@@ -41,8 +40,8 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
         }
         other => other,
     })?;
-    let words = || human::resume(&outcome, args.choose.is_none(), context.now_ms);
-    tell(cmd, || json::resume(&outcome), words, &outcome.warnings);
+    let words = || workflow_view::resume(&outcome, args.choose.is_none(), context.now_ms);
+    tell(cmd, || runs_json::resume(&outcome), words, &outcome.warnings);
     Ok(exit_code::DONE)
 }
 
@@ -92,8 +91,8 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
     }
     let options = StepOptions { workflow: args.what.clone(), ..StepOptions::default() };
     let (run, mended, warnings) = repair_run::mend(context, &options, args.dry_run)?;
-    let words = || human::recovered(&run.workflow.id, &mended, args.dry_run);
-    tell(cmd, || json::recover(&run, &mended, args.dry_run, &warnings), words, &warnings);
+    let words = || workflow_view::recovered(&run.workflow.id, &mended, args.dry_run);
+    tell(cmd, || runs_json::recover(&run, &mended, args.dry_run, &warnings), words, &warnings);
     Ok(exit_code::DONE)
 }
 
@@ -139,6 +138,6 @@ fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
 
 fn settled(context: &Context, cmd: &CommandContext<'_>, path: &str, side: Take) -> Result<u8> {
     let outcome = repair_run::settle(context, &StepOptions::default(), path, side)?;
-    tell(cmd, || json::settled(path, &outcome), || human::settled(path, &outcome), &outcome.warnings);
+    tell(cmd, || runs_json::settled(path, &outcome), || workflow_view::settled(path, &outcome), &outcome.warnings);
     Ok(exit_code::DONE)
 }

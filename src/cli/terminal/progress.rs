@@ -13,7 +13,7 @@ use crate::cli::signals;
 use crate::error::Error;
 use crate::ops::context::Context;
 use crate::view::format::Paint;
-use crate::view::human;
+use crate::view::{progress as progress_view, words};
 
 /// What takes no longer than this is not worth a line.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -150,7 +150,7 @@ impl ProgressLine {
             drawn.first = (figures, now);
         }
         let (first, since) = drawn.first;
-        drawn.bar.set_message(human::progress::line(figures, first, now.saturating_duration_since(since)));
+        drawn.bar.set_message(progress_view::line(figures, first, now.saturating_duration_since(since)));
         self.last = Some(figures);
     }
 
@@ -172,7 +172,7 @@ impl ProgressLine {
         self.ticks_since_signal += 1;
         if self.ticks_since_signal >= TICKS_TO_STOP {
             self.clear();
-            (self.say)(&human::error(&Error::Interrupted { signal }, self.paint), self.paint);
+            (self.say)(&words::error(&Error::Interrupted { signal }, self.paint), self.paint);
             signals::end_by(signal);
         }
     }

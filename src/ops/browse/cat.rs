@@ -6,9 +6,9 @@ use std::path::Path;
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::database::Held;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::browse::cat_database;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::find;
@@ -19,6 +19,8 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::trees::convert::read_tree;
 use crate::store::trees::tree_codec::{MODE_FILE, MODE_GITLINK, TreeEntry};
+
+pub const PREFIX: &[u8] = b"@db/";
 
 /// Names of a directory that a failure lists before it says how many more there are.
 const ENTRIES_SHOWN: usize = 12;
@@ -100,7 +102,7 @@ fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoin
 
 /// Walks down to a path; only the trees on the way are read. `@state` is the document of values, where there is one.
 fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8]) -> Result<Hit> {
-    if let Some((path, entry)) = cat_database::look_up(store, &checkpoint, typed)? {
+    if let Some((path, entry)) = look_up_database(store, &checkpoint, typed)? {
         return Ok(Hit { checkpoint, path, entry });
     }
     if typed == STATE
@@ -164,4 +166,18 @@ fn is_directory(checkpoint: &Checkpoint, path: &RelPath, mut entries: Vec<String
         entries.push(format!("and {more} more"));
     }
     Error::IsDirectory { checkpoint: checkpoint.id, path: path.to_string(), entries }
+}
+
+/// The blob of the database that was typed, under the path by which it was asked for; `None` if none is meant.
+fn look_up_database(store: &Store, checkpoint: &Checkpoint, typed: &[u8]) -> Result<Option<(RelPath, TreeEntry)>> {
+    let Some(wanted) = typed.strip_prefix(PREFIX) else { return Ok(None) };
+    let databases = store.databases(checkpoint)?;
+    let found = databases.iter().find_map(|(database, held)| match held {
+        Held::Content(id) if database.typed() == wanted => Some(*id),
+        _ => None,
+    });
+    let entry = found.map(|id| TreeEntry { mode: MODE_FILE, name: wanted.into(), id });
+    // What no path can be, such as a name with two dots, is shown by the place alone.
+    let path = RelPath::new(typed).or_else(|_| RelPath::new(b"@db")).unwrap_or_default();
+    Ok(entry.map(|entry| (path, entry)))
 }

@@ -2,7 +2,6 @@
 
 pub mod bisect;
 pub mod cat;
-pub mod cat_database;
 pub mod config;
 pub mod diff;
 pub mod find;

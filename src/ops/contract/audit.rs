@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::worktree::files::append::append;
+use crate::worktree::files::private_dir::append;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Directory and file in the root; no checkpoint captures either directory.

@@ -19,7 +19,7 @@ use crate::store::objects::object_error::ObjectError;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::repository::Store;
 use crate::store::trees::database_tree;
-use crate::worktree::files::new_file;
+use crate::worktree::files::private_dir;
 use crate::worktree::sqlite::{self, Watched};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -173,7 +173,7 @@ fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> std:
     let in_words = |why: Error| why.to_string();
     let work = WorkTree::open(context.root.path()).map_err(in_words)?;
     if present == Some(Held::Absent) {
-        new_file::make(&work, path).map_err(in_words)?;
+        private_dir::make_empty(&work, path).map_err(in_words)?;
     }
     for end in ["", "-journal", "-wal", "-shm"] {
         let file = RelPath::new(&[path.as_bytes(), end.as_bytes()].concat()).map_err(|why| why.to_string())?;

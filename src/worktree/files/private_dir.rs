@@ -1,9 +1,10 @@
-//! A directory of our own in the working directory: private, made where it is missing, reached through no symlink.
+//! What is ours in the working directory: private directories reached through no symlink, logs in them, new empty files.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Write as _};
 
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
+use crate::worktree::sys::{Access, Dir, is_absent, stat_file};
 use crate::worktree::tree_handle::WorkTree;
 
 const PRIVATE: u32 = 0o700;
@@ -23,4 +24,75 @@ pub fn open_or_make(work: &WorkTree, path: &RelPath) -> Result<WorkTree> {
         Err(error) => return Err(work.io("make", path, error)),
     }
     work.below(path)
+}
+
+/// Makes it, for its owner alone.
+///
+/// # Errors
+/// Something stands there, a link or a file stands where a directory is needed, or the system refuses.
+pub fn make_empty(work: &WorkTree, path: &RelPath) -> Result<()> {
+    let parent = path.parent().unwrap_or_default();
+    let mut dir = work.dir(&RelPath::root())?;
+    let mut reached = RelPath::root();
+    for name in parent.components() {
+        reached = reached.join(name);
+        dir = enter(&dir, name).map_err(|error| work.io("make", &reached, error))?;
+    }
+    dir.create_file(path.name()).map(drop).map_err(|error| work.io("make", path, error))
+}
+
+pub fn enter(dir: &Dir, name: &[u8]) -> std::io::Result<Dir> {
+    match dir.open_child(name, Access::Read) {
+        Err(error) if is_absent(&error) => {
+            dir.make_dir(name)?;
+            dir.open_child(name, Access::Read)
+        }
+        opened => opened,
+    }
+}
+
+/// `line` has its end with it. Directory and file are made where they are missing.
+///
+/// # Errors
+/// A symlink, a file that has other names or something else that is no plain file stands there, or the system refuses.
+pub fn append(work: &WorkTree, dir: &RelPath, file: &RelPath, line: &str) -> Result<()> {
+    let dir = open_or_make(work, dir)?;
+    let written = dir.root().open_to_append(file.name()).and_then(|mut log| {
+        if stat_file(&log)?.links > 1 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a hard link, a file with another name too"));
+        }
+        log.write_all(line.as_bytes())
+    });
+    written.map_err(|error| dir.io("append to", file, error))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn lines_are_added_and_nothing_is_written_through_a_link() {
+        let temp = tempfile::tempdir().unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let add = |dir: &str, file: &str| append(&work, &path(dir), &path(file), "x\n");
+        add("logs", "a").unwrap();
+        add("logs", "a").unwrap();
+        assert_eq!(std::fs::read(temp.path().join("logs/a")).unwrap(), b"x\nx\n");
+        std::fs::write(temp.path().join("theirs"), "1").unwrap();
+        std::os::unix::fs::symlink("../theirs", temp.path().join("logs/link")).unwrap();
+        std::fs::hard_link(temp.path().join("theirs"), temp.path().join("logs/hard")).unwrap();
+        std::os::unix::fs::symlink("logs", temp.path().join("away")).unwrap();
+        std::fs::create_dir(temp.path().join("logs/dir")).unwrap();
+        for (dir, file) in [("logs", "link"), ("logs", "hard"), ("away", "b"), ("logs", "dir"), ("theirs", "b")] {
+            add(dir, file).unwrap_err();
+        }
+        assert_eq!(std::fs::read(temp.path().join("theirs")).unwrap(), b"1");
+        assert!(!temp.path().join("logs/b").exists());
+    }
 }

@@ -1,0 +1,152 @@
+//! `config` in words and for programs.
+
+use serde_json::{Value as Json, json};
+
+use crate::base::text::escape;
+use crate::ops::browse::config::{ConfigOutcome, Origin, Setting, SettingValue};
+use crate::view::envelope::envelope;
+use crate::view::failure::partial;
+use crate::view::format::{Paint, size};
+use crate::view::words::Output;
+
+/// A line of the table: name, value, remark.
+type Row = (String, String, String);
+
+pub fn human(outcome: &ConfigOutcome, paint: Paint) -> Output {
+    let places = places(outcome);
+    let settings: Vec<Row> = outcome.settings.iter().map(setting).collect();
+    let files = outcome.files.iter().map(|file| {
+        let found = if file.found { "found" } else { "not there" };
+        ("file".to_owned(), escape(&file.path.display().to_string()), found.to_owned())
+    });
+    let files: Vec<Row> = files.collect();
+    let variables: Vec<Row> = outcome
+        .variables
+        .iter()
+        .map(|(variable, value)| {
+            let shown = value.as_ref().map_or("not set".to_owned(), |value| escape(value));
+            (variable.name.to_owned(), shown, variable.purpose.to_owned())
+        })
+        .collect();
+    let parts = [("Settings", settings), ("Places", places), ("Files", files), ("Environment", variables)];
+    let text: Vec<String> = parts.iter().map(|(title, rows)| table(title, rows, paint)).collect();
+    Output { result: text.join("\n"), talk: String::new() }
+}
+
+fn places(outcome: &ConfigOutcome) -> Vec<Row> {
+    let shown = |path: &std::path::Path| escape(&path.display().to_string());
+    let none = || ("none".to_owned(), String::new());
+    let (base, from) = outcome.base.as_ref().map_or_else(none, |(base, from)| (shown(base), origin_words(from)));
+    let store = outcome.store.as_ref().map_or("none".to_owned(), |store| shown(store));
+    let there = outcome.store.as_ref().map_or("", |store| if store.is_dir() { "" } else { "not there yet" });
+    vec![
+        ("root".to_owned(), shown(&outcome.root), String::new()),
+        ("base".to_owned(), base, from),
+        ("store".to_owned(), store, there.to_owned()),
+    ]
+}
+
+fn setting(setting: &Setting) -> Row {
+    let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
+    (setting.name.to_owned(), value(&setting.value), origins.join(", "))
+}
+
+fn value(value: &SettingValue) -> String {
+    match value {
+        SettingValue::Off => "off".to_owned(),
+        SettingValue::Number(number) => number.to_string(),
+        SettingValue::Milliseconds(ms) if ms % 1000 == 0 => format!("{} s", ms / 1000),
+        SettingValue::Milliseconds(ms) => format!("{ms} ms"),
+        SettingValue::Seconds(seconds) => format!("{seconds} s"),
+        SettingValue::Bytes(bytes) => size(*bytes),
+        SettingValue::Switch(on) => on.to_string(),
+        SettingValue::Text(text) => escape(text),
+        SettingValue::List(list) if list.is_empty() => "none".to_owned(),
+        SettingValue::List(list) => list.iter().map(|one| escape(one)).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn table(title: &str, rows: &[Row], paint: Paint) -> String {
+    // A long path must not push the remarks of all other lines away.
+    const WIDEST: usize = 40;
+    let wide = |texts: &mut dyn Iterator<Item = &String>| texts.map(|t| t.chars().count()).max().unwrap_or_default();
+    let names = wide(&mut rows.iter().map(|row| &row.0));
+    let values = wide(&mut rows.iter().map(|row| &row.1)).min(WIDEST);
+    let mut text = format!("{}\n", paint.bold(title));
+    for (name, value, remark) in rows {
+        let line = format!("  {name:<names$}  {value:<values$}  {}", paint.faint(remark));
+        let line = if remark.is_empty() { format!("  {name:<names$}  {value}") } else { line };
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// With a problem in a file the document is a failure that has all the data too.
+pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
+    let shown = |path: &std::path::Path| path.display().to_string();
+    let variables: Vec<Json> = outcome
+        .variables
+        .iter()
+        .map(|(variable, value)| json!({"name": variable.name, "value": value, "set": value.is_some()}))
+        .collect();
+    let files: Vec<Json> =
+        outcome.files.iter().map(|file| json!({"path": shown(&file.path), "found": file.found})).collect();
+    let data = json!({
+        "settings": outcome.settings.iter().map(setting_json).collect::<Vec<_>>(),
+        "root": shown(&outcome.root),
+        "base": outcome.base.as_ref().map(|(base, _)| shown(base)),
+        "base_origin": outcome.base.as_ref().map(|(_, from)| told(from)),
+        "store": outcome.store.as_deref().map(shown),
+        "files": files,
+        "environment": variables,
+        "problems": outcome.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    match outcome.problems.first() {
+        Some(problem) => partial("config", exit, &data, &outcome.warnings, Some(problem)),
+        None => envelope("config", exit, &data, &outcome.warnings),
+    }
+}
+
+fn setting_json(setting: &Setting) -> Json {
+    let (value, unit) = match &setting.value {
+        SettingValue::Off => (Json::Null, None),
+        SettingValue::Number(number) => (json!(number), None),
+        SettingValue::Milliseconds(ms) => (json!(ms), Some("ms")),
+        SettingValue::Seconds(seconds) => (json!(seconds), Some("s")),
+        SettingValue::Bytes(bytes) => (json!(bytes), Some("bytes")),
+        SettingValue::Switch(on) => (json!(on), None),
+        SettingValue::Text(text) => (json!(text), None),
+        SettingValue::List(list) => (json!(list), None),
+    };
+    let origins: Vec<Json> = setting.origins.iter().map(told).collect();
+    json!({"name": setting.name, "value": value, "unit": unit, "origins": origins})
+}
+
+fn told(from: &Origin) -> Json {
+    json!({"from": origin_word(from), "place": origin_place(from)})
+}
+
+pub fn origin_words(origin: &Origin) -> String {
+    let what = origin_word(origin).replace('_', " ");
+    origin_place(origin).map_or(what.clone(), |place| format!("{what} {place}"))
+}
+
+pub fn origin_word(origin: &Origin) -> &'static str {
+    match origin {
+        Origin::Default => "default",
+        Origin::UserFile(_) => "user_file",
+        Origin::ProjectFile(_) => "project_file",
+        Origin::Environment(_) => "environment",
+        Origin::Flag(_) => "flag",
+    }
+}
+
+/// The file, variable or flag.
+pub fn origin_place(origin: &Origin) -> Option<String> {
+    match origin {
+        Origin::Default => None,
+        Origin::UserFile(path) | Origin::ProjectFile(path) => Some(path.display().to_string()),
+        Origin::Environment(name) | Origin::Flag(name) => Some((*name).to_owned()),
+    }
+}

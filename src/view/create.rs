@@ -1,0 +1,130 @@
+//! `create` in words and for programs.
+
+use serde_json::{Value, json};
+
+use crate::base::text::{escape, escape_path};
+use crate::base::time::rfc3339;
+use crate::model::checkpoint::alias;
+use crate::model::state::database::Database;
+use crate::ops::capture::left_out::LeftOut;
+use crate::ops::create::command::{CreateOutcome, Skipped};
+use crate::ops::create::copies::Copies;
+use crate::view::contract::ContractDocument;
+use crate::view::databases;
+use crate::view::envelope::{self, hex, left_out, uncaptured};
+use crate::view::format::{count, size};
+use crate::view::words::{Output, count_files, evicted, join};
+
+pub fn human(outcome: &CreateOutcome, millis: u128) -> Output {
+    let Some(checkpoint) = &outcome.checkpoint else { return Output::default() };
+    let result = format!("{}\n", checkpoint.id.short());
+    if outcome.skipped == Some(Skipped::Dedup) {
+        return Output { result, talk: String::new() };
+    }
+    let counts = &outcome.counts;
+    let record = &checkpoint.record;
+    let mut talk = format!(
+        "{} ({}): +{} ~{} -{}, {}, {}, {millis} ms\n",
+        escape(&record.reason),
+        escape(&record.source),
+        counts.added,
+        counts.changed,
+        counts.deleted,
+        count_files(counts.files),
+        size(counts.content_bytes),
+    );
+    if !outcome.databases.is_empty() {
+        let named: Vec<String> = outcome.databases.iter().map(Database::to_string).collect();
+        talk.push_str(&format!("databases: {}\n", named.join(", ")));
+    }
+    if outcome.left_out_changed {
+        talk.push_str(&left_out_words(&outcome.left_out));
+    }
+    if let Some(Copies::Made(dir)) = &outcome.copies {
+        talk.push_str(&format!("copies in {}\n", escape_path(dir)));
+    }
+    talk.push_str(&evicted(&outcome.evicted));
+    Output { result, talk }
+}
+
+/// `left out: build/ dist/ and 3 files`; secrets are named.
+pub fn left_out_words(left_out_words: &LeftOut) -> String {
+    const NAMED: usize = 8;
+    let mut text = String::new();
+    if !left_out_words.secrets.is_empty() {
+        text.push_str(&format!("left out as sensitive: {}\n", join(left_out_words.secrets.iter())));
+    }
+    if !left_out_words.not_captured.is_empty() {
+        let named = left_out_words.not_captured.iter().take(NAMED).map(|(path, why)| format!("{path} ({why})"));
+        let more = left_out_words.not_captured.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text.push_str(&format!("not captured: {}{more}\n", named.collect::<Vec<_>>().join(", ")));
+    }
+    let dirs: Vec<String> = left_out_words.directories.iter().take(NAMED).map(|dir| format!("{dir}/")).collect();
+    let more = left_out_words.directories.len().saturating_sub(NAMED);
+    let mut parts = vec![dirs.join(" ")];
+    if more > 0 {
+        parts.push(count(more, "more directory", "more directories"));
+    }
+    if !left_out_words.files.is_empty() {
+        parts.push(count(left_out_words.files.len(), "file", "files"));
+    }
+    parts.retain(|part| !part.is_empty());
+    if !parts.is_empty() {
+        text.push_str(&format!("left out: {}\n", parts.join(" and ")));
+    }
+    text
+}
+
+/// `contract` stands in it where one was asked for.
+pub fn json(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contract: Option<&ContractDocument>) -> String {
+    let skipped = outcome.skipped.map(|skipped| match skipped {
+        Skipped::Dedup => "dedup",
+        Skipped::TooManyFiles => "too_many_files",
+        Skipped::Disabled => "disabled",
+    });
+    let counts = &outcome.counts;
+    let made = outcome.checkpoint.as_ref();
+    let mut data = json!({
+        "id": made.map(|c| hex(c.id)),
+        "short": made.map(|c| c.id.short()),
+        "alias": made.map(alias::of),
+        "created": outcome.skipped.is_none(),
+        "skipped": skipped,
+        "reason": made.map_or(&outcome.requested_reason, |c| &c.record.reason),
+        "source": made.map(|c| &c.record.source),
+        "time": made.map(|c| rfc3339(c.record.time_ms)),
+        "sequence": made.map(|c| c.record.sequence),
+        "kind": made.map(|c| c.record.kind.word()),
+        "coverage": made.map(|c| c.record.coverage.word()),
+        "counts": {
+            "files": counts.files,
+            "directories": counts.directories,
+            "bytes": counts.content_bytes,
+            "added": counts.added,
+            "changed": counts.changed,
+            "deleted": counts.deleted,
+        },
+        "left_out": left_out(&outcome.left_out),
+        "uncaptured": uncaptured(&outcome.meta),
+        "evicted": envelope::evicted(&outcome.evicted),
+        "databases": outcome.databases.iter().map(databases::database).collect::<Vec<_>>(),
+        "store": store.display().to_string(),
+    });
+    if let Some(checkpoint) = made {
+        envelope::add_terms(&mut data, &checkpoint.record.terms);
+    }
+    if let Some(copies) = &outcome.copies {
+        data["copies"] = match copies {
+            Copies::Made(dir) => dir.display().to_string().into(),
+            Copies::Failed => Value::Null,
+        };
+    }
+    if outcome.skipped == Some(Skipped::Dedup) {
+        data["requested_reason"] = outcome.requested_reason.clone().into();
+    }
+    if let Some(contract) = contract {
+        data["contract"] = contract.value.clone();
+    }
+    envelope::envelope("create", exit, &data, &outcome.warnings)
+}

@@ -1,0 +1,106 @@
+//! `delete` in words and for programs.
+
+use serde_json::{Value, json};
+
+use crate::base::text::{escape, escape_path};
+use crate::base::time::{age, local_minutes, rfc3339};
+use crate::ops::maintain::delete::{DeleteOutcome, Deletion, Doomed};
+use crate::view::envelope::envelope;
+use crate::view::format::{Paint, count, size};
+use crate::view::words::Output;
+
+/// Checkpoints that a question shows before it says how many more there are.
+const SHOWN: usize = 20;
+
+/// What is at stake in one line, for a refusal: `human 2 checkpoints`.
+pub fn stake(deletion: &Deletion<'_>) -> String {
+    let number = count(deletion.doomed.len(), "checkpoint", "checkpoints");
+    match deletion.whole_store {
+        Some(store) => format!("delete the whole store of {} with {number}", escape_path(store.root)),
+        None => format!("delete {number}"),
+    }
+}
+
+pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
+    let mut text = listing(deletion.doomed, now_ms, SHOWN, paint);
+    if let Some(store) = deletion.whole_store {
+        text.push_str(&format!("  {} ({})\n", escape_path(store.dir), size(store.bytes)));
+    }
+    let stake = stake(deletion);
+    let (first, rest) = stake.split_at(1);
+    text.push_str(&format!("{}{rest}? This cannot be taken back. [y/N] ", first.to_uppercase()));
+    text
+}
+
+fn listing(doomed: &[Doomed], now_ms: i64, limit: usize, paint: Paint) -> String {
+    let mut text: String = doomed.iter().take(limit).map(|one| format!("  {}\n", line(one, now_ms, paint))).collect();
+    if doomed.len() > limit {
+        text.push_str(&format!("  … and {} more\n", doomed.len() - limit));
+    }
+    text
+}
+
+fn line(doomed: &Doomed, now_ms: i64, paint: Paint) -> String {
+    let id = paint.yellow(&doomed.id.short());
+    match &doomed.record {
+        Some((reason, time_ms)) => {
+            format!("{id}  {}  {} ({} ago)", local_minutes(*time_ms), escape(reason), age(*time_ms, now_ms))
+        }
+        None => format!("{id}  damaged"),
+    }
+}
+
+pub fn human(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Output {
+    let number = count(outcome.deleted.len(), "checkpoint", "checkpoints");
+    let done = if outcome.dry_run { "Would delete" } else { "Deleted" };
+    let room = match (outcome.dry_run, outcome.whole_store) {
+        (true, false) => String::new(),
+        (true, true) => format!(", {}", size(outcome.bytes_before)),
+        (false, _) => format!(", {} → {}", size(outcome.bytes_before), size(outcome.bytes_after)),
+    };
+    let store =
+        if outcome.whole_store { format!(" and the store {}", escape_path(&outcome.store)) } else { String::new() };
+    let result = format!("{done} {number}{store}{room}\n");
+    let listed = listing(&outcome.deleted, now_ms, usize::MAX, paint);
+    if outcome.dry_run {
+        Output { result: format!("{listed}{result}"), talk: String::new() }
+    } else {
+        Output { result, talk: listed }
+    }
+}
+
+pub fn json(outcome: &DeleteOutcome) -> String {
+    let deleted: Vec<Value> = outcome.deleted.iter().map(doomed).collect();
+    let data = json!({
+        "deleted": deleted,
+        "whole_store": outcome.whole_store,
+        "dry_run": outcome.dry_run,
+        "store": outcome.store.display().to_string(),
+        "bytes_before": outcome.bytes_before,
+        "bytes_after": outcome.bytes_after,
+    });
+    envelope("delete", 0, &data, &outcome.warnings)
+}
+
+fn doomed(doomed: &Doomed) -> Value {
+    json!({
+        "id": doomed.id.digits(),
+        "short": doomed.id.short(),
+        "reason": doomed.record.as_ref().map(|(reason, _)| reason),
+        "time": doomed.record.as_ref().map(|(_, time_ms)| rfc3339(*time_ms)),
+        "damaged": doomed.record.is_none(),
+    })
+}
+
+/// The answer of `json --all` where there is no store.
+pub fn nothing_json(store: &std::path::Path) -> String {
+    json(&DeleteOutcome {
+        store: store.to_path_buf(),
+        deleted: Vec::new(),
+        whole_store: false,
+        dry_run: false,
+        bytes_before: 0,
+        bytes_after: 0,
+        warnings: Vec::new(),
+    })
+}

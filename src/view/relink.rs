@@ -1,0 +1,55 @@
+//! `relink` in words and for programs.
+
+use serde_json::json;
+
+use crate::base::text::escape_path;
+use crate::ops::maintain::moved::Likeness;
+use crate::ops::maintain::relink::{RelinkOutcome, Relinking};
+use crate::view::envelope::envelope;
+use crate::view::format::count;
+use crate::view::words::Output;
+
+/// What is at stake in one line, for a refusal.
+pub fn stake(relinking: &Relinking<'_>) -> String {
+    let number = count(relinking.moved.checkpoints, "checkpoint", "checkpoints");
+    format!("take over {number} of {}", escape_path(&relinking.moved.old_root))
+}
+
+pub fn question(relinking: &Relinking<'_>) -> String {
+    let evidence = match relinking.moved.by {
+        Likeness::Directory => "This is the same directory, by device and inode.",
+        Likeness::Content => "This directory holds just what the newest of them holds.",
+        Likeness::Nothing => "Nothing but your word says that this is the same project.",
+    };
+    let here = match relinking.here {
+        0 => String::new(),
+        here => format!(" The {} of this directory come after them.", count(here, "checkpoint", "checkpoints")),
+    };
+    let (first, rest) = ("T", &stake(relinking)[1..]);
+    format!("{evidence}{here}\n{first}{rest} for {}? [y/N] ", escape_path(relinking.root))
+}
+
+pub fn human(outcome: &RelinkOutcome) -> Output {
+    let number = count(outcome.moved.checkpoints, "checkpoint", "checkpoints");
+    let (old, new) = (escape_path(&outcome.moved.old_root), escape_path(&outcome.root));
+    let done = if outcome.dry_run { "Would take over" } else { "Took over" };
+    Output { result: format!("{done} {number} of {old} for {new}\n"), talk: String::new() }
+}
+
+pub fn json(outcome: &RelinkOutcome) -> String {
+    let by = match outcome.moved.by {
+        Likeness::Directory => "directory",
+        Likeness::Content => "content",
+        Likeness::Nothing => "nothing",
+    };
+    let data = json!({
+        "old_root": outcome.moved.old_root.display().to_string(),
+        "root": outcome.root.display().to_string(),
+        "store": outcome.store.display().to_string(),
+        "checkpoints": outcome.moved.checkpoints,
+        "already_here": outcome.here,
+        "likeness": by,
+        "dry_run": outcome.dry_run,
+    });
+    envelope("relink", 0, &data, &outcome.warnings)
+}

@@ -1,0 +1,125 @@
+//! `show` in words and for programs.
+
+use serde_json::{Value, json};
+
+use crate::base::text::escape;
+use crate::base::time::{age, utc_seconds};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
+use crate::model::difference::TreeChange;
+use crate::model::state::database::Held;
+use crate::model::state::scope::ScopePart;
+use crate::ops::browse::list::ShowOutcome;
+use crate::view::databases;
+use crate::view::envelope::{self, hex, paths, row, uncaptured, with_path};
+use crate::view::format::size;
+use crate::view::words::{Output, count_files, join};
+
+pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
+    let Checkpoint { id, tree, record, pinned, .. } = &outcome.checkpoint;
+    let mut text = format!(
+        "checkpoint {id}\ntree       {tree}\nreason     {}\nsource     {}\ntime       {} UTC ({} ago)\nkind       {}\n\
+         coverage   {}\nholds      {}, {}\n",
+        escape(&record.reason),
+        escape(&record.source),
+        utc_seconds(record.time_ms),
+        age(record.time_ms, now_ms),
+        record.kind.word(),
+        record.coverage.word(),
+        count_files(record.files),
+        size(record.content_bytes),
+    );
+    if *pinned {
+        text.push_str("pinned     yes\n");
+    }
+    text.push_str(&terms(&record.terms));
+    if let Some(operation) = &record.operation {
+        text.push_str(&format!("taken for  {} of {}", operation.verb.word(), operation.target.short()));
+        let paths = join(operation.paths.iter());
+        text.push_str(&if paths.is_empty() { "\n".to_owned() } else { format!(" ({paths})\n") });
+    }
+    for (database, held) in &outcome.databases {
+        let absent = if *held == Held::Absent { " (not there)" } else { "" };
+        text.push_str(&format!("database   {database}{absent}\n"));
+    }
+    for (path, standing) in &outcome.meta.uncaptured {
+        text.push_str(&format!("not captured: {path} ({})\n", standing.why.in_words()));
+    }
+    match &outcome.before {
+        Some(before) => {
+            text.push_str(&format!("\nagainst {} ({}):\n", before.id.short(), escape(&before.record.reason)));
+        }
+        None => text.push_str("\nthe first one; everything is new:\n"),
+    }
+    for change in &outcome.changes {
+        let sign = match (&change.before, &change.after) {
+            (None, _) => "+",
+            (_, None) => "-",
+            _ => "~",
+        };
+        text.push_str(&format!("  {sign} {}\n", change.path));
+    }
+    if outcome.changes.is_empty() {
+        text.push_str("  no change\n");
+    }
+    Output { result: text, talk: String::new() }
+}
+
+/// What was agreed beside the content, a line each.
+pub fn terms(terms: &CheckpointTerms) -> String {
+    let mut text = String::new();
+    if let Some(scope) = &terms.scope {
+        let parts: Vec<String> = scope.parts().iter().map(ScopePart::shown).collect();
+        text.push_str(&format!(
+            "scope      {}\n",
+            if parts.is_empty() { "no files".to_owned() } else { parts.join(", ") }
+        ));
+    }
+    if let Some(mechanism) = terms.mechanism {
+        text.push_str(&format!("type       {}\n", mechanism.word()));
+    }
+    match terms.expiry {
+        None => {}
+        Some(Expiry::Never) => text.push_str("expires    never\n"),
+        Some(Expiry::At(end_ms)) => text.push_str(&format!("expires    {} UTC\n", utc_seconds(end_ms))),
+    }
+    text
+}
+
+pub fn json(outcome: &ShowOutcome) -> String {
+    let count = |kind: &str| outcome.changes.iter().filter(|change| change_word(change).starts_with(kind)).count();
+    let listed = outcome.changes.iter().map(|change| with_path(json!({"change": change_word(change)}), &change.path));
+    let data = json!({
+        "checkpoint": whole(&outcome.checkpoint),
+        "before": outcome.before.as_ref().map(|c| hex(c.id)),
+        "changes": {
+            "added": count("added"),
+            "changed": count("changed") + count("mode"),
+            "deleted": count("deleted"),
+            "paths": listed.collect::<Vec<_>>(),
+        },
+        "databases": databases::held(&outcome.databases),
+        "uncaptured": uncaptured(&outcome.meta),
+    });
+    envelope::envelope("show", 0, &data, &outcome.warnings)
+}
+
+pub fn change_word(change: &TreeChange) -> &'static str {
+    match (change.before, change.after) {
+        (None, _) => "added",
+        (_, None) => "deleted",
+        (Some((_, before)), Some((_, after))) if before == after => "mode",
+        _ => "changed",
+    }
+}
+
+pub fn whole(checkpoint: &Checkpoint) -> Value {
+    let mut told = row(checkpoint);
+    told["tree"] = hex(checkpoint.tree);
+    told["files"] = checkpoint.record.files.into();
+    told["bytes"] = checkpoint.record.content_bytes.into();
+    told["operation"] = checkpoint.record.operation.as_ref().map_or(Value::Null, |operation| {
+        json!({"verb": operation.verb.word(), "target": hex(operation.target), "paths": paths(&operation.paths)})
+    });
+    told
+}

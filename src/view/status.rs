@@ -1,0 +1,112 @@
+//! `status` in words and for programs.
+
+use serde_json::json;
+
+use crate::base::text::{escape, escape_path};
+use crate::base::time::age;
+use crate::ops::browse::status::StatusOutcome;
+use crate::view::create::left_out_words;
+use crate::view::envelope::{self, hex, left_out, paths, row};
+use crate::view::format::{count, size};
+use crate::view::hold;
+use crate::view::words::Output;
+
+/// One line for prompts and skills.
+pub fn brief(outcome: &StatusOutcome, now_ms: i64) -> Output {
+    let mut parts = vec![count(outcome.checkpoints, "checkpoint", "checkpoints")];
+    if let Some(latest) = &outcome.latest {
+        let record = &latest.record;
+        parts.push(format!(
+            "latest {} {} ({} ago)",
+            latest.id.short(),
+            escape(&record.reason),
+            age(record.time_ms, now_ms)
+        ));
+    }
+    if outcome.damaged > 0 {
+        parts.push(format!("{} damaged", outcome.damaged));
+    }
+    if outcome.pending.is_some() {
+        parts.push("a restore was interrupted".to_owned());
+    }
+    if !outcome.holds.is_empty() {
+        parts.push(count(outcome.holds.len(), "hold", "holds"));
+    }
+    let result = if outcome.exists { format!("{}\n", parts.join(", ")) } else { String::new() };
+    Output { result, talk: String::new() }
+}
+
+pub fn human(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Output {
+    let (root, store) = (escape_path(&outcome.root), escape_path(&outcome.store));
+    let mut text = format!("root         {root}\nstore        {store}\n");
+    if let Some(bytes) = outcome.store_bytes {
+        let limit = outcome.max_store_bytes.map(|limit| format!(" of {}", size(limit))).unwrap_or_default();
+        text.push_str(&format!("size         {}{limit}\n", size(bytes)));
+    }
+    for copy in &outcome.kept_copies {
+        text.push_str(&format!("kept copy    {}\n", escape_path(copy)));
+    }
+    let safety = if outcome.safety > 0 { format!(", {} of them safety", outcome.safety) } else { String::new() };
+    let pinned = if outcome.pinned > 0 { format!(", {} pinned", outcome.pinned) } else { String::new() };
+    let damaged = if outcome.damaged > 0 { format!(", {} damaged", outcome.damaged) } else { String::new() };
+    text.push_str(&format!("checkpoints  {}{safety}{pinned}{damaged}\n", outcome.checkpoints));
+    if let Some(latest) = &outcome.latest {
+        let record = &latest.record;
+        let (id, ago) = (latest.id.short(), age(record.time_ms, now_ms));
+        text.push_str(&format!(
+            "latest       {id} {} ({}), {ago} ago\n",
+            escape(&record.reason),
+            escape(&record.source)
+        ));
+    }
+    if let Some(set) = outcome.baseline.as_ref().filter(|set| outcome.latest.as_ref().is_none_or(|c| c.id != set.id)) {
+        text.push_str(&format!("restored     {} {}\n", set.id.short(), escape(&set.record.reason)));
+    }
+    if let Some(drift) = outcome.drift {
+        text.push_str(&format!("since then   +{} ~{} -{}\n", drift.added, drift.changed, drift.deleted));
+    }
+    if let Some((target, safety)) = outcome.pending {
+        text.push_str(&format!("pending      restore to {}, safety checkpoint {}\n", target.short(), safety.short()));
+    }
+    text.push_str(&outcome.holds.iter().map(hold::status_line).collect::<String>());
+    if let Some(out) = outcome.left_out.as_ref().filter(|out| !out.is_empty()) {
+        text.push_str(&if verbose { format!("left out:\n{}", indented(&out.to_text())) } else { left_out_words(out) });
+    }
+    Output { result: if outcome.exists { text } else { String::new() }, talk: String::new() }
+}
+
+pub fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+pub fn json(outcome: &StatusOutcome, verbose: bool) -> String {
+    let shown = |path: &std::path::Path| path.display().to_string();
+    let drift = outcome.drift.map(|d| json!({"added": d.added, "changed": d.changed, "deleted": d.deleted}));
+    let mut data = json!({
+        "root": shown(&outcome.root),
+        "store": shown(&outcome.store),
+        "manifest": shown(&outcome.manifest),
+        "dir_hash": outcome.dir_hash,
+        "base": shown(&outcome.base),
+        "exists": outcome.exists,
+        "checkpoints": outcome.checkpoints,
+        "pinned": outcome.pinned,
+        "safety": outcome.safety,
+        "damaged": outcome.damaged,
+        "store_bytes": outcome.store_bytes,
+        "latest": outcome.latest.as_ref().map(row),
+        "baseline": outcome.baseline.as_ref().map(row),
+        "drift": drift,
+        "pending": outcome.pending.map(|(target, safety)| json!({"target": hex(target), "safety": hex(safety)})),
+        "holds": outcome.holds.iter().map(hold::told).collect::<Vec<_>>(),
+        "over_keep": outcome.over_keep,
+        "max_store_size": outcome.max_store_bytes,
+        "over_max_store_size": outcome.is_over_max_store_size(),
+        "kept_copies": outcome.kept_copies.iter().map(|path| shown(path)).collect::<Vec<_>>(),
+    });
+    if let Some(out) = outcome.left_out.as_ref().filter(|_| verbose) {
+        data["left_out"] = left_out(out);
+        data["left_out"]["files"] = paths(&out.files);
+    }
+    envelope::envelope("status", 0, &data, &outcome.warnings)
+}

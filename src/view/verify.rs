@@ -1,0 +1,180 @@
+//! `verify` in words and for programs.
+
+use serde_json::{Value, json};
+
+use crate::base::text::{escape, escape_path};
+use crate::error::Error;
+use crate::ops::maintain::repair::Mended;
+use crate::ops::maintain::verify::{CheckReport, DamagedState, Fault, FileFinding, VerifyOutcome};
+use crate::ops::warning_words::thousands;
+use crate::view::envelope::{envelope, hex, with_path};
+use crate::view::failure::partial;
+use crate::view::format::{Paint, count, size};
+use crate::view::words::Output;
+
+pub fn human(outcome: &VerifyOutcome) -> Output {
+    if !outcome.exists {
+        return Output::default();
+    }
+    let mut result = outcome.mended.as_ref().map(mended).unwrap_or_default();
+    result.push_str(&outcome.report.damaged.iter().map(state).collect::<String>());
+    result.push_str(&outcome.report.files.iter().map(|file| format!("damaged: {}\n", found(file))).collect::<String>());
+    let derived = outcome.report.derived.iter();
+    result.push_str(&derived.map(|file| format!("will be rebuilt: {}\n", found(file))).collect::<String>());
+    if outcome.is_whole() {
+        result.push_str(&summary(&outcome.report));
+        result.extend(outcome.content.iter().map(|hash| format!("content: {hash}\n")));
+    }
+    Output { result, talk: String::new() }
+}
+
+/// The one line of a check that ends with damage: what, and what to do next.
+pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
+    let report = &outcome.report;
+    let who = paint.red("checkpoint:");
+    match outcome.mended.as_ref().and_then(|mended| mended.salvaged.as_ref()) {
+        Some(salvaged) if report.is_whole() => format!(
+            "{who} {} could not be made whole; what is left of them is in {}\n",
+            count(salvaged.lost.len(), "checkpoint", "checkpoints"),
+            escape_path(&salvaged.kept_as)
+        ),
+        _ if outcome.mended.is_some() => format!(
+            "{who} {} and cannot be made whole ('checkpoint restore ID PATH' brings back what is left, \
+             'checkpoint delete ID' drops it)\n",
+            damage(report)
+        ),
+        _ => format!("{who} {} ('checkpoint verify --repair' mends what can be mended)\n", damage(report)),
+    }
+}
+
+/// `2 checkpoints and 1 file are damaged`.
+pub fn damage(report: &CheckReport) -> String {
+    let mut parts = Vec::new();
+    if !report.damaged.is_empty() {
+        parts.push(count(report.damaged.len(), "checkpoint", "checkpoints"));
+    }
+    if !report.files.is_empty() {
+        parts.push(format!("{} of the store", count(report.files.len(), "file", "files")));
+    }
+    let is = if report.damaged.len() + report.files.len() == 1 { "is" } else { "are" };
+    format!("{} {is} damaged", parts.join(" and "))
+}
+
+fn summary(report: &CheckReport) -> String {
+    format!(
+        "verified: {}, {} {}, {}\n",
+        count(report.checkpoints, "checkpoint", "checkpoints"),
+        thousands(report.objects),
+        if report.objects == 1 { "object" } else { "objects" },
+        size(report.bytes)
+    )
+}
+
+fn state(state: &DamagedState) -> String {
+    let named = match &state.reason {
+        Some(reason) => format!("{} ({})", state.id.short(), escape(reason)),
+        None => state.id.short(),
+    };
+    state.faults.iter().map(|fault| format!("{named}: {}\n", told(fault))).collect()
+}
+
+fn told(fault: &Fault) -> String {
+    match &fault.path {
+        Some(path) => format!("{path}: {}", escape(&fault.why)),
+        None => escape(&fault.why),
+    }
+}
+
+fn found(finding: &FileFinding) -> String {
+    format!("{}: {}", escape(&finding.file.to_string_lossy()), escape(&finding.why))
+}
+
+fn mended(mended: &Mended) -> String {
+    let mut text: String = mended.derived.iter().map(|file| format!("made anew: {}\n", found(file))).collect();
+    for path in &mended.set_aside {
+        text.push_str(&format!("set aside: {}\n", escape_path(path)));
+    }
+    if mended.healed > 0 {
+        text.push_str(&format!("made whole: {}\n", count(mended.healed, "checkpoint", "checkpoints")));
+    }
+    if mended.fetched > 0 {
+        let many = count(mended.fetched, "checkpoint", "checkpoints");
+        text.push_str(&format!("brought back from the kept copy: {many}\n"));
+    }
+    if let Some(salvaged) = &mended.salvaged {
+        let known = salvaged.whole + salvaged.in_part + salvaged.lost.len();
+        let in_part = if salvaged.in_part > 0 { format!(", {} more in part", salvaged.in_part) } else { String::new() };
+        let kept = escape_path(&salvaged.kept_as);
+        text.push_str(&format!(
+            "salvaged: {} of {known} checkpoints{in_part}; the damaged store is kept as {kept}\n",
+            salvaged.whole
+        ));
+        text.push_str(&salvaged.lost.iter().map(|lost| format!("lost: {}", state(lost))).collect::<String>());
+        text.push_str(&salvaged.lost_refs.iter().map(|name| format!("lost: {}\n", escape(name))).collect::<String>());
+    }
+    if mended.is_nothing() {
+        text.push_str("nothing to mend\n");
+    }
+    text
+}
+
+pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
+    let report = &outcome.report;
+    let data = json!({
+        "exists": outcome.exists,
+        "checkpoints": report.checkpoints,
+        "content": outcome.content,
+        "objects": report.objects,
+        "bytes": report.bytes,
+        "damaged": report.damaged.iter().map(state_json).collect::<Vec<_>>(),
+        "files": report.files.iter().map(file).collect::<Vec<_>>(),
+        "derived": report.derived.iter().map(file).collect::<Vec<_>>(),
+        "repair": outcome.mended.as_ref().map(mended_json),
+    });
+    if exit == 0 {
+        return envelope("verify", exit, &data, &outcome.warnings);
+    }
+    let message = match outcome.mended.as_ref().and_then(|mended| mended.salvaged.as_ref()) {
+        Some(salvaged) if report.is_whole() => format!("{} checkpoints could not be made whole", salvaged.lost.len()),
+        _ => damage(report),
+    };
+    let error = Error::Damaged { what: "the store".into(), why: message };
+    partial("verify", exit, &data, &outcome.warnings, Some(&error))
+}
+
+fn state_json(state: &DamagedState) -> Value {
+    json!({
+        "id": state.id.digits(),
+        "short": state.id.short(),
+        "reason": state.reason,
+        "faults": state.faults.iter().map(fault).collect::<Vec<_>>(),
+    })
+}
+
+fn fault(fault: &Fault) -> Value {
+    let told = json!({"why": fault.why, "object": fault.object.map(hex)});
+    fault.path.as_ref().map_or(told.clone(), |path| with_path(told, path))
+}
+
+fn file(finding: &FileFinding) -> Value {
+    json!({"file": finding.file.display().to_string(), "why": finding.why})
+}
+
+fn mended_json(mended: &Mended) -> Value {
+    let salvaged = mended.salvaged.as_ref().map(|salvaged| {
+        json!({
+            "kept_as": salvaged.kept_as.display().to_string(),
+            "whole": salvaged.whole,
+            "in_part": salvaged.in_part,
+            "lost": salvaged.lost.iter().map(state_json).collect::<Vec<_>>(),
+            "lost_refs": salvaged.lost_refs,
+        })
+    });
+    json!({
+        "derived": mended.derived.iter().map(file).collect::<Vec<_>>(),
+        "set_aside": mended.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+        "healed": mended.healed,
+        "fetched": mended.fetched,
+        "salvaged": salvaged,
+    })
+}
