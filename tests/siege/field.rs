@@ -1,5 +1,6 @@
 //! A place to besiege: a home and a working directory at a fixed place, which can be put back as they were.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -152,6 +153,13 @@ impl Field {
         command.current_dir(if self.work().is_dir() { self.work() } else { self.top() });
         command
     }
+}
+
+/// Whether the program names a loader of shared libraries, whose system calls would be disturbed along with its own.
+pub fn needs_shared_libraries() -> bool {
+    let mut head = [0; 4096];
+    let read = std::fs::File::open(binary()).and_then(|mut program| program.read(&mut head)).expect("the program");
+    head[..read].windows(4).any(|bytes| bytes == b"/ld-")
 }
 
 fn binary() -> &'static str {

@@ -1,7 +1,7 @@
 //! The siege: the program is killed, starved and lied to at every place, and afterwards nothing may be lost.
 //!
-//! `cargo test --release --test siege -- --seconds 120 --seed 7` besieges for about that long and ends with one line of
-//! figures. What does not fit into the time is drawn by the seed.
+//! `--seconds 120 --seed 7` besieges for about that long and ends with one line of figures; `README.md` has the whole command.
+//! What does not fit into the time is drawn by the seed.
 
 #![cfg(unix)]
 #![expect(
@@ -60,6 +60,10 @@ type Scene = (&'static str, f64, fn(&Options, &Tally));
 fn main() {
     if let Some(code) = shorten::asked_for() {
         std::process::exit(code);
+    }
+    if field::needs_shared_libraries() {
+        eprintln!("the program must be linked statically, and named by CHECKPOINT_PROGRAM: see tests/siege/README.md");
+        std::process::exit(2);
     }
     let options = Options::from_args();
     if options.wants("power") || options.wants("full") {
