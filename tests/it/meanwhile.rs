@@ -14,7 +14,7 @@ use crate::bench::damaged::kept_copies;
 use crate::bench::{Run, Sandbox, fixtures, strace};
 
 /// Which opening of a file is held up: before, within and after the first look at the packs.
-const MOMENTS: [usize; 8] = [36, 46, 54, 60, 66, 72, 80, 95];
+const MOMENTS: [usize; 8] = [40, 50, 58, 64, 70, 76, 84, 99];
 
 fn with_five() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -70,7 +70,7 @@ fn a_checkpoint_that_is_deleted_while_it_is_read_is_never_called_damaged() {
     if !strace::available() {
         return;
     }
-    for nth in [22, 32, 42, 56, 72] {
+    for nth in [26, 36, 46, 60, 76] {
         for args in [&["cat", "k1:a"][..], &["show", "k1"], &["diff", "k1", "k2"], &["find", "a"]] {
             let sandbox = with_five();
             let run = with_a_deletion_meanwhile(&sandbox, nth, args);
