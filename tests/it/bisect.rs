@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::bench::{Run, Sandbox, fixtures, place};
+use crate::bench::{Run, Sandbox, fixtures, limit, place};
 
 const PAGES: usize = 5;
 
@@ -250,22 +250,22 @@ fn send(child: &std::process::Child, signal: rustix::process::Signal) {
 #[test]
 fn a_signal_ends_it_and_the_scratch_directory_goes() {
     let (sandbox, ids) = project(4, 2);
-    let (mut child, scratch) = waiting(&sandbox, &ids);
+    let (child, scratch) = waiting(&sandbox, &ids);
     assert_eq!(fixtures::mode_of(&scratch), 0o700);
     send(&child, rustix::process::Signal::INT);
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(limit::output_of("bisect", child).status.code(), Some(130));
     assert!(!scratch.exists());
 }
 
 #[test]
 fn a_scratch_directory_in_use_is_left_alone_and_one_of_a_killed_run_is_cleared_away() {
     let (sandbox, ids) = project(4, 2);
-    let (mut child, scratch) = waiting(&sandbox, &ids);
+    let (child, scratch) = waiting(&sandbox, &ids);
     sandbox.create("while it runs");
     bisect(&sandbox, &ids[0], &ids[3], &[], &["./test.sh"]).success();
     assert!(scratch.join("tree/test.sh").exists());
     send(&child, rustix::process::Signal::KILL);
-    child.wait().unwrap();
+    limit::output_of("bisect", child);
     assert!(scratch.exists());
     sandbox.create("after it was killed");
     assert_eq!(leftovers(&sandbox).len(), 0);

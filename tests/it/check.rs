@@ -1,10 +1,9 @@
 //! `restore --check`: the user's own command after a restore. It is reported, and never takes anything back.
 
-use std::io::Read as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::bench::Sandbox;
+use crate::bench::{Run, Sandbox};
 
 fn with_edit() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
@@ -119,7 +118,7 @@ fn interrupted(json: bool, line: &str, signals: usize) -> (Sandbox, i32, String,
         args.push("--json");
     }
     let mut command = sandbox.command(&[], &args);
-    let mut child = command
+    let child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -136,11 +135,8 @@ fn interrupted(json: bool, line: &str, signals: usize) -> (Sandbox, i32, String,
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
         std::thread::sleep(Duration::from_millis(200));
     }
-    let (mut out, mut err) = (String::new(), String::new());
-    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
-    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-    let code = child.wait().unwrap().code().unwrap_or(-1);
-    (sandbox, code, out, err, began.elapsed())
+    let run = Run::ended("a restore with a check".to_owned(), child);
+    (sandbox, run.code, run.stdout, run.stderr, began.elapsed())
 }
 
 #[test]

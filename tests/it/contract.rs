@@ -135,8 +135,9 @@ fn the_hash_is_computed_again_by_verify_and_by_the_shell() {
     let formula = "{ printf '100755 %s  config/production.yaml\\0' $(sha256sum < config/production.yaml | cut -c1-64); \
                    printf '120000 %s  src/link\\0' $(readlink -n src/link | sha256sum | cut -c1-64); \
                    printf 'state %s  @state\\0' $(echo '{\"step\":3}' | sha256sum | cut -c1-64); } | sha256sum | cut -c1-64";
-    let output = Command::new("/bin/sh").args(["-c", formula]).current_dir(sandbox.root()).output().unwrap();
-    assert_eq!(hash, format!("sha256:{}", String::from_utf8(output.stdout).unwrap().trim()));
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", formula]).current_dir(sandbox.root());
+    assert_eq!(hash, format!("sha256:{}", Run::of(shell).success().stdout.trim()));
     sandbox.write("config/production.yaml", "other");
     let other = contract(&sandbox, &args);
     assert_ne!(other["pre_mutation_state"]["hash"], hash.as_str());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Sandbox, limit, strace};
 use crate::databases_named::{named, server};
 
 /// Two tables that every transaction changes alike, and one that grows by a row.
@@ -348,7 +348,7 @@ fn the_content_can_be_had_by_cat_and_survives_a_prune() {
     let (sandbox, _db, id) = stepped("WAL");
     sandbox.run(&["prune"]).success();
     let mut command = sandbox.command(&[], &["cat", &format!("{id}:@db/data/shop.db")]);
-    let output = command.output().unwrap();
+    let output = limit::output(&mut command).unwrap();
     assert!(output.status.success());
     let copy = sandbox.top().join("copy.db");
     std::fs::write(&copy, output.stdout).unwrap();

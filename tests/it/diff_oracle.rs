@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::bench::tree::{Kind, Tree};
-use crate::bench::{Git, Run, Sandbox};
+use crate::bench::{Git, Run, Sandbox, limit};
 
 /// Options that leave git no opinion of its own.
 pub const PLAIN: [&str; 5] = ["--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--abbrev=10"];
@@ -42,7 +42,7 @@ impl Twins {
             [&["-c", "core.quotePath=true", "diff", "--no-index", "--no-prefix"], &PLAIN[..], options, &["a", "b"]];
         let mut command = git.command(&args.concat());
         command.current_dir(&self.top);
-        let output = command.output().expect("git can be started");
+        let output = limit::output(&mut command).expect("git can be started");
         assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
         pieces(&output.stdout, true)
     }
@@ -121,7 +121,7 @@ pub fn assert_same_patch(ours: &[u8], judged: &BTreeMap<Vec<u8>, Vec<Vec<u8>>>, 
 /// The raw bytes on stdout of a run that must end with this code.
 #[track_caller]
 pub fn raw(sandbox: &Sandbox, args: &[&str], code: i32) -> Vec<u8> {
-    let output = sandbox.command(&[], args).output().expect("the program can be started");
+    let output = limit::output(&mut sandbox.command(&[], args)).expect("the program can be started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{args:?}\n{said}");
     output.stdout

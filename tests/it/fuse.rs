@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{Sandbox, skipped};
+use crate::bench::{Sandbox, limit, skipped};
 
 /// A mount that ends with the test.
 struct Mount(PathBuf);
 
 impl Mount {
     fn of(source: &Path, place: &Path) -> Option<Self> {
-        let mounted = Command::new("bindfs").arg(source).arg(place).output();
+        let mounted = limit::output(Command::new("bindfs").arg(source).arg(place));
         if !mounted.is_ok_and(|told| told.status.success()) {
             skipped("needs bindfs and the right to mount");
             return None;
@@ -21,7 +21,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let _ = Command::new("fusermount3").arg("-u").arg(&self.0).status();
+        let _ = limit::output(Command::new("fusermount3").arg("-u").arg(&self.0));
     }
 }
 

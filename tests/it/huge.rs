@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
-use std::process::Stdio;
 
 use crate::bench::{Git, Sandbox, damaged, fixtures, skipped};
 
@@ -91,9 +90,8 @@ fn sum(path: &Path) -> (u64, u64) {
 /// Where the last entry of any pack starts, by plain git.
 fn largest_offset(git: &Git, sandbox: &Sandbox) -> u64 {
     let offsets = damaged::packs_of(&sandbox.store()).into_iter().flat_map(|pack| {
-        let index = File::open(pack.with_extension("idx")).expect("an index");
-        let shown = git.command(&["show-index"]).stdin(Stdio::from(index)).output().expect("git can be started");
-        let text = String::from_utf8(shown.stdout).expect("text");
+        let index = std::fs::read(pack.with_extension("idx")).expect("an index");
+        let text = String::from_utf8(git.filter(&["show-index"], &index)).expect("text");
         text.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect::<Vec<u64>>()
     });
     offsets.max().unwrap_or_default()

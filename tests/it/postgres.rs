@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::bench::{Sandbox, skipped};
+use crate::bench::{Sandbox, limit, skipped};
 
 /// The user of a server that is started by root, which no server allows for itself.
 const NOBODY: u32 = 65_534;
@@ -60,18 +60,18 @@ impl Server {
         let mut init = as_a_user(&programs.join("initdb"));
         init.args(["--auth=trust", "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
             .arg(&data);
-        let made = init.current_dir(dir.path()).output().expect("initdb can be started");
+        let made = limit::output(init.current_dir(dir.path())).expect("initdb can be started");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let mut postgres = as_a_user(&programs.join("postgres"));
         postgres.arg("-D").arg(&data).arg("-k").arg(dir.path()).args(["-c", "listen_addresses=", "-F"]);
         let quiet = postgres.current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let postmaster = quiet.spawn().expect("postgres can be started");
         let server = Self { programs, dir, postmaster };
-        server.wait();
+        server.wait_until_it_answers();
         Some(server)
     }
 
-    fn wait(&self) {
+    fn wait_until_it_answers(&self) {
         let began = Instant::now();
         while self.try_ask("postgres", "SELECT 1").is_none() {
             assert!(began.elapsed() < Duration::from_mins(1), "the server does not answer");
@@ -82,7 +82,7 @@ impl Server {
     fn try_ask(&self, database: &str, sql: &str) -> Option<String> {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database, "-c", sql]);
-        let output = psql.arg("-h").arg(self.dir.path()).output().expect("psql can be started");
+        let output = limit::output(psql.arg("-h").arg(self.dir.path())).expect("psql can be started");
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
@@ -106,10 +106,13 @@ impl Drop for Server {
     fn drop(&mut self) {
         // SIGQUIT ends a server and all its children at once; nothing of it is wanted any more.
         let postmaster = rustix::process::Pid::from_child(&self.postmaster);
-        // One that cannot be ended is not waited for.
-        if rustix::process::kill_process(postmaster, rustix::process::Signal::QUIT).is_ok() {
-            let _ = self.postmaster.wait();
+        let _ = rustix::process::kill_process(postmaster, rustix::process::Signal::QUIT);
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(30) && matches!(self.postmaster.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(20));
         }
+        // Does nothing to one that has ended.
+        let _ = self.postmaster.kill();
     }
 }
 

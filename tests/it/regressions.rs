@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::bench::damaged::{packs_of, put};
 use crate::bench::fixtures::mode_of;
-use crate::bench::{Sandbox, strace};
+use crate::bench::{Run, Sandbox, strace};
 use crate::partial::wrapper;
 
 #[test]
@@ -68,11 +68,11 @@ fn a_restore_that_still_runs_is_not_called_interrupted() {
     let delay = "inject=renameat2:delay_enter=1500000";
     let tracer = ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2", "-e", delay];
     let restore = ["restore", &id, "--yes", "--lock-timeout", "0"];
-    let mut slow = sandbox.command(&tracer, &restore).spawn().expect("the tracer can be started");
+    let slow = sandbox.command(&tracer, &restore).spawn().expect("the tracer can be started");
     std::thread::sleep(std::time::Duration::from_secs(1));
     assert!(sandbox.status()["pending"].is_null());
     sandbox.run(&restore).code(7);
-    assert!(slow.wait().expect("it ends").success());
+    Run::ended("a slow restore".to_owned(), slow).success();
     sandbox.undo().success();
     assert_eq!(sandbox.read("a"), "2");
 }
@@ -249,8 +249,7 @@ fn many_first_creates_at_once_all_succeed() {
         };
         let children: Vec<_> = (0..8).map(spawn).collect();
         for child in children {
-            let output = child.wait_with_output().expect("an output");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            Run::ended("one of eight creates".to_owned(), child).success();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bench::trace::{Call, trace};
 use crate::bench::{Sandbox, strace};
@@ -175,7 +175,8 @@ fn a_directory_made_meanwhile_where_one_goes_in_stays_as_it_is() {
     let maker = std::thread::spawn(move || {
         let is_stage = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".checkpoint-stage-");
         let staging = || std::fs::read_dir(&root).is_ok_and(|mut dir| dir.any(|entry| entry.is_ok_and(is_stage)));
-        while !staging() {
+        let begun = Instant::now();
+        while !staging() && begun.elapsed() < Duration::from_mins(1) {
             std::thread::sleep(Duration::from_millis(1));
         }
         std::fs::create_dir(root.join("d5")).is_ok() && std::fs::write(root.join("d5/theirs"), "t").is_ok()

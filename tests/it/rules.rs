@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::bench::{Git, Sandbox};
+use crate::bench::{Git, Sandbox, limit};
 
 /// The paths that the first checkpoint of the sandbox captures, as `show` lists them.
 fn captured(sandbox: &Sandbox) -> BTreeSet<String> {
@@ -189,10 +189,8 @@ fn patterns_mean_what_git_means_by_them() {
         .collect();
     let input = paths.iter().fold(Vec::new(), |input, path| [&input, path.as_bytes(), b"\0"].concat());
     let mut check = git.command(&["check-ignore", "--no-index", "-z", "--stdin"]);
-    let listed = sandbox.top().join("paths");
-    std::fs::write(&listed, input).expect("a file can be written");
-    check.stdin(std::fs::File::open(&listed).expect("a file can be opened"));
-    let ignored = String::from_utf8(check.output().expect("git ends").stdout).expect("plain names");
+    let ignored = limit::output_fed(&mut check, &input).expect("git can be started").stdout;
+    let ignored = String::from_utf8(ignored).expect("plain names");
     let ignored: BTreeSet<String> = ignored.split_terminator('\0').map(str::to_owned).collect();
     sandbox.watch(&sandbox.path(".git"));
     let expected: BTreeSet<String> = paths.difference(&ignored).cloned().collect();

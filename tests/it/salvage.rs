@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bench::damaged::{kept_copies, packs_of};
-use crate::bench::{Git, Sandbox, Tree, fixtures, strace};
+use crate::bench::{Git, Sandbox, Tree, fixtures, limit, strace};
 
 fn story() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
@@ -282,8 +282,8 @@ fn who_waited_for_a_store_that_is_replaced_or_removed_meanwhile_does_not_write_i
     fs::rename(sandbox.store(), &aside).unwrap();
     let before = fixtures::files_below(&aside);
     drop(lock);
-    let pruned = pruning.wait_with_output().unwrap();
-    let made = waiting.wait_with_output().unwrap();
+    let pruned = limit::output_of("prune", pruning);
+    let made = limit::output_of("create", waiting);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     assert!(matches!(pruned.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&pruned.stdout));
     assert_eq!(fixtures::files_below(&aside), before, "the removed store was written to");

@@ -146,10 +146,8 @@ fn a_list_of_paths_comes_from_a_file_or_standard_input() {
     let from_file = sandbox.run(&["create", "--scope", &format!("@{}", list.display())]).success();
     assert_eq!(held(&sandbox, from_file.stdout.trim()), ["README", "src/other.py"]);
     let shell = format!("printf 'README\\0src/api\\0' | {} create -r piped --scope -", Sandbox::binary().display());
-    let mut command = sandbox.command(&["/bin/sh", "-c", &shell], &[]);
-    let output = command.output().unwrap();
-    let id = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(held(&sandbox, id.trim()), ["README", "src/api/auth.py", "src/api/user.py"]);
+    let piped = sandbox.run_under(&["/bin/sh", "-c", &shell], &[]).success();
+    assert_eq!(held(&sandbox, piped.stdout.trim()), ["README", "src/api/auth.py", "src/api/user.py"]);
     sandbox.run(&["create", "--scope", "@/nowhere"]).code(3).stderr_has("/nowhere");
 }
 

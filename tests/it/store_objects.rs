@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::store::gc::pack_usage::survey;
@@ -27,6 +27,8 @@ use checkpoint::store::trees::tree_codec::MODE_FILE;
 use checkpoint::store::trees::tree_codec::MODE_SYMLINK;
 use checkpoint::store::trees::tree_codec::TreeEntry;
 
+use crate::bench::limit;
+
 struct Repo {
     place: tempfile::TempDir,
 }
@@ -35,7 +37,7 @@ impl Repo {
     /// A bare repository; `None`, with a word about it, where git is not installed.
     fn new() -> Option<Self> {
         let repo = Self { place: tempfile::tempdir().unwrap() };
-        if Command::new("git").arg("--version").output().is_err() {
+        if limit::output(Command::new("git").arg("--version")).is_err() {
             crate::bench::skipped("needs git");
             return None;
         }
@@ -64,7 +66,7 @@ impl Repo {
     }
 
     fn git(&self, args: &[&str]) -> Vec<u8> {
-        let done = self.command(args).output().unwrap();
+        let done = limit::output(&mut self.command(args)).unwrap();
         assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
         done.stdout
     }
@@ -75,7 +77,7 @@ impl Repo {
 
     /// git finds nothing at all to complain about.
     fn check(&self) {
-        let done = self.command(&["fsck", "--full", "--strict", "--no-dangling"]).output().unwrap();
+        let done = limit::output(&mut self.command(&["fsck", "--full", "--strict", "--no-dangling"])).unwrap();
         let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
         let complaints: Vec<_> = said.lines().filter(|line| !line.starts_with("notice: ")).collect();
         assert!(done.status.success() && complaints.is_empty(), "{said}");
@@ -228,10 +230,9 @@ fn repo_of_git() -> Option<(Repo, Vec<String>)> {
         let path = repo.place.path().join("scratch");
         fs::write(&path, &text).unwrap();
         let blob = repo.git_line(&["hash-object", "-w", path.to_str().unwrap()]);
-        let mut mktree = repo.command(&["mktree"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        std::io::Write::write_all(&mut mktree.stdin.take().unwrap(), format!("100644 blob {blob}\tf\n").as_bytes())
-            .unwrap();
-        let tree = String::from_utf8(mktree.wait_with_output().unwrap().stdout).unwrap();
+        let entry = format!("100644 blob {blob}\tf\n");
+        let made = limit::output_fed(&mut repo.command(&["mktree"]), entry.as_bytes()).unwrap();
+        let tree = String::from_utf8(made.stdout).unwrap();
         let commit = repo.git_line(&["commit-tree", "-m", "x", tree.trim()]);
         repo.git(&["update-ref", &format!("refs/checkpoints/{commit}"), &commit]);
         versions.push(blob);

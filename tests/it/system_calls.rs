@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::bench::trace::{Call, Trace, trace};
-use crate::bench::{Run, Sandbox, skipped};
+use crate::bench::{Run, Sandbox, limit, skipped};
 
 /// In a `create` that finds the tree unchanged.
 const FILES_OPENED: usize = 0;
@@ -302,7 +302,7 @@ fn version_looks_at_nothing() {
 /// Instructions of a run, all threads together; `None`, with a printed line, where they cannot be counted.
 fn instructions(sandbox: &Sandbox, args: &[&str]) -> Option<u64> {
     const PROGRAM: &str = "/usr/bin/valgrind";
-    if !Command::new(PROGRAM).arg("--version").output().is_ok_and(|told| told.status.success()) {
+    if !limit::output(Command::new(PROGRAM).arg("--version")).is_ok_and(|told| told.status.success()) {
         skipped("needs valgrind");
         return None;
     }

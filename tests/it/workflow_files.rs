@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::bench::play::{PHASES, PIPELINE, Play as _, registry};
 use crate::bench::terminal::dialogue;
-use crate::bench::{Git, Sandbox};
+use crate::bench::{Git, Run, Sandbox};
 
 const DAY: &str = "2026-11-22";
 
@@ -247,8 +247,9 @@ fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
         let words = said[0]["message"].as_str().unwrap();
         let command = words.split_once("to keep it out: ").unwrap().1;
         git.run(&["check-ignore", path]).code(1);
-        let ended = std::process::Command::new("sh").args(["-c", command]).current_dir("/").status();
-        assert!(ended.unwrap().success(), "{command}");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", command]).current_dir("/");
+        Run::of(shell).success();
         git.run(&["check-ignore", path, "x.log"]).success();
         sandbox.run(&["workflow", "abandon"]).success();
         assert_eq!(begin(profile, profile), [json!(null); 0]);

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use crate::bench::Tree;
 use crate::bench::tree::at_or_below;
+use crate::bench::{Tree, limit};
 use crate::choice::Choice;
 use crate::companions;
 use crate::field::Field;
@@ -95,7 +95,7 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<P
         std::thread::sleep(Duration::from_millis(choice.below(LONGEST_LIFE_MS) as u64));
         let _ = child.kill();
     }
-    let output = child.wait_with_output().expect("it ends");
+    let output = limit::output_of(&format!("{args:?}"), child);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let id = out.trim();
     if args[0] == "create" && id.len() == 8 {

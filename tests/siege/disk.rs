@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::bench::limit;
 use crate::field;
 use crate::mounts;
 
@@ -131,7 +132,7 @@ impl Switch {
         let mut stdin = self.0.stdin.take().expect("it is piped");
         let told = stdin.write_all(word);
         drop(stdin);
-        let output = self.0.wait_with_output().map_err(|error| error.to_string())?;
+        let output = limit::output_of("xfs_io", self.0);
         let said = String::from_utf8_lossy(&output.stderr);
         if told.is_ok() && said.is_empty() { Ok(()) } else { Err(format!("the power cannot be cut: {said}")) }
     }

@@ -174,6 +174,7 @@ fn remove(path: &Path) {
 }
 
 fn copy(from: &Path, into: &Path) {
-    let done = Command::new("cp").arg("-a").arg(from).arg(into).status().expect("cp can be started");
-    assert!(done.success(), "cp failed");
+    let mut command = Command::new("cp");
+    command.arg("-a").arg(from).arg(into);
+    Run::of(command).success();
 }

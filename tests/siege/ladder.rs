@@ -3,9 +3,10 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use crate::bench::Tree;
+use crate::bench::{Tree, limit};
 use crate::choice::Choice;
 use crate::disk::{Disk, Format, Loss};
 use crate::field::{Field, Moved};
@@ -84,13 +85,15 @@ fn printed(field: &Field, disk: &Disk) -> Result<String, String> {
     let switch = disk.switch();
     let mut command = field.command(&[], &["create", "-q", "-r", "rung"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
-    let mut line = String::new();
-    let read = BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line);
+    let stdout = child.stdout.take().expect("it is piped");
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(BufReader::new(stdout).lines().next()));
+    let line = receiver.recv_timeout(limit::LIMIT);
     let cut = switch.cut(Loss::All);
-    let _ = child.wait();
+    limit::output_of("create", child);
     cut?;
-    let id = line.trim_end().to_owned();
-    if read.is_ok() && id.len() == 8 { Ok(id) } else { Err(format!("no id was printed but {line:?}")) }
+    let id = line.ok().flatten().and_then(Result::ok).unwrap_or_default();
+    if id.len() == 8 { Ok(id) } else { Err(format!("no id was printed but {id:?}")) }
 }
 
 /// Every id is listed; the last one, the first and some between give back what they stand for.

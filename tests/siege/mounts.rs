@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::bench::limit;
+
 const MARK: &str = "SIEGE_MOUNTS_ALONE";
 const PATIENCE_TICKS: u32 = 200;
 const TICK: Duration = Duration::from_millis(10);
@@ -16,7 +18,7 @@ const SCRIPT: &str = r#"mount -t tmpfs -o mode=1777 none /dev/shm; exec "$0" "$@
 /// Without the right to do so it goes on as it is.
 pub fn alone() {
     let may = rustix::process::geteuid().is_root()
-        && Command::new("unshare").args(["-m", "true"]).output().is_ok_and(|output| output.status.success());
+        && limit::output(Command::new("unshare").args(["-m", "true"])).is_ok_and(|output| output.status.success());
     if is_alone() || !may {
         return;
     }
@@ -36,7 +38,7 @@ pub fn refusal(tools: &[&str]) -> Option<String> {
     if !is_alone() {
         return Some("needs root and the right to mount".into());
     }
-    let missing = tools.iter().find(|tool| Command::new(tool).arg("-V").output().is_err())?;
+    let missing = tools.iter().find(|tool| limit::output(Command::new(tool).arg("-V")).is_err())?;
     Some(format!("needs {missing}"))
 }
 
@@ -64,11 +66,11 @@ pub fn unmount(at: &Path) -> Result<(), String> {
 
 /// Takes it out of sight at once, whoever still uses it.
 pub fn detach(at: &Path) {
-    let _ = Command::new("umount").arg("-l").arg(at).output();
+    let _ = limit::output(Command::new("umount").arg("-l").arg(at));
 }
 
 pub fn done(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let output = limit::output(command).map_err(|error| format!("{command:?}: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() { Ok(()) } else { Err(format!("{command:?}: {}", said.trim())) }
 }

@@ -165,7 +165,7 @@ fn watched(field: &Field, wrapper: &[String], args: &[&str], meanwhile: &Meanwhi
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("the program can be started");
     meanwhile.is_running.store(true, Ordering::Release);
-    let output = child.wait_with_output().expect("it ends");
+    let run = Run::ended(shown, child);
     meanwhile.is_running.store(false, Ordering::Release);
-    Run::from_output(shown, &output)
+    run
 }

@@ -230,8 +230,7 @@ pub fn edited(field: &Field) {
 /// A directory that the first state lacks holds what no checkpoint can.
 fn with_specials(field: &Field) {
     edited(field);
-    let fifo = std::process::Command::new("mkfifo").arg(field.work().join("new/fifo")).status();
-    assert!(fifo.is_ok_and(|status| status.success()), "mkfifo");
+    crate::bench::fixtures::fifo(&field.work().join("new/fifo"));
     field.write("new/left/by.log", "a rule leaves it out");
 }
 

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use super::{Git, Sandbox, Tree, fixtures};
@@ -127,9 +126,7 @@ impl Maker {
         let aside = self.sandbox.top().join("aside.pack");
         fs::rename(&pack, &aside).expect("a pack can be moved");
         fs::remove_file(pack.with_extension("idx")).expect("an index can be removed");
-        let input = Stdio::from(fs::File::open(&aside).expect("a pack can be opened"));
-        let mut command: Command = git.command(&["unpack-objects", "-q"]);
-        assert!(command.stdin(input).status().expect("git can be started").success());
+        git.filter(&["unpack-objects", "-q"], &fs::read(&aside).expect("a pack can be read"));
         fs::remove_file(&aside).expect("a file can be removed");
     }
 }

@@ -14,8 +14,8 @@ pub fn fifo(path: &Path) {
 
 #[cfg(target_vendor = "apple")]
 pub fn fifo(path: &Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status().expect("mkfifo can be started");
-    assert!(made.success(), "cannot make the FIFO {}", path.display());
+    let made = super::limit::output(std::process::Command::new("mkfifo").arg(path)).expect("mkfifo can be started");
+    assert!(made.status.success(), "cannot make the FIFO {}", path.display());
 }
 
 /// A socket that stays on disk after its listener is gone.

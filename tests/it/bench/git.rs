@@ -2,8 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use super::limit;
 use super::run::Run;
 
 pub struct Git {
@@ -64,20 +65,8 @@ impl Git {
     /// The raw output of a git command that must succeed and reads `input`.
     #[track_caller]
     pub fn filter(&self, args: &[&str], input: &[u8]) -> Vec<u8> {
-        use std::io::Write as _;
-        let mut child = self
-            .command(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .expect("git can be started");
-        let mut stdin = child.stdin.take().expect("a pipe");
-        let input = input.to_vec();
-        let writer = std::thread::spawn(move || stdin.write_all(&input));
-        let output = child.wait_with_output().expect("git ends");
-        let _ = writer.join().expect("the writer does not panic");
-        assert!(output.status.success(), "git {args:?} failed");
+        let output = limit::output_fed(&mut self.command(args), input).expect("git can be started");
+        assert!(output.status.success(), "git {args:?} failed: {}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     }
 

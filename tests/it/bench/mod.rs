@@ -8,6 +8,7 @@ pub mod cases;
 pub mod damaged;
 pub mod fixtures;
 pub mod git;
+pub mod limit;
 pub mod normalize;
 pub mod place;
 pub mod play;

@@ -1,13 +1,10 @@
 //! What one run of the program gave back, and the questions that a test asks of it.
 
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
+use std::process::{Child, Command, Output};
 
 use serde_json::Value;
 
-/// Longer than any command of the tests may take; a program that hangs fails its test instead of blocking all others.
-const PATIENCE: Duration = Duration::from_mins(5);
+use super::limit;
 
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -23,26 +20,15 @@ impl Run {
     #[must_use = "ask for the exit code, or the failure goes unseen"]
     pub fn of(mut command: Command) -> Self {
         let shown_command = format!("{command:?}");
-        let child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap_or_else(|error| panic!("cannot start {shown_command}: {error}"));
-        Self::ended(shown_command, child)
+        let output = limit::output(&mut command);
+        let output = output.unwrap_or_else(|error| panic!("cannot start {shown_command}: {error}"));
+        Self::from_output(shown_command, &output)
     }
 
     /// What a program that was started with pipes gives back once it ends.
     #[must_use = "ask for the exit code, or the failure goes unseen"]
     pub fn ended(shown_command: String, child: Child) -> Self {
-        let pid = child.id();
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || sender.send(child.wait_with_output()));
-        let Ok(output) = receiver.recv_timeout(PATIENCE) else {
-            kill(pid);
-            panic!("{shown_command} did not end within {PATIENCE:?}");
-        };
-        let output = output.expect("the output of a child can be read");
+        let output = limit::output_of(&shown_command, child);
         Self::from_output(shown_command, &output)
     }
 
@@ -126,11 +112,5 @@ impl std::fmt::Display for Run {
             "{}\n{}\n------- stderr -------\n{}\n[exit status: {}]",
             self.shown_command, self.stdout, self.stderr, self.code
         )
-    }
-}
-
-fn kill(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

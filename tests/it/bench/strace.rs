@@ -1,18 +1,17 @@
 //! The tracer: counts the programs that were started, and kills a run at a chosen system call.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use super::{Run, Sandbox};
+use super::{Run, Sandbox, limit};
 
 const PROGRAM: &str = "/usr/bin/strace";
 
 /// Whether a process can be traced here; says so when it cannot.
 pub fn available() -> bool {
     let works = Path::new(PROGRAM).is_file()
-        && std::process::Command::new(PROGRAM)
-            .args(["-qq", "-o", "/dev/null", "/bin/true"])
-            .status()
-            .is_ok_and(|status| status.success());
+        && limit::output(Command::new(PROGRAM).args(["-qq", "-o", "/dev/null", "/bin/true"]))
+            .is_ok_and(|told| told.status.success());
     if !works {
         super::skipped("needs strace");
     }

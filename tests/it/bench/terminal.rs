@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{Run, Sandbox};
+use super::{Run, Sandbox, limit};
 
 const PROGRAM: &str = "/usr/bin/script";
 
@@ -16,7 +16,7 @@ pub fn at_a_terminal(sandbox: &Sandbox, line: &str) -> Option<Run> {
 
 /// The same, and what the shell command line `typing` prints is typed at the terminal.
 pub fn with_keyboard(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Run> {
-    let version = Command::new(PROGRAM).arg("--version").output();
+    let version = limit::output(Command::new(PROGRAM).arg("--version"));
     if !Path::new(PROGRAM).is_file() || !version.is_ok_and(|told| told.stdout.starts_with(b"script from util-linux")) {
         super::skipped("needs script of util-linux");
         return None;

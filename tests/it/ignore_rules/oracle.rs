@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use checkpoint::worktree::rules::rule_set::{DirRules, RuleSources, RuleVerdict, Rules};
 use tempfile::TempDir;
+
+use crate::bench::limit;
 
 pub struct Oracle {
     dir: TempDir,
@@ -24,7 +25,7 @@ impl Oracle {
     }
 
     pub fn with_init_args(args: &[&str]) -> Option<Self> {
-        if Command::new("git").arg("--version").output().is_err() {
+        if limit::output(Command::new("git").arg("--version")).is_err() {
             crate::bench::skipped("needs git");
             return None;
         }
@@ -63,13 +64,7 @@ impl Oracle {
         command.env("GIT_CONFIG_NOSYSTEM", "1");
         command.env("HOME", self.home()).env("XDG_CONFIG_HOME", self.home()).current_dir(self.root());
         command.args(["-c", "core.excludesFile=", "-c", "user.name=x", "-c", "user.email=x"]).args(args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let mut pipe = child.stdin.take().unwrap();
-        let stdin = stdin.to_vec();
-        let writer = std::thread::spawn(move || pipe.write_all(&stdin));
-        let output = child.wait_with_output().unwrap();
-        let _ = writer.join();
+        let output = limit::output_fed(&mut command, stdin).unwrap();
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code().is_some_and(|code| code <= 1) && complaint.is_empty(), "{args:?}: {complaint}");
         output.stdout
