@@ -10,8 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bench::damaged::{self, Copy, Specimen};
+use crate::bench::sample::Draw;
 use crate::bench::watch::Watch;
-use crate::bench::{Git, Run, fixtures};
+use crate::bench::{Git, Run, fixtures, sample};
 
 /// How much hangs on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +64,6 @@ const OTHER_READERS: [&[&str]; 9] = [
     &["restore", FIRST, "--dry-run"],
 ];
 
-/// The next of a row of numbers that look like chance.
-fn draw(state: &mut u64) -> usize {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    usize::try_from(*state >> 33).expect("31 bits")
-}
-
 /// Each kind of file, named by an example from below the store.
 fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
     use Weight::{Derived, Hint, Only};
@@ -106,13 +101,13 @@ fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
     files
 }
 
-fn harms(len: usize, more: usize, state: &mut u64) -> Vec<Harm> {
+fn harms(len: usize, more: usize, draw: &mut Draw) -> Vec<Harm> {
     let mut harms = vec![Harm::Emptied, Harm::Nul, Harm::Cut, Harm::Garbage, Harm::Missing];
-    let places = [0, len / 2, len.saturating_sub(1)].into_iter().chain((0..more).map(|_| draw(state) % len.max(1)));
+    let places = [0, len / 2, len.saturating_sub(1)].into_iter().chain((0..more).map(|_| draw.below(len.max(1))));
     let places: BTreeSet<usize> = places.filter(|at| *at < len).collect();
     // Not 32: a capital letter in an id means the same.
     let masks = [1, 2, 4, 8, 16, 64, 128];
-    harms.extend(places.into_iter().map(|at| Harm::Flipped { at, mask: masks[draw(state) % masks.len()] }));
+    harms.extend(places.into_iter().map(|at| Harm::Flipped { at, mask: masks[draw.below(masks.len())] }));
     harms
 }
 
@@ -263,20 +258,32 @@ fn try_case(case: &Case, specimen: &Specimen) {
     repair(&copy, case, specimen);
 }
 
+/// What a sample of the cases has at least once: every file, and every harm at each weight with every command.
+fn kinds(case: &Case) -> Vec<String> {
+    let harm = format!("{:?}", case.harm).split(' ').next().unwrap_or_default().to_owned();
+    let reader = case.writer % OTHER_READERS.len();
+    vec![
+        case.file.display().to_string(),
+        format!("{harm} {:?}", case.weight),
+        format!("{harm} {}", WRITERS[case.writer % WRITERS.len()]),
+        format!("{:?} {:?}", case.weight, OTHER_READERS[reader]),
+    ]
+}
+
 #[test]
 fn no_damage_to_any_file_makes_a_command_panic_hang_or_restore_anything_wrong() {
     let specimen = Specimen::new();
-    let seed = std::env::var("CHECKPOINT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_121_u64);
     let more = crate::bench::cases(1).saturating_sub(1);
-    println!("seed {seed} (CHECKPOINT_SEED), {more} more flips a file (CHECKPOINT_CASES)");
-    let mut state = seed;
+    println!("{more} more flips a file (CHECKPOINT_CASES)");
+    let mut draw = Draw::new();
     let mut cases = Vec::new();
     for (file, weight) in files(&specimen) {
         let len = fs::metadata(specimen.store.join(&file)).expect("a file of the specimen").len();
-        for harm in harms(usize::try_from(len).expect("a size"), more, &mut state) {
-            cases.push(Case { file: file.clone(), weight, harm, writer: draw(&mut state) });
+        for harm in harms(usize::try_from(len).expect("a size"), more, &mut draw) {
+            cases.push(Case { file: file.clone(), weight, harm, writer: draw.number() });
         }
     }
+    let cases = sample(cases, 40, kinds);
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
@@ -431,11 +438,13 @@ fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
 fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
     let specimen = Specimen::new();
     let has_loose = !damaged::loose_of(&specimen.store).is_empty();
+    let kinds = |(loss, left): &(Loss, Left)| vec![format!("{left:?}"), format!("{:?}", std::mem::discriminant(loss))];
+    let losses = sample(LOSSES, 8, kinds);
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
-                while let Some((loss, left)) = LOSSES.get(next.fetch_add(1, Ordering::SeqCst)) {
+                while let Some((loss, left)) = losses.get(next.fetch_add(1, Ordering::SeqCst)) {
                     // What is left without its packs are loose objects, which git makes.
                     if *left == Left::Some && !has_loose {
                         crate::bench::skipped("needs git");
@@ -454,7 +463,7 @@ fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
         }
     });
     let failed = failed.into_inner().expect("a list");
-    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), LOSSES.len(), failed.join("\n\n"));
+    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), losses.len(), failed.join("\n\n"));
 }
 
 /// What a panic said.

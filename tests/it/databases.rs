@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Sandbox, limit, strace};
 use crate::databases_named::{named, server};
 
@@ -417,7 +418,7 @@ fn sweep(mode: &str, way_out: &[&str], expected: (i64, &str)) {
     }
     let (mut pending, mut at_the_database) = (0, 0);
     for calls in ["pwrite64,write,ftruncate", "fsync,fdatasync,unlink,renameat2"] {
-        let mut nth = 1;
+        let (mut nth, mut draw) = (1, Draw::new());
         loop {
             let (sandbox, db, code) = killed(mode, calls, nth);
             let when = format!("{mode}: killed at {calls} number {nth}");
@@ -437,7 +438,7 @@ fn sweep(mode: &str, way_out: &[&str], expected: (i64, &str)) {
                 sandbox.run(&["create", "-r", "after"]).success();
                 assert_no_scratch(&sandbox);
             }
-            nth += 1 + nth / 8;
+            nth += if is_full() { 1 + nth / 8 } else { 1 + draw.below(2 + nth / 2) };
         }
     }
     assert!(at_the_database > 2, "hardly a kill met the database");

@@ -1,6 +1,6 @@
 //! A restore or a create killed at any moment: the next command says so, and each way out leads to where it says.
 
-use crate::bench::{Run, Sandbox, fixtures, strace, tree::Tree};
+use crate::bench::{Run, Sandbox, fixtures, sample, strace, tree::Tree};
 use crate::ctrl_c::leftovers;
 
 /// The system calls at which a restore is killed, one kind after the other.
@@ -81,7 +81,7 @@ impl Story {
 /// Kills at the first, second, … call of a kind, and leaves each time by the same way out.
 fn sweep(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
     let mut pending = 0;
-    for nth in 1..=MOST_CALLS {
+    for nth in sample::calls(MOST_CALLS) {
         let story = story();
         let when = format!("killed at {calls} number {nth}");
         let run = story.kill(calls, nth);
@@ -151,7 +151,7 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
     if !strace::available() {
         return;
     }
-    for nth in 1..=MOST_CALLS {
+    for nth in sample::calls(MOST_CALLS) {
         let story = story();
         story.sandbox.restore(&story.target_id).success();
         story.sandbox.write("changed", "3").write("made since", "x");
@@ -177,7 +177,7 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
 /// A story killed as late as possible while still pending.
 fn pending_story() -> Option<Story> {
     let mut latest = None;
-    for nth in 1..=MOST_CALLS {
+    for nth in sample::calls(MOST_CALLS) {
         let story = story();
         if story.kill(RENAMES, nth).code == 0 {
             return latest;
@@ -234,7 +234,7 @@ fn a_create_killed_anywhere_leaves_a_whole_checkpoint_or_none() {
     if !strace::available() {
         return;
     }
-    for nth in 1..=MOST_CALLS {
+    for nth in sample::calls(MOST_CALLS) {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1");
         let first = sandbox.create("first");
@@ -256,7 +256,7 @@ fn a_create_killed_anywhere_leaves_a_whole_checkpoint_or_none() {
 
 /// Cuts off the way out of a restore that was cut off, at each of its calls; taken once more, it ends where it says.
 fn sweep_again(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
-    for nth in (1..=MOST_CALLS).step_by(2) {
+    for nth in sample::calls(MOST_CALLS) {
         let story = story();
         assert_eq!(story.kill("renameat2", 4).code, 137);
         assert_eq!(story.look("cut off in the middle"), Left::Pending);
@@ -338,7 +338,7 @@ fn the_very_first_create_killed_anywhere_leaves_a_store_that_the_next_one_comple
         return;
     }
     for calls in ["mkdir,mkdirat", RENAMES, FLUSHES] {
-        for nth in 1..=MOST_CALLS {
+        for nth in sample::calls(MOST_CALLS) {
             let sandbox = Sandbox::new();
             sandbox.write("a", "1").write("d/b", "2");
             let run = strace::kill_at(&sandbox, calls, nth, &["create", "--reason", "first"]);
@@ -365,7 +365,7 @@ fn a_create_killed_while_it_writes_flushes_or_evicts_leaves_whole_checkpoints() 
         return;
     }
     for calls in [WRITES, FLUSHES, REMOVALS] {
-        for nth in 1..=MOST_CALLS {
+        for nth in sample::calls(MOST_CALLS) {
             let sandbox = Sandbox::new();
             for at in ["1", "2", "3"] {
                 sandbox.write("a", at).create(at);

@@ -11,7 +11,7 @@ use checkpoint::store::objects::hash::object_hash::hash_object;
 use checkpoint::store::repository::Store;
 
 use crate::bench::damaged::kept_copies;
-use crate::bench::{Run, Sandbox, fixtures, strace};
+use crate::bench::{Run, Sandbox, fixtures, sample, strace};
 
 /// Which opening of a file is held up: before, within and after the first look at the packs.
 const MOMENTS: [usize; 8] = [40, 50, 58, 64, 70, 76, 84, 99];
@@ -41,7 +41,7 @@ fn a_repair_acts_on_nothing_that_it_saw_before_it_had_the_lock() {
     if !strace::available() {
         return;
     }
-    for nth in MOMENTS {
+    for nth in sample(MOMENTS, 3, |_| [(); 0].into()) {
         let sandbox = with_five();
         let run = with_a_deletion_meanwhile(&sandbox, nth, &["verify", "--repair", "--json"]).success();
         let data = run.data();
@@ -57,11 +57,10 @@ fn a_check_calls_nothing_damaged_that_a_writer_replaced_meanwhile() {
     if !strace::available() {
         return;
     }
-    for nth in MOMENTS {
-        for args in [&["verify", "--full"][..], &["verify"]] {
-            let sandbox = with_five();
-            with_a_deletion_meanwhile(&sandbox, nth, args).success();
-        }
+    let checks = [&["verify", "--full"][..], &["verify"]];
+    let cases = MOMENTS.into_iter().flat_map(|nth| checks.map(|args| (nth, args)));
+    for (nth, args) in sample(cases, 6, |(_, args)| vec![*args]) {
+        with_a_deletion_meanwhile(&with_five(), nth, args).success();
     }
 }
 
@@ -70,13 +69,12 @@ fn a_checkpoint_that_is_deleted_while_it_is_read_is_never_called_damaged() {
     if !strace::available() {
         return;
     }
-    for nth in [26, 36, 46, 60, 76] {
-        for args in [&["cat", "k1:a"][..], &["show", "k1"], &["diff", "k1", "k2"], &["find", "a"]] {
-            let sandbox = with_five();
-            let run = with_a_deletion_meanwhile(&sandbox, nth, args);
-            assert!(matches!(run.code, 0 | 3), "opening {nth}\n{run}");
-            assert!(!run.stderr.contains("damaged"), "opening {nth}\n{run}");
-        }
+    let readers = [&["cat", "k1:a"][..], &["show", "k1"], &["diff", "k1", "k2"], &["find", "a"]];
+    let cases = [26, 36, 46, 60, 76].into_iter().flat_map(|nth| readers.map(|args| (nth, args)));
+    for (nth, args) in sample(cases, 8, |(nth, args)| vec![nth.to_string(), args[0].to_owned()]) {
+        let run = with_a_deletion_meanwhile(&with_five(), nth, args);
+        assert!(matches!(run.code, 0 | 3), "opening {nth}\n{run}");
+        assert!(!run.stderr.contains("damaged"), "opening {nth}\n{run}");
     }
 }
 

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::bench::sample::is_full;
 use crate::bench::{Run, Sandbox, Tree, skipped};
 
-const NAMES: usize = 500;
 /// What shells read more into than it is, and what would leave a mark if it were run.
 const PIECES: [&[u8]; 32] = [
     b"'",
@@ -83,6 +83,7 @@ fn run_in_shell(sandbox: &Sandbox, shell: &[String], lines: &[String]) -> Run {
 
 /// Names made of the pieces, the same with each run; all differ.
 fn names() -> Vec<Vec<u8>> {
+    let count = if is_full() { 500 } else { 150 };
     let mut state = 7_u64;
     let mut next = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -95,7 +96,7 @@ fn names() -> Vec<Vec<u8>> {
         name.extend((0..next(4)).flat_map(|_| PIECES[next(PIECES.len())].to_vec()));
         name
     };
-    (0..NAMES).map(name).collect()
+    (0..count).map(name).collect()
 }
 
 fn at(sandbox: &Sandbox, name: &[u8]) -> std::path::PathBuf {
@@ -130,7 +131,7 @@ fn the_commands_of_copies_and_contracts_bring_every_name_back() {
     let manifest = std::fs::read(Path::new(&text(&data["copies"])).join("manifest.json")).expect("a manifest");
     let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
     let each: Vec<String> = manifest["files"].as_array().expect("a list").iter().map(|f| text(&f["command"])).collect();
-    assert_eq!(each.len(), NAMES);
+    assert_eq!(each.len(), names.len());
     let anchors: Vec<String> =
         data["contract"]["evidence_anchors"].as_array().expect("a list").iter().map(text).collect();
     let commands: Vec<String> =
@@ -169,7 +170,7 @@ fn the_commands_of_a_history_name_the_paths_that_are_gone() {
     let before = Tree::capture(&sandbox.path("names"));
     sandbox.create("before");
     // Fewer than the restores whose safety checkpoints stay: these are what the later commands name.
-    let gone: Vec<&Vec<u8>> = names.iter().filter(|name| !name.ends_with(b"\n")).step_by(40).collect();
+    let gone: Vec<&Vec<u8>> = names.iter().filter(|name| !name.ends_with(b"\n")).step_by(names.len() / 12).collect();
     let root = shell_quoted(&sandbox.root().display().to_string());
     for shell in shells() {
         for name in &gone {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bench::damaged::{kept_copies, packs_of};
-use crate::bench::{Git, Sandbox, Tree, fixtures, limit, strace};
+use crate::bench::{Git, Sandbox, Tree, fixtures, limit, sample, strace};
 
 fn story() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
@@ -211,7 +211,7 @@ fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
     drop(probe);
     for (call, most) in [("rename,renameat,renameat2", 12), ("fsync", 12), ("unlink,unlinkat", 6), ("mkdir,mkdirat", 6)]
     {
-        for nth in 1..=most {
+        for nth in sample::calls(most) {
             let (sandbox, first, tree) = story();
             let pack =
                 packs_of(&sandbox.store()).into_iter().min_by_key(|path| path.metadata().unwrap().len()).unwrap();

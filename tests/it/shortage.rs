@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::bench::trace::{Call, trace};
-use crate::bench::{Run, Sandbox, Tree, fixtures, skipped, strace};
+use crate::bench::{Run, Sandbox, Tree, fixtures, sample, skipped, strace};
 use crate::ctrl_c::leftovers;
 
 const WRITES: &str = "write,pwrite64,writev";
@@ -154,7 +154,7 @@ fn a_step_of_a_restore_that_is_refused_takes_the_whole_back() {
         ("fchmod,fchmodat", "EPERM"),
         ("unlinkat", "EPERM"),
     ] {
-        for nth in 1..=MOST_CALLS {
+        for nth in sample::calls(MOST_CALLS) {
             let (story, when) = (story(), format!("{error} at {calls} number {nth}"));
             let run = strace::failing_nth(&story.sandbox, calls, error, nth, &["restore", &story.first, "--yes"]);
             if !strace::has_struck(&story.sandbox) {

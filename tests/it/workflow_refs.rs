@@ -65,11 +65,15 @@ fn a_run_that_was_removed_does_not_come_back() {
 
 #[test]
 fn what_stands_in_the_place_of_a_folder_of_refs_stops_nothing() {
+    let sandbox = with_runs();
+    let before = told(&sandbox);
+    let (store, aside) = (sandbox.store(), sandbox.top().join("aside"));
+    fixtures::copy_tree(&store, &aside);
     for place in ["pins", "meta", "workflows", "archive", "archive/workflows"] {
         for content in ["main", "", "neither"] {
-            let sandbox = with_runs();
-            let before = told(&sandbox);
-            let refs = sandbox.store().join("refs");
+            fixtures::remove(&store);
+            fixtures::copy_tree(&aside, &store);
+            let refs = store.join("refs");
             let main = fs::read_to_string(refs.join("heads/main")).expect("main");
             fixtures::remove(&refs.join(place));
             fs::write(refs.join(place), if content == "main" { &main } else { content }).expect("a file");

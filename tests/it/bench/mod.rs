@@ -14,6 +14,7 @@ pub mod place;
 pub mod play;
 pub mod recipe;
 pub mod run;
+pub mod sample;
 pub mod sandbox;
 pub mod strace;
 pub mod terminal;
@@ -25,6 +26,7 @@ pub use cases::cases;
 pub use git::Git;
 pub use recipe::Recipe;
 pub use run::Run;
+pub use sample::sample;
 pub use sandbox::Sandbox;
 pub use tree::Tree;
 
