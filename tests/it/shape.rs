@@ -32,7 +32,7 @@ pub fn imports(files: &[SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
     files.iter().map(of).collect()
 }
 
-/// `store/repository.rs` is `store`, `store/refs/ref_files.rs` is `store::refs`.
+/// `store/mod.rs` is `store`, `store/refs.rs` is `store::refs`.
 fn module_path(name: &str) -> String {
     let path = name.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
     if path == "lib" { String::new() } else { path }

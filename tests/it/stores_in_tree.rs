@@ -65,7 +65,7 @@ fn what_looks_like_a_store_is_named_and_what_does_not_is_captured() {
     }
     sandbox
         .write("looks/checkpoint/mine", "1")
-        .write("model/checkpoint/weights", "1")
+        .write("model/weights", "1")
         .write("notes/checkpoint-manifest.md", "1")
         .write("docs/checkpoint-manifest.md", "1")
         .write("docs/checkpoint/notes", "1")
@@ -78,7 +78,7 @@ fn what_looks_like_a_store_is_named_and_what_does_not_is_captured() {
     sandbox.create("all");
     let text = left_out(&sandbox);
     assert!(text.contains("left out") && text.contains("looks"), "{text}");
-    let captured = ["bare.git/HEAD", "model/checkpoint/weights", "notes/checkpoint-manifest.md"];
+    let captured = ["bare.git/HEAD", "model/weights", "notes/checkpoint-manifest.md"];
     for path in captured.into_iter().chain(["docs/checkpoint/notes", "file/checkpoint", "file/HEAD"]) {
         sandbox.run(&["cat", &format!("all:{path}")]).success().stdout_is("1");
     }
