@@ -191,6 +191,71 @@ fn the_clock_and_the_environment_are_read_in_cli_only() {
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 
+/// Pairs of which one alone is compiled: the two forms of a door have the same names.
+const PAIRS: [&str; 6] = ["Dir", "Fast", "FastStream", "Patience", "Refusal", "Watched"];
+
+/// Words that had several meanings here, or that are no word of the field: no type and no file is named so.
+const BANNED: [&str; 13] = [
+    "aftermath",
+    "beside",
+    "companion",
+    "crew",
+    "errand",
+    "focus",
+    "heed",
+    "kept",
+    "prospect",
+    "rim",
+    "shelf",
+    "supply",
+    "tidy",
+];
+
+#[test]
+fn each_name_of_the_source_has_one_meaning_and_no_banned_word() {
+    let files = source::files();
+    let homonyms = shape::homonyms(&files);
+    let several: Vec<&str> = homonyms.iter().filter_map(|line| line.split(':').next()).collect();
+    assert_eq!(several, PAIRS, "names with several meanings");
+    let words_of = |name: &str| -> Vec<String> {
+        let snake = name.chars().flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase()));
+        snake.collect::<String>().split(['_', '/', '.']).map(str::to_owned).collect()
+    };
+    let types = shape::types(&files);
+    let names = files.iter().map(|file| file.name.as_str()).chain(types.iter().map(String::as_str));
+    let banned: Vec<&str> = names.filter(|name| words_of(name).iter().any(|word| BANNED.contains(&&**word))).collect();
+    assert!(banned.is_empty(), "{banned:?}");
+}
+
+#[test]
+fn every_place_that_the_architecture_names_is_there() {
+    let text = std::fs::read_to_string(source::package().join("src/ARCHITECTURE.md")).expect("it is there");
+    assert!(text.lines().count() <= 150, "{} lines", text.lines().count());
+    let map = text.split("# Where is what").nth(1).and_then(|rest| rest.split("# Invariants").next()).expect("the map");
+    let mut missing = Vec::new();
+    for row in map.lines().filter(|row| row.starts_with("| `")) {
+        let cells: Vec<Vec<&str>> =
+            row.split('|').skip(1).map(|cell| cell.split('`').skip(1).step_by(2).collect()).collect();
+        for folder in &cells[0] {
+            let src = source::package().join("src");
+            let is_there =
+                |path: &str| [path.to_owned(), format!("{path}.rs")].iter().any(|path| src.join(path).exists());
+            if !is_there(folder) {
+                missing.push((*folder).to_owned());
+            }
+            let inside =
+                cells[1].iter().filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || "_/".contains(c)));
+            let anywhere = |name: &str| {
+                let name = name.trim_end_matches('/');
+                cells[0].iter().any(|folder| is_there(&format!("{folder}/{name}"))) || is_there(name)
+            };
+            missing.extend(inside.filter(|name| !anywhere(name)).map(|name| format!("{folder}: {name}")));
+        }
+    }
+    missing.retain(|name| !["view: human", "view: json", "worktree/scan: statx"].contains(&name.as_str()));
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// What the source has too much of. No figure may grow, and a lower one becomes the new limit.
 #[test]
 fn what_there_is_too_much_of_only_falls() {
@@ -198,7 +263,6 @@ fn what_there_is_too_much_of_only_falls() {
     let imports = shape::imports(&files);
     let found = [
         ("files in a circle of imports", shape::in_circles(&imports), 0),
-        ("names with several meanings", shape::homonyms(&files), 6),
         ("short files that one other needs", shape::crumbs(&files, &imports), 1),
         ("folders with too many entries", shape::full_folders(&files), 0),
         ("tables of the commands", shape::tables_of_commands(&files), 1),

@@ -91,8 +91,8 @@ pub fn in_circles(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     imports.keys().filter(|file| reach(file)).cloned().collect()
 }
 
-/// Names of types and traits that are defined in more than one file.
-pub fn homonyms(files: &[SourceFile]) -> Vec<String> {
+/// Names of types and traits, each with the files that define it.
+fn definitions(files: &[SourceFile]) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut defined: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files {
         for line in file.code.lines() {
@@ -105,7 +105,17 @@ pub fn homonyms(files: &[SourceFile]) -> Vec<String> {
             }
         }
     }
-    let several = defined.into_iter().filter(|(_, places)| places.len() > 1);
+    defined
+}
+
+/// Names of types and traits.
+pub fn types(files: &[SourceFile]) -> Vec<String> {
+    definitions(files).into_keys().map(str::to_owned).collect()
+}
+
+/// Names of types and traits that are defined in more than one file.
+pub fn homonyms(files: &[SourceFile]) -> Vec<String> {
+    let several = definitions(files).into_iter().filter(|(_, places)| places.len() > 1);
     several.map(|(name, places)| format!("{name}: {places:?}")).collect()
 }
 

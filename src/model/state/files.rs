@@ -11,12 +11,12 @@ use crate::model::state::stat::{FileView, ListedFile};
 pub struct Files {
     listed: Vec<ListedFile>,
     /// If there is one, the list is empty and this counts.
-    kept: Option<KeptFiles>,
+    kept: Option<CachedFiles>,
 }
 
 /// A run of records in a block.
 #[derive(Clone, Debug)]
-struct KeptFiles {
+struct CachedFiles {
     block: Arc<CachedBlock>,
     range: Range<usize>,
 }
@@ -29,7 +29,7 @@ impl From<Vec<ListedFile>> for Files {
 
 impl Files {
     pub(in crate::model) fn kept(block: Arc<CachedBlock>, range: Range<usize>) -> Self {
-        Self { listed: Vec::new(), kept: Some(KeptFiles { block, range }) }
+        Self { listed: Vec::new(), kept: Some(CachedFiles { block, range }) }
     }
 
     pub fn len(&self) -> usize {

@@ -34,13 +34,13 @@ type Held = (Holder, Vec<(ObjectId, Vec<u8>)>);
 
 /// Contents of commits by their id.
 #[derive(Debug, Default)]
-pub struct KeptCommits {
+pub struct CachedCommits {
     held: BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>,
     /// Where each is among those.
     places: HashMap<ObjectId, (Holder, usize)>,
 }
 
-impl KeptCommits {
+impl CachedCommits {
     pub fn get(&self, id: ObjectId) -> Option<&[u8]> {
         let (holder, at) = self.places.get(&id)?;
         Some(&self.held.get(holder)?.get(*at)?.1)
@@ -60,10 +60,10 @@ pub fn is_sound(layout: &Layout) -> Option<bool> {
 }
 
 /// Those of the file that may be believed; none if it does not add up.
-pub fn read(layout: &Layout, objects: &Objects) -> KeptCommits {
+pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
     let found = read_regular::read(&layout.commits()).ok().and_then(|bytes| parse(&bytes)).unwrap_or_default();
     let packs: HashMap<PackStamp, _> = objects.pack_list().into_iter().map(|pack| (pack.stamp.clone(), pack)).collect();
-    let mut kept = KeptCommits::default();
+    let mut kept = CachedCommits::default();
     for (holder, commits) in found {
         let stands = packs.get(&holder.pack).is_some_and(|pack| stamp_of(&pack.index_path) == Some(holder.index));
         if stands {
@@ -79,7 +79,7 @@ pub fn read(layout: &Layout, objects: &Objects) -> KeptCommits {
 ///
 /// # Errors
 /// It could not be written; it is as before.
-pub fn keep(layout: &Layout, objects: &Objects, kept: &KeptCommits, read: Vec<(ObjectId, Vec<u8>)>) -> Result<()> {
+pub fn keep(layout: &Layout, objects: &Objects, kept: &CachedCommits, read: Vec<(ObjectId, Vec<u8>)>) -> Result<()> {
     if read.len() < WORTH_WRITING {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use crate::model::transition;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};
-use crate::store::refs::commit_cache::{self, KeptCommits};
+use crate::store::refs::commit_cache::{self, CachedCommits};
 use crate::store::refs::commit_codec::{self, CommitParts};
 
 const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint";
@@ -21,7 +21,7 @@ pub struct CommitReader<'o> {
     /// Sequence numbers of commits met so far. One that cannot be read counts as 0.
     places: HashMap<ObjectId, u64>,
     newest_format: u32,
-    kept: KeptCommits,
+    kept: CachedCommits,
     /// Commits that were not among those.
     read: Vec<(ObjectId, Vec<u8>)>,
     /// Time in milliseconds since 1970 and sequence number of the checkpoints of ours that were read.
@@ -30,11 +30,11 @@ pub struct CommitReader<'o> {
 
 impl<'o> CommitReader<'o> {
     pub fn new(objects: &'o Objects) -> Self {
-        Self::with_kept(objects, KeptCommits::default())
+        Self::with_kept(objects, CachedCommits::default())
     }
 
     /// One that takes commits from what was kept of them where it can.
-    pub fn with_kept(objects: &'o Objects, kept: KeptCommits) -> Self {
+    pub fn with_kept(objects: &'o Objects, kept: CachedCommits) -> Self {
         Self { objects, places: HashMap::new(), newest_format: 0, kept, read: Vec::new(), own: Vec::new() }
     }
 
