@@ -47,7 +47,7 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
     if outcome.paths.is_empty() || outcome.verb != Verb::Restore {
         result = format!(
             "Restored to checkpoint `{short}` ({reason}). \
-             Safety checkpoint created at `{safety}` — use this to undo the human.\n"
+             Safety checkpoint created at `{safety}` — use this to undo the restore.\n"
         );
     } else {
         for path in &outcome.paths {
