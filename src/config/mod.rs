@@ -1,4 +1,4 @@
-//! Settings: defaults, the user's file, the project's file and the environment, in rising order, each with its origin.
+//! Settings, the files and variables that they come from, and the databases that the user configured.
 
 pub mod databases;
 pub mod file;

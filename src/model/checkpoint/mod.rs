@@ -1,4 +1,4 @@
-//! A recorded state of the root: what a checkpoint is, apart from how it is stored.
+//! Checkpoints as data: the record, how one is named, kept, undone and listed.
 
 pub mod adopted;
 pub mod alias;

@@ -1,4 +1,4 @@
-//! The one place that turns the working directory into blobs and trees. Here worktree and store meet.
+//! From the working directory to blobs and trees: the one place where worktree and store meet to read.
 
 pub mod dir_filter;
 pub mod effective_rules;

@@ -1,4 +1,4 @@
-//! The facts behind the contract of a checkpoint: read back from the store after it was made, never assumed.
+//! What an agent may rely on: contracts of what was done, the guard before a change, holds, and the audit trail.
 
 pub mod audit;
 pub mod create_contract;

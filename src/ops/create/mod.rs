@@ -1,4 +1,4 @@
-//! `create`: captures the working directory and records it.
+//! `create`: what is asked for, the capture, and what follows the commit point.
 
 pub mod command;
 pub mod copies;

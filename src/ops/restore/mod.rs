@@ -1,4 +1,4 @@
-//! `restore`, `undo`, `redo` and `restore --resume`: which state is wanted, and what is said about the end.
+//! `restore`, `undo`, `redo` and `restore --resume`: the protocol of every restore, and its steps.
 
 pub mod commands;
 pub mod directory_steps;

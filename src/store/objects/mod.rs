@@ -1,4 +1,4 @@
-//! Reading objects by id: own packs first, then loose and deltified ones, and a second look at what is damaged.
+//! The object database: packs, loose files, and what is done when one of them is damaged.
 
 pub mod base_cache;
 pub mod catalogue;

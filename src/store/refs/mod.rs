@@ -1,7 +1,4 @@
-//! References as files: the name of a ref under `refs/checkpoints` is itself the commit, so a torn file loses nothing.
-//!
-//! Refs are read and written here and not through libgit2, because libgit2 passes over a damaged ref in silence
-//! and one bad line in `packed-refs` hides all of them from it.
+//! Refs as files, the checkpoints that they name, and the order in which one is recorded.
 
 pub mod adopt;
 pub mod adopted_places;

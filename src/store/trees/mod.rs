@@ -1,4 +1,4 @@
-//! Git trees from a listing, and a state by path from git trees.
+//! Git trees: made from a listing, read back, compared, and what lies beside them.
 
 pub mod convert;
 pub mod database_tree;

@@ -1,8 +1,4 @@
-//! Changes the directory as a plan says: all of it, or nothing.
-//!
-//! No byte of the user's is overwritten or unlinked here. What must go is renamed or exchanged into the stage, compared
-//! there with what the plan expected, and waits until the caller has closed its journal. Any difference or failure
-//! takes back every step done.
+//! Changing the directory: content made complete in a stage, steps forward, and the way back.
 
 pub mod apply_steps;
 mod case_folding;

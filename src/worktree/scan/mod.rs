@@ -1,4 +1,4 @@
-//! The scan of the whole directory: what is captured and what is not, by as many threads as are worth it.
+//! The scan: a walk by several threads, and reading files that stand still.
 
 mod assemble;
 pub mod extend;

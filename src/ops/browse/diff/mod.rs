@@ -1,4 +1,4 @@
-//! `diff`: what two checkpoints hold differently, or a checkpoint and the working directory.
+//! `diff`: its two sides, what differs between them, and the hunks of each file.
 
 pub mod compare;
 pub mod diff_side;

@@ -1,4 +1,4 @@
-//! `find PATTERN`: which checkpoints hold or changed a path, newest first.
+//! `find`: the checkpoints that hold or changed a path, or that have a text in them.
 
 pub mod find_path;
 pub mod find_pattern;
