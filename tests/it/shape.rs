@@ -96,11 +96,12 @@ fn definitions(files: &[SourceFile]) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut defined: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files {
         for line in file.code.lines() {
-            let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-            let at = words.iter().position(|word| matches!(*word, "struct" | "enum" | "trait"));
-            let is_definition =
-                |at: usize| words[..at].iter().all(|w| matches!(*w, "" | "pub" | "crate" | "super" | "in"));
-            if let Some(name) = at.filter(|at| is_definition(*at)).and_then(|at| words.get(at + 1)) {
+            let line = line.trim_start();
+            let end = if line.starts_with("pub(") { ") " } else { "pub " };
+            let bare = if line.starts_with("pub") { line.split_once(end).map_or("", |(_, rest)| rest) } else { line };
+            let Some((word, rest)) = bare.split_once(' ') else { continue };
+            if matches!(word, "struct" | "enum" | "trait") {
+                let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
                 defined.entry(name).or_default().insert(&file.name);
             }
         }

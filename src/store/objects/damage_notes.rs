@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::unindexed_packs::{self, Rescue};
 use crate::store::objects::object_error::ObjectError;
-use crate::store::objects::odb::{Listing, Objects, corrupt};
+use crate::store::objects::odb::{ObjectListing, Objects, corrupt};
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::ReadError;
 
@@ -35,7 +35,7 @@ impl Objects {
                 }));
                 // What was read by way of a damaged index was not there; it may be elsewhere in the same pack.
                 locked(&self.bad_copies).clear();
-                self.replace_listing(Listing { packs, loose_fan_out: before.loose_fan_out });
+                self.replace_listing(ObjectListing { packs, loose_fan_out: before.loose_fan_out });
             }
         }
         drop(looked);

@@ -21,7 +21,7 @@ const STREAM_FROM_BYTES: u64 = 16 << 20;
 
 type ObjectResult<T> = std::result::Result<T, ObjectError>;
 
-pub(in crate::store) struct Listing {
+pub(in crate::store) struct ObjectListing {
     pub(in crate::store) packs: Vec<Arc<Pack>>,
     pub(in crate::store) loose_fan_out: [bool; 256],
 }
@@ -29,7 +29,7 @@ pub(in crate::store) struct Listing {
 /// The objects of one store, to be shared by threads. It never writes.
 pub struct Objects {
     pub(in crate::store) dir: PathBuf,
-    pub(in crate::store) listing: RwLock<Arc<Listing>>,
+    pub(in crate::store) listing: RwLock<Arc<ObjectListing>>,
     foreign: Foreign,
     pub(in crate::store) damaged: Mutex<BTreeMap<PathBuf, String>>,
     /// Copies that failed once; the next attempt takes another.
@@ -75,12 +75,12 @@ impl Objects {
 
     /// Adds packs that were just written, the newest of all, without a look at the others.
     pub fn add_packs(&self, stamps: &[PackStamp]) {
-        let Listing { packs, loose_fan_out } = &*self.snapshot();
+        let ObjectListing { packs, loose_fan_out } = &*self.snapshot();
         let pack_dir = self.dir.join("pack");
         let added = stamps.iter().filter_map(|stamp| Pack::stat(&pack_dir, &stamp.name)).map(Arc::new);
         let known = packs.iter().filter(|pack| !stamps.iter().any(|stamp| stamp.name == pack.stamp.name));
         let packs = added.chain(known.cloned()).collect();
-        self.replace_listing(Listing { packs, loose_fan_out: *loose_fan_out });
+        self.replace_listing(ObjectListing { packs, loose_fan_out: *loose_fan_out });
     }
 
     pub(in crate::store) fn list_again(&self, known: &[Arc<Pack>]) -> Result<()> {
@@ -88,7 +88,7 @@ impl Objects {
         Ok(())
     }
 
-    pub(in crate::store) fn replace_listing(&self, listing: Listing) {
+    pub(in crate::store) fn replace_listing(&self, listing: ObjectListing) {
         *self.listing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(listing);
     }
 
@@ -100,7 +100,7 @@ impl Objects {
         }
     }
 
-    pub(in crate::store) fn snapshot(&self) -> Arc<Listing> {
+    pub(in crate::store) fn snapshot(&self) -> Arc<ObjectListing> {
         Arc::clone(&self.listing.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -438,9 +438,9 @@ enum Copy<T> {
     None,
 }
 
-fn list(objects_dir: &Path, before: &[Arc<Pack>]) -> Result<Listing> {
+fn list(objects_dir: &Path, before: &[Arc<Pack>]) -> Result<ObjectListing> {
     let packs = pack_list::list(&objects_dir.join("pack"), before)?;
-    Ok(Listing { packs, loose_fan_out: loose_files::fan_out(objects_dir)? })
+    Ok(ObjectListing { packs, loose_fan_out: loose_files::fan_out(objects_dir)? })
 }
 
 pub(in crate::store) fn corrupt(id: &ObjectId, why: impl Into<String>) -> ObjectError {

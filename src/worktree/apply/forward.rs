@@ -33,29 +33,29 @@ enum FinalMode {
 
 /// What was done so far.
 #[derive(Default)]
-pub(in crate::worktree) struct Progress {
+pub(in crate::worktree) struct ApplyProgress {
     pub(in crate::worktree) done: Vec<AppliedStep>,
     pub(in crate::worktree) stats: Vec<(RelPath, Stat)>,
     pub(in crate::worktree) left_alone: Vec<RelPath>,
 }
 
-pub(in crate::worktree) struct Run<'a> {
+pub(in crate::worktree) struct ApplyRun<'a> {
     work: &'a WorkTree,
     stage: &'a Stage,
     reach: DirOpener<'a>,
     plan: &'a ApplyPlan,
     interrupt: &'a Interrupt,
-    pub(in crate::worktree) progress: Progress,
+    pub(in crate::worktree) progress: ApplyProgress,
 }
 
-impl<'a> Run<'a> {
+impl<'a> ApplyRun<'a> {
     pub(in crate::worktree) fn new(
         work: &'a WorkTree,
         stage: &'a Stage,
         plan: &'a ApplyPlan,
         interrupt: &'a Interrupt,
     ) -> Self {
-        Self { work, stage, reach: DirOpener::new(work), plan, interrupt, progress: Progress::default() }
+        Self { work, stage, reach: DirOpener::new(work), plan, interrupt, progress: ApplyProgress::default() }
     }
 
     /// Looks at every path before the first change, so that all that differ can be named.

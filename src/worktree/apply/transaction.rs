@@ -13,7 +13,7 @@ use crate::model::restore_plan::Obstacle;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 use crate::worktree::apply::apply_steps::{AppliedStep, ApplyPlan};
-use crate::worktree::apply::forward::{Progress, Run, Stop};
+use crate::worktree::apply::forward::{ApplyProgress, ApplyRun, Stop};
 use crate::worktree::apply::stage::Stage;
 use crate::worktree::apply::{case_folding, rollback};
 use crate::worktree::sys;
@@ -51,13 +51,13 @@ pub fn apply<'w>(
     plan: &ApplyPlan,
     interrupt: &Interrupt,
 ) -> std::result::Result<Applied<'w>, ApplyError> {
-    let checked = Run::new(work, &stage, plan, interrupt).check_all();
+    let checked = ApplyRun::new(work, &stage, plan, interrupt).check_all();
     // Only where something stands in the way can a name be another spelling of one that goes.
     let turned = if checked.is_err() { case_folding::removals_first(work, plan) } else { None };
-    let mut run = Run::new(work, &stage, turned.as_ref().unwrap_or(plan), interrupt);
+    let mut run = ApplyRun::new(work, &stage, turned.as_ref().unwrap_or(plan), interrupt);
     let checked = if turned.is_some() { run.check_all() } else { checked };
     let ended = checked.and_then(|()| run.go());
-    let Progress { done, stats, left_alone } = run.progress;
+    let ApplyProgress { done, stats, left_alone } = run.progress;
     match ended {
         Ok(()) => Ok(Applied { work, stage, done, stats, left_alone }),
         Err(stop) => Err(take_back(work, stage, &done, stop)),
@@ -237,7 +237,7 @@ mod tests {
         let (temp, work, stage, plan) = scene(&["f"]);
         let mut open = fs::File::options().append(true).open(temp.path().join("f")).unwrap();
         let interrupt = Interrupt::default();
-        let mut run = Run::new(&work, &stage, &plan, &interrupt);
+        let mut run = ApplyRun::new(&work, &stage, &plan, &interrupt);
         assert!(run.check_all().is_ok() && run.go().is_ok());
         // What an editor does through a descriptor that it opened before.
         open.write_all(b" and late").unwrap();
