@@ -1,4 +1,4 @@
-//! What every operation needs to act at all: the root, its place among the stores, settings and the clock.
+//! The inputs of every operation: the root, the base, settings, ports and the clock.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::store::repository::Store;
 use crate::store::runs::projected::Projected;
 use crate::worktree::root::{Root, identity};
 
-/// Given by the front-end; nothing in here has a default.
+/// Built by the front-end; no field has a default.
 pub struct Context {
     pub root: Root,
     pub base: PathBuf,
@@ -31,26 +31,26 @@ pub struct Context {
     pub lock_wait: Duration,
     pub interrupt: Interrupt,
     pub progress: Progress,
-    /// How commands of the user's configuration are run.
+    /// Runs a command of the user's configuration.
     pub run_database_command: RunDatabaseCommand,
-    /// What others are told about us while we hold the lock.
+    /// Text shown to other processes while we hold the lock.
     pub holder: String,
     pub unsaid: Unsaid,
     pub workflows: WorkflowPort,
 }
 
-/// The questions about runs of phases that only the wing above can answer.
+/// Queries about runs, answered by the workflow layer above.
 #[derive(Clone, Copy)]
 pub struct WorkflowPort {
-    /// Files of the project that no checkpoint holds and no restore changes, because they are a run's.
+    /// Files of the project that belong to a run: no checkpoint holds them and no restore changes them.
     pub own_files: fn(&Context, Option<&Store>) -> OwnFiles,
-    /// Checkpoints that the open runs of a store may go back to. A run that cannot be read needs none.
+    /// Checkpoints that the open runs of a store may go back to. An unreadable run needs none.
     pub needed: fn(&Store) -> Vec<ObjectId>,
-    /// What the live runs of a store would write into the project, by their states.
+    /// The files that the live runs of a store would write into the project, by their states.
     pub projected: fn(&Store) -> Vec<Projected>,
 }
 
-/// Warnings to be given however the command ends; taken where they are given.
+/// Warnings to be shown however the command ends; taking them clears them.
 #[derive(Debug, Default)]
 pub struct Unsaid(Mutex<Vec<Warning>>);
 
@@ -65,34 +65,34 @@ impl Unsaid {
 }
 
 impl Context {
-    /// Files of runs of phases, to be spared; see [`WorkflowPort::own_files`].
+    /// Returns the files of runs, which must be spared; see [`WorkflowPort::own_files`].
     pub fn own_files(&self, store: Option<&Store>) -> OwnFiles {
         (self.workflows.own_files)(self, store)
     }
 
-    /// How many threads long work is shared among. Asking costs system calls, so it is asked only for such work.
+    /// Number of threads for long work. Finding out costs system calls, so only such work asks.
     pub fn workers(&self) -> usize {
         work_queue::workers()
     }
 
-    /// What tells this root from another that takes its place; `None` where it is gone.
+    /// Returns the identity of this root's directory; `None` if it is gone.
     pub fn identity(&self) -> Option<Identity> {
         let root = self.root.identity().or_else(|| identity(self.root.path()))?;
         let parent = self.root.path().parent().and_then(identity).unwrap_or_default();
         Some(Identity { root, parent })
     }
 
-    /// Where the store of this root lies, or would lie; see [`locate_store`].
+    /// Returns where the store of this root lies, or would lie; see [`locate_store`].
     pub fn store_dir(&self) -> Result<PathBuf> {
         locate_store(&self.base, &self.root)
     }
 
-    /// The store of this root; `None` if it has none.
+    /// Opens the store of this root; `None` if there is none.
     pub fn find_store(&self) -> Result<Option<Store>> {
         Store::open(self.store_dir()?)
     }
 
-    /// The store of this root, which must be there; otherwise the nearest root above that has one is named.
+    /// Opens the store of this root. If there is none, the error names the nearest root above that has one.
     pub fn require_store(&self) -> Result<Store> {
         self.find_store()?.map_or_else(|| Err(self.no_store()), Ok)
     }
@@ -106,8 +106,8 @@ impl Context {
         Error::NoStore { root: self.root.path().to_path_buf(), ancestor }
     }
 
-    /// Device and inode of every store under the base, which no checkpoint ever holds. They are looked up only where
-    /// the base and the root lie one in the other; elsewhere none can be met.
+    /// Device and inode of every store under the base; no checkpoint holds these. Collected only if base or root
+    /// contains the other: elsewhere no scan can meet a store.
     pub fn stores_to_skip(&self) -> Result<Vec<(u64, u64)>> {
         let base = self.base.canonicalize().unwrap_or_else(|_| self.base.clone());
         if !base.starts_with(self.root.path()) && !self.root.path().starts_with(&base) {
@@ -123,10 +123,10 @@ impl Context {
     }
 }
 
-/// Where the store of this root lies, or would lie.
+/// Returns where the store of this root lies, or would lie.
 ///
 /// # Errors
-/// Several stores answer for this root.
+/// Several stores match this root.
 pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
     let place = store_dir(base, at.path());
     if place.is_dir() {
@@ -145,7 +145,7 @@ pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
     }
 }
 
-/// Stores under any key whose folder has the hash of `root`, and whose description, if any, names it (or `also`).
+/// Stores of any project folder named by the hash of `root`, whose description, if any, names it (or `also`).
 fn stores_of(base: &Path, root: &Path, also: Option<&Path>) -> Result<Vec<PathBuf>> {
     let hash = dir_hash(root);
     let mut found = Vec::new();
@@ -178,18 +178,18 @@ pub(super) fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.map_err(Error::io("read", dir))?.into_iter().filter(|path| path.is_dir()).collect())
 }
 
-/// Finds the root that the user means; see [`Root::resolve`].
+/// Finds the root for a directory; see [`Root::resolve`].
 pub fn resolve_root(dir: &Path, logical: Option<&Path>) -> Result<Root> {
     Root::resolve(dir, logical)
 }
 
-/// Given by the front-end, which alone starts other programs.
+/// Provided by the front-end, which alone starts other programs.
 pub type RunDatabaseCommand = fn(&Interrupt, FedCommand<'_>) -> Result<CommandEnd>;
 
-/// One run of such a command. What is `None` is closed to it.
+/// A run of such a command. Streams that are `None` are closed.
 #[derive(Debug)]
 pub struct FedCommand<'c> {
-    /// For the shell.
+    /// Command line for the shell.
     pub line: &'c str,
     pub dir: &'c Path,
     pub stdin: Option<File>,

@@ -1,4 +1,4 @@
-//! Opening the store for a `create`: it is made where there is none, and replaced where nobody can use it.
+//! Opens the store for a `create`: a missing one is created, an unusable one replaced.
 
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
@@ -8,8 +8,8 @@ use crate::store::damage::salvage::Unreadable;
 use crate::store::lifecycle::description::Description;
 use crate::store::repository::Store;
 
-/// A store that nobody can work with is replaced by what can be read of it: a checkpoint now is worth more than a repair
-/// that somebody has to ask for.
+/// Opens the store, replacing an unusable one by what can be read of it: a checkpoint now is worth more than a repair
+/// that the user must request.
 pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     match open_store(context, force) {
         Err(Error::StoreUnusable { .. }) => {
@@ -28,7 +28,7 @@ fn describe(context: &Context, forced: bool) -> Description {
     Description::of_root(context.root.path(), context.now_ms, identity, forced)
 }
 
-/// Opens or makes the store, unless the root is no place for checkpoints. `force` is needed once: the store remembers.
+/// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store remembers it.
 fn open_store(context: &Context, force: bool) -> Result<Store> {
     let root = &context.root;
     let describe = |forced| describe(context, forced);

@@ -1,5 +1,4 @@
-//! The files of the project that are written for workflows, by us or by other programs: never captured, and changed by no
-//! restore.
+//! Files in the project that we or other programs write for workflows: never captured, never changed by a restore.
 
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
@@ -8,7 +7,7 @@ use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
 use crate::store::runs::projected::Projected;
 
-/// Directories that belong to such files, each with the beginning of the paths that bring it in.
+/// Directories kept beside such files: each with the path prefix of the files that imply it.
 const DIRECTORIES: [(&str, &str); 4] = [
     (".claude/checkpoints/", ".claude/checkpoints/failed"),
     (".claude/checkpoints/", ".claude/.archive"),
@@ -16,14 +15,14 @@ const DIRECTORIES: [(&str, &str); 4] = [
     ("memory/state/phase.json", "memory/state/.archive"),
 ];
 
-/// Such files, and directories that are kept beside them with all that is in them.
+/// Files of workflows, and the directories beside them with everything in these.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnFiles {
     paths: Vec<RelPath>,
 }
 
 impl OwnFiles {
-    /// Those at `files`, with the directories that belong to them.
+    /// Collects `files` and the directories kept beside them.
     pub fn from_paths<'p>(files: impl Iterator<Item = &'p str>) -> Self {
         let mut paths = Vec::new();
         for file in files {
@@ -44,14 +43,14 @@ impl OwnFiles {
         self.paths.iter().any(|own| path.is_at_or_below(own))
     }
 
-    /// Takes them out of a state.
+    /// Removes these files from a state.
     pub fn drop_from(&self, state: &mut Snapshot) {
         if !self.paths.is_empty() {
             state.retain(&|path| !self.covers(path));
         }
     }
 
-    /// Whoever names one of them means something else than a restore does.
+    /// Refuses paths that name one of these files: a restore is not the way to change them.
     ///
     /// # Errors
     /// [`Error::WorkflowFile`]
@@ -63,7 +62,7 @@ impl OwnFiles {
     }
 }
 
-/// Notes that no file of a workflow stands any more, by no decision of its user: the next transition writes them again.
+/// Records that all files of workflows vanished with the root, unintended: the next transition rewrites them.
 pub fn went_with_the_root(locked: &LockedStore<'_>) -> Option<Warning> {
     let files = locked.store().projected().into_iter().map(|file| Projected { sum: None, ..file });
     let noted = locked.write_projected(&files.collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What did not stop the work on a run: each with its word for programs and its sentence for people.
+//! Warnings about runs, each with a code for programs and a sentence for people.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use crate::base::text::escape;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunWarning {
-    /// A file of a run was written to in the moment in which it was to be written.
+    /// A file of a run was edited at the moment it was to be written.
     Edited {
         path: String,
     },
@@ -16,21 +16,21 @@ pub enum RunWarning {
         path: String,
         why: String,
     },
-    /// A run was ended without a command that names it.
+    /// A run was ended by a command that does not name it.
     PutAside {
         id: String,
         why: String,
     },
-    /// A file that was kept for a while after its run had failed.
+    /// The file of a failed run was removed after its retention time.
     FailedFileRemoved {
         path: String,
     },
-    /// Git would take up a file of a run.
+    /// Git would track a file of a run.
     NotIgnored {
         pattern: String,
         ignore_file: PathBuf,
     },
-    /// A transition is recorded without the checkpoint that goes with it.
+    /// A transition was recorded without its checkpoint.
     SnapshotLeftOut {
         reason: String,
         why: String,

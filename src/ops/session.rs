@@ -1,4 +1,4 @@
-//! Taking the lock for a change: healing is reported, and what a killed run left behind is cleared away.
+//! Locks the store for a change, reports what was healed and clears away leftovers of killed processes.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
@@ -18,7 +18,7 @@ use crate::worktree::tree_handle::WorkTree;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pending {
     Known(Journal),
-    /// The journal cannot be read; the newest safety checkpoint tells what it was about.
+    /// The journal cannot be read; target and safety checkpoint are taken from the newest safety checkpoint.
     Unreadable {
         target: ObjectId,
         safety: ObjectId,
@@ -48,7 +48,7 @@ impl Pending {
     }
 }
 
-/// The lock, and what is known once it is held.
+/// The lock, and what was found once it was held.
 pub struct Session<'s> {
     pub locked: LockedStore<'s>,
     pub pending: Option<Pending>,
@@ -92,8 +92,8 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     Ok(Session { locked, pending, warnings })
 }
 
-/// A store made by hand, or one that lost its description, is described again: where it lies tells whose it is. Device
-/// and inode are those of today, so that the directory is known again when it was moved. What it said before.
+/// Updates the store's description, or restores a missing one from the store's location. Device and inode become
+/// today's, so that a moved directory is recognized. Returns the previous description.
 pub fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> Result<Option<Description>> {
     let Some(identity) = context.identity() else { return Ok(None) };
     let fresh = Description::of_root(context.root.path(), context.now_ms, identity, false);
@@ -107,14 +107,14 @@ pub fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> R
     }
     let is_hint = known.as_ref().is_some_and(|known| known.root == described.root);
     match locked.write_description(&described) {
-        // Device and inode can wait for room, and what gives room back cannot wait for them.
+        // Device and inode can wait until there is space, and must not block what frees it.
         Err(Error::Io { source, .. }) if is_hint && atomic_file::is_full(&source) => Ok(known),
         written => written.map(|()| known),
     }
 }
 
-/// Whether the directory at the path of the root is another one than that of which the checkpoints were made. The
-/// inode tells: the number of a device may be another each time it is mounted.
+/// Whether the directory at the root's path is not the one its checkpoints were made of. Compares inodes: a device
+/// number may change with each mount.
 pub fn another_root(context: &Context, known: Option<&Description>, inventory: &Inventory) -> Option<Warning> {
     let (_, now) = context.root.identity()?;
     let (_, then) = known.filter(|known| known.names(context.root.path()))?.identity.root;
@@ -122,17 +122,17 @@ pub fn another_root(context: &Context, known: Option<&Description>, inventory: &
     (checkpoints > 0 && then != 0 && then != now).then_some(Warning::AnotherRoot { checkpoints })
 }
 
-/// What a reader sees of an interrupted restore.
+/// Returns the interrupted restore, as a reader without the lock sees it.
 pub fn look(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>> {
     Ok(match store.journal()? {
         JournalState::Open(journal) if journal.stage != JournalStage::Applying => None,
-        // Whoever holds the lock may be carrying that very restore out.
+        // The process that holds the lock may be carrying out that very restore.
         JournalState::Open(_) if store.is_locked() => None,
         state => pending(state, checkpoints),
     })
 }
 
-/// What the state of a journal means for those who hold the lock.
+/// Interprets the state of the journal for a process that holds the lock.
 pub fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pending> {
     match journal {
         JournalState::None => None,
@@ -144,8 +144,8 @@ pub fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pend
     }
 }
 
-/// Nothing of the user's was changed yet, or all of it was: the staging directory is of no use to anybody, and in the
-/// first case the safety checkpoint neither.
+/// Removes the staging directory of a restore that changed nothing yet, or everything; in the first case also its
+/// safety checkpoint.
 fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
     if context.root.exists() {
         stage_removal::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;

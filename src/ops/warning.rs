@@ -1,4 +1,4 @@
-//! Everything that did not stop the work: each with its word for programs and its sentence for people.
+//! Conditions that did not stop the work, each with a code for programs and a sentence for people.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::store::damage::salvage::Salvaged;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// No new checkpoint: the newest one is the same and was made a moment ago under this reason.
+    /// No new checkpoint: the newest is identical and was made a moment ago with this reason.
     Dedup {
         standing: ObjectId,
         reason: String,
@@ -34,33 +34,33 @@ pub enum Warning {
     RefsRestored {
         ids: Vec<ObjectId>,
     },
-    /// Seen by a command that only reads.
+    /// Seen by a read-only command.
     RefsLost {
         ids: Vec<ObjectId>,
     },
     ManifestRebuilt,
-    /// Commits of plain git became checkpoints.
+    /// Commits of plain git were adopted as checkpoints.
     Adopted {
         count: usize,
     },
-    /// The same, seen by a command that only reads.
+    /// Commits of plain git not adopted yet, seen by a read-only command.
     Unadopted {
         count: usize,
     },
     IndexesRebuilt {
         count: usize,
     },
-    /// The ref of a workflow was torn, and its commits told what it was.
+    /// The torn ref of a workflow was restored from its commits.
     WorkflowRestored {
         id: String,
     },
-    /// The store could not be used at all and was replaced by what could be read of it.
+    /// The store was unusable and was replaced by what could be read of it.
     StoreReinitialized {
         whole: usize,
         known: usize,
         kept_as: PathBuf,
     },
-    /// One warning however many they are.
+    /// One warning for all damaged checkpoints.
     Damaged {
         checkpoints: Vec<DamagedCheckpoint>,
     },
@@ -74,11 +74,11 @@ pub enum Warning {
         safety: ObjectId,
     },
     JournalUnreadable,
-    /// A restore was killed before it changed anything; what it had prepared was cleared away.
+    /// A restore was killed before it changed anything; its preparations were removed.
     RestoreNeverBegan {
         target: ObjectId,
     },
-    /// A bookkeeping step after the commit point failed; nothing is lost by it.
+    /// A bookkeeping step after the commit point failed; nothing is lost.
     Bookkeeping {
         step: &'static str,
         why: String,
@@ -91,11 +91,11 @@ pub enum Warning {
         why: String,
     },
     RootWasRecreated,
-    /// The checkpoints were made of a directory that stood at this path before.
+    /// The checkpoints were made of another directory at this path.
     AnotherRoot {
         checkpoints: usize,
     },
-    /// The checkpoints of a place that is gone may be those of this directory.
+    /// The checkpoints of a root that is gone may belong to this directory.
     ProjectMoved {
         old_root: PathBuf,
         checkpoints: usize,
@@ -105,27 +105,27 @@ pub enum Warning {
         keep: usize,
         kept: usize,
     },
-    /// The store takes more room than it may.
+    /// The store is larger than its limit.
     OverMaxStoreSize {
         limit_bytes: u64,
         needed_bytes: u64,
-        /// A prune would drop some of what is there.
+        /// Whether a prune would help.
         prunable: bool,
     },
-    /// Dropped after the result was told, so that the store fits.
+    /// Evicted to fit the limit, after the result was printed.
     EvictedForSize {
         ids: Vec<ObjectId>,
     },
-    /// A program went on writing to files that a restore had replaced: what it wrote is kept in the staging directory.
+    /// A program went on writing to files that a restore had replaced; its data is kept in the staging directory.
     LateWrites {
         paths: Vec<RelPath>,
         staging: String,
     },
-    /// What was named, or would be restored as the latest, does not hold everything.
+    /// The named checkpoint, or the latest, which a restore would use, is incomplete.
     IsPartial {
         id: ObjectId,
     },
-    /// The same beside its details, which name what it lacks.
+    /// An incomplete checkpoint whose printed details name what it lacks.
     ShownIsPartial {
         id: ObjectId,
     },
@@ -134,24 +134,24 @@ pub enum Warning {
     },
     /// A copy was written into the working directory.
     CopyInsideRoot,
-    /// No hold stands, because nobody knows of any.
+    /// The holds cannot be read, so none stands.
     HoldsUnreadable {
         why: String,
     },
-    /// The trail of what was done lacks a line.
+    /// A line is missing from the audit trail.
     AuditFailed {
         why: String,
     },
-    /// The checkpoint is there, its plain copies are not.
+    /// The checkpoint was made, its plain copies were not.
     CopiesNotMade {
         id: ObjectId,
         why: String,
     },
-    /// A database that is no file cannot be written into a directory.
+    /// A database that is not a file cannot be written into a directory.
     DatabaseSkipped {
         name: String,
     },
-    /// One of several checkpoints could not be looked at.
+    /// One of several checkpoints could not be read.
     PassedOver {
         id: ObjectId,
         why: String,
@@ -216,7 +216,7 @@ impl Warning {
         }
     }
 
-    /// Whether even a program that reads one document must be told beside it: it happened after that was written.
+    /// Whether it arose after the result was written, so that a program reading one document needs it separately.
     pub fn is_late(&self) -> bool {
         matches!(self, Self::EvictedForSize { .. } | Self::AuditFailed { .. })
     }

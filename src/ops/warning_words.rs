@@ -1,4 +1,4 @@
-//! The sentence of each warning, for people; the words for programs stand in `warning.rs`.
+//! The sentence of each warning, for people; the codes for programs are in `warning.rs`.
 
 use std::fmt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `bisect`: the first checkpoint for which a command of the user's fails, found by halves in a scratch directory.
+//! `bisect`: finds the first checkpoint for which a command fails, by binary search in a scratch directory.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::store::files::scratch::Scratch;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
 
-/// The exit code by which a command says that it cannot tell.
+/// Exit code by which the command says that it cannot tell.
 const SKIP: i32 = 125;
-/// What a shell answers for a command that it cannot run or find.
+/// Exit codes of a shell for a command that it cannot run or find.
 const CANNOT_RUN: [i32; 2] = [126, 127];
-/// From here on something else than a test has gone wrong.
+/// Lowest exit code that means an abnormal end rather than a failed test.
 const FIRST_ABNORMAL: i32 = 128;
 
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub struct BisectOptions {
 
 #[derive(Debug)]
 pub struct BisectOutcome {
-    /// Oldest first: one, or several where the command could not tell. The first bad one is among them.
+    /// Oldest first: one, or several if the command could not tell. The first bad one is among them.
     pub candidates: Vec<Checkpoint>,
     pub last_good: Checkpoint,
     /// In the order of testing.
@@ -57,7 +57,7 @@ pub struct Tested {
 
 /// The user's command, run in the directory given first; the second is the scratch directory that holds it.
 pub type Command<'c> = dyn FnMut(&Path, &Path) -> Result<CommandEnd> + 'c;
-/// Told after each test.
+/// Called after each test.
 pub type Progress<'p> = dyn FnMut(&Tested) + 'p;
 
 pub fn bisect(
@@ -67,7 +67,7 @@ pub fn bisect(
     progress: &mut Progress<'_>,
 ) -> Result<BisectOutcome> {
     let store = context.require_store()?;
-    // The lock is held while the scratch directory is made, and by nobody while tests run.
+    // The lock is held while the scratch directory is made, and released while tests run.
     let (scratch, row, warnings) = {
         let session = session::begin(context, &store)?;
         let inventory = session.locked.inventory();
@@ -89,7 +89,7 @@ pub fn bisect(
     Ok(BisectOutcome { candidates, last_good: row[bisection.last_good()].clone(), tested, warnings })
 }
 
-/// The two ends, and all between them but safety checkpoints, oldest first.
+/// Returns the two ends and all checkpoints between them except safety checkpoints, oldest first.
 fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Checkpoint>> {
     let (from, to) = (good.record.sequence, bad.record.sequence);
     if from >= to {
@@ -108,14 +108,14 @@ struct BisectRun<'r> {
     context: &'r Context,
     store: &'r Store,
     scratch: &'r Scratch,
-    /// Verdicts by what makes a state: tree and meta.
+    /// Verdicts by state, that is by tree and meta.
     known: HashMap<(ObjectId, Option<ObjectId>), BisectVerdict>,
     tested: Vec<Tested>,
     warnings: Vec<Warning>,
 }
 
 impl BisectRun<'_> {
-    /// Both ends are tested first: a wrong one would lead to an answer that means nothing.
+    /// Searches after testing both ends: a wrong one would make the result meaningless.
     fn search(
         &mut self,
         row: &[Checkpoint],
@@ -181,7 +181,7 @@ impl BisectRun<'_> {
         self.tested.push(tested);
     }
 
-    /// Runs the command in a fresh directory with just what the checkpoint holds.
+    /// Runs the command in a fresh directory with exactly the checkpoint's files.
     fn try_out(&mut self, checkpoint: &Checkpoint, command: &mut Command<'_>) -> Result<CommandEnd> {
         let snapshot = self.store.snapshot(checkpoint)?;
         let plan = write_out::plan(&snapshot, &RestoreScope::default());

@@ -22,7 +22,7 @@ use crate::store::trees::tree_codec::{MODE_FILE, MODE_GITLINK, TreeEntry};
 
 pub const PREFIX: &[u8] = b"@db/";
 
-/// Names of a directory that a failure lists before it says how many more there are.
+/// Maximum number of directory entries that an error lists.
 const ENTRIES_SHOWN: usize = 12;
 
 #[derive(Clone, Debug)]
@@ -31,29 +31,29 @@ pub struct CatOptions {
     pub what: Vec<u8>,
 }
 
-/// Names the values of a checkpoint where a path names a file; a file of that name is `./@state`.
+/// Names the values of a checkpoint in place of a path; a file of that name is `./@state`.
 const STATE: &[u8] = b"@state";
 
 #[derive(Debug)]
 pub struct CatOutcome {
     pub checkpoint: Checkpoint,
     pub path: RelPath,
-    /// As git writes it; `120000` is a symlink, whose text was given.
+    /// As git writes it; for `120000`, a symlink, the output is its text.
     pub mode: u32,
     pub id: ObjectId,
     pub size_bytes: u64,
     pub warnings: Vec<Warning>,
 }
 
-/// What one reading of `SEL:PATH` leads to.
+/// Result of one way to split `SEL:PATH`.
 struct Hit {
     checkpoint: Checkpoint,
     path: RelPath,
     entry: TreeEntry,
 }
 
-/// Writes the content to `sink`. A small file that is damaged writes nothing; of a large one the start may have gone out
-/// before the failure is known. A `sink` that nobody reads any more is no failure.
+/// Writes the content to `sink`. A damaged small file writes nothing; of a large one, the start may already be written.
+/// A closed pipe is not a failure.
 pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Result<CatOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
@@ -73,9 +73,9 @@ pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Res
     Ok(CatOutcome { checkpoint, path, mode: entry.mode, id: entry.id, size_bytes, warnings })
 }
 
-/// A time has colons of its own, and so may a reason and a path: every colon is tried as the one between selector and
-/// path, and of those that lead to a file the one with the longest selector is meant. If none does, the longest selector
-/// that names a checkpoint tells what is wrong with the path, and without such the shortest what is wrong with itself.
+/// Resolves `SEL:PATH`. Times, reasons and paths may contain colons, so every colon is tried as the separator, and the
+/// longest selector that leads to a file wins. If none does, the longest selector naming a checkpoint explains the
+/// wrong path, or else the shortest explains itself.
 fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) -> Result<Hit> {
     let colons: Vec<usize> = (0..what.len()).rev().filter(|at| what[*at] == b':').collect();
     let (mut wrong_path, mut wrong_selector) = (None, None);
@@ -100,7 +100,7 @@ fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoin
     }
 }
 
-/// Walks down to a path; only the trees on the way are read. `@state` is the document of values, where there is one.
+/// Walks down to a path, reading only the trees on the way. `@state` is the document of values, if there is one.
 fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8]) -> Result<Hit> {
     if let Some((path, entry)) = look_up_database(store, &checkpoint, typed)? {
         return Ok(Hit { checkpoint, path, entry });
@@ -119,7 +119,7 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
         let tree = read_tree(store.objects(), id);
         tree.map_err(|why| store.damage(checkpoint.id, format!("the way to {path}: {why}")))
     };
-    // With a slash at its end a path means a directory.
+    // A trailing slash means a directory.
     let must_be_dir = typed.ends_with(b"/");
     let slash = if must_be_dir && !path.is_root() { "/" } else { "" };
     let missing = || Error::NoSuchPath { checkpoint: checkpoint.id, path: format!("{path}{slash}") };
@@ -141,7 +141,7 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
     Err(is_directory(&checkpoint, &path, tree.iter().map(shown).collect()))
 }
 
-/// A directory without files stands in no tree, but in the meta.
+/// Returns the error for a directory without files, which is only in the meta.
 fn empty_directory(store: &Store, checkpoint: &Checkpoint, path: &RelPath) -> Result<Option<Error>> {
     let meta = store.meta(checkpoint)?;
     let mut inner: Vec<String> = Vec::new();
@@ -168,7 +168,7 @@ fn is_directory(checkpoint: &Checkpoint, path: &RelPath, mut entries: Vec<String
     Error::IsDirectory { checkpoint: checkpoint.id, path: path.to_string(), entries }
 }
 
-/// The blob of the database that was typed, under the path by which it was asked for; `None` if none is meant.
+/// Returns the blob of the typed database under the path that was typed; `None` if the path names no database.
 fn look_up_database(store: &Store, checkpoint: &Checkpoint, typed: &[u8]) -> Result<Option<(RelPath, TreeEntry)>> {
     let Some(wanted) = typed.strip_prefix(PREFIX) else { return Ok(None) };
     let databases = store.databases(checkpoint)?;
@@ -177,7 +177,7 @@ fn look_up_database(store: &Store, checkpoint: &Checkpoint, typed: &[u8]) -> Res
         _ => None,
     });
     let entry = found.map(|id| TreeEntry { mode: MODE_FILE, name: wanted.into(), id });
-    // What no path can be, such as a name with two dots, is shown by the place alone.
+    // A name that cannot be a path, such as one with two dots, is shown as `@db`.
     let path = RelPath::new(typed).or_else(|_| RelPath::new(b"@db")).unwrap_or_default();
     Ok(entry.map(|entry| (path, entry)))
 }

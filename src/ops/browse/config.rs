@@ -1,4 +1,4 @@
-//! `config`: each setting and where it came from, the places that follow from them, and what is wrong in the files.
+//! `config`: each setting and its origin, the locations that follow, and the problems in the files.
 
 use std::path::PathBuf;
 
@@ -15,27 +15,27 @@ pub use crate::config::settings::{LookedFor, Origin};
 #[derive(Clone, Debug)]
 pub struct ConfigOptions {
     pub root: Root,
-    /// Absolute, with where it came from; `None` if there is none to be had.
+    /// Absolute path and its origin; `None` if it cannot be determined.
     pub base: Option<(PathBuf, Origin)>,
     pub environment: Environment,
-    /// All variables that are read, those that are set with their value.
+    /// All variables that are read, with the value of those that are set.
     pub variables: Vec<(Variable, Option<String>)>,
     /// Options of the command line that have no key in a file.
     pub flags: Vec<Setting>,
 }
 
-/// One setting as it holds.
+/// An effective setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub name: &'static str,
     pub value: SettingValue,
-    /// Several for a list to which several files add.
+    /// Several for a list that several files extend.
     pub origins: Vec<Origin>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SettingValue {
-    /// No limit is set.
+    /// No limit.
     Off,
     Number(u64),
     Milliseconds(u64),
@@ -51,11 +51,11 @@ pub struct ConfigOutcome {
     pub settings: Vec<Setting>,
     pub root: PathBuf,
     pub base: Option<(PathBuf, Origin)>,
-    /// Where the store lies or would lie.
+    /// Location of the store, whether or not it exists.
     pub store: Option<PathBuf>,
     pub files: Vec<LookedFor>,
     pub variables: Vec<(Variable, Option<String>)>,
-    /// What is wrong; everything else is shown all the same.
+    /// Problems found; everything else is shown nevertheless.
     pub problems: Vec<Error>,
     pub warnings: Vec<Warning>,
 }

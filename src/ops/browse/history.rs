@@ -1,4 +1,4 @@
-//! What happened to files from checkpoint to checkpoint.
+//! The history of files from checkpoint to checkpoint.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
 
-/// Git mode and blob of a file; `None` where it is not there.
+/// Git mode and blob of a file; `None` if it does not exist.
 pub type Version = Option<(u32, ObjectId)>;
 
-/// One difference of a path between two checkpoints that follow each other.
+/// A change of a path between two consecutive checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryStep {
-    /// Which of the checkpoints has it first.
+    /// Index of the first checkpoint with this change.
     pub at: usize,
     pub before: Version,
     pub after: Version,
-    /// The checkpoint does not hold it, and tells that it could not: it may have stood there unchanged.
+    /// The checkpoint recorded that it could not capture the path, which may have existed unchanged.
     pub not_captured: bool,
 }
 
-/// All steps of the paths that a pattern means.
+/// All steps of the paths that match a pattern.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Those that could be read, oldest first.
+    /// The readable checkpoints, oldest first.
     pub checkpoints: Vec<Checkpoint>,
     /// Oldest step first.
     pub steps: BTreeMap<RelPath, Vec<HistoryStep>>,
@@ -37,14 +37,14 @@ pub struct History {
 }
 
 impl History {
-    /// Compares each checkpoint with the one before it, safety checkpoints too. Scoped ones tell nothing of most paths,
-    /// and of none what came between: they are passed over.
+    /// Compares each checkpoint with its predecessor, safety checkpoints included. Scoped ones are skipped, since they
+    /// say nothing about most paths and nothing about what came between.
     pub fn read(store: &Store, checkpoints: &[Checkpoint], pattern: &PathPattern) -> Self {
         let mut memo = TreeMemo::new(store.objects());
         let mut history = Self::default();
         for checkpoint in checkpoints.iter().filter(|checkpoint| !checkpoint.is_scoped()) {
             let before = history.checkpoints.last().map(|last| last.tree);
-            // All trees of the one before were read, so it is this one that cannot be.
+            // All trees of the predecessor were read, so it is this checkpoint that is damaged.
             match memo.diff(before, Some(checkpoint.tree), &|dir| pattern.enters(dir)) {
                 Err(why) => {
                     let why = store.damage(checkpoint.id, why).to_string();
@@ -54,7 +54,7 @@ impl History {
                     let at = history.checkpoints.len();
                     let changes: Vec<_> = changes.into_iter().filter(|change| pattern.matches(&change.path)).collect();
                     let meta = if changes.iter().any(|change| change.after.is_none()) {
-                        // `verify` is for metas; without one all that is known is that the tree lacks the file.
+                        // `verify` reports damaged metas; without one, only the absence in the tree is known.
                         store.meta(checkpoint).unwrap_or_default()
                     } else {
                         Meta::default()
@@ -71,7 +71,7 @@ impl History {
         history
     }
 
-    /// The last checkpoint that holds a path with these steps, and the first one that does not, if there is one.
+    /// Returns the last checkpoint that holds a path with these steps, and the next one, if any, that does not.
     pub fn end_of(&self, steps: &[HistoryStep]) -> Option<(&Checkpoint, Option<&Checkpoint>)> {
         let last = steps.last()?;
         if last.after.is_some() {

@@ -1,4 +1,4 @@
-//! `list` and `show`: what is there, newest first, and what one checkpoint holds.
+//! `list` and `show`: the checkpoints, newest first, and the content of one.
 
 use crate::error::Result;
 use crate::model::checkpoint::baseline;
@@ -19,10 +19,10 @@ use crate::store::trees::tree_memo::TreeMemo;
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
     pub limit: Option<usize>,
-    /// A pattern with `*` and `?` for the whole reason.
+    /// A pattern with `*` and `?` that must match the whole reason.
     pub reason: Option<String>,
     pub source: Option<String>,
-    /// Only checkpoints made at or after this time.
+    /// Only checkpoints made at or after this time, in milliseconds since 1970.
     pub since_ms: Option<i64>,
     pub kind: Option<CheckpointKind>,
 }
@@ -32,7 +32,7 @@ pub struct ListOutcome {
     /// Newest first.
     pub checkpoints: Vec<Checkpoint>,
     pub damaged: Vec<DamagedCheckpoint>,
-    /// There is a store for this root.
+    /// Whether there is a store for this root.
     pub exists: bool,
     pub warnings: Vec<Warning>,
 }
@@ -56,7 +56,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
     Ok(ListOutcome { checkpoints, damaged, exists: true, warnings })
 }
 
-/// What every command that only reads has to say about the state of the store.
+/// Returns the warnings about the store's state that every read-only command gives.
 pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) -> Result<Vec<Warning>> {
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     warnings.extend(session::another_root(context, store.description()?.as_ref(), inventory));
@@ -71,7 +71,7 @@ pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) 
     Ok(warnings)
 }
 
-/// `*` stands for any text, `?` for one character.
+/// Matches a pattern: `*` stands for any text, `?` for one character.
 fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t, mut star) = (0, 0, None);
@@ -82,7 +82,7 @@ fn glob(pattern: &str, text: &str) -> bool {
         } else if p < pattern.len() && (pattern[p] == '?' || pattern[p] == text[t]) {
             (p, t) = (p + 1, t + 1);
         } else if let Some((at, from)) = star {
-            // Only the last star needs to take in more: what earlier ones took is settled.
+            // Only the last star needs to extend: earlier ones are settled.
             (p, t, star) = (at + 1, from + 1, Some((at, from + 1)));
         } else {
             return false;
@@ -95,7 +95,7 @@ fn glob(pattern: &str, text: &str) -> bool {
 pub struct ShowOutcome {
     pub checkpoint: Checkpoint,
     pub meta: Meta,
-    /// The baseline when it was made, against which `changes` are told.
+    /// The baseline when it was made; `changes` are relative to it.
     pub before: Option<Checkpoint>,
     pub changes: Vec<TreeChange>,
     pub databases: Databases,
@@ -114,7 +114,7 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let (checkpoint, meta) =
         if checkpoint.adopted { measured(&store, checkpoint)? } else { (checkpoint.clone(), store.meta(&checkpoint)?) };
-    // What could not be captured is told as that.
+    // Paths that could not be captured are reported as such, not as deleted.
     changes.retain(|change| checkpoint.covers(&change.path) && (change.after.is_some() || !meta.hides(&change.path)));
     if checkpoint.is_partial() {
         warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
@@ -123,7 +123,7 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     Ok(ShowOutcome { checkpoint, meta, before, changes, databases, warnings })
 }
 
-/// What the message of a commit of plain git does not tell is counted.
+/// Counts what the message of a plain git commit does not record.
 fn measured(store: &Store, mut checkpoint: Checkpoint) -> Result<(Checkpoint, Meta)> {
     let snapshot = store.snapshot(&checkpoint)?;
     checkpoint.record.files = snapshot.files.len() as u64;

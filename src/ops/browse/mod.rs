@@ -1,4 +1,4 @@
-//! Looking at checkpoints and at the directory; nothing is changed.
+//! Read-only commands on checkpoints and the directory.
 
 pub mod bisect;
 pub mod cat;

@@ -1,4 +1,4 @@
-//! `status`: one look at root, store, the newest checkpoint and what has changed since.
+//! `status`: a summary of root, store, newest checkpoint and changes since.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ use crate::worktree::tree_handle::WorkTree;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatusOptions {
-    /// Leave out what takes time: drift and size.
+    /// Skip what takes time: drift and size.
     pub brief: bool,
 }
 
@@ -44,22 +44,22 @@ pub struct StatusOutcome {
     pub damaged: usize,
     pub store_bytes: Option<u64>,
     pub latest: Option<Checkpoint>,
-    /// What the directory was last set to, or recorded as.
+    /// The checkpoint last restored to or recorded.
     pub baseline: Option<Checkpoint>,
     pub drift: Option<Drift>,
     /// Target and safety checkpoint of an interrupted restore.
     pub pending: Option<(ObjectId, ObjectId)>,
-    /// Those that have not ended.
+    /// Holds that have not ended.
     pub holds: Vec<Hold>,
     pub over_keep: bool,
     pub max_store_bytes: Option<u64>,
-    /// Damaged copies of the store of this root that a repair kept.
+    /// Damaged copies of this root's store that a repair kept.
     pub kept_copies: Vec<PathBuf>,
     pub left_out: Option<LeftOut>,
     pub warnings: Vec<Warning>,
 }
 
-/// Files that differ from the baseline.
+/// Numbers of files that differ from the baseline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
     pub added: usize,
@@ -135,7 +135,7 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
 }
 
 impl StatusOutcome {
-    /// `None` where nobody measured.
+    /// `None` if the size was not measured.
     pub fn is_over_max_store_size(&self) -> Option<bool> {
         Some(self.store_bytes? > self.max_store_bytes.unwrap_or(u64::MAX))
     }
@@ -159,7 +159,7 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     Ok(())
 }
 
-/// The way from the checkpoint to the present, told as a plan is told.
+/// Counts the changes from the checkpoint to the present, as a restore plan counts them.
 fn drift(held: &Snapshot, present: &Snapshot) -> Drift {
     let plan = RestorePlan::between(held, present, &RestoreScope::default(), &|_, _| true);
     let added = plan.write.values().filter(|write| write.before.is_none()).count();

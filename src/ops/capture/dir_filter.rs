@@ -1,5 +1,5 @@
-//! The directories that a restore has to look into: those in which the states concerned differ. Equal subtrees are
-//! skipped, neither read nor looked at.
+//! The directories that a restore has to look into: those where the states concerned differ. Equal subtrees are skipped
+//! without being read.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot, Unreadable};
 
-/// Where `present` differs from `target`, or that from its successor. The trees of the listing must be known.
+/// Returns where `present` differs from `target`, or `target` from its successor. The listing must know its trees.
 ///
 /// # Errors
 /// A tree of the target cannot be read.
@@ -31,12 +31,12 @@ pub fn between<'s>(
     }
     let mut walk = DiffWalk { listing, target, successor, differing, dirs: HashSet::new() };
     walk.run()?;
-    // No tree names a directory without a file below it.
+    // Trees do not name directories without files.
     walk.dirs.extend(walk.differing);
     Ok(DirFilter::Dirs(walk.dirs))
 }
 
-/// Paths of which the metas say different things, and the directories above them.
+/// Collects the paths at which two metas differ, and the directories above them.
 fn note_differences(one: &Meta, other: &Meta, differing: &mut HashSet<RelPath>) {
     let mut note = |path: &RelPath| {
         differing.insert(path.clone());
@@ -69,7 +69,7 @@ struct DiffWalk<'w, 's> {
     dirs: HashSet<RelPath>,
 }
 
-/// One directory as each state has it, if it has it.
+/// One directory as each state has it.
 #[derive(Clone, Copy, Default)]
 struct Sides {
     present: Option<usize>,
@@ -97,7 +97,7 @@ impl DiffWalk<'_, '_> {
     fn is_equal(&self, path: &RelPath, sides: &Sides) -> bool {
         let present = sides.present.and_then(|index| self.listing.dirs[index].tree);
         let same_trees = present == sides.target && (self.successor.is_none() || sides.successor == sides.target);
-        // Without any tree it is a matter of the metas, and of what only the listing knows.
+        // Without a tree, the metas and the listing decide.
         same_trees && present.is_some() && !self.differing.contains(path)
     }
 
@@ -111,7 +111,7 @@ impl DiffWalk<'_, '_> {
                 children.entry(entry.name.clone()).or_default().target = Some(entry.id);
             }
         }
-        // What cannot be read of a successor tells nothing.
+        // An unreadable part of the successor counts as absent.
         let successor = self.successor.zip(sides.successor).and_then(|(state, tree)| state.entries(tree).ok());
         for entry in successor.iter().flat_map(|entries| entries.iter()).filter(|entry| entry.is_directory()) {
             children.entry(entry.name.clone()).or_default().successor = Some(entry.id);
@@ -120,7 +120,7 @@ impl DiffWalk<'_, '_> {
     }
 }
 
-/// What a listing has in the directories in focus, with the bare names of the directories in them.
+/// Returns the listing's content of the directories in focus, and the bare names of their subdirectories.
 pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
     if *filter == DirFilter::Everything {
         return Snapshot::from(listing);
@@ -160,7 +160,7 @@ pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
     }
 }
 
-/// Whether something may stand at a path that the listing does not have: it, or what is above it, was left out.
+/// Whether a path missing from the listing may still exist, because it or a directory above it was left out.
 pub fn may_stand_unlisted(listing: &Listing, path: &RelPath) -> bool {
     let mut dir = listing.root();
     for name in path.components() {

@@ -1,4 +1,4 @@
-//! The rules in force for a root today, what is recorded of them, and whether they are those of the last scan.
+//! The rules in force for a root today, their record, and whether they are those of the last scan.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::store::repository::Store;
 use crate::worktree::git::find_index;
 use crate::worktree::rules::rule_set::{RuleSources, Rules, Tracked, TrackedLater};
 
-/// Edition of the compiled-in rules: it goes up with each change of them, so that no verdict of an older one is believed.
+/// Version of the compiled-in rules; raised with each change, so that verdicts of older rules are not trusted.
 const COMPILED_IN: u32 = 2;
 
-/// The rules in force, with what is to be recorded of them.
+/// The rules in force and their record.
 pub struct RulesToday {
     pub rules: Rules,
     pub record: RuleRecord,
@@ -23,8 +23,8 @@ pub struct RulesToday {
     pub stamp: RulesStamp,
 }
 
-/// Collects the rules: the store's list, the configuration, and what the project's git index names. The index is read
-/// only if it is not the one that `known` speaks of, or when a rule leaves something out that it may name.
+/// Collects the rules: the store's list, the configuration, and the paths in the project's git index. The index is read
+/// only if it is not the one in `known`, or when a rule leaves something out that it may name.
 pub fn rules_today(
     context: &Context,
     store: Option<&Store>,
@@ -81,7 +81,7 @@ fn names_today(context: &Context, known: Option<RulesStamp>) -> NamesToday {
         Ok(tracked) => (tracked, None),
         Err(why) => (Tracked::none(), Some(Warning::GitIndexUnreadable { why })),
     };
-    // One that cannot be read is looked at again next time, so that it is told each time.
+    // An unreadable index is looked at again next time, so that each run warns about it.
     let index = if warning.is_some() { 0 } else { index };
     let names = sum_of(&tracked.paths().collect::<Vec<_>>());
     NamesToday { tracked: Arc::new(tracked.into()), warning, index, names }

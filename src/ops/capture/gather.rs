@@ -1,4 +1,4 @@
-//! What a `create` records: the whole directory, or only what a scope covers, with what belongs beside it.
+//! Gathers what a `create` records: the whole directory or the part within a scope, and the extras.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::terms::CheckpointType;
@@ -19,7 +19,7 @@ use crate::store::trees::meta_tree::Extras;
 use crate::worktree::git::find_index;
 use crate::worktree::tree_handle::WorkTree;
 
-/// How many paths a refusal names.
+/// Maximum number of paths that a refusal names.
 const NAMED_PATHS: usize = 3;
 
 pub struct CapturedScope {
@@ -32,10 +32,10 @@ pub enum Gathering {
     OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
 }
 
-/// Captures into `pack` what the terms ask for, but for the files of `databases`. The limit counts what would be captured.
+/// Captures into `pack` what the terms ask for, except the files of `databases`. The limit counts files to be captured.
 ///
 /// # Errors
-/// A part of the scope matches nothing that may be captured, or the mechanism cannot hold what it does.
+/// A part of the scope matches nothing that may be captured, or the mechanism cannot hold what it matches.
 pub fn gather(
     context: &Context,
     store: &Store,
@@ -84,14 +84,14 @@ pub fn gather(
 
 /// What a `create` with a scope would meet, as far as names tell.
 pub struct Look {
-    /// Why it would be refused.
+    /// Why the `create` would be refused.
     pub refusal: Option<Error>,
     pub secrets: Vec<RelPath>,
-    /// What rules leave out.
+    /// Paths that rules leave out.
     pub left_out: Vec<RelPath>,
 }
 
-/// Scans for a scope and reads no file.
+/// Scans for a scope without reading any file.
 ///
 /// # Errors
 /// The directory cannot be scanned.
@@ -111,7 +111,7 @@ pub fn look(context: &Context, scope: &Scope, include_sensitive: &[String]) -> R
     Ok(Look { refusal: refused.err(), secrets, left_out })
 }
 
-/// What a checkpoint without files holds of the directory.
+/// Captures the root itself, for a checkpoint without files.
 fn no_files(worktree: &WorkTree, sink: &mut Sink<'_, '_>) -> Result<Captured> {
     let stat = worktree.root().stat().map_err(|cause| worktree.io("look at", &RelPath::root(), cause))?;
     let mut listing = Listing::of_empty_root(stat, 0);
@@ -120,7 +120,7 @@ fn no_files(worktree: &WorkTree, sink: &mut Sink<'_, '_>) -> Result<Captured> {
     Ok(Captured { listing, seen: None, tree, meta, warnings: Vec::new() })
 }
 
-/// A part that matches nothing is a mistake: nobody must think that it is held.
+/// Refuses a scope with a part that matches nothing, since the user would believe it is held.
 fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
     let paths = found.paths();
     let missed = scope.parts().iter().find(|part| match part.as_path() {
@@ -143,7 +143,7 @@ fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
     })
 }
 
-/// A checkpoint that holds none of what stands in its scope would be a way back to nothing.
+/// Refuses a scope of which nothing can be held: such a checkpoint could restore nothing.
 fn check_something_is_held(part: &Listing) -> Result<()> {
     if part.file_count() > 0 {
         return Ok(());
@@ -162,7 +162,7 @@ fn check_something_is_held(part: &Listing) -> Result<()> {
     Err(Error::NothingHeld { why: format!("nothing of the scope can be held: {named}{more}") })
 }
 
-/// Whether something is held at a path, or known to be there.
+/// Whether something is held at a path, or known to exist there.
 fn stands(found: &Listing, path: &RelPath) -> bool {
     if found.dir(path).is_some() || found.file(path).is_some() {
         return true;
@@ -172,7 +172,7 @@ fn stands(found: &Listing, path: &RelPath) -> bool {
     standing.is_some_and(|item| item.why.is_recorded())
 }
 
-/// Everything of which [`stands`] is true.
+/// All paths for which [`stands`] is true.
 fn present<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item = RelPath> + 'l {
     found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
         let standing = dir.uncaptured.iter().filter(|item| item.why.is_recorded());
@@ -191,7 +191,7 @@ fn uncaptured<'l>(
     })
 }
 
-/// What is to be held as git would hold it must be known to git.
+/// Refuses files unknown to git if the mechanism holds them as git would.
 fn check_mechanism(context: &Context, mechanism: Option<CheckpointType>, part: &Listing) -> Result<()> {
     if mechanism != Some(CheckpointType::GitStash) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reads every file of a listing whose blob is not known, by as many threads as are worth it.
+//! Reads every file of a listing whose blob id is unknown, on several threads if worthwhile.
 
 use std::collections::HashSet;
 
@@ -19,10 +19,10 @@ use crate::worktree::scan::read::{BlobSink, ReadOutcome, STREAM_FROM_BYTES, read
 use crate::worktree::sys::{Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
-/// What one thread takes at a time: at most so many files, or about so many bytes.
+/// Size of a thread's batch: at most this many files, or about this many bytes.
 const BATCH_FILES: usize = 128;
 const BATCH_BYTES: u64 = 2 << 20;
-/// Less than this is not worth a second thread.
+/// Below both of these a second thread is not worthwhile.
 const ALONE_FILES: u64 = 64;
 const ALONE_BYTES: u64 = 1 << 20;
 
@@ -34,7 +34,7 @@ struct Batch<'l> {
     bytes: u64,
 }
 
-/// Something about a file that the listing did not say.
+/// A fact about a file that the listing did not have.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Met {
     dir: usize,
@@ -49,7 +49,7 @@ enum FileFate {
     NotCaptured(WhyNot),
 }
 
-/// Reads them, and notes what became of each. What vanished meanwhile is taken out of the listing.
+/// Reads files with unknown ids and records the result of each. Files that vanished are removed from the listing.
 pub fn read_unknown(
     context: &Context,
     worktree: &WorkTree,
@@ -111,7 +111,7 @@ fn read_batches(
     context.progress.begin(WorkPhase::Reading, files, bytes);
     let alone = files < ALONE_FILES && bytes < ALONE_BYTES;
     let workers = if alone { 1 } else { context.workers().min(batches.len()) };
-    // The largest come first, so that no thread is left alone with one at the end. They are taken from behind.
+    // The largest files come first, so that no thread ends alone with one. Batches are taken from the end.
     batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
     let reader = BatchReader { context, worktree, admission, started_ns };
     let sinks = sink.split(workers)?;
@@ -155,7 +155,7 @@ impl BatchReader<'_> {
             Some(dir) => read_in(self.worktree, dir, path, &file.name, file, &mut watch)?,
             None => read_file(self.worktree, path, &file.name, file, &mut watch)?,
         };
-        // What admitted it may not hold next time: it is looked at again. Where the name tells, the rules do that.
+        // The reason for admitting it may be gone next time, so it is read again. If the name tells, the rules decide.
         let is_unsure = watch.saw_key && !may_be_secret(path.name(), &file.name);
         Ok(match read {
             ReadOutcome::Captured { id, stat, kind, racy } => {
@@ -170,7 +170,7 @@ impl BatchReader<'_> {
     }
 }
 
-/// Takes in what was met in one directory.
+/// Applies the results of one directory to the listing.
 fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
     let Some(index) = met.first().map(|first| first.dir) else { return };
     let mut out = HashSet::new();

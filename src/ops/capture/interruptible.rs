@@ -1,4 +1,4 @@
-//! Contents on their way to a sink: counted as they pass, and held up by a signal in the middle of a large file too.
+//! Sinks that count bytes as they pass and stop at a signal, even in the middle of a large file.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::worktree::scan::read::{BlobSink, SinkError};
 
-/// A sink that looks up between two pieces.
+/// A sink that polls for signals between pieces.
 pub struct InterruptibleSink<'h> {
     pub context: &'h Context,
     pub sink: &'h mut dyn BlobSink,
@@ -21,7 +21,7 @@ impl BlobSink for InterruptibleSink<'_> {
 
     fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
         let taken = self.sink.blob_stream(len, &mut Pieces { context: self.context, reader });
-        // Whatever the sink makes of a reader that stops, the signal is the cause.
+        // However the sink reports a reader that stops, the signal is the cause.
         check_interrupt(self.context)?;
         taken
     }
@@ -33,7 +33,7 @@ pub fn check_interrupt(context: &Context) -> Result<()> {
     context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
 }
 
-/// A reader that looks up between two pieces.
+/// A reader that polls for signals between pieces.
 pub struct Pieces<'h> {
     pub context: &'h Context,
     pub reader: &'h mut dyn Read,

@@ -1,4 +1,4 @@
-//! Private keys under any name, noticed on their way to a sink: no file is opened for it that is not read anyway.
+//! Detects private keys under any name on their way to a sink; no file is read just for this.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -10,7 +10,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::worktree::rules::rule_set::{Peek, Rules};
 use crate::worktree::scan::read::{BlobSink, SinkError};
 
-/// Which files are captured although they are private keys.
+/// Decides which private keys are captured nevertheless.
 pub struct Admission<'a> {
     pub rules: &'a Rules,
     /// Paths that an older checkpoint holds.
@@ -23,13 +23,13 @@ impl Admission<'_> {
     }
 }
 
-/// A sink for one file, which refuses a private key that is not admitted.
+/// A sink for one file that refuses a private key unless it is admitted.
 pub struct KeyWatch<'w> {
     pub admission: &'w Admission<'w>,
     pub dir: &'w RelPath,
     pub name: &'w [u8],
     pub sink: &'w mut dyn BlobSink,
-    /// The file was a key.
+    /// Whether the file was a private key.
     pub saw_key: bool,
 }
 

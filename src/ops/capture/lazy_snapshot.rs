@@ -1,4 +1,4 @@
-//! What a checkpoint holds, read as far as it is asked for.
+//! The content of a checkpoint, read only as far as needed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -13,14 +13,14 @@ use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{MODE_GITLINK, TreeEntry};
 use crate::store::trees::tree_memo::TreeMemo;
 
-/// Why a state cannot be read, in words.
+/// Message why a state cannot be read.
 pub type Unreadable = String;
 
-/// A state of which only the meta was read.
+/// A state of which only the meta has been read.
 pub struct LazySnapshot<'s> {
     pub tree: ObjectId,
     pub meta: Meta,
-    /// Directories that are there although no file lies below them.
+    /// Directories without files below them.
     bare_dirs: BTreeSet<RelPath>,
     memo: RefCell<TreeMemo<'s>>,
 }
@@ -37,7 +37,7 @@ impl<'s> LazySnapshot<'s> {
         self.memo.borrow_mut().tree(tree)
     }
 
-    /// What the trees have at a path; they name no directory without a file below it.
+    /// Returns the tree entry at a path; trees do not name directories without files.
     ///
     /// # Errors
     /// A tree on the way cannot be read.
@@ -65,7 +65,7 @@ impl<'s> LazySnapshot<'s> {
         self.meta.unusual.get(path).copied().unwrap_or(self.meta.usual.directory)
     }
 
-    /// All that lies in the directories in focus, with the bare names of the directories in them.
+    /// Returns everything in the directories in focus, and the bare names of their subdirectories.
     ///
     /// # Errors
     /// A tree cannot be read, or holds a name that must not be written to a disk.
@@ -100,11 +100,11 @@ impl<'s> LazySnapshot<'s> {
     }
 }
 
-/// Of all other directories only the name counts.
+/// The directories in focus; of all others only the name counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DirFilter {
     Everything,
-    /// With each directory, all above it.
+    /// Includes all parents of each directory.
     Dirs(HashSet<RelPath>),
 }
 

@@ -1,4 +1,4 @@
-//! What rules left out of a checkpoint: counted by rule, named where it is few, never silent.
+//! What rules left out of a checkpoint: counted by rule, and named where there are few.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,9 +14,9 @@ pub struct LeftOut {
     pub directories: BTreeSet<RelPath>,
     pub files: BTreeSet<RelPath>,
     pub secrets: BTreeSet<RelPath>,
-    /// Present and complete without: specials, files over the limit, names that git refuses; with the reason in words.
+    /// Not captured in a complete checkpoint: special files, too large ones, names that git refuses; with the reason.
     pub not_captured: BTreeMap<RelPath, &'static str>,
-    /// Files and directories by the rule that left them out.
+    /// Number of files and directories that each rule left out.
     pub by_rule: BTreeMap<String, u64>,
 }
 
@@ -53,7 +53,7 @@ impl LeftOut {
         self.directories.is_empty() && self.files.is_empty() && self.secrets.is_empty() && self.not_captured.is_empty()
     }
 
-    /// One line for each path: what is compared to tell whether the set changed.
+    /// Returns one line per path; compared to tell whether the set changed.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (word, paths) in [("dir", &self.directories), ("file", &self.files), ("secret", &self.secrets)] {
@@ -68,7 +68,7 @@ impl LeftOut {
     }
 }
 
-/// A number that changes with the rules that decide what counts. It lives no longer than the size gate's memory.
+/// Digest of the rules that decide which files count; kept only as long as the size gate's decision.
 pub fn rules_digest(store_list: &[u8], settings: &Settings) -> u64 {
     let mut hasher = DefaultHasher::new();
     store_list.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! The one place that turns the working directory into blobs and trees. Here worktree and store meet.
+//! Turns the working directory into blobs and trees; the only place that does.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -30,32 +30,32 @@ use crate::worktree::tree_handle::WorkTree;
 
 pub use crate::ops::capture::sink::Sink;
 
-/// How a capture goes about its work.
+/// Options of a capture.
 #[derive(Default)]
 pub struct CaptureOptions<'o> {
-    /// Paths to capture even if a rule leaves them out today, secrets too: a checkpoint holds them already.
+    /// Paths to capture even if rules leave them out today, secrets included: a checkpoint holds them already.
     pub also: &'o [RelPath],
-    /// Paths where room will be needed: what stands there is captured in spite of the rules, unless it is a secret.
+    /// Paths that will be overwritten: what is there is captured despite the rules, unless it is a secret.
     pub make_room: &'o [RelPath],
-    /// The size gate: more files than this make no capture.
+    /// The size gate: no capture if there are more files than this.
     pub limit_files: Option<u64>,
-    /// Sensitive files let through for this call, besides those of the configuration.
+    /// Sensitive files let through for this call, in addition to the configured ones.
     pub include_sensitive: &'o [String],
-    /// Captured in spite of the rules, see [`crate::worktree::rules::rule_set::RuleSources::named`].
+    /// Captured despite the rules, see [`crate::worktree::rules::rule_set::RuleSources::named`].
     pub named: &'o [RelPath],
 }
 
-/// What a scan went by: what the cache that comes of it is compared with.
+/// Inputs of the scan; the next stat cache is valid only for these.
 pub struct ScanInputs {
     pub cache: Option<StatCache>,
-    /// Whether the cache could be believed.
+    /// Whether the cache could be trusted.
     pub trusted: bool,
     pub rules: RulesStamp,
-    /// The checkpoint that was restored since, which holds what the listing then got.
+    /// The checkpoint restored since then, which holds what the restore wrote into the listing.
     pub restored: Option<ObjectId>,
 }
 
-/// The working directory, captured.
+/// The captured working directory.
 pub struct Captured {
     pub listing: Listing,
     /// `None` if nothing was scanned, or only a part of it counts.
@@ -70,7 +70,7 @@ pub enum CaptureOutcome {
     OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
 }
 
-/// Scans, reads what is not known, and computes all trees.
+/// Scans, reads files with unknown ids, and computes all trees.
 pub fn capture(
     context: &Context,
     store: Option<&Store>,
@@ -78,7 +78,7 @@ pub fn capture(
     options: &CaptureOptions<'_>,
     mut sink: Sink<'_, '_>,
 ) -> Result<CaptureOutcome> {
-    // Scan and reading look for signals themselves, so one is told of in words.
+    // Scanning and reading poll for signals themselves, so that an interrupt ends with a message.
     let _shield = context.interrupt.shield();
     let mut capturing = match begin(context, store, worktree, options)? {
         Begun::Scanned(capturing) => *capturing,
@@ -89,29 +89,29 @@ pub fn capture(
     capturing.finish(&mut sink).map(|captured| CaptureOutcome::Done(Box::new(captured)))
 }
 
-/// A capture under way: scanned, then as often as needed extended and read.
+/// A capture in progress: scanned, then extended and read as often as needed.
 pub struct Capturing<'c> {
     context: &'c Context,
     worktree: &'c WorkTree,
-    /// `None` once only a part of it counts.
+    /// `None` once only a part of the scan counts.
     seen: Option<ScanInputs>,
     record: RuleRecord,
     rules: Rules,
-    /// What an older checkpoint holds is captured even if it is a private key by now.
+    /// Paths of an older checkpoint, captured even if they are private keys by now.
     in_spite: BTreeSet<RelPath>,
     warnings: Vec<Warning>,
     listing: Listing,
-    /// The tree of the root, unless something was added since it was computed.
+    /// The root's tree, unless something was added since it was computed.
     tree: Option<ObjectId>,
 }
 
-/// How a capture began.
+/// Result of the scan.
 pub enum Begun<'c> {
     Scanned(Box<Capturing<'c>>),
     OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
 }
 
-/// Scans and nothing more: of the options, only the limit and what is let through count here.
+/// Only scans: [`CaptureOptions::also`] and [`CaptureOptions::make_room`] are not used yet.
 pub fn begin<'c>(
     context: &'c Context,
     store: Option<&'c Store>,
@@ -148,7 +148,7 @@ pub fn begin<'c>(
 }
 
 impl Capturing<'_> {
-    /// Adds what rules left out, see [`CaptureOptions`]. It is read with the next [`Self::read`].
+    /// Adds paths that rules left out, see [`CaptureOptions`]. They are read with the next [`Self::read`].
     pub fn add(&mut self, also: &[RelPath], make_room: &[RelPath]) -> Result<()> {
         let in_spite = in_spite_of_rules(&self.listing, also, make_room);
         self.tree = None;
@@ -156,14 +156,14 @@ impl Capturing<'_> {
         add_paths(self.worktree, &mut self.listing, &in_spite)
     }
 
-    /// Reads every file whose blob is not known.
+    /// Reads every file whose blob id is unknown.
     pub fn read(&mut self, sink: &mut Sink<'_, '_>) -> Result<()> {
         self.tree = None;
         let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
         read_unknown(self.context, self.worktree, &admission, &mut self.listing, sink, &mut self.warnings)
     }
 
-    /// The tree of the whole; every blob must have been read.
+    /// Returns the tree of the root; every blob must have been read.
     pub fn tree(&mut self, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
         if let Some(tree) = self.tree {
             return Ok(tree);
@@ -173,23 +173,23 @@ impl Capturing<'_> {
         Ok(tree)
     }
 
-    /// What was seen up to now.
+    /// Returns the listing so far.
     pub fn listing(&self) -> &Listing {
         &self.listing
     }
 
-    /// What is to be recorded beside the tree of what was seen up to now.
+    /// Returns the meta to be recorded beside the tree of the listing so far.
     pub fn meta(&self) -> Meta {
         Meta::of(&self.listing, self.record.clone())
     }
 
-    /// Whether what was seen rests on a stat cache that may be believed.
+    /// Whether the scan rests on a trusted stat cache.
     pub fn is_trusted(&self) -> bool {
         self.seen.as_ref().is_some_and(|seen| seen.trusted)
     }
 
-    /// Keeps of what was seen only what `scope` covers. Returns the ignore files outside it that have a say in it, if
-    /// there are any; they are read with [`Self::read_beside`].
+    /// Limits the listing to `scope`. Returns the ignore files outside it that affect it, if any; read them with
+    /// [`Self::read_beside`].
     pub fn filtered(&mut self, scope: &Scope) -> Option<Listing> {
         let part = filtered(&self.listing, &|path| scope.covers(path));
         let dirs: HashSet<RelPath> = part.paths().into_iter().collect();
@@ -204,15 +204,15 @@ impl Capturing<'_> {
         (rules.file_count() > 0).then_some(rules)
     }
 
-    /// Takes paths that are held in another way out of what is captured. A cache would have later scans leave them out
-    /// too, so none is made then.
+    /// Removes paths that are held in another way. No stat cache is written then, since later scans would leave them
+    /// out too.
     pub fn exclude(&mut self, paths: &[RelPath]) {
         if exclude(&mut self.listing, paths) {
             (self.seen, self.tree) = (None, None);
         }
     }
 
-    /// Reads what belongs to a listing that [`Self::filtered`] returned, and computes its tree.
+    /// Reads the files of a listing that [`Self::filtered`] returned, and computes its tree.
     pub fn read_beside(&mut self, listing: &mut Listing, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
         let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
         read_unknown(self.context, self.worktree, &admission, listing, sink, &mut self.warnings)?;
@@ -228,7 +228,7 @@ impl Capturing<'_> {
     }
 }
 
-/// What to capture in spite of today's rules.
+/// Returns the paths to capture despite today's rules.
 fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath]) -> Vec<RelPath> {
     let mut secrets = HashSet::new();
     for (index, dir) in listing.dirs.iter().enumerate().filter(|(_, dir)| !dir.uncaptured.is_empty()) {
@@ -239,7 +239,7 @@ fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath])
     also.iter().chain(room).cloned().collect()
 }
 
-/// Keeps an id that the cache gave only if the store has that object whole; the others are read from the files again.
+/// Keeps an id from the cache only if the store has that object whole; other files are read again.
 fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
     let mut whole: HashMap<ObjectId, bool> = HashMap::new();
     for dir in &mut listing.dirs {

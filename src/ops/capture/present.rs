@@ -21,13 +21,13 @@ use crate::worktree::tree_handle::WorkTree;
 
 pub struct WorktreeSide {
     worktree: WorkTree,
-    /// Files taken in spite of the rules that are secret if they begin like it: nothing has looked yet.
+    /// Files captured despite the rules and not yet checked; secret if they begin with such bytes.
     peeks: BTreeMap<RelPath, Peek>,
 }
 
 impl WorktreeSide {
-    /// The state by the rules of today, with whatever `held` has that a rule leaves out by now. Secrets are not taken in
-    /// spite of the rules: what is in them shows up nowhere.
+    /// Captures by today's rules, plus what `held` has and a rule now leaves out. Secrets are not taken despite the
+    /// rules, so their content is never shown.
     pub fn look(context: &Context, store: &Store, held: &Snapshot) -> Result<(Self, Snapshot, Vec<Warning>)> {
         let worktree = WorkTree::open(context.root.path())?;
         let mut captured = look(context, store, &worktree, &[])?;
@@ -55,7 +55,7 @@ impl WorktreeSide {
         Ok((Self { worktree, peeks }, snapshot, captured.warnings))
     }
 
-    /// Reads one file, as it is by now.
+    /// Reads one file in its current state.
     pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<LoadedVersion> {
         let loaded = load_file(&self.worktree, path, entry, warnings)?;
         let (LoadedVersion::Version(version), Some(peek)) = (&loaded, self.peeks.get(path)) else { return Ok(loaded) };
@@ -73,13 +73,13 @@ fn look(context: &Context, store: &Store, worktree: &WorkTree, also: &[RelPath])
     }
 }
 
-/// The rules for secrets by name and nothing else: where a whole directory is left out, no scan has asked them.
+/// Returns only the rules for secrets by name: no scan applies them within a directory that is left out.
 fn secrets_alone(context: &Context) -> Rules {
     let sensitive_allow = context.settings.sensitive_allow.clone();
     Rules::new(RuleSources { sensitive_allow, ..RuleSources::default() })
 }
 
-/// Files of a checkpoint that today's rules leave out, or that lie below a directory that they leave out.
+/// Files of a checkpoint that today's rules leave out, directly or with a directory above.
 fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
     let is_out = |path: &RelPath| {
         let standing = present.uncaptured.get(path);
@@ -110,7 +110,7 @@ fn load_file(worktree: &WorkTree, path: &RelPath, entry: &Entry, warnings: &mut 
     })
 }
 
-/// Keeps what is read, up to the limit, besides hashing it.
+/// Keeps the bytes that it hashes, up to a limit.
 struct Keeper {
     limit_bytes: u64,
     bytes: Option<Vec<u8>>,
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use crate::model::state::entry::Kind;
 
-    /// What is read at a path of which the capture knew something else.
+    /// Reads a path whose entry is out of date.
     fn read(dir: &std::path::Path, path: &str) -> LoadedVersion {
         let work = WorkTree::open(dir).unwrap();
         let stale = Entry { kind: Kind::File, perm: 0o644, id: ObjectId::from_bytes([7; 20]), size_bytes: 9 };

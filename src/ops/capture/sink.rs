@@ -1,4 +1,4 @@
-//! Where the bytes of files go: into packs, or only through a hash.
+//! Destinations of the bytes of files: packs, or only a hash.
 
 use std::io::Read;
 
@@ -11,15 +11,15 @@ use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::worktree::scan::read::{BlobSink, SinkError};
 
-/// Where blobs and trees go.
+/// Destination of blobs and trees.
 pub enum Sink<'a, 's> {
-    /// Only their ids are wanted.
+    /// Only computes ids.
     HashOnly,
     Pack(&'a mut PackSet<'s>),
 }
 
 impl<'s> Sink<'_, 's> {
-    /// Stores a tree, or only tells its id.
+    /// Stores a tree, or only computes its id.
     pub fn tree(&mut self, bytes: &[u8]) -> Result<ObjectId> {
         match self {
             Self::HashOnly => hash_object(ObjectKind::Tree, bytes).map_err(|e| Error::unexpected(e.to_string())),
@@ -27,7 +27,7 @@ impl<'s> Sink<'_, 's> {
         }
     }
 
-    /// So many sinks, each for one thread.
+    /// Splits this sink into `count` sinks, one per thread.
     pub fn split<'w>(&'w mut self, count: usize) -> Result<Vec<ThreadSink<'w, 's>>> {
         Ok(match self {
             Self::HashOnly => (0..count).map(|_| ThreadSink::HashOnly).collect(),
@@ -36,7 +36,7 @@ impl<'s> Sink<'_, 's> {
     }
 }
 
-/// What one thread writes to.
+/// Destination of one thread's bytes.
 pub enum ThreadSink<'w, 's> {
     HashOnly,
     Pack(&'w mut PackWriter<'s>),

@@ -1,4 +1,4 @@
-//! The audit trail: what each `create` was called with and how it ended, in logs beside the files.
+//! The audit trail: logs beside the files of how each `create` was called and how it ended.
 
 use crate::base::shell_word::shell_line;
 use crate::base::time::rfc3339_seconds;
@@ -9,20 +9,20 @@ use crate::ops::warning::Warning;
 use crate::worktree::files::private_dir::append;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Directory and file in the root; no checkpoint captures either directory.
+/// Directory and file in the root; checkpoints capture neither directory.
 const OPERATIONS: (&str, &str) = (".audit", "checkpoint-operations.log");
 const MADE: (&str, &str) = (".checkpoints", "checkpoint-manifest.log");
 
-/// One `create` that has ended.
+/// A finished `create`.
 pub struct AuditEnd<'e> {
-    /// The command line, each word as it was given.
+    /// The command line, word by word as given.
     pub words: Vec<&'e [u8]>,
     pub exit: u8,
-    /// A checkpoint was recorded.
+    /// Whether a checkpoint was recorded.
     pub made: bool,
 }
 
-/// Writes it down. A failure changes nothing of what was done.
+/// Appends to the logs. A failure is only a warning.
 pub fn note(context: &Context, ended: &AuditEnd<'_>) -> Option<Warning> {
     write(context, ended).err().map(|error| Warning::AuditFailed { why: error.to_string() })
 }

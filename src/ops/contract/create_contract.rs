@@ -1,4 +1,4 @@
-//! The facts behind the contract of a checkpoint: read back from the store after it was made, never assumed.
+//! The facts in a checkpoint's contract: read back from the store after it was made, never assumed.
 
 use std::path::PathBuf;
 
@@ -25,48 +25,48 @@ use crate::worktree::tree_handle::WorkTree;
 
 const NS_PER_MS: i64 = 1_000_000;
 
-/// What can be said of a checkpoint with proof.
+/// Proven facts about a checkpoint.
 #[derive(Debug)]
 pub struct Contract {
     pub checkpoint: Checkpoint,
-    /// As asked for, or the one that fits what it holds.
+    /// As requested, or else the one that fits the content.
     pub mechanism: CheckpointType,
     pub files: Vec<RelPath>,
     pub state_keys: Vec<String>,
     pub databases: Vec<Database>,
-    /// What was read back, or why it could not be.
+    /// Digest of the content as read back, or why it could not be read.
     pub content: std::result::Result<Sum, String>,
-    /// Why a restore of it would be refused now, if it would.
+    /// Why a restore of this checkpoint would be refused now, if it would.
     pub restorable: std::result::Result<(), String>,
-    /// The youngest change of a file in it, in milliseconds since 1970.
+    /// Time of the latest change to a file in it, in milliseconds since 1970.
     pub last_modified_ms: Option<i64>,
-    /// What the project's own git index says of the files; `None` where there is none that can be read.
+    /// The files compared with the project's own git index; `None` if there is no readable one.
     pub index: Option<AgainstIndex>,
-    /// Sensitive paths in its reach that were left out.
+    /// Sensitive paths within its reach that were left out.
     pub secrets: Vec<RelPath>,
-    /// Paths in its reach that are there and could not be captured, and why.
+    /// Paths within its reach that exist but could not be captured, and why.
     pub unheld: Vec<(RelPath, String)>,
-    /// One of them should have been captured.
+    /// Whether one of these should have been captured.
     pub is_partial: bool,
-    /// Files and directories in its reach that rules left out.
+    /// Number of files and directories within its reach that rules left out.
     pub left_out: usize,
-    /// The file that keeps it alive.
+    /// The ref file that keeps it alive.
     pub ref_file: PathBuf,
-    /// Where plain copies lie, if any were made.
+    /// Location of the plain copies, if any were made.
     pub copies: Option<PathBuf>,
-    /// A reason was given.
+    /// Whether a reason was given.
     pub has_reason: bool,
 }
 
-/// Files compared with the index of the project's own repository, which is only read.
+/// Comparison with the index of the project's own repository, which is only read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgainstIndex {
     pub untracked: usize,
-    /// Tracked, with other content than the index has.
+    /// Tracked files whose content differs from the index.
     pub differing: usize,
 }
 
-/// The contract of what a `create` made, or found standing; `None` where there is no checkpoint.
+/// Returns the contract of the checkpoint that a `create` made or reused; `None` if there is none.
 ///
 /// # Errors
 /// The store cannot be opened. Damage is a fact of the contract.
@@ -103,7 +103,7 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
     }))
 }
 
-/// Without files it is what else it holds; files that git tracks, all of them, could be a stash, any others not.
+/// Returns the mechanism that fits: without files by the other content; a stash only if git tracks all files.
 fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &CheckpointExtras) -> CheckpointType {
     if snapshot.files.is_empty() {
         if extras.beside.databases.is_some() {
@@ -123,7 +123,7 @@ fn keys(store: &Store, state: ObjectId) -> Vec<String> {
     store.objects().read(&state).map(|(_, bytes)| StateDocument::keys_of(&bytes)).unwrap_or_default()
 }
 
-/// A restore that is planned and shown to nobody.
+/// Plans a restore without showing it, to learn whether it would be refused.
 fn dry_run(context: &Context, checkpoint: &Checkpoint) -> std::result::Result<(), String> {
     let common = CommonOptions { dry_run: true, ..CommonOptions::default() };
     let options = RestoreOptions { selector: alias::of(checkpoint), common, ..RestoreOptions::default() };

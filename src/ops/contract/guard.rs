@@ -1,5 +1,5 @@
-//! `guard`: whether a checkpoint stands from which the coming change can be taken back. Nothing is written, and
-//! the directory is scanned only to advise what works where there is none.
+//! `guard`: whether a checkpoint exists from which the coming change can be undone. Nothing is written; the directory
+//! is scanned only to advise a working command.
 
 use crate::base::shell_word::shell_word;
 use crate::base::time::{self, age};
@@ -19,24 +19,24 @@ use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
 
 const MINUTE_MS: i64 = 60 * 1000;
-/// Ignored files that a pattern matches are named one by one up to here.
+/// Maximum number of ignored files matched by a pattern that are listed by name.
 const NAMED_FILES: usize = 10;
 const USUAL_AGE_MS: i64 = 30 * MINUTE_MS;
-/// How far two clocks may be apart.
+/// Tolerated difference between two clocks, in milliseconds.
 const CLOCK_SLACK_MS: i64 = MINUTE_MS;
 
 #[derive(Clone, Debug, Default)]
 pub struct GuardOptions {
     /// Paths and patterns as typed; `None` for the whole directory.
     pub scope: Option<Vec<Vec<u8>>>,
-    /// How old it may be, as typed.
+    /// Maximum age as typed.
     pub max_age: Option<String>,
 }
 
 #[derive(Debug)]
 pub struct GuardOutcome {
     pub checkpoint: Checkpoint,
-    /// Zero for one from a moment ahead of the clock.
+    /// Zero if its time is slightly ahead of the clock.
     pub age_ms: i64,
     pub warnings: Vec<Warning>,
 }
@@ -93,7 +93,7 @@ fn parse_age(typed: &str) -> Result<i64> {
     time::parse_span(typed).ok_or_else(wrong)
 }
 
-/// Why a checkpoint that covers what is wanted does not do, after its id.
+/// Returns why a checkpoint that covers the scope is not usable, after its id.
 fn fault(
     context: &Context,
     store: &mut Store,
@@ -129,7 +129,7 @@ fn shown(scope: Option<&Scope>) -> String {
     scope.parts().iter().map(|part| format!("'{}'", part.shown())).collect::<Vec<_>>().join(", ")
 }
 
-/// The advised command works as it stands; where none would, the reason is told instead.
+/// Builds the error with a command that works as printed, or with the reason if none would.
 fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let Some(parts) = wanted.scope.as_ref().map(Scope::parts) else {
         return Error::Unguarded { what, command: Some(command(context, "create", None)) };
@@ -155,7 +155,7 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     Error::Unguarded { what, command: by_names(context, parts, &found.left_out).map(|(command, _)| command) }
 }
 
-/// The glob that lets through what a part of a scope names, if that is a secret.
+/// Returns the glob that lets a part of a scope through if it is a secret.
 fn secret_pattern(part: &ScopePart, secrets: &[RelPath]) -> Option<String> {
     let Some(path) = part.as_path() else {
         let typed = secrets.iter().any(|secret| part.covers(secret)).then(|| part.typed())?;
@@ -166,8 +166,8 @@ fn secret_pattern(part: &ScopePart, secrets: &[RelPath]) -> Option<String> {
     Some(format!("/{}", path.chars().map(escape).collect::<String>()))
 }
 
-/// The question with the ignored files that patterns match in place of the patterns, and the first of these files: what
-/// is named is captured in spite of the rules.
+/// Replaces patterns in the question by the ignored files that they match; returns the command and the first such file.
+/// Named files are captured despite the rules.
 fn by_names(context: &Context, parts: &[ScopePart], left_out: &[RelPath]) -> Option<(String, RelPath)> {
     let (mut named, mut first) = (Vec::new(), None);
     for part in parts {
@@ -182,13 +182,13 @@ fn by_names(context: &Context, parts: &[ScopePart], left_out: &[RelPath]) -> Opt
     Some((command(context, "guard", Some(&Scope::new(named))), first?))
 }
 
-/// The link above a path of a scope, which no checkpoint can hold under that name then.
+/// Returns the symlink above a path of a scope; no checkpoint can hold the path under that name.
 fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
     let work = WorkTree::open(context.root.path()).ok()?;
     parts.iter().filter_map(ScopePart::as_path).find_map(|path| link_above(&work, path).ok()?)
 }
 
-/// No checkpoint covers what is wanted; a path at which nothing stands is in none of them then.
+/// Builds the error if no checkpoint covers the scope; a path that does not exist is in none of them.
 fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let is_absent =
         |work: &WorkTree, part: &&ScopePart| part.as_path().is_some_and(|path| matches!(work.stat(path), Ok(None)));
@@ -200,8 +200,8 @@ fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     }
 }
 
-/// A part that names nothing may be mistyped, and then what is really changed is not guarded. What is yet to be made is
-/// taken back with its directory.
+/// Builds the error for a part that matches nothing: it may be mistyped, leaving the real target unguarded. A file yet
+/// to be made is undone with its directory.
 fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by: &str) -> Error {
     let matches = if part.as_path().is_some() { "is neither in the directory nor in" } else { "matches nothing in" };
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
@@ -221,7 +221,7 @@ fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by
     }
 }
 
-/// The command that makes what is missing, or asks in another way, from whatever directory it is given.
+/// Returns the command that makes or asks for what is missing, usable from any directory.
 fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> String {
     let word = |path: &std::path::Path| shell_word(path.as_os_str().as_encoded_bytes());
     let mut command = format!("checkpoint -C {}", word(context.root.path()));
@@ -234,8 +234,8 @@ fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> String {
     command
 }
 
-/// The same scope, with what is not there yet held by the directory that it will lie in: of a path at which nothing
-/// stands no checkpoint can be made.
+/// Replaces each path that does not exist by its nearest existing directory: no checkpoint can be made of a missing
+/// path.
 fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
     let Ok(work) = WorkTree::open(context.root.path()) else { return Scope::new(parts.to_vec()) };
     let stands = |path: &RelPath| !matches!(work.stat(path), Ok(None));
@@ -247,7 +247,7 @@ fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
     Scope::new(parts.collect())
 }
 
-/// A path that would be taken for a list of paths is told from one by the directory before it.
+/// Quotes a part; `./` keeps a path from being read as the name of a list.
 fn scope_word(part: &ScopePart) -> String {
     let typed = part.typed();
     if part.as_path().is_some() && typed.starts_with(b"@") {

@@ -1,4 +1,4 @@
-//! Whether a checkpoint covers what is about to be changed: by its terms, and by what it really holds.
+//! Whether a checkpoint covers a coming change: by its terms and by its content.
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
@@ -11,10 +11,10 @@ use crate::store::repository::Store;
 use crate::worktree::sys::{ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 
-/// How many paths a refusal names.
+/// Maximum number of paths that a refusal names.
 const NAMED_PATHS: usize = 10;
 
-/// By its terms alone. Without a scope the whole directory is wanted.
+/// Whether its terms cover the scope; no scope means the whole directory.
 pub fn covers(checkpoint: &Checkpoint, wanted: Option<&Scope>) -> bool {
     match (wanted, &checkpoint.record.terms.scope) {
         (_, None) => checkpoint.is_whole(),
@@ -23,11 +23,11 @@ pub fn covers(checkpoint: &Checkpoint, wanted: Option<&Scope>) -> bool {
     }
 }
 
-/// What of a scope it cannot bring back although it covers it: something that it could not read, or a named path that
-/// stands on disk and that a rule left out, say.
+/// Returns what a covering checkpoint still cannot restore within the scope, such as an unreadable file, or a named
+/// path on disk that a rule left out.
 ///
 /// # Errors
-/// The checkpoint is damaged, or the system does not tell what stands on disk.
+/// The checkpoint is damaged, or the directory cannot be examined.
 pub fn lacks(
     context: &Context,
     store: &Store,
@@ -56,7 +56,7 @@ pub fn lacks(
     Ok(None)
 }
 
-/// Unless that is mended, a new checkpoint would lack the same, so each is named.
+/// Names the paths, since a new checkpoint would lack the same unless they are fixed.
 fn named(missed: &[String]) -> String {
     let more = missed.len().saturating_sub(NAMED_PATHS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -64,10 +64,10 @@ fn named(missed: &[String]) -> String {
     format!("{listed}{more}: mend that before the next one, or name with --scope what else is to be changed")
 }
 
-/// The first part of a scope that matches nothing: neither a file of the checkpoint nor, if it is a path, anything on disk.
+/// Returns the first part of a scope that matches no file of the checkpoint nor, if it is a path, anything on disk.
 ///
 /// # Errors
-/// The checkpoint is damaged, or the system does not tell what stands on disk.
+/// The checkpoint is damaged, or the directory cannot be examined.
 pub fn unmatched<'s>(
     context: &Context,
     store: &Store,
@@ -96,10 +96,10 @@ pub fn unmatched<'s>(
     Ok(None)
 }
 
-/// What lies behind a symlink is somewhere else, where no checkpoint looks.
+/// Returns the symlink above a path, if any: checkpoints do not follow symlinks.
 ///
 /// # Errors
-/// The system does not tell what stands on disk.
+/// The directory cannot be examined.
 pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
     for above in path.ancestors() {
         if work.stat(&above)?.is_some_and(|found| kind_of(&found) == ItemKind::Symlink) {
@@ -109,7 +109,7 @@ pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
     Ok(None)
 }
 
-/// What has no bytes is held once it is known.
+/// Whether a path is held; a special file, which has no bytes, is held once recorded.
 fn is_held(state: &LazySnapshot<'_>, path: &RelPath) -> Result<bool, String> {
     let standing = state.meta.uncaptured.get(path);
     if standing.is_some_and(|found| matches!(found.why, WhyNot::Fifo | WhyNot::Socket | WhyNot::Device)) {

@@ -1,4 +1,4 @@
-//! `hold` and `release`: between them no checkpoint is made but safety checkpoints.
+//! `hold` and `release`: while a hold stands, only safety checkpoints are made.
 
 use crate::base::time;
 use crate::error::{Error, Result};
@@ -11,23 +11,23 @@ use crate::store::repository::Store;
 #[derive(Clone, Debug)]
 pub struct HoldOptions {
     pub name: String,
-    /// How long, as typed.
+    /// Duration as typed.
     pub span: Option<String>,
 }
 
 #[derive(Debug)]
 pub struct HoldOutcome {
     pub hold: Hold,
-    /// One of this name stood already.
+    /// Whether a hold of this name already stood.
     pub renewed: bool,
     pub warnings: Vec<Warning>,
 }
 
 #[derive(Debug)]
 pub struct ReleaseOutcome {
-    /// The one that was asked for.
+    /// The requested name.
     pub name: Option<String>,
-    /// `None` if it did not stand.
+    /// `None` if there was no such hold.
     pub released: Option<Hold>,
     pub warnings: Vec<Warning>,
 }
@@ -54,7 +54,7 @@ fn parse_span(typed: &str) -> Result<i64> {
     span_ms.ok_or_else(|| Error::Usage { what: format!("--for '{typed}' is no time of at most 24h, such as 30m") })
 }
 
-/// Without a name the only one that stands is meant.
+/// Releases a hold; without a name, the only one.
 pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> {
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
@@ -70,7 +70,7 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> 
     Ok(ReleaseOutcome { name: name.map(str::to_owned), released, warnings: session.warnings })
 }
 
-/// Those that have not ended. What cannot be read holds nothing, and that is said.
+/// Returns the holds that have not ended. An unreadable file counts as none, with a warning.
 pub fn standing(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -> Vec<Hold> {
     let mut holds = store.holds().unwrap_or_else(|why| {
         warnings.push(Warning::HoldsUnreadable { why });
@@ -80,7 +80,7 @@ pub fn standing(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -
     holds
 }
 
-/// What a `create` asks once it has the lock. A damaged file goes, so that it is told of once.
+/// Checks that no hold stands, once `create` has the lock. A damaged file is removed, so that it is reported once.
 ///
 /// # Errors
 /// A hold stands: of several, the one that ends last is named.

@@ -1,4 +1,4 @@
-//! What an agent may rely on: contracts of what was done, the guard before a change, holds, and the audit trail.
+//! Guarantees for agents: contracts of what was done, the guard before a change, holds, and the audit trail.
 
 pub mod audit;
 pub mod create_contract;

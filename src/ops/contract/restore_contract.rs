@@ -1,4 +1,4 @@
-//! The facts behind the contract of a restore: what stands in the directory now, read and compared with the checkpoint.
+//! The facts in a restore's contract: the directory's present content, read and compared with the checkpoint.
 
 use std::io::{Read, Write as _};
 
@@ -15,14 +15,14 @@ use crate::store::trees::digest::{self, ContentSink, Facts, Sum};
 use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use crate::worktree::tree_handle::WorkTree;
 
-/// What a restore can prove.
+/// Proven facts about a restore.
 #[derive(Debug)]
 pub struct RestoreContract {
-    /// Over what the checkpoint holds, as far as the restore went.
+    /// Digest of the checkpoint's content within the reach of the restore.
     pub expected: std::result::Result<Sum, String>,
-    /// Over the same paths as they stand now.
+    /// Digest of the same paths as they are now.
     pub actual: std::result::Result<String, String>,
-    /// What the checkpoint holds are values, and no file: nothing was rolled back.
+    /// The checkpoint holds values and no file: nothing was rolled back.
     pub is_values_alone: bool,
 }
 
@@ -33,7 +33,7 @@ impl RestoreContract {
 }
 
 /// # Errors
-/// The store cannot be opened, or the checkpoint's trees cannot be read. All else is a fact of the contract.
+/// The store cannot be opened, or the checkpoint's trees cannot be read. Other failures are facts of the contract.
 pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<RestoreContract> {
     let store = context.require_store()?;
     let target = &outcome.target;
@@ -55,10 +55,10 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     Ok(RestoreContract { expected, actual, is_values_alone: false })
 }
 
-/// The values that the restored checkpoint holds, as they were given; only scoped ones can.
+/// Returns the values of the restored checkpoint as given; only scoped checkpoints have any.
 ///
 /// # Errors
-/// They cannot be read.
+/// The values cannot be read.
 pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<String>> {
     if !outcome.target.is_scoped() {
         return Ok(None);
@@ -70,7 +70,7 @@ pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<Stri
     Ok(Some(String::from_utf8_lossy(&read.1).into_owned()))
 }
 
-/// One path as it stands: git's mode for it, and its content.
+/// Reads one path in the directory: its git mode and content.
 fn look(
     worktree: &WorkTree,
     path: &RelPath,
@@ -90,13 +90,13 @@ fn look(
     }
 }
 
-/// Learns what there is to know of a content, besides its id.
+/// Collects facts about a content while computing its id.
 struct FactsSink(Option<Facts>);
 
 impl BlobSink for FactsSink {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
         let mut sink = ContentSink::default();
-        // It takes everything.
+        // Writing to this sink never fails.
         let _ = sink.write_all(bytes);
         self.0 = Some(sink.finish());
         ThreadSink::HashOnly.blob(bytes)
@@ -110,7 +110,7 @@ impl BlobSink for FactsSink {
     }
 }
 
-/// Shows what is read to a sink too.
+/// Passes what is read to a sink as well.
 struct Tee<'r> {
     reader: &'r mut dyn Read,
     sink: ContentSink,

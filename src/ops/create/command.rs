@@ -30,7 +30,7 @@ use crate::store::trees::digest::{self, Sum};
 use crate::store::trees::meta_tree;
 use crate::store::trees::tree_memo::TreeMemo;
 
-/// Longest reason or source, in bytes.
+/// Upper bound on a reason or source, in bytes.
 const LONGEST_TEXT: usize = 4096;
 
 #[derive(Clone, Debug, Default)]
@@ -39,28 +39,28 @@ pub struct CreateOptions {
     pub source: Option<String>,
     pub keep: Option<usize>,
     pub gate: GateOptions,
-    /// Take a dangerous root, and any number of files.
+    /// Accept a dangerous root and any number of files.
     pub force: bool,
     pub include_sensitive: Vec<String>,
     pub terms: TermsOptions,
-    /// Plain copies are made too, and their manifest is written down like this.
+    /// Renders the manifest of the plain copies, if these are to be made.
     pub copies: Option<copies::Render>,
     pub standing: DedupPolicy,
 }
 
-/// When the newest checkpoint, if it holds just this, stands for the one that is asked for.
+/// When an identical newest checkpoint is reused instead of making a new one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DedupPolicy {
-    /// If it was made a moment ago, for the same reason and from the same source.
+    /// If it was made a moment ago, with the same reason and source.
     #[default]
     Recent,
-    /// However old it is, and whatever its reason: the state is what counts.
+    /// Whatever its age and reason: only the state counts.
     Always,
-    /// The caller needs a checkpoint of its own.
+    /// Never reuse: the caller needs a checkpoint of its own.
     Never,
 }
 
-/// What is asked for, read and checked.
+/// The options, parsed and checked.
 #[derive(Clone)]
 struct ResolvedOptions {
     reason: String,
@@ -78,25 +78,25 @@ pub enum Skipped {
 
 #[derive(Debug)]
 pub struct CreateOutcome {
-    /// The new checkpoint, or with dedup the one that stands.
+    /// The new checkpoint, or the one that was reused.
     pub checkpoint: Option<Checkpoint>,
     pub skipped: Option<Skipped>,
     pub requested_reason: String,
     pub counts: CreateCounts,
     pub left_out: LeftOut,
-    /// The set of what was left out is new or differs from the last time.
+    /// Whether the set of left-out paths is new or has changed.
     pub left_out_changed: bool,
     pub meta: Meta,
     pub evicted: Vec<Evicted>,
     pub copies: Option<Copies>,
     pub databases: Vec<Database>,
-    /// What was read back of a scoped checkpoint right after it was made.
+    /// Digest of a scoped checkpoint, read back right after it was made.
     pub content: Option<Sum>,
     pub warnings: Vec<Warning>,
 }
 
 impl CreateOutcome {
-    /// Whether something that was asked for could not be captured.
+    /// Whether something requested could not be captured.
     pub fn is_partial(&self) -> bool {
         self.meta.uncaptured.values().any(|standing| standing.why.makes_partial())
     }
@@ -112,8 +112,8 @@ pub struct CreateCounts {
     pub deleted: u64,
 }
 
-/// Captures and records. `tell` is given the outcome as soon as it is certain; what follows is housekeeping, until
-/// `out_of_time` says so, and what that met is returned.
+/// Captures and records. `tell` gets the outcome as soon as it is certain; housekeeping follows until `out_of_time`,
+/// and its warnings are returned.
 pub fn create(
     context: &Context,
     options: &CreateOptions,
@@ -130,13 +130,13 @@ pub fn create(
     };
     let made = |tell: &mut dyn FnMut(&CreateOutcome)| make(context, options, wanted.clone(), tell, out_of_time);
     match made(tell) {
-        // Somebody removed it while we waited for the lock: this is the first checkpoint of a new one.
+        // Another process removed the store while we waited for the lock: this is the first checkpoint of a new one.
         Err(Error::StoreGone { .. }) => made(tell),
         other => other,
     }
 }
 
-/// The same under a lock that is held, with neither plain copies nor housekeeping.
+/// Like [`create`] under a lock already held, without plain copies and housekeeping.
 pub fn create_in(context: &Context, session: &mut Session<'_>, options: &CreateOptions) -> Result<CreateOutcome> {
     match wanted(context, options)? {
         Ok(wanted) => make_locked(context, session, options, wanted),
@@ -144,7 +144,7 @@ pub fn create_in(context: &Context, session: &mut Session<'_>, options: &CreateO
     }
 }
 
-/// What is asked for; or, where no checkpoints are wanted at all, what comes of that.
+/// Resolves the options; if checkpoints are disabled, returns the outcome instead.
 fn wanted(context: &Context, options: &CreateOptions) -> Result<std::result::Result<ResolvedOptions, CreateOutcome>> {
     let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
     let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
@@ -216,7 +216,7 @@ fn create_locked(
     }
     let _shield = context.interrupt.shield();
     let mut pack = session.locked.begin_pack()?;
-    // What was decided for a session is about the whole directory.
+    // The decision remembered for a session concerns the whole directory.
     let limit = if is_whole { gate.limit_to_count() } else { gate.limit_of_call() };
     match gather(context, store, &wanted.asked, limit, &options.include_sensitive, &mut pack)? {
         Gathering::OverLimit { limit, largest } => {
@@ -244,7 +244,7 @@ fn create_locked(
     }
 }
 
-/// The record; if it is the first of its store, the directory may be one that has moved.
+/// Makes the record; for the first checkpoint of a store, checks whether the directory was moved here.
 fn first_of_place(
     context: &Context,
     session: &Session<'_>,
@@ -258,7 +258,7 @@ fn first_of_place(
     let mut record = regular_record(context, session, captured, wanted.reason, wanted.source, terms);
     if session.locked.inventory().ids().is_empty() {
         let moved = moved::look(context, &mut |newest| Ok(is_whole && newest.tree == captured.tree))?;
-        // The history of the old place may be put in front of this one later.
+        // The history of the old location may be put in front of this one later.
         record.sequence = moved.iter().map(|moved| moved.last_sequence + 1).max().unwrap_or_default();
         warnings.extend(moved.iter().map(Moved::warning));
     }
@@ -298,7 +298,7 @@ fn nothing_made(requested_reason: String, skipped: Skipped, warnings: Vec<Warnin
     }
 }
 
-/// The standing checkpoint, if this would be the same again a moment later. Safety checkpoints never stand for one.
+/// Returns the newest checkpoint if it can be reused; a safety checkpoint never is.
 fn standing(
     context: &Context,
     session: &Session<'_>,
@@ -342,7 +342,7 @@ fn counts(captured: &Captured) -> CreateCounts {
     }
 }
 
-/// Records what was captured, then evicts and brings what is derived up to date.
+/// Records the capture, then applies retention and updates derived files.
 fn finish<'s>(
     context: &Context,
     session: &mut Session<'s>,
@@ -371,7 +371,7 @@ fn finish<'s>(
     let left_out_changed = session.locked.store().left_out().as_deref() != Some(&left_out.to_text());
     let evicted =
         apply_retention(context, &mut session.locked, keep, session.pending.as_ref(), &captured, &mut warnings);
-    // What is left out of a part says nothing of the whole, so it is told each time and not noted.
+    // What is left out of a scope says nothing about the whole, so it is reported each time and not noted.
     if left_out_changed
         && !checkpoint.is_scoped()
         && let Err(e) = session.locked.write_left_out(&left_out.to_text())
@@ -394,7 +394,7 @@ fn finish<'s>(
     })
 }
 
-/// Somebody is about to change just this, and relies on it at once.
+/// Reads the checkpoint back, because the caller is about to rely on it.
 fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &extras.beside);

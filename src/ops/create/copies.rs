@@ -1,4 +1,4 @@
-//! Plain copies of what a checkpoint holds, beside the files themselves, from which `cp` alone can restore.
+//! Plain copies of a checkpoint's files within the root, from which `cp` alone can restore.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -25,21 +25,21 @@ use crate::worktree::apply::unfinished::Unfinished;
 use crate::worktree::files::private_dir::open_or_make;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Where they lie in the root; no checkpoint captures it.
+/// Directory of the copies in the root; no checkpoint captures it.
 const HOLDER: &str = ".checkpoints";
 const FILES: &str = "files";
 const MANIFEST: &str = "manifest.json";
-/// Links stay links, and nothing is written through one that stands at the place of a file.
+/// Copies links as links, and never writes through a link in a file's place.
 const CP: &str = if cfg!(target_os = "linux") { "cp -pPT --remove-destination" } else { "cp -pPf" };
 const CP_ALL: &str = if cfg!(target_os = "linux") { "cp -RpP --remove-destination" } else { "cp -RpPf" };
 
-/// How a manifest is written down.
+/// Renders a manifest as text.
 pub type Render = fn(&Manifest<'_>) -> String;
 
-/// What there is to say of a directory of copies.
+/// Content of a manifest of copies.
 pub struct Manifest<'c> {
     pub checkpoint: &'c Checkpoint,
-    /// Brings back everything, with the directories.
+    /// Shell command that restores everything, directories included.
     pub command: String,
     pub files: Vec<Copied>,
 }
@@ -47,17 +47,17 @@ pub struct Manifest<'c> {
 pub struct Copied {
     pub path: RelPath,
     pub entry: Entry,
-    /// Of the bytes, or of the text of a link; in hex.
+    /// Digest of the bytes, or of the text of a link; in hex.
     pub sha256: String,
-    /// Brings back this one.
+    /// Shell command that restores this file.
     pub command: String,
 }
 
-/// What became of the wish for copies.
+/// Result of the request for copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Copies {
     Made(PathBuf),
-    /// A warning says why.
+    /// A warning gives the reason.
     Failed,
 }
 
@@ -70,7 +70,7 @@ pub fn check(asked: &TermsOptions) -> Result<()> {
     Err(Error::Usage { what: "--copies needs --type file_backup and a --scope".to_owned() })
 }
 
-/// Makes the copies of what was just recorded; `may_be_there` if it is no new checkpoint. Whatever goes wrong, it stands.
+/// Makes the copies of a checkpoint, which a failure does not affect; `may_be_there` if it was reused.
 pub fn add(
     context: &Context,
     store: &Store,
@@ -121,12 +121,12 @@ fn make(
     }
 }
 
-/// A name of our own.
+/// Converts one of our own names to a path.
 fn own(name: &str) -> Result<RelPath> {
     RelPath::new(name.as_bytes()).map_err(|why| Error::unexpected(format!("{name}: {why}")))
 }
 
-/// Writes all that the checkpoint holds, from the store, and the manifest behind it. `dir` is where it will lie.
+/// Writes the checkpoint's files from the store, then the manifest. `dir` is the final location.
 fn fill(
     context: &Context,
     store: &Store,
@@ -163,7 +163,7 @@ fn fill(
     written.map_err(|error| work.io("write", &file, error))
 }
 
-/// A path below a directory as one word of a shell; the top itself with all that is in it.
+/// Quotes a path below a directory as one shell word; for the top, its whole content.
 fn place(top: &Path, path: &RelPath) -> String {
     let below = if path.is_root() { b".".as_slice() } else { path.as_bytes() };
     shell_word(&[top.as_os_str().as_encoded_bytes(), b"/", below].concat())

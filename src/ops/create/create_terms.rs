@@ -1,4 +1,4 @@
-//! What a `create` is asked for beside its reason, as typed: scope, mechanism, expiry.
+//! Terms of a `create` as typed: scope, mechanism, expiry, databases and state.
 
 use std::path::PathBuf;
 
@@ -25,13 +25,13 @@ pub struct TermsOptions {
     pub databases: Vec<Vec<u8>>,
     /// A span from now, a time, or `never`.
     pub expires: Option<String>,
-    /// A file and what it holds: a JSON object.
+    /// Path and content of a JSON file with one object.
     pub state_file: Option<(PathBuf, Vec<u8>)>,
-    /// `KEY=JSON`, put over what the file has.
+    /// `KEY=JSON` pairs that override the file.
     pub state: Vec<String>,
 }
 
-/// The same, read and checked.
+/// The options, parsed and checked.
 #[derive(Clone, Debug, Default)]
 pub struct RequestedOptions {
     pub terms: CheckpointTerms,
@@ -40,7 +40,7 @@ pub struct RequestedOptions {
 }
 
 /// # Errors
-/// Wrong usage: something that cannot be read, or that does not go together.
+/// Wrong usage: an option that cannot be parsed, or options that conflict.
 pub fn parse(context: &Context, options: &TermsOptions) -> Result<RequestedOptions> {
     let scope = options.scope.as_ref().map(|typed| parse_scope(&context.root, typed)).transpose()?;
     let state = parse_state(options)?;
@@ -60,7 +60,7 @@ pub fn parse(context: &Context, options: &TermsOptions) -> Result<RequestedOptio
         return Err(Error::Usage { what: what.to_owned() });
     }
     let databases = database_names::parse(context, &options.databases)?;
-    // Beside values and databases, files are recorded only if they are asked for.
+    // With a state or databases, files are recorded only if requested.
     let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
     Ok(RequestedOptions { terms: CheckpointTerms { scope, mechanism, expiry }, databases, state })
 }
@@ -75,7 +75,7 @@ fn parse_state(options: &TermsOptions) -> Result<Option<StateDocument>> {
 }
 
 /// # Errors
-/// Wrong usage: no part at all, or one that cannot be meant.
+/// Wrong usage: no part at all, or an invalid one.
 pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
     if typed.is_empty() {
         return Err(Error::Usage { what: "the scope is empty: no path and no pattern is named".to_owned() });
@@ -83,7 +83,7 @@ pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
     typed.iter().map(|part| parse_part(root, part)).collect::<Result<_>>().map(Scope::new)
 }
 
-/// A name with marks in it that stands on disk is meant to the letter.
+/// Takes a name with glob marks literally if it exists on disk.
 fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
     let literal = restore_paths::parse(root, &[typed.to_vec()])
         .and_then(|mut paths| paths.pop().ok_or_else(|| Error::Usage { what: "a scope is empty".to_owned() }));

@@ -1,16 +1,16 @@
-//! The size gate of one `create`: whether files are counted, and what was decided for this session before.
+//! The size gate of a `create`: whether files are counted, and the decision remembered for the session.
 
 use crate::ops::capture::left_out::rules_digest;
 use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::store::state::size_gate::{self, GateKey};
 
-/// What a call says of the gate.
+/// Options of one call for the gate.
 #[derive(Clone, Debug, Default)]
 pub struct GateOptions {
     pub max_files: Option<u64>,
     pub session: Option<String>,
-    /// Count again, whatever was decided for this session.
+    /// Count again, ignoring the decision remembered for this session.
     pub recount: bool,
 }
 
@@ -19,12 +19,12 @@ pub struct Gate {
     pub limit: u64,
     force: bool,
     key: Option<GateKey>,
-    /// Whether this session was over the limit, if that was decided before.
+    /// Whether this session was over the limit, if decided before.
     pub remembered: Option<bool>,
 }
 
 impl Gate {
-    /// `force` passes the gate, as does a limit of zero.
+    /// Makes the gate; `force` or a limit of zero disables it.
     pub fn of(context: &Context, store: &Store, options: &GateOptions, force: bool) -> Self {
         let limit = options.max_files.unwrap_or(context.settings.max_files);
         let force = force || limit == 0;
@@ -38,12 +38,12 @@ impl Gate {
         Self { limit, force, key, remembered }
     }
 
-    /// A session that began under the limit goes on, whatever has come since.
+    /// The limit, unless this session was already decided: one that began under the limit goes on.
     pub fn limit_to_count(&self) -> Option<u64> {
         (!self.force && self.remembered.is_none()).then_some(self.limit)
     }
 
-    /// The limit itself, whatever was decided before.
+    /// The limit, regardless of the decision remembered.
     pub fn limit_of_call(&self) -> Option<u64> {
         (!self.force).then_some(self.limit)
     }

@@ -1,4 +1,4 @@
-//! `create`: what is asked for, the capture, and what follows the commit point.
+//! `create`: its options, the capture, and what follows the commit point.
 
 pub mod command;
 pub mod copies;

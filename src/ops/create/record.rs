@@ -1,4 +1,4 @@
-//! What every recorded checkpoint has in common: what is said of it, what goes beside its tree, what follows it.
+//! Parts common to all recorded checkpoints: record, retention, stat cache.
 
 use crate::error::Result;
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record};
@@ -20,7 +20,7 @@ pub struct Evicted {
     pub why: EvictionReason,
 }
 
-/// The record of a checkpoint that was asked for.
+/// Returns the record of a requested checkpoint.
 pub fn regular_record(
     context: &Context,
     session: &Session<'_>,
@@ -44,7 +44,7 @@ pub fn regular_record(
     }
 }
 
-/// The record of a safety checkpoint, taken before `operation`.
+/// Returns the record of a safety checkpoint, taken before `operation`.
 pub fn safety_record(context: &Context, captured: &Captured, operation: Operation, pending: bool) -> Record {
     let reason = if operation.paths.is_empty() { "pre-restore-safety" } else { "pre-restore-safety-file" };
     Record {
@@ -66,7 +66,7 @@ fn coverage(captured: &Captured) -> Coverage {
     if captured.listing.is_complete() { Coverage::Complete } else { Coverage::Partial }
 }
 
-/// What follows the commit point: eviction, `main`, manifest, stat cache. Nothing here can undo the checkpoint.
+/// Runs what follows the commit point: eviction, `main`, manifest, stat cache. A failure undoes nothing.
 pub fn apply_retention(
     context: &Context,
     locked: &mut LockedStore<'_>,
@@ -91,7 +91,7 @@ pub fn apply_retention(
     evicted
 }
 
-/// Keeps what the scan saw for the next one. A cache that says just that, and whose checkpoint stays, is left as it is.
+/// Writes the stat cache for the next scan, unless the present one says the same and its checkpoint stays.
 fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
     let Captured { listing, seen: Some(seen), .. } = captured else { return Ok(()) };
     let Some(newest) = locked.inventory().newest() else { return Ok(()) };
@@ -110,7 +110,7 @@ fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
     )
 }
 
-/// Drops what the policy drops. Their objects go with the next prune.
+/// Evicts by policy. The objects go with the next prune.
 fn evict(
     context: &Context,
     locked: &mut LockedStore<'_>,
@@ -122,7 +122,7 @@ fn evict(
     drop_planned(locked, &plan)
 }
 
-/// Drops what was planned for, and tells it by reason.
+/// Drops the planned checkpoints; returns them with their reasons.
 pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionReason)]) -> Result<Vec<Evicted>> {
     let describe = |(id, why): &(ObjectId, EvictionReason)| Evicted {
         id: *id,

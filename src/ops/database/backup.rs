@@ -1,4 +1,4 @@
-//! The content of a database as it is now, put into a pack.
+//! Captures the present content of a database into a pack.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -19,29 +19,29 @@ use crate::worktree::sqlite::{self, Patience, Refusal, Watched};
 use crate::worktree::sys::{self, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// A failure of the database or its command, in words; what else fails is an [`Error`].
+/// The inner error is a failure of the database or its command, in words; other failures are an [`Error`].
 pub type Refusable<T> = Result<std::result::Result<T, String>>;
 
-/// How the content is looked at.
+/// Purpose of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// It must be sound, and nothing may be changed for it.
+    /// The content must be sound, and capturing must change nothing.
     Savepoint,
-    /// Whatever it is, it is about to be replaced.
+    /// The content, sound or not, is about to be replaced.
     Safety,
 }
 
-/// A database as it was taken.
+/// A captured database.
 #[derive(Debug)]
 pub struct Taken {
     pub held: Held,
     pub watched: Option<Watched>,
 }
 
-/// Takes all of them for a new checkpoint, and answers with the tree that holds them.
+/// Captures all databases for a new checkpoint; returns the tree that holds them.
 ///
 /// # Errors
-/// One cannot be taken.
+/// A database cannot be captured.
 pub fn take_all(
     context: &Context,
     locked: &LockedStore<'_>,
@@ -64,10 +64,10 @@ pub fn take_all(
     database_tree::write(pack, &all)
 }
 
-/// Takes one.
+/// Captures one database.
 ///
 /// # Errors
-/// We were asked to stop, or the store cannot be written.
+/// A signal asks to stop, or the store cannot be written.
 pub fn take(
     context: &Context,
     scratch: &Scratch,
@@ -103,12 +103,12 @@ fn dump(context: &Context, scratch: &Scratch, name: &str, into: File) -> Refusab
 fn copy_out(context: &Context, path: &RelPath, copy: &Path, purpose: Purpose) -> Refusable<Watched> {
     let is_safety = purpose == Purpose::Safety;
     let taken = sqlite::copy_out(&live(context, path), copy, is_safety, &patience(context));
-    // What is replaced is kept as it is, sound or not.
+    // Content about to be replaced is kept as it is, sound or not.
     let checked = taken.and_then(|watched| if is_safety { Ok(watched) } else { sqlite::check(copy).map(|()| watched) });
     refusable(checked)
 }
 
-/// Whether something stands at the path of a file; in words if it is no file.
+/// Whether a file exists at the path; an inner error if it is not a regular file.
 fn standing(context: &Context, path: &RelPath) -> Refusable<bool> {
     let found = WorkTree::open(context.root.path())?.stat(path)?;
     Ok(match found.as_ref().map(sys::kind_of) {
@@ -122,12 +122,12 @@ fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<Objec
     let mut file = File::open(copy).map_err(Error::io("read", copy))?;
     let len = file.metadata().map_err(Error::io("look at", copy))?.len();
     let taken = pack.first().add_stream(len, &mut Pieces { context, reader: &mut file });
-    // Whatever the pack makes of a reader that stops, the signal is the cause.
+    // However the pack reports a reader that stops, the signal is the cause.
     check_interrupt(context)?;
     Ok(taken?)
 }
 
-/// Where SQLite finds a file: the root has no link in its path, and SQLite refuses those below it.
+/// The path by which SQLite opens a file: the root's path has no links, and SQLite refuses those below.
 pub fn live(context: &Context, path: &RelPath) -> PathBuf {
     path.components().fold(context.root.path().to_path_buf(), |place, name| place.join(os_name(name)))
 }
@@ -146,7 +146,7 @@ pub fn patience(context: &Context) -> Patience<'_> {
     Patience { wait: context.lock_wait, interrupt: &context.interrupt }
 }
 
-/// Parts what the database refused from a signal.
+/// Separates a refusal by the database from a signal.
 pub fn refusable<T>(done: std::result::Result<T, Refusal>) -> Refusable<T> {
     match done {
         Ok(done) => Ok(Ok(done)),

@@ -1,4 +1,4 @@
-//! Commands of the user's configuration that give the content of a database or take it back, with files at both ends.
+//! Runs commands of the user's configuration that dump or load a database, with files as input and output.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -10,20 +10,20 @@ use crate::ops::context::{Context, FedCommand};
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
 
-/// What of the end of its complaints is looked at.
+/// Number of bytes at the end of standard error in which the last line is searched.
 const TAIL_BYTES: u64 = 4096;
 
-/// The commands of a name; in words if there are none.
+/// Returns the commands of a name, or a message if there are none.
 pub fn of_name<'c>(context: &'c Context, name: &str) -> Result<&'c DatabaseCommands, String> {
     let missing = || format!("your configuration has no [database.{name}] any more");
     context.settings.databases.get(name).ok_or_else(missing)
 }
 
-/// Runs a line in the root. The answer is what went wrong with it, if anything did: its end, and the last line that it
-/// wrote to its standard error.
+/// Runs a command line in the root. The inner error says how it failed: its exit, and the last line of its standard
+/// error.
 ///
 /// # Errors
-/// We were asked to stop, or the store cannot be written.
+/// A signal asks to stop, or the store cannot be written.
 pub fn run(
     context: &Context,
     scratch: &Scratch,
@@ -48,7 +48,7 @@ pub fn run(
     }
 }
 
-/// The last line in which anything stands.
+/// Returns the last non-empty line.
 fn last_line(heard: &mut File) -> Option<String> {
     let len = heard.metadata().ok()?.len();
     heard.seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES))).ok()?;

@@ -1,4 +1,4 @@
-//! Which databases are meant by what was typed: a name of the user's configuration, or a file of SQLite in the root.
+//! Resolves typed databases: a name of the user's configuration, or an SQLite file in the root.
 
 use std::io::Read as _;
 
@@ -12,11 +12,11 @@ use crate::worktree::sqlite;
 use crate::worktree::sys::{self, Access, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// How every file of SQLite begins that is not empty.
+/// First bytes of every non-empty SQLite file.
 const HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// # Errors
-/// Something is neither a name nor such a file.
+/// An argument is neither a name nor such a file.
 pub fn parse(context: &Context, typed: &[Vec<u8>]) -> Result<Vec<Database>> {
     let mut found = typed.iter().map(|one| parse_one(context, one)).collect::<Result<Vec<_>>>()?;
     found.sort();
@@ -44,7 +44,7 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
     if sqlite::IS_BUILT_IN { Ok(Database::File(path)) } else { Err(wrong("is a file, and SQLite is not built in")) }
 }
 
-/// The inner failure is what is wrong with the file, in words.
+/// Checks a database file. The inner error says what is wrong with it.
 fn check_file(context: &Context, path: &RelPath) -> Result<Result<(), String>> {
     let work = WorkTree::open(context.root.path())?;
     let Some(stat) = work.stat(path)? else {

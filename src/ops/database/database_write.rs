@@ -1,4 +1,4 @@
-//! The databases of a checkpoint that is written into another directory: those in files of SQLite become files there.
+//! Databases of a checkpoint that is written into another directory: SQLite databases become files there.
 
 use crate::error::Result;
 use crate::model::restore_plan::RestoreScope;
@@ -11,7 +11,7 @@ use crate::ops::restore::target::Target;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 
-/// Nothing is recorded of the permission bits of a database, so only its owner gets any.
+/// Permission bits of a database, which are not recorded: access for the owner only.
 const PERM: u32 = 0o600;
 const DIR_PERM: u32 = 0o755;
 
@@ -21,10 +21,10 @@ pub struct WrittenDatabases {
     pub skipped: Vec<Warning>,
 }
 
-/// Adds the databases to the files that are to be written, and tells which are skipped.
+/// Adds the databases to the files to be written, and returns which are skipped.
 ///
 /// # Errors
-/// The content of one cannot be read.
+/// The content of a database cannot be read.
 pub fn add_files(
     store: &Store,
     target: &Target<'_>,

@@ -1,4 +1,4 @@
-//! The databases of a restore: the present of each is kept before anything changes, and each is put back at the very end.
+//! The databases of a restore: their present state is kept before anything changes; they are restored last.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -23,22 +23,22 @@ use crate::worktree::files::private_dir;
 use crate::worktree::sqlite::{self, Watched};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Databases whose present is kept and whose wanted content is at hand.
+/// Databases whose present state is kept and whose wanted content is ready.
 pub struct DatabaseReturn {
     items: Vec<DatabaseItem>,
-    /// `None` where there is no database.
+    /// `None` if there is no database.
     scratch: Option<Scratch>,
 }
 
 struct DatabaseItem {
     report: DatabaseReport,
     present: Option<Held>,
-    /// The file with the content that it is to get.
+    /// File with the content to restore.
     content: Option<PathBuf>,
     watched: Option<Watched>,
 }
 
-/// What a restore would do to the databases that it concerns.
+/// Returns what a restore would do to its databases.
 pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
     let fate = |held: Held| if held == Held::Absent { DatabaseFate::Left } else { DatabaseFate::Planned };
     let concerned = request.target.databases_within(&request.reach);
@@ -46,11 +46,11 @@ pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
 }
 
 impl DatabaseReturn {
-    /// Takes the present of each into `pack`, and gets ready what each is to be. Nothing of the user's is changed.
+    /// Captures the present state of each into `pack` and extracts the content to restore; no user file changes.
     ///
     /// # Errors
-    /// One cannot be taken, unless an interrupted restore is to be ended, which must be possible without it; or what it is
-    /// to be is damaged.
+    /// A database cannot be captured, unless an interrupted restore is being ended, which must work without it; or the
+    /// content to restore is damaged.
     pub fn prepare(
         context: &Context,
         locked: &LockedStore<'_>,
@@ -80,12 +80,12 @@ impl DatabaseReturn {
         Ok(prepared)
     }
 
-    /// What was taken.
+    /// Returns the captured databases.
     pub fn present(&self) -> Databases {
         self.items.iter().filter_map(|item| Some((item.report.database.clone(), item.present?))).collect()
     }
 
-    /// Whether one is neither as the target of an interrupted restore holds it nor as its safety checkpoint does.
+    /// Whether a database differs from both the target and the safety checkpoint of an interrupted restore.
     pub fn holds_news(&self, store: &Store, pending: &Pending) -> Result<bool> {
         if self.items.is_empty() {
             return Ok(false);
@@ -97,15 +97,15 @@ impl DatabaseReturn {
         Ok(!self.present().iter().all(|(database, held)| is_known(database, held)))
     }
 
-    /// Writes the tree of what was taken.
+    /// Writes the tree of the captured databases.
     pub fn record(&self, pack: &mut PackSet<'_>) -> Result<Option<ObjectId>> {
         database_tree::write(pack, &self.present())
     }
 
-    /// Puts all of them back. One that fails stops no other.
+    /// Restores all databases. A failure of one does not stop the others.
     ///
     /// # Errors
-    /// We were asked to stop; each is then as it was or as it is to be.
+    /// A signal asks to stop; each database then has its old or its new state.
     pub fn put_back(&mut self, context: &Context) -> Result<()> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         for item in self.items.iter_mut().filter(|item| item.report.fate == DatabaseFate::Planned) {
@@ -167,8 +167,8 @@ impl DatabaseItem {
     }
 }
 
-/// Makes a file that is not there. SQLite writes into the one that is and into those beside it, so none may have another
-/// name: that could lie outside the root.
+/// Makes a missing file. SQLite writes into the file and those beside it, so none may have a second name: that could
+/// lie outside the root.
 fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> std::result::Result<(), String> {
     let in_words = |why: Error| why.to_string();
     let work = WorkTree::open(context.root.path()).map_err(in_words)?;
@@ -184,7 +184,7 @@ fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> std:
     Ok(())
 }
 
-/// Writes a blob into a file of its own, and checks it on the way.
+/// Extracts a blob into a file of its own, and checks it on the way.
 fn extract(store: &Store, target: ObjectId, database: &Database, blob: ObjectId, place: PathBuf) -> Result<PathBuf> {
     let mut file = atomic_file::create_private(&place)?;
     store.objects().stream_blob(&blob, &mut file).map_err(|error| match error {

@@ -1,4 +1,4 @@
-//! The housekeeping at the end of a `create`: the limit on the store's size, then the cheap part of a prune, bounded in time.
+//! Housekeeping after a `create`: enforces the limit on the store's size, then merges a few packs within a time bound.
 
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -8,13 +8,13 @@ use crate::ops::warning::Warning;
 use crate::store::gc::mark;
 use crate::store::objects::id_set::ObjectIds;
 
-/// Packs above which a `create` tidies up after its id was printed.
+/// Number of packs above which a `create` merges some, after it has printed its id.
 const MANY_PACKS: usize = 50;
-/// It brings them down by so many more, and leaves them alone for as many checkpoints: to find out what is needed takes
-/// longer than a small `create`.
+/// How far below [`MANY_PACKS`] a merge goes, and how many checkpoints pass before the next one: finding the live
+/// objects takes longer than a small `create`.
 const AT_ONCE: usize = 8;
 
-/// Works on the lock that `create` holds. `out_of_time` is asked between steps.
+/// Works under the lock that `create` holds; `out_of_time` is polled between steps.
 pub fn auto_gc(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
     if !session.locked.inventory().damaged.is_empty() {
         return Vec::new();
@@ -30,7 +30,7 @@ pub fn auto_gc(context: &Context, session: &mut Session<'_>, out_of_time: &dyn F
     warnings
 }
 
-/// Whether there are many packs, and enough checkpoints since they were last looked at.
+/// Whether there are many packs, and enough checkpoints were made since the last merge.
 fn is_due(session: &Session<'_>) -> bool {
     let store = session.locked.store();
     let is_new = |last: ObjectId| {
@@ -45,7 +45,7 @@ fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<
     if out_of_time() || !is_due(session) {
         return None;
     }
-    // Also where it fails: it would do so again each time.
+    // Noted even if the merge fails; otherwise each `create` would retry it.
     if let Some(newest) = session.locked.inventory().checkpoints.last() {
         session.locked.note_gc(newest.id);
     }

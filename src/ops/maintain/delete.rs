@@ -1,4 +1,4 @@
-//! `delete`: drops the checkpoints that the user names, and gives back the room of what only they held.
+//! `delete`: drops the checkpoints that the user names and frees the space that only they used.
 
 use std::path::PathBuf;
 
@@ -24,22 +24,22 @@ pub struct DeleteOptions {
     pub dry_run: bool,
 }
 
-/// One checkpoint that goes.
+/// A checkpoint to be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doomed {
     pub id: CheckpointId,
-    /// Reason and time in milliseconds since 1970; a damaged one cannot tell them.
+    /// Reason and time in milliseconds since 1970; `None` for a damaged checkpoint.
     pub record: Option<(String, i64)>,
 }
 
-/// What is shown before anything goes.
+/// What is shown before anything is deleted.
 pub struct Deletion<'d> {
     pub doomed: &'d [Doomed],
-    /// The directory that goes with all of them.
+    /// Set when the whole store is deleted too.
     pub whole_store: Option<WholeStore<'d>>,
 }
 
-/// A store that goes as a whole.
+/// A store that is deleted as a whole.
 #[derive(Clone, Copy)]
 pub struct WholeStore<'d> {
     pub dir: &'d std::path::Path,
@@ -47,7 +47,7 @@ pub struct WholeStore<'d> {
     pub bytes: u64,
 }
 
-/// Asks whoever can be asked. An error ends the command: nobody is there, or the answer was no.
+/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was no.
 pub type DeletionConsent<'c> = dyn FnMut(&Deletion<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub struct DeleteOutcome {
     pub store: PathBuf,
     /// In the order in which they were named.
     pub deleted: Vec<Doomed>,
-    /// The directory of the store went too, or would.
+    /// The store's directory was deleted too, or would be in a dry run.
     pub whole_store: bool,
     pub dry_run: bool,
     pub bytes_before: u64,
@@ -63,7 +63,7 @@ pub struct DeleteOutcome {
     pub warnings: Vec<Warning>,
 }
 
-/// Drops what is named. All selectors are resolved before anything goes.
+/// Deletes the named checkpoints. All selectors are resolved before anything is deleted.
 pub fn delete(context: &Context, options: &DeleteOptions, consent: &mut DeletionConsent<'_>) -> Result<DeleteOutcome> {
     let store = context.require_store()?;
     let inventory = if options.dry_run { store.inventory()? } else { decided_by_names(context, &store)? };
@@ -105,7 +105,7 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     Ok(DeleteOutcome { bytes_after: bytes_below(store.dir()), warnings, ..outcome })
 }
 
-/// Lost refs are given back first, so that each checkpoint can be named. What another process is at is waited for.
+/// Reads the inventory under the lock: lost refs are restored first, so that every checkpoint can be named.
 fn decided_by_names(context: &Context, store: &Store) -> Result<Inventory> {
     Ok(session::begin(context, store)?.locked.inventory().clone())
 }
@@ -127,7 +127,7 @@ fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Resu
     Ok(doomed)
 }
 
-/// As everywhere, and a damaged checkpoint by the digits of its id.
+/// Resolves a selector as every command does, and a damaged checkpoint by the digits of its id.
 fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed> {
     let named = |id: &CheckpointId| id.answers_to(selector);
     let damaged: Vec<&CheckpointId> =
@@ -148,7 +148,7 @@ fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed>
     }
 }
 
-/// What is pinned, and what an interrupted restore needs, stays.
+/// Refuses to delete pinned checkpoints and those that an interrupted restore needs.
 fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pending>) -> Result<()> {
     for id in doomed.iter().filter_map(|doomed| doomed.id.commit()) {
         if ref_files::is_pinned(store.layout(), id)? {
@@ -161,8 +161,8 @@ fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pendi
     Ok(())
 }
 
-/// While one checkpoint cannot be read, the objects that it needs are not known. A row of which the commit is nowhere needs
-/// none, unless nothing else is left.
+/// Refuses while a checkpoint cannot be read, since the objects it needs are unknown. A row whose commit is missing
+/// needs none, unless nothing else is left.
 pub fn refuse_damage(session: &Session<'_>) -> Result<()> {
     let in_the_way = |damaged: &&DamagedCheckpoint| damaged.id.commit().is_some() || session.locked.has_lost_all();
     match session.locked.inventory().damaged.iter().find(in_the_way) {

@@ -22,11 +22,11 @@ use crate::store::state::journal::{self, JournalStage, JournalState};
 pub struct DeleteStoreOptions {
     pub yes: bool,
     pub dry_run: bool,
-    /// Also while a restore is waiting to be finished.
+    /// Delete even while a restore is pending.
     pub force: bool,
 }
 
-/// The answer is `None` where there is no store.
+/// Returns `None` if there is no store.
 pub fn delete_store(
     context: &Context,
     options: DeleteStoreOptions,
@@ -44,7 +44,7 @@ pub fn delete_store(
     };
     let checkpoints = read(&dir).map(|inventory| inventory.checkpoints).unwrap_or_default();
     let layout = Layout::new(dir.clone());
-    // Whoever holds the lock may be carrying that very restore out: it is waited for.
+    // The process that holds the lock may be carrying out that very restore, so wait for it.
     if !lock::is_held(&layout.lock()) {
         refuse(&layout, options, &checkpoints)?;
     }
@@ -61,7 +61,7 @@ pub fn delete_store(
     Ok(Some(DeleteOutcome { bytes_after: 0, warnings, ..outcome }))
 }
 
-/// Removes what a killed deletion of this store left.
+/// Removes what a killed deletion of this store left behind.
 pub(in crate::ops) fn clear_leftovers(dir: &Path) -> Result<()> {
     dir.parent().map_or(Ok(()), |folder| removal::clear_leftovers(folder, Some(dir)))
 }
@@ -83,12 +83,12 @@ fn look(dir: &Path, dry_run: bool) -> DeleteOutcome {
     }
 }
 
-/// What can be read of a store that may not be readable.
+/// Reads what can be read of a possibly damaged store.
 fn read(dir: &Path) -> Option<Inventory> {
     Store::open(dir.to_path_buf()).ok()??.inventory().ok()
 }
 
-/// A store of a newer format is not ours to remove; one that a restore still needs only if the user insists.
+/// Refuses a store of a newer format, and without `--force` one that a restore still needs.
 fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &[Checkpoint]) -> Result<()> {
     if let Some(found) = format_of(layout).filter(|found| *found > FORMAT) {
         return Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: FORMAT });

@@ -1,4 +1,4 @@
-//! What a store lacks, taken from the working directory: files whose bytes are those of a missing blob, and its trees.
+//! Restores objects that a store lacks from the working directory: files whose bytes match a missing blob, and trees.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ use crate::worktree::tree_handle::WorkTree;
 
 type Missing = BTreeMap<ObjectId, Vec<RelPath>>;
 
-/// Brings back what can be had elsewhere, until that changes nothing any more: a tree that comes back may tell of blobs
-/// that are missing too. `check` says what is missing; the answer is its last word.
+/// Restores missing objects until nothing more can be found; a restored tree may reveal further missing blobs. `check`
+/// reports what is missing; its last report is returned.
 pub fn heal_from_worktree(
     context: &Context,
     store: &Store,
@@ -49,7 +49,7 @@ pub fn heal_from_worktree(
     }
 }
 
-/// Looks at the paths at which the checkpoints hold what is missing, then at all that a capture holds.
+/// Looks at the paths where checkpoints hold the missing objects, then at everything that a capture holds.
 fn from_worktree(
     context: &Context,
     store: &Store,
@@ -91,7 +91,7 @@ struct CurrentFiles {
 impl CurrentFiles {
     fn look(context: &Context, worktree: &WorkTree) -> Result<Option<Self>> {
         let options = CaptureOptions::default();
-        // Without a store nothing is believed to be unchanged: every file is read.
+        // Without a store no stat cache is trusted: every file is read.
         Ok(match capture(context, None, worktree, &options, Sink::HashOnly)? {
             CaptureOutcome::Done(captured) => Some(Self { meta: captured.meta, listing: captured.listing }),
             CaptureOutcome::OverLimit { .. } => None,
@@ -118,7 +118,7 @@ fn give(writer: &mut PackWriter<'_>, missing: &Missing, kind: ObjectKind, bytes:
     if missing.contains_key(&id) { Ok(writer.add(kind, bytes)?) } else { Ok(id) }
 }
 
-/// Adds the file at a path if it is the blob that is wanted; what is not is only hashed.
+/// Adds the file at a path if it is the wanted blob; otherwise it is only hashed.
 fn take_file(worktree: &WorkTree, path: &RelPath, wanted: ObjectId, writer: &mut PackWriter<'_>) -> Result<bool> {
     let (Some(dir), Ok(Some(stat))) = (path.parent(), worktree.stat(path)) else { return Ok(false) };
     let kind = match kind_of(&stat) {

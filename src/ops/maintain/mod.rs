@@ -1,4 +1,4 @@
-//! Keeping a store in order: room, damage, moves, deletion.
+//! Maintenance of a store: disk space, damage, moved roots, deletion.
 
 pub mod auto_gc;
 pub mod delete;

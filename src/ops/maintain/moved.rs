@@ -1,4 +1,4 @@
-//! A project that was moved or renamed: the store of its old place, found by the directory itself or by what it held.
+//! Moved or renamed projects: finds the store of the old root by directory identity or by content.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -25,17 +25,17 @@ pub struct Moved {
     pub old_root: PathBuf,
     pub store: PathBuf,
     pub checkpoints: usize,
-    /// The sequence number of the newest of them.
+    /// The sequence number of the newest of these checkpoints.
     pub last_sequence: u64,
     pub by: Likeness,
 }
 
-/// What speaks for it.
+/// Evidence that the store belongs to this root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// It is the same directory, by device and inode.
+    /// The same directory, by device and inode.
     Directory,
-    /// It holds what the newest checkpoint holds.
+    /// The root holds exactly what the newest checkpoint holds.
     Content,
     Nothing,
 }
@@ -46,10 +46,10 @@ impl Moved {
     }
 }
 
-/// Looks for stores that may be this root's. `holds` tells whether the root holds just what a checkpoint holds.
+/// Looks for stores that may be this root's. `holds` tells whether the root holds exactly what a checkpoint holds.
 ///
 /// # Errors
-/// The folder of the stores cannot be read. A store that cannot be read is passed over.
+/// The folder of the stores cannot be read. A store that cannot be read is skipped.
 pub fn look(context: &Context, holds: &mut dyn FnMut(&Checkpoint) -> Result<bool>) -> Result<Vec<Moved>> {
     let mut found = Vec::new();
     for place in stores::places(context)? {
@@ -65,7 +65,7 @@ pub fn look(context: &Context, holds: &mut dyn FnMut(&Checkpoint) -> Result<bool
     Ok(found)
 }
 
-/// The same for a command that has not captured the root: it is scanned, and read only if the figures agree.
+/// Like [`look`], for a command that has not captured the root: scans it, and reads files only if the counts agree.
 ///
 /// # Errors
 /// As [`look`], and failures of the scan.
@@ -86,7 +86,7 @@ pub fn look_without_capture(context: &Context) -> Result<Vec<Moved>> {
     })
 }
 
-/// What is known of one store, and its newest checkpoint; `None` if its root is somebody else's or nothing is in it.
+/// Returns what is known of a store and its newest checkpoint; `None` if it is another root's, or empty.
 fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     let description = Description::read(&Layout::new(place.clone())).ok()??;
     let old_root = description.root_path().filter(|old| old != context.root.path())?;
@@ -109,14 +109,14 @@ fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     (same || now_there.is_none()).then_some((moved, newest))
 }
 
-/// A directory made after a checkpoint is not the one that it was taken of: inode numbers are used again.
+/// Whether the directory was created after a checkpoint and so is not its root: inode numbers are reused.
 fn born_after(root: &Path, time_ms: i64) -> bool {
     let born = std::fs::metadata(root).and_then(|found| found.created()).ok();
     let born = born.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     born.is_some_and(|age| i64::try_from(age.as_millis()).is_ok_and(|born_ms| born_ms > time_ms))
 }
 
-/// Files and bytes that a capture would hold; `None` above the size gate.
+/// Counts the files and bytes that a capture would hold; `None` above the size gate.
 fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
     let today = rules_today(context, None, &[], &[], None);
     let worktree = WorkTree::open(context.root.path())?;

@@ -1,4 +1,4 @@
-//! `prune --orphaned`: removes the stores of roots that are gone, and the damaged copies that repairs kept.
+//! `prune --orphaned`: removes stores whose root is gone, and the damaged copies that repairs kept.
 
 use std::path::PathBuf;
 
@@ -16,14 +16,14 @@ pub struct OrphanOptions {
     pub dry_run: bool,
 }
 
-/// Asks whoever can be asked, showing what would go. An error ends the command.
+/// Shows what would be removed and asks for consent. An error ends the command.
 pub type OrphanConsent<'c> = dyn FnMut(&[KnownStore]) -> Result<()> + 'c;
 
 #[derive(Debug)]
 pub struct OrphansOutcome {
-    /// What went, or with a dry run would go.
+    /// Stores that were removed, or would be in a dry run.
     pub removed: Vec<KnownStore>,
-    /// What should have gone, and why it did not.
+    /// Stores that could not be removed, and why.
     pub left: Vec<(KnownStore, Error)>,
     pub dry_run: bool,
     pub warnings: Vec<Warning>,
@@ -55,7 +55,7 @@ pub fn prune_orphaned(
     Ok(outcome)
 }
 
-/// Once the lock is had it is asked again whether the root is gone: it may have come back.
+/// Removes one store. Under the lock, checks again that the root is gone: it may have come back.
 fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     let removal = if orphan.kept_copy {
         StoreRemoval::of_copy(&orphan.dir)?
@@ -74,7 +74,7 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     removal.detach()?.remove()
 }
 
-/// What killed deletions left, of whichever store.
+/// Removes what killed deletions of any store left behind.
 fn clear_leftovers(context: &Context) -> Result<Vec<Warning>> {
     let folders: Vec<PathBuf> = projects(&context.base)?.iter().map(|project| project.join("checkpoints")).collect();
     let failures = folders.iter().filter_map(|folder| removal::clear_leftovers(folder, None).err());

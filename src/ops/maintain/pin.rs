@@ -1,4 +1,4 @@
-//! `pin` and `unpin`: what no policy may drop, because the user said so.
+//! `pin` and `unpin`: protects a checkpoint from every retention policy.
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
@@ -10,15 +10,15 @@ use crate::ops::warning::Warning;
 #[derive(Clone, Debug)]
 pub struct PinOptions {
     pub selector: String,
-    /// Pin it, or let it go.
+    /// Pin if true, unpin if false.
     pub pin: bool,
 }
 
 #[derive(Debug)]
 pub struct PinOutcome {
-    /// As it is afterwards.
+    /// The checkpoint after the change.
     pub checkpoint: Checkpoint,
-    /// It was not so before.
+    /// Whether this changed anything.
     pub changed: bool,
     pub warnings: Vec<Warning>,
 }

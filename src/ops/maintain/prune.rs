@@ -1,4 +1,4 @@
-//! `prune`: drops what the policy drops, gives back the room of what no checkpoint needs, keeps packs few.
+//! `prune`: applies retention, frees the space of unreachable objects and merges packs.
 
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::store::gc::{blob_versions, mark, pack_usage};
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::repository::Store;
 
-/// Plain git's index in a store is left alone for this long: somebody may be between its `add` and its `commit`.
+/// Milliseconds for which plain git's index in a store is left alone: a user may be between `add` and `commit`.
 const GIT_INDEX_REST_MS: i64 = 3_600_000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct PruneOptions {
 
 #[derive(Debug, Default)]
 pub struct PruneOutcome {
-    /// There is a store for this root.
+    /// Whether there is a store for this root.
     pub exists: bool,
     pub evicted: Vec<Evicted>,
     pub rows_removed: usize,
@@ -84,23 +84,23 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     })
 }
 
-/// What stays.
+/// The objects that must stay in the store.
 struct Needed {
     live: ObjectIds,
-    /// Contents of large files at the same path, and states of workflows, the newest of each line first.
+    /// Versions of large files at the same path, and states of workflows; the newest of each line first.
     versions: Vec<Vec<ObjectId>>,
-    /// More stay than were to be kept, because they are protected.
+    /// More checkpoints stay than `keep` allows, because they are protected.
     over_keep: bool,
 }
 
-/// Drops what keep and limit drop, and says what lives on.
+/// Evicts what `keep` and the size limit drop; returns that and the live objects.
 fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Result<(Vec<Evicted>, Needed)> {
     let store = session.locked.store();
     let needed = session::needed(context, store, session.pending.as_ref());
     let checkpoints = &session.locked.inventory().checkpoints;
     let EvictionPlan { evict: plan, over_keep } = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
     let gone: ObjectIds = plan.iter().map(|(id, _)| *id).collect();
-    // Everything that stays must be readable before anything goes.
+    // Everything that stays must be readable before anything is dropped.
     let mut reach = Reach::new(store);
     reach.extend(session.locked.inventory().newest().map(|newest| newest.id).into_iter().collect(), &mut |_| ())?;
     let newest = reach.met.clone();
@@ -113,7 +113,7 @@ fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Resul
             reach = Reach::new(store);
         }
     }
-    // Plain git may have made a ref meanwhile: it takes no lock of ours.
+    // Plain git may have made a ref meanwhile: it does not take our lock.
     mark::extend(store, &ObjectIds::default(), &mut reach)?;
     let mut versions = versions(session, &reach, &newest)?;
     versions.extend(session.locked.store().workflow_states()?);
@@ -129,14 +129,14 @@ fn versions(session: &Session<'_>, reach: &Reach<'_>, newest: &ObjectIds) -> Res
     blob_versions::lines(reach.catalogue(), &trees).map_err(damaged)
 }
 
-/// What `verify` says will be rebuilt, and would cost every `create` too much to look at.
+/// Rebuilds damaged pack indexes and drops lost pins; checking this on every `create` would cost too much.
 fn mend(session: &mut Session<'_>) -> Result<()> {
     let count = session.locked.mend_indexes()?.len();
     session.warnings.extend((count > 0).then_some(Warning::IndexesRebuilt { count }));
     session.locked.drop_lost_pins()
 }
 
-/// What a prune would drop. Room is told as far as whole packs go; merging may give back more.
+/// Computes what a prune would drop. Freed bytes count whole packs only; merging may free more.
 fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
     let pending = session::look(store, &inventory.checkpoints)?;

@@ -1,4 +1,4 @@
-//! `relink`: a moved project takes over the checkpoints of the place where it was.
+//! `relink`: gives a moved project the checkpoints of its old location.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::worktree::root::{Root, identity};
 
 #[derive(Clone, Debug, Default)]
 pub struct RelinkOptions {
-    /// Where the project was, absolute.
+    /// Old location of the project, absolute.
     pub old_root: PathBuf,
     pub yes: bool,
     pub dry_run: bool,
@@ -30,25 +30,25 @@ pub struct RelinkOptions {
 pub struct Relinking<'r> {
     pub moved: &'r Moved,
     pub root: &'r Path,
-    /// Checkpoints that this root has already, which stay.
+    /// Number of checkpoints that this root already has; they stay.
     pub here: usize,
 }
 
-/// Asks whoever can be asked. An error ends the command: nobody is there, or the answer was no.
+/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was no.
 pub type RelinkConsent<'c> = dyn FnMut(&Relinking<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]
 pub struct RelinkOutcome {
     pub moved: Moved,
     pub root: PathBuf,
-    /// Where the store lies from here on.
+    /// Where the store is from now on.
     pub store: PathBuf,
     pub here: usize,
     pub dry_run: bool,
     pub warnings: Vec<Warning>,
 }
 
-/// Attempts, where another process makes a store in the new place in the very moment.
+/// Maximum attempts when another process creates a store in the new location at the same moment.
 const TRIES: usize = 3;
 
 pub fn relink(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
@@ -98,20 +98,20 @@ fn attempt(context: &Context, options: &RelinkOptions, consent: &mut RelinkConse
     Ok(outcome)
 }
 
-/// The store is in its place already: only its description may be behind, which taking the lock mends.
+/// Finishes a move whose store is in place already: taking the lock updates a stale description.
 fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
     let warnings = if dry_run { Vec::new() } else { session::begin(context, store)?.warnings };
     let (root, place) = (context.root.path().to_path_buf(), store.dir().to_path_buf());
     Ok(RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings })
 }
 
-/// Whether the old path is this very root: there is nothing to take over then.
+/// Whether the old path is this very root, so that there is nothing to take over.
 fn named_here(context: &Context, old_root: &Path) -> bool {
     identity(old_root).is_some_and(|found| context.root.identity() == Some(found))
 }
 
-/// Two stores have traded places already, and the one that is no longer needed lies in the old place: what it holds
-/// came over before that, and is brought once more to be sure.
+/// Finishes a trade of two stores: the one no longer needed lies in the old place. Its checkpoints were copied before
+/// that, and are copied again to be sure.
 fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
     let (root, place) = (context.root.path().to_path_buf(), here.dir().to_path_buf());
     let mut outcome = RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings: Vec::new() };
@@ -130,7 +130,7 @@ fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) ->
     Ok(outcome)
 }
 
-/// Both locks are taken, the older history's first.
+/// Takes both locks, the one of the older history first.
 fn carry_out(context: &Context, outcome: &RelinkOutcome, here: Option<&Store>) -> Result<Vec<Warning>> {
     let gone = || Error::NoStore { root: outcome.moved.old_root.clone(), ancestor: None };
     let old = Store::open(outcome.moved.store.clone())?.ok_or_else(gone)?;
@@ -156,14 +156,13 @@ fn carry_out(context: &Context, outcome: &RelinkOutcome, here: Option<&Store>) -
     if let Some(Err(e)) = leftover.map(Detached::remove) {
         warnings.push(Warning::bookkeeping("removing the store that was taken over")(e));
     }
-    // The manifest and `main` are told of what came from the other store.
+    // Bring the manifest and `main` up to date with what came from the other store.
     let moved = Store::open(outcome.store.clone())?.ok_or_else(gone)?;
     session::begin(context, &moved)?.locked.write_derived()?;
     Ok(warnings)
 }
 
-/// The store of the old place: by the path's own formula, or by what a description says. `here` is meant only if no
-/// other is.
+/// Finds the store of the old root, by the path's hash or by a description. `here` is chosen only if there is no other.
 fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved> {
     let resolved =
         Root::resolve(old_root, None).map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
@@ -193,7 +192,7 @@ fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved
     })
 }
 
-/// A place that is still there keeps its checkpoints.
+/// Refuses if the old root still exists: its checkpoints are its own.
 fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
     let old = moved.old_root.display();
     let now_there = identity(&moved.old_root);
@@ -206,8 +205,8 @@ fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
     Ok(())
 }
 
-/// Two histories that ran side by side are not mixed: what is here must come after what was there. What is in both
-/// came over in an attempt that was cut off.
+/// Refuses to interleave two histories: all checkpoints here must be newer than those there. Checkpoints in both were
+/// copied by an interrupted attempt.
 fn refuse_mixing(moved: &Moved, here: &[Checkpoint]) -> Result<()> {
     let Some(first) = here.first() else { return Ok(()) };
     let there = inventory_of(&moved.store)?.checkpoints;

@@ -1,5 +1,5 @@
-//! Repair: what is derived is made anew, what is missing is looked for elsewhere, and a store in which damage remains
-//! is replaced by a fresh one with all that is whole. Nothing is deleted: the damaged store is kept.
+//! Repair: rebuilds derived files, looks for missing objects elsewhere, and salvages a store in which damage remains.
+//! Nothing is deleted: the damaged store is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -19,21 +19,21 @@ use crate::store::lifecycle::ownership;
 use crate::store::lock;
 use crate::store::repository::Store;
 
-/// So many times is damage looked at before it is believed.
+/// Number of checks before damage is believed; the store is reopened for each further one.
 pub const PASSES: usize = 4;
 
 /// What a repair did.
 #[derive(Debug, Default)]
 pub struct Mended {
-    /// Derived files that were wrong and are right.
+    /// Derived files that were wrong and have been rebuilt.
     pub derived: Vec<FileFinding>,
-    /// Files that nothing could be made of were set aside within the store.
+    /// Unusable files that were set aside within the store.
     pub set_aside: Vec<PathBuf>,
-    /// Checkpoints that lacked something and are whole again.
+    /// Checkpoints that lacked objects and are whole again.
     pub healed: usize,
-    /// Checkpoints that an earlier repair had left in the kept copy, and that are in the store again.
+    /// Checkpoints brought back from the copy that an earlier repair had kept.
     pub fetched: usize,
-    /// The store was replaced.
+    /// Set if the store was replaced by a fresh one.
     pub salvaged: Option<Salvaged>,
 }
 
@@ -51,7 +51,7 @@ impl Mended {
     }
 }
 
-/// Repairs the store of this root; `None` if there is none. The report is that of the store as it is afterwards.
+/// Repairs the store of this root; `None` if there is none. The report describes the store after the repair.
 pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warning>)>> {
     let place = context.store_dir()?;
     let _shield = context.interrupt.shield();
@@ -76,7 +76,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
     let report = heal_from_worktree(context, &store, &|| store.check(None, &options))?;
     mended.healed = before.damaged.iter().filter(|was| report.damaged.iter().all(|is| is.id != was.id)).count();
     let warnings = std::mem::take(&mut session.warnings);
-    // Where nothing but bytes of files is gone for good, a fresh store would lack them too.
+    // If only file contents are lost for good, a fresh store would lack them too.
     let beyond = |id: &CheckpointId| !lacks_only_bytes(&store, id);
     if report.files.is_empty() && !report.damaged.iter().any(|state| beyond(&state.id)) {
         session.locked.write_derived()?;
@@ -88,7 +88,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
     Ok(Some((mended, check_again(context, place)?, warnings)))
 }
 
-/// What could not be read when the store was replaced may be readable now.
+/// Fetches from kept copies what could not be read when the store was replaced but may be readable now.
 fn fetch(context: &Context, place: &Path) -> Result<usize> {
     let Some(store) = Store::open(place.to_path_buf())? else { return Ok(0) };
     if salvage_backlog::copies(store.layout())?.is_empty() {
@@ -100,14 +100,14 @@ fn fetch(context: &Context, place: &Path) -> Result<usize> {
     })
 }
 
-/// Only what is seen under the lock is acted on: packs that vanished until then were replaced, not lost.
+/// Acts only on what is seen under the lock: packs that vanished before that were replaced, not lost.
 fn begin_afresh<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let session = session::begin(context, store)?;
     store.objects().forget_rescued()?;
     Ok(session)
 }
 
-/// What taking the lock does not mend by itself.
+/// Mends what taking the lock does not.
 fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     let locked = &session.locked;
     locked.mend_indexes()?;
@@ -126,7 +126,7 @@ fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
 
 fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
     let Some(store) = Store::open(place)? else { return Ok(CheckReport::default()) };
-    // The lock heals what only the place itself can tell, and is held while we look.
+    // Taking the lock mends what only the final location can tell; it is held during the check.
     let session = begin_afresh(context, &store)?;
     let options = CheckOptions { full: true, go_on: &|| Ok(()), progress: &context.progress };
     let report = store.check(None, &options);
@@ -134,20 +134,20 @@ fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
     report
 }
 
-/// A description for a store that cannot be asked for its own.
+/// Makes a description for a store whose own cannot be read.
 fn describe(context: &Context) -> Description {
     let identity = context.identity().unwrap_or_default();
     Description::of_root(context.root.path(), context.now_ms, identity, false)
 }
 
-/// Salvages a store in which something stands that nobody can work with; `None` if somebody else has done it meanwhile.
+/// Salvages a store with unusable parts; `None` if another process has done so meanwhile.
 pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Option<Salvaged>> {
     let layout = Layout::new(place.to_path_buf());
     if let Some(found) = description::format_of(&layout).filter(|found| *found > description::FORMAT) {
         let supported = description::FORMAT;
         return Err(Error::StoreTooNew { store: place.to_path_buf(), found, supported });
     }
-    // Where the lock is one of the parts that are plain files, somebody may hold it.
+    // If the lock is a regular file, another process may hold it.
     let _lock = match layout.lock().symlink_metadata() {
         Ok(found) if found.is_file() => Some(lock::acquire(&layout.lock(), context.lock_wait, Some(&context.holder))?),
         _ => None,
@@ -159,7 +159,7 @@ pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable)
     }
 }
 
-/// Puts a fresh store with all that can be read into the place of a damaged one, whose lock the caller holds.
+/// Replaces a damaged store, whose lock the caller holds, by a fresh one with everything that can be read.
 pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
     let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
     let (wait, holder) = (context.lock_wait, &context.holder);
@@ -168,8 +168,8 @@ pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Resul
     salvage.finish(context.now_ms)
 }
 
-/// A writer may merge packs while we look, so damage counts only if a store that is opened anew shows some each time.
-/// The last report, and in `store` the store that it is about.
+/// Checks the store, and believes damage only if each freshly opened store shows some, since a writer may be merging
+/// packs. Returns the last report; `store` is then the store it describes.
 pub fn check_with_retries(
     context: &Context,
     store: &mut Store,

@@ -1,4 +1,4 @@
-//! `max_store_size`: which checkpoints go until the store fits, and giving back their room.
+//! `max_store_size`: chooses which checkpoints to evict until the store fits, and frees their space.
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
@@ -15,10 +15,10 @@ use crate::store::gc::weight::Scale;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::repository::Store;
 
-/// Dead bytes among the live ones for which a sweep is worth its while: one in so many.
+/// A sweep pays off if dead bytes exceed one part in this many of the needed bytes.
 const WORTH_A_SWEEP: u64 = 8;
 
-/// What would go. It reads every tree of what stays.
+/// Plans the eviction; reads every tree of the checkpoints that stay.
 pub fn plan(
     context: &Context,
     store: &Store,
@@ -32,7 +32,7 @@ pub fn plan(
     retention::plan_size(checkpoints, &needed, limit_bytes, fixed_bytes, &mut |c| scale.more_for(c))
 }
 
-/// Drops what has to go, if the store is over its limit at all; their objects go with the next sweep.
+/// Evicts what is needed if the store is over its limit; the objects go with the next sweep.
 pub fn evict_to_fit(context: &Context, session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Evicted>> {
     let store = session.locked.store();
     if bytes_below(store.dir()) <= limit_bytes {
@@ -42,7 +42,7 @@ pub fn evict_to_fit(context: &Context, session: &mut Session<'_>, limit_bytes: u
     drop_planned(&mut session.locked, &plan.evict)
 }
 
-/// Sweeps; as tightly as it takes where a limit is to be met.
+/// Sweeps; if a limit has to be met, as tightly as it takes.
 pub fn sweep_to_fit(
     session: &Session<'_>,
     live: &ObjectIds,
@@ -58,14 +58,14 @@ pub fn sweep_to_fit(
     Ok(RepackOutcome { packs_before: swept.packs_before, ..tight })
 }
 
-/// What is said where the limit is not met although all went that may go.
+/// Returns the warning for a store that is still over its limit after eviction.
 pub fn warning(store: &Store, limit_bytes: Option<u64>) -> Option<Warning> {
     let needed_bytes = bytes_below(store.dir());
     let limit_bytes = limit_bytes.filter(|limit| needed_bytes > *limit)?;
     Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes, prunable: false })
 }
 
-/// The same for a store in which something may go yet.
+/// Like [`warning`], for a store in which a prune might still free space.
 pub fn warning_before_prune(
     context: &Context,
     store: &Store,
@@ -74,13 +74,13 @@ pub fn warning_before_prune(
     limit_bytes: Option<u64>,
 ) -> Option<Warning> {
     let Warning::OverMaxStoreSize { limit_bytes, needed_bytes, .. } = warning(store, limit_bytes)? else { return None };
-    // Where the trees cannot be read a prune refuses too.
+    // A prune refuses as well if the trees cannot be read.
     let planned = plan(context, store, checkpoints, pending, limit_bytes).ok();
     let prunable = planned.is_some_and(|plan| !plan.evict.is_empty() || plan.needed_bytes <= limit_bytes);
     Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes, prunable })
 }
 
-/// After a `create`: nothing is done unless the packs alone are over the limit.
+/// Enforces the limit after a `create`; does nothing unless the packs alone exceed it.
 pub fn keep_to_limit(context: &Context, session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Warning>> {
     let store = session.locked.store();
     store.objects().refresh()?;

@@ -1,4 +1,4 @@
-//! All stores under the base, whichever root they are for, and the damaged copies that were kept beside them.
+//! All stores under the base, for every root, and the damaged copies kept beside them.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,41 +13,41 @@ use crate::worktree::root::identity;
 
 pub use crate::store::damage::replace_store::KEPT_MARK;
 
-/// Hex digits of the name of a store directory.
+/// Length in hex digits of a store directory's name.
 const NAME_DIGITS: usize = 16;
 
-/// One store, as far as it can be looked at.
+/// A store, as far as it can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownStore {
     pub dir: PathBuf,
-    /// Without a description nobody knows whose it is.
+    /// `None` if there is no readable description.
     pub root: Option<PathBuf>,
     pub root_state: RootState,
-    /// A damaged copy that a repair kept, and no store that is in use.
+    /// A damaged copy kept by a repair, not a store in use.
     pub kept_copy: bool,
-    /// `None` where they cannot be counted.
+    /// `None` if they cannot be counted.
     pub checkpoints: Option<usize>,
     pub damaged: usize,
     pub pinned: usize,
     pub bytes: u64,
     /// When the newest checkpoint was made, in milliseconds since 1970.
     pub newest_ms: Option<i64>,
-    /// Why it cannot be read, or not whole.
+    /// Why the store cannot be read, or only in part.
     pub problem: Option<String>,
 }
 
-/// What has become of the root of a store.
+/// State of a store's root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootState {
     Present,
     Gone,
-    /// It cannot be told whether it is gone: its parent is gone too, or another directory than the one in which the root
-    /// lay, so that a disk may not be mounted; or the place may not be looked at.
+    /// Undecidable: the parent is gone too, is not the directory that held the root (a disk may not be mounted), or may
+    /// not be read.
     Unreachable,
     Unknown,
 }
 
-/// Every store and every kept copy, in order of their path. One that is bad affects no other.
+/// Returns every store and kept copy, in order of path. A bad one affects no other.
 ///
 /// # Errors
 /// The base itself cannot be listed.
@@ -56,7 +56,7 @@ pub fn all(context: &Context) -> Result<Vec<KnownStore>> {
     Ok(directories(context, is_known)?.into_iter().filter_map(look).collect())
 }
 
-/// The directories of all stores, kept copies left out, in order of their path. Nothing in them is looked at.
+/// Returns the directories of all stores without kept copies, in order of path, without reading them.
 ///
 /// # Errors
 /// The base itself cannot be listed.
@@ -64,7 +64,7 @@ pub fn places(context: &Context) -> Result<Vec<PathBuf>> {
     directories(context, is_store_name)
 }
 
-/// Damaged copies of the store that lies, or would lie, in `dir`.
+/// Returns the damaged copies of the store that lies, or would lie, in `dir`.
 pub fn kept_copies_of(dir: &Path) -> Result<Vec<PathBuf>> {
     let (Some(folder), Some(store)) = (dir.parent(), dir.file_name().and_then(|name| name.to_str())) else {
         return Ok(Vec::new());
@@ -76,13 +76,13 @@ pub fn kept_copies_of(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(copies)
 }
 
-/// Looks at one directory; `None` if nothing of a store is in it.
+/// Reads one directory; `None` if it contains nothing of a store.
 pub fn look(dir: PathBuf) -> Option<KnownStore> {
     let kept_copy = dir.file_name().and_then(|name| name.to_str()).is_some_and(is_copy_name);
     let description = Description::read(&Layout::new(dir.clone()));
     let root = description.as_ref().ok().and_then(|found| found.as_ref()?.root_path());
     let recorded = description.as_ref().ok().and_then(|found| Some(found.as_ref()?.identity)).unwrap_or_default();
-    // A name that is not made from this root says that the description may be wrong: nothing is concluded from it.
+    // If the name is not derived from this root, the description may be wrong: nothing is concluded from it.
     let fits = |root: &Path| {
         dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(dir_hash(root).as_bytes()))
     };
@@ -121,7 +121,7 @@ pub fn look(dir: PathBuf) -> Option<KnownStore> {
 fn directories(context: &Context, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for project in projects(&context.base)? {
-        // A folder that cannot be listed hides its own stores only.
+        // A folder that cannot be listed hides only its own stores.
         let inside = subdirectories(&project.join("checkpoints")).unwrap_or_default();
         let named = |dir: &PathBuf| dir.file_name().and_then(|name| name.to_str()).is_some_and(&wanted);
         found.extend(inside.into_iter().filter(named));
@@ -145,7 +145,7 @@ fn state_of(root: &Path, recorded: Identity) -> RootState {
         Err(_) => {}
     }
     let parent = root.parent().filter(|parent| parent.is_dir()).and_then(identity);
-    // The folder where a disk is mounted stays behind when it is not, as another directory, or goes with the disk.
+    // When a disk is unmounted, its mount point stays behind as a different directory, or vanishes.
     let Identity { root: (device, _), parent: then } = recorded;
     let is_the_same = |now: (u64, u64)| (then.1 == 0 || now == then) && (device == 0 || device == now.0);
     if parent.is_some_and(is_the_same) { RootState::Gone } else { RootState::Unreachable }

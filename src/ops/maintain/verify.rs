@@ -1,4 +1,4 @@
-//! `verify`: checks the store and every checkpoint in it, and mends on request.
+//! `verify`: checks the store and every checkpoint in it, and repairs on request.
 
 use crate::error::Result;
 use crate::model::checkpoint::record::CheckpointId;
@@ -19,7 +19,7 @@ pub use crate::store::damage::check::FileFinding;
 
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
-    /// Only this checkpoint.
+    /// Check only this checkpoint.
     pub selector: Option<String>,
     /// Read and hash every object.
     pub full: bool,
@@ -28,18 +28,18 @@ pub struct VerifyOptions {
 
 #[derive(Debug, Default)]
 pub struct VerifyOutcome {
-    /// There is a store for this root.
+    /// Whether there is a store for this root.
     pub exists: bool,
-    /// Over the content of the one checkpoint that was asked for, if it is whole.
+    /// Digest of the content of the selected checkpoint, if that is whole.
     pub content: Option<String>,
     pub report: CheckReport,
-    /// What a repair did; `None` if none was asked for.
+    /// What a repair did; `None` if none was requested.
     pub mended: Option<Mended>,
     pub warnings: Vec<Warning>,
 }
 
 impl VerifyOutcome {
-    /// Whether everything that was ever known is whole.
+    /// Whether the store is whole and a repair lost nothing.
     pub fn is_whole(&self) -> bool {
         self.report.is_whole() && self.mended.as_ref().is_none_or(Mended::lost_nothing)
     }
@@ -60,14 +60,14 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
     let report = check_with_retries(context, &mut store, only.as_ref(), options.full)?;
     let inventory = store.inventory()?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
-    // These are findings here.
+    // Reported here as findings instead.
     warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. } | Warning::RefsLost { .. }));
     let id = only.and_then(|id| id.commit()).filter(|_| report.is_whole());
     let hash = id.map(|id| content_of(&store, &inventory, id)).transpose()?;
     Ok(VerifyOutcome { exists: true, content: hash.flatten(), report, mended: None, warnings })
 }
 
-/// The sum that contracts name.
+/// Returns the content digest that contracts name.
 fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Option<String>> {
     let Some(checkpoint) = inventory.get(id) else { return Ok(None) };
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
@@ -75,7 +75,7 @@ fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Opti
     sum.map(|sum| Some(sum.hash)).map_err(|why| store.damage(id, why))
 }
 
-/// A damaged one may be named by its id.
+/// Resolves the selector; a damaged checkpoint can be named by its id.
 fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<CheckpointId> {
     match find(inventory, query, now_ms) {
         Ok(found) => Ok(found.id.into()),

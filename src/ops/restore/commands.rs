@@ -1,4 +1,4 @@
-//! `restore`, `undo`, `redo` and `restore --resume`: which state is wanted, and what is said about the end.
+//! `restore`, `undo`, `redo` and `restore --resume`: each chooses the target state and reports the outcome.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
@@ -20,14 +20,14 @@ use crate::store::state::journal::JournalState;
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
     pub selector: String,
-    /// PATHs as typed.
+    /// Paths as typed by the user.
     pub paths: Vec<Vec<u8>>,
     pub overlay: bool,
     pub special_bits: bool,
     pub common: CommonOptions,
 }
 
-/// Makes the directory what the named checkpoint holds.
+/// Restores the directory to the state of the selected checkpoint.
 pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
     let paths = restore_paths::parse(&context.root, &options.paths)?;
     if options.selector.is_empty() {
@@ -53,11 +53,11 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     Ok(outcome)
 }
 
-/// Finds the checkpoint that a selector names; one that is there but unreadable is damage, not absence.
+/// Finds the checkpoint that a selector names; an unreadable one is damage, not absence.
 pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoint> {
     match selector::resolve(query, &inventory.checkpoints, now_ms) {
         Ok(found) => Ok(found.clone()),
-        // Nobody can tell the reason or the time of a damaged one, so any of them may be what is meant.
+        // A damaged checkpoint has no readable reason or time, so any of them may be the one meant.
         Err(problem) => Err(match inventory.damaged_by_prefix(query).or(inventory.damaged.first()) {
             Some(damaged) if matches!(problem, SelectorProblem::NoMatch { .. }) => {
                 Error::Damaged { what: format!("checkpoint {}", damaged.id.short()), why: damaged.why.clone() }
@@ -67,7 +67,7 @@ pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoin
     }
 }
 
-/// Takes the last restore (or redo) back; an interrupted one first of all.
+/// Undoes the last restore or redo; an interrupted restore comes first.
 pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
     let (inventory, healed) = decided_by_names(context, &store, common)?;
@@ -79,7 +79,7 @@ pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>
     Ok(with(take_step(context, &store, &inventory, Verb::Undo, steps, common, consent)?, healed))
 }
 
-/// Gives back what the last undo took away.
+/// Reapplies what the last undo took back.
 pub fn redo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
     let (inventory, healed) = decided_by_names(context, &store, common)?;
@@ -88,8 +88,8 @@ pub fn redo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>
     Ok(with(take_step(context, &store, &inventory, Verb::Redo, steps, common, consent)?, healed))
 }
 
-/// A restore that was killed before it changed anything is not there to be taken back, and the one before it is not what
-/// was meant.
+/// Refuses if the last restore was killed before it changed anything: there is nothing to undo, and the restore before
+/// it is not the one meant.
 fn refuse_after_one_that_never_began(healed: &[Warning]) -> Result<()> {
     let target = healed.iter().find_map(|warning| match warning {
         Warning::RestoreNeverBegan { target } => Some(*target),
@@ -123,7 +123,7 @@ fn take_step(
     Ok(outcome)
 }
 
-/// The way back from an interrupted restore. One that was itself a way back is finished instead.
+/// Goes back from an interrupted restore. One that was itself an undo is finished instead.
 fn undo_pending(
     context: &Context,
     store: &Store,
@@ -147,7 +147,7 @@ fn undo_pending(
     protocol::run(context, store, &request, common, consent)
 }
 
-/// Finishes an interrupted restore: nothing is asked, the answer was given when it began.
+/// Finishes an interrupted restore without asking: consent was given when it began.
 pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcome> {
     let store = context.require_store()?;
     let (inventory, healed) = decided_by_names(context, &store, common)?;
@@ -165,8 +165,8 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     Ok(with(protocol::run(context, &store, &request, &common, &mut |_| Ok(()))?, healed))
 }
 
-/// The list of checkpoints once nobody else is at work: lost refs are given back, and a restore that still runs is
-/// waited for and not taken for an interrupted one. A dry run writes nothing, so it takes things as they are.
+/// Returns the checkpoints; after trouble under the lock, so that lost refs are restored and a restore still running is
+/// waited for. A dry run writes nothing, so it reads the store as it is.
 fn decided_by_names(context: &Context, store: &Store, common: &CommonOptions) -> Result<(Inventory, Vec<Warning>)> {
     let inventory = store.inventory()?;
     let all_have_refs = inventory.without_ref.is_empty() && inventory.unadopted.is_empty();

@@ -1,4 +1,4 @@
-//! The steps of a restore that need no content, in the order in which they are to be done.
+//! The steps of a restore that need no content, in the order of their execution.
 
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::new_directories::NewDirectories;
@@ -6,7 +6,7 @@ use crate::ops::restore::restore_job::RestoreJob;
 use crate::worktree::apply::apply_steps::{ApplyPlan, Removal};
 use crate::worktree::apply::stage::can_be_moved;
 
-/// Everything but the content; what comes with one of `trees` is not made singly.
+/// Plans everything but the content; directories that come with one of `trees` are not made singly.
 pub fn without_content(job: &RestoreJob<'_>, trees: &NewDirectories) -> ApplyPlan {
     let plan = job.plan;
     let in_the_way = |path: &RelPath| {

@@ -1,4 +1,4 @@
-//! Carrying a plan out: stage, journal, apply, verify, close. Whatever fails, it is taken back or stays pending.
+//! Executes a restore plan: stage, journal, apply, verify, close; a failure is rolled back or leaves it pending.
 
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
@@ -15,9 +15,9 @@ use crate::worktree::apply::transaction::{Applied, ApplyError, apply};
 
 /// Changes the working directory.
 ///
-/// `journal` is written once everything is staged. `was_pending`: an earlier restore is being finished or taken back,
-/// so a failure leaves that one pending; otherwise a failure leaves nothing at all. `last` is done once the files are, and
-/// is part of what a kill leaves pending.
+/// Writes `journal` once everything is staged. With `was_pending`, an earlier restore is being finished or undone: a
+/// failure leaves that one pending; otherwise a failure leaves nothing behind. `last` runs after the files are in
+/// place; a kill during it leaves the restore pending.
 pub fn execute(
     locked: &mut LockedStore<'_>,
     job: &RestoreJob<'_>,
@@ -57,25 +57,25 @@ pub fn execute(
     Ok(CarriedOut { left_alone, confirmed, warning })
 }
 
-/// What waits in the staging directory goes only after the journal says that nobody will ask for it. The restore is done
-/// and durable by now: what fails here is said, and the next command that writes tries again.
+/// Removes the staging directory only after the journal says that it is no longer needed. The restore is done and
+/// durable: a failure here is a warning, and the next writing command retries.
 fn close(locked: &mut LockedStore<'_>, journal: &Journal, applied: Applied<'_>) -> Result<()> {
-    // Where there is no room to say so, both go all the same: a kill between them leaves a restore that counts as
-    // interrupted, and all that is needed to end it is in the store.
+    // If there is no room to write this, remove both anyway: a kill in between leaves a restore that counts as
+    // interrupted, and the store has all that is needed to finish it.
     let _ = locked.write_journal(&Journal { stage: JournalStage::Finished, ..journal.clone() });
     applied.discard()?;
     locked.remove_journal()
 }
 
-/// What is to be said of a restore that was carried out.
+/// Result of a restore that was carried out.
 pub struct CarriedOut {
-    /// Directories that stayed after all.
+    /// Directories that could not be removed.
     pub left_alone: Vec<RelPath>,
     pub confirmed: Confirmed,
     pub warning: Option<Warning>,
 }
 
-/// Nothing of the user's is changed at this point, or all of it was taken back.
+/// Cleans up after a failure: no user file was changed, or all changes were rolled back.
 fn give_up(
     locked: &mut LockedStore<'_>,
     job: &RestoreJob<'_>,
@@ -87,7 +87,7 @@ fn give_up(
         if was_pending {
             return Ok(());
         }
-        // This safety checkpoint is of a restore that never was: `undo` must not find it.
+        // This safety checkpoint belongs to a restore that never happened: `undo` must not find it.
         locked.drop_checkpoints(&[journal.safety])?;
         locked.remove_journal()
     });

@@ -1,5 +1,5 @@
-//! The listing of a directory after a restore: what was found before, with what the restore made of it. The next scan
-//! goes by it and reads nothing that was just written.
+//! The listing after a restore: the listing before it with the plan applied, so that the next scan reads nothing that
+//! was just written.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -12,7 +12,7 @@ use crate::model::state::stat::{ListedFile, SYMLINK_BITS, Stat, TYPE_BITS};
 use crate::ops::restore::verify_written::{Confirmed, WrittenFile};
 use crate::worktree::rules::rule_set::may_be_secret;
 
-/// Carries a plan over to the listing that it was made from. `left` names directories that could not go after all.
+/// Applies a plan to the listing it was made from. `left` names directories that could not be removed.
 pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirmed: Confirmed) -> Listing {
     forget_unsure(&mut listing);
     let Confirmed { written, looked_ns } = confirmed;
@@ -35,7 +35,7 @@ pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirm
     listing
 }
 
-/// What could have changed unseen since it was listed stays so, although the clock that is compared with goes on.
+/// Marks what is racy now as racy for good, because the time it is compared with moves on.
 fn forget_unsure(listing: &mut Listing) {
     let started_ns = listing.started_ns;
     for dir in listing.dirs.iter_mut().filter(|dir| !dir.unchanged) {
@@ -54,19 +54,19 @@ fn index_of(listing: &Listing, path: &RelPath) -> Option<usize> {
     Some(at)
 }
 
-/// Where a name stands among the directories of one, or would stand.
+/// Index of a subdirectory's name, or where it would be inserted.
 fn place_of(listing: &Listing, at: usize, name: &[u8]) -> Result<usize, usize> {
     listing.dirs[at].dirs.binary_search_by(|child| (*listing.dirs[*child].name).cmp(name))
 }
 
-/// A directory whose names or files changed: the next scan lists it again.
+/// Marks a directory whose names or files changed, so that the next scan lists it again.
 fn change(listing: &mut Listing, path: &RelPath) -> Option<usize> {
     let at = index_of(listing, path)?;
     (listing.dirs[at].unchanged, listing.dirs[at].decided_by_names) = (false, false);
     Some(at)
 }
 
-/// What is told of paths, by the directory that holds them: each directory is gone through once, however many change.
+/// Groups items by parent directory, so that each directory is processed once.
 fn by_dir<'p, T>(told: impl Iterator<Item = (&'p RelPath, T)>) -> BTreeMap<RelPath, Vec<T>> {
     let mut dirs: BTreeMap<RelPath, Vec<T>> = BTreeMap::new();
     for (path, item) in told {
@@ -99,7 +99,7 @@ fn make_dir(listing: &mut Listing, path: &RelPath) {
     }
 }
 
-/// A cache of the same directories is patched; this one has others.
+/// Notes that directories were added or removed: the stat cache cannot be patched then.
 fn came_or_went(listing: &mut Listing) {
     (listing.dirs[0].kept, listing.dirs[0].unchanged) = (None, false);
 }
@@ -108,14 +108,14 @@ fn put_files(dir: &mut ListedDir, written: &[&WrittenFile]) {
     let files = dir.files.make_listed();
     for WrittenFile { path, stat, id, is_key } in written {
         let (name, stat) = (path.name(), *stat);
-        // By its content this one may be left out: the next scan is to look at it.
+        // Rules may leave this file out by its content: let the next scan decide.
         if name == IGNORE_FILE || may_be_secret(&dir.name, name) {
             continue;
         }
         let kind = if stat.mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
         files.push(ListedFile { name: name.into(), kind, stat, id: Some(*id), racy: *is_key });
     }
-    // A stable sort leaves the one that was there before the one that was written.
+    // The sort is stable: the old entry stays before the written one.
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files.dedup_by(|later, kept| {
         let is_same = later.name == kept.name;
@@ -126,7 +126,7 @@ fn put_files(dir: &mut ListedDir, written: &[&WrittenFile]) {
     });
 }
 
-/// Directories of which only the mode changed, and the root, which held the stage.
+/// Marks directories where only a mode changed, and the root, which held the stage.
 fn unsettle_others(listing: &mut Listing, plan: &RestorePlan) {
     let holders = plan.chmod.keys().filter_map(RelPath::parent).chain(plan.chmod_dirs.keys().cloned());
     let changed: BTreeSet<RelPath> = holders.chain([RelPath::root()]).collect();

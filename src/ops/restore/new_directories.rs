@@ -1,4 +1,4 @@
-//! Which of the directories that a restore makes are new with all that is in them, so that each goes in by one rename.
+//! Finds directories that a restore makes with everything in them, so that each tree is put in place by one rename.
 
 use std::collections::HashMap;
 
@@ -6,30 +6,30 @@ use crate::model::state::entry::SPECIAL_BITS;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_job::RestoreJob;
 
-/// All directories of all trees, each after the one that holds it.
+/// All directories of all trees, parents first.
 #[derive(Default)]
 pub struct NewDirectories {
     pub dirs: Vec<NewDir>,
-    /// Indexes of the directories that are put into one that stands; a tree's number is the place in this list.
+    /// Indexes of the directories whose parent exists already; a tree's number is its position in this list.
     pub tops: Vec<usize>,
     index: HashMap<RelPath, usize>,
 }
 
 pub struct NewDir {
-    /// From the root.
+    /// Relative to the root.
     pub path: RelPath,
-    /// From the top of its tree.
+    /// Relative to the top of its tree.
     pub below: RelPath,
-    /// From the stage.
+    /// Relative to the stage.
     pub place: RelPath,
     pub tree: usize,
     pub perm: u32,
-    /// Indexes of the directories in it.
+    /// Indexes of its subdirectories.
     pub dirs: Vec<usize>,
 }
 
-/// The trees of a plan. A directory below one with set-gid or the like is made where it stands, since it takes over
-/// what only its place can give.
+/// Returns the trees of a plan. Below a directory with set-gid or the like, directories are made in place, since they
+/// inherit from it.
 pub fn of(job: &RestoreJob<'_>) -> NewDirectories {
     let mut trees = NewDirectories::default();
     for (path, perm) in &job.plan.make_dirs {
@@ -60,7 +60,7 @@ impl NewDirectories {
         at
     }
 
-    /// The directory of a tree in which a path lies, by its index.
+    /// Index of the tree directory that contains a path.
     pub fn holder_of(&self, path: &RelPath) -> Option<usize> {
         if self.index.is_empty() { None } else { self.index.get(&path.parent()?).copied() }
     }

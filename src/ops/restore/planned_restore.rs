@@ -1,4 +1,4 @@
-//! The present state, and what a restore would do to it.
+//! Captures the present state and plans what a restore would do to it.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub struct PlannedRestore {
     pub since: Option<Vec<RelPath>>,
 }
 
-/// Captures the present state, with every path that the target or its successor knows, and plans.
+/// Captures the present state, including every path that the target or its successor holds, and plans.
 pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: Sink<'_, '_>) -> Result<PlannedRestore> {
     let target = &request.target;
     if !context.root.path().is_dir() {
@@ -64,7 +64,7 @@ pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: S
     Ok(planned)
 }
 
-/// Stores of checkpoints that lie in the tree: no restore changes them, whatever an older checkpoint holds there.
+/// Checkpoint stores within the tree: no restore changes them, whatever an older checkpoint holds there.
 fn stores_in(listing: &Listing) -> Vec<RelPath> {
     let is_store = |why: &WhyNot| matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE);
     let mut found = Vec::new();
@@ -75,7 +75,7 @@ fn stores_in(listing: &Listing) -> Vec<RelPath> {
     found
 }
 
-/// Takes stores out of a state; those that it holds something of.
+/// Removes stores from a state; returns those of which it held something.
 fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
     let spared: Vec<RelPath> = stores.iter().filter(|store| held.dirs.contains_key(store)).cloned().collect();
     if !spared.is_empty() {
@@ -84,7 +84,7 @@ fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
     spared
 }
 
-/// What an interrupted restore left, or a cache that may not be believed, is looked at from end to end.
+/// Reads the files; after an interrupted restore, or with an untrusted cache, every directory is compared.
 fn read_and_compare(
     capturing: &mut Capturing<'_>,
     request: &Request<'_>,
@@ -98,8 +98,7 @@ fn read_and_compare(
     request.target.filter(capturing.listing(), &capturing.meta())
 }
 
-/// Adds what stands on disk at the paths of the states concerned and was left out by a rule of today; whether there
-/// was such a path.
+/// Adds files on disk that today's rules leave out but the states concerned hold; returns whether there were any.
 fn extend(
     capturing: &mut Capturing<'_>,
     store: &Store,
@@ -148,8 +147,8 @@ fn plan(request: &Request<'_>, captured: Captured, filter: &DirFilter, held: Sna
     Ok(PlannedRestore { captured, snapshot, wanted, plan, since })
 }
 
-/// What an undo or a redo would take along that the step which it takes back did not leave so. If the state that this
-/// step led to is gone, nothing can be told apart.
+/// Files that an undo or redo would overwrite or delete although the step it takes back did not leave them so. `None`
+/// if the state after that step is gone.
 fn made_since(
     request: &Request<'_>,
     plan: &RestorePlan,
@@ -172,7 +171,7 @@ fn made_since(
     Some(concerned.into_iter().filter(is_new).cloned().collect())
 }
 
-/// Files that were not looked at because they are as the target has them.
+/// Number of files not looked at because they match the target.
 fn skipped(listing: &Listing, seen: &Snapshot, filter: &DirFilter, reach: &RestoreScope) -> usize {
     if *filter == DirFilter::Everything {
         return 0;
@@ -186,7 +185,7 @@ fn skipped(listing: &Listing, seen: &Snapshot, filter: &DirFilter, reach: &Resto
     unseen.map(|(dir, path)| dir.files.iter().filter(|file| covered(path, file.name)).count()).sum()
 }
 
-/// What a root that is gone will be once it is made again: empty, with the mode that the target has.
+/// A missing root as it will be once made again: empty, with the target's mode.
 fn empty_root(target: &Target<'_>) -> Captured {
     let stat = Stat { mode: target.root_perm(), ..Stat::default() };
     let listing = Listing::of_empty_root(stat, 0);

@@ -1,4 +1,4 @@
-//! The course of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage, journal, apply.
+//! The order of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage, journal, apply.
 
 use std::collections::HashSet;
 
@@ -39,7 +39,7 @@ pub fn run(
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    // Nobody is asked with --yes, so nobody needs to be shown what is found again under the lock.
+    // With --yes nothing is shown, so the plan made under the lock is enough.
     let (mut shown, mut since) = (RestorePlan::default(), None);
     if common.dry_run || !common.yes {
         let first = look(context, store, request, Sink::HashOnly)?;
@@ -79,14 +79,14 @@ pub fn run(
     }
 }
 
-/// Whether the directory is what is wanted already. The end of an interrupted restore is something to do, and so is a
-/// database, which is not compared before it is taken.
+/// Whether the directory already matches. Ending an interrupted restore is something to do, and so is a database, which
+/// is not compared before it is taken.
 fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan) -> bool {
     let asks_for_databases = request.target.databases_within(&request.reach).next().is_some();
     plan.is_empty() && request.pending.is_none() && !asks_for_databases && context.root.exists()
 }
 
-/// Tells whether the root was gone and had to be made.
+/// Makes the root if it is missing; returns whether it did.
 fn make_root(context: &Context, target: &Target<'_>) -> Result<bool> {
     let root = context.root.path();
     if root.is_dir() {
@@ -99,7 +99,7 @@ fn checked(plan: RestorePlan) -> Result<RestorePlan> {
     if plan.conflicts.is_empty() { Ok(plan) } else { Err(Error::Conflict { obstacles: plan.conflicts }) }
 }
 
-/// Under the lock: the target was not evicted, and no other restore was interrupted meanwhile.
+/// Checks under the lock that the target was not evicted and no other restore was interrupted meanwhile.
 fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     let id = request.target.id();
     if session.locked.inventory().get(id).is_none() {
@@ -128,7 +128,7 @@ fn change(
     if let Some(pending @ Pending::Known(journal)) = &request.pending {
         let known = contents_known(session.locked.store(), pending, &request.target, &present)?;
         session.warnings.extend(clear_leftovers(&worktree, journal, &known)?);
-        // Until all is staged anew the journal goes on about the interrupted restore: a kill leaves nothing unnamed.
+        // Until all is staged anew, the journal describes the interrupted restore: a kill leaves no stage unnamed.
         session.locked.write_journal(&Journal { filling: Some(staging.clone()), ..journal.clone() })?;
     }
     let safety = keep_present(context, session, pack, (&present, &databases), request, &staging)?;
@@ -158,8 +158,8 @@ fn change(
     Ok(outcome)
 }
 
-/// What was captured, as it is after the restore. What an interrupted one left is not always held by the checkpoint that a
-/// cache would name, so nothing is told of it.
+/// The capture as it is after the restore. After an interrupted one no stat cache is written, since the checkpoint it
+/// would name may not hold everything that was left.
 fn as_left(
     mut captured: Captured,
     plan: &RestorePlan,
@@ -175,8 +175,8 @@ fn as_left(
     captured
 }
 
-/// Records the present state. Finishing an interrupted restore records it only if it met something that neither
-/// of its two checkpoints holds.
+/// Records the present state. Finishing an interrupted restore records it only if it holds something that neither of
+/// its two checkpoints does.
 fn keep_present(
     context: &Context,
     session: &mut Session<'_>,
@@ -198,7 +198,7 @@ fn keep_present(
     let (tree, meta) = (present.captured.tree, present.captured.meta.clone());
     let beside = Extras { databases: databases.record(&mut pack)?, ..Extras::default() };
     let new = NewCheckpoint { pack, tree, meta, beside, record };
-    // Without a pending journal this one says, before the safety checkpoint exists, that nothing was changed yet.
+    // Unless a restore is pending, this journal is written before the safety checkpoint: nothing has changed yet.
     let announced = session.locked.journal_writer();
     let preparing = |safety| journal_of(request, safety, staging, JournalStage::Preparing);
     let mut announce = |safety| if request.pending.is_some() { Ok(()) } else { announced.write(&preparing(safety)) };
@@ -222,7 +222,7 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
         || !present.dirs.iter().all(|(path, perm)| dir_is_known(path, perm)))
 }
 
-/// Removes what an interrupted restore and a way out of it staged, but for bytes that are nowhere else.
+/// Removes what an interrupted restore staged, and an attempt to end it, except for bytes that exist nowhere else.
 fn clear_leftovers(worktree: &WorkTree, journal: &Journal, known: &HashSet<ObjectId>) -> Result<Option<Warning>> {
     if let Some(filling) = &journal.filling {
         stage_removal::remove_leftover(worktree, filling)?;
@@ -253,7 +253,7 @@ fn contents_known(
 }
 
 fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: JournalStage) -> Journal {
-    // What finishes an interrupted restore goes on under its name and its safety checkpoint.
+    // Resuming keeps the verb and the safety checkpoint of the interrupted restore.
     let (verb, safety) = match (&request.pending, request.verb) {
         (Some(Pending::Known(journal)), Verb::Resume) => (journal.verb, journal.safety),
         _ => (request.verb, safety),

@@ -1,4 +1,4 @@
-//! What every part of carrying a restore out is given.
+//! The inputs that all steps of carrying out a restore share.
 
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::listing::Listing;
@@ -9,7 +9,7 @@ use crate::model::state::stat::Stat;
 use crate::ops::context::Context;
 use crate::worktree::tree_handle::WorkTree;
 
-/// A plan with all that is needed to carry it out.
+/// A plan with everything needed to carry it out.
 pub struct RestoreJob<'e> {
     pub context: &'e Context,
     pub worktree: &'e WorkTree,
@@ -17,7 +17,7 @@ pub struct RestoreJob<'e> {
     /// The present state that the plan was made from.
     pub present: &'e Listing,
     pub target: ObjectId,
-    /// What the target is to look like here, see [`crate::ops::restore::target::Target::adapted`].
+    /// The target state adapted to this directory, see [`crate::ops::restore::target::Target::adapted`].
     pub wanted: &'e Snapshot,
     pub special_bits: bool,
 }

@@ -1,4 +1,4 @@
-//! What a restore is asked for, what it shows before it changes anything, and what it answers.
+//! Options of a restore, the proposal that it shows before it changes anything, and its outcome.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::ops::restore::target::Target;
 use crate::ops::session::Pending;
 use crate::ops::warning::Warning;
 
-/// What all verbs that change the working directory have.
+/// Options of all verbs that change the working directory.
 #[derive(Clone, Debug, Default)]
 pub struct CommonOptions {
     pub yes: bool,
@@ -30,43 +30,43 @@ pub struct Proposal<'p> {
     /// See [`RestoreOutcome::since`].
     pub since: Option<&'p [RelPath]>,
     pub databases: &'p [DatabaseReport],
-    /// This was asked before, and files changed since.
+    /// The user was asked before, and files have changed since.
     pub again: bool,
 }
 
-/// Asks whoever can be asked. An error ends the command: nobody is there, or the answer was no.
+/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was no.
 pub type Consent<'c> = dyn FnMut(&Proposal<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]
 pub struct RestoreOutcome {
     pub verb: Verb,
     pub target: Checkpoint,
-    /// The state before; `None` for a dry run, and where there was nothing to do.
+    /// The safety checkpoint; `None` for a dry run, or if there was nothing to do.
     pub safety: Option<ObjectId>,
     pub plan: RestorePlan,
-    /// For an undo or a redo: files that it overwrites or deletes and that were made or changed since the step that it
-    /// takes back. The safety checkpoint holds them. `None` where the state that this step led to is gone.
+    /// For undo and redo: files to be overwritten or deleted that were made or changed since the step being taken back.
+    /// The safety checkpoint holds them. `None` if the state after that step is gone.
     pub since: Option<Vec<RelPath>>,
-    /// Where an undo or a redo had nothing to do: what the step beyond leads to.
+    /// Target of the next step, if an undo or a redo had nothing to do.
     pub beyond: Option<Checkpoint>,
     pub databases: Vec<DatabaseReport>,
     pub paths: Vec<RelPath>,
-    /// Files of the checkpoint were laid over what is there, and nothing was deleted.
+    /// Files of the checkpoint were written over what is there, and nothing was deleted.
     pub overlay: bool,
     pub dry_run: bool,
     pub resumed: bool,
-    /// What stays by rule although the target lacks it, and directories in which something uncaptured appeared meanwhile.
+    /// Paths kept by rule although the target lacks them, and directories in which something uncaptured appeared.
     pub left_alone: Vec<RelPath>,
     pub evicted: Vec<Evicted>,
-    /// The other directory that was written, if one was.
+    /// The other directory that was written, if any.
     pub to: Option<PathBuf>,
-    /// The user's own check afterwards, if one was asked for.
+    /// The user's own check afterwards, if requested.
     pub check: Option<Check>,
     pub warnings: Vec<Warning>,
 }
 
 impl RestoreOutcome {
-    /// Whether the directory was already what was asked for, so that nothing was recorded.
+    /// Whether the directory already matched, so that nothing was recorded.
     pub fn is_nothing_to_do(&self) -> bool {
         self.safety.is_none() && !self.dry_run && self.to.is_none()
     }
@@ -86,7 +86,7 @@ impl Check {
     }
 }
 
-/// One restore as it is wanted.
+/// A requested restore.
 pub struct Request<'s> {
     pub verb: Verb,
     pub target: Target<'s>,
@@ -97,7 +97,7 @@ pub struct Request<'s> {
     pub settles: bool,
 }
 
-/// What became of one database.
+/// Result for one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseReport {
     pub database: Database,
@@ -109,10 +109,10 @@ pub enum DatabaseFate {
     /// It would be restored.
     Planned,
     Restored,
-    /// It was as the checkpoint holds it.
+    /// It already matched the checkpoint.
     Unchanged,
-    /// It was not there then, and stays: another program may have it open.
+    /// The checkpoint lacks it, but it stays: another program may have it open.
     Left,
-    /// It is as it was, and why.
+    /// It was left unchanged, with the reason.
     Failed(String),
 }

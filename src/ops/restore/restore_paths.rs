@@ -8,7 +8,7 @@ use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::ops::restore::target::Target;
 use crate::worktree::root::Root;
 
-/// Reads PATHs as typed.
+/// Parses paths as typed by the user.
 pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
     let mut paths = typed.iter().map(|path| parse_one(root, path)).collect::<Result<Vec<_>>>()?;
     paths.sort();
@@ -16,7 +16,7 @@ pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
     Ok(paths)
 }
 
-/// The limits that these PATHs set: the root itself means everything, as no PATH does.
+/// Limits that these paths set: naming the root means everything, like naming no path.
 pub fn limits(paths: Vec<RelPath>) -> Vec<RelPath> {
     if paths.iter().any(RelPath::is_root) { Vec::new() } else { paths }
 }
@@ -41,7 +41,7 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))
 }
 
-/// What was typed, without the root in front of it: `/root/src/*.rs` is `/src/*.rs` then.
+/// Strips the root from what was typed: `/root/src/*.rs` becomes `/src/*.rs`.
 pub fn inside<'t>(root: &Root, typed: &'t [u8]) -> &'t [u8] {
     below_root(root, typed).unwrap_or(typed)
 }
@@ -54,7 +54,7 @@ fn below_root<'t>(root: &Root, typed: &'t [u8]) -> Option<&'t [u8]> {
     under(root.path()).or_else(|| under(root.logical()?))
 }
 
-/// Every PATH must be in the target, before anything changes.
+/// Checks that the target holds every path, before anything changes.
 pub fn check_held(target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
     for path in paths {
         if !target.holds(path)? {

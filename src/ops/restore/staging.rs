@@ -1,5 +1,4 @@
-//! Making all new content of a restore complete in the stage, by several threads, with the steps that bring it to its
-//! places.
+//! Stages all new content of a restore on several threads, and collects the steps that put it in place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,22 +19,22 @@ use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, 
 use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::apply::write_back;
 
-/// Files that one thread takes at a time.
+/// Number of files that a thread takes at a time.
 const FILES_AT_ONCE: usize = 32;
-/// With fewer files than this, more threads cost more than they give.
+/// Number of files below which more threads cost more than they gain.
 const SHARED_FROM_FILES: usize = 64;
-/// From this many files on the disk is kept busy while they are made.
+/// Number of files from which the kernel is made to write back while they are staged.
 const WRITTEN_BACK_FROM_FILES: usize = 2000;
 
-/// Everything that is ready to go to its place.
+/// Everything that is ready to be put in place.
 pub struct Staged {
     pub stage: Stage,
     pub plan: ApplyPlan,
-    /// What each directory is to hold afterwards, as far as it was staged: sizes are those of the staged files.
+    /// Expected entries of each directory afterwards, as far as staged; the sizes are those of the staged files.
     pub expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
 }
 
-/// One file to be staged.
+/// A file to be staged.
 struct StagingItem<'e> {
     path: &'e RelPath,
     entry: Entry,
@@ -44,7 +43,7 @@ struct StagingItem<'e> {
 enum Unit {
     /// A directory of a tree, by its index, with its files.
     Tree(usize),
-    /// Files that replace others or go into directories that are there.
+    /// Files that replace others or go into existing directories.
     Single(Range<usize>),
 }
 
@@ -53,8 +52,8 @@ enum StagedPart {
     Single(Range<usize>, Vec<Stat>),
 }
 
-/// Makes all new content complete on the file system where it goes. It is made durable once it is in its place: until
-/// then the journal says that a restore is under way, and what was there before is in the safety checkpoint.
+/// Stages all new content on the target file system. It is made durable once in place: until then the journal says that
+/// a restore is under way, and the safety checkpoint holds what was there before.
 pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> {
     let mut stage = Stage::create(job.worktree, name)?;
     if job.special_bits {
@@ -84,8 +83,8 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
     Ok(Staged { stage, plan: gathered.plan, expected: gathered.expected })
 }
 
-/// Files whose bytes must be fetched: those that are written, and those whose mode changes while other names in or
-/// outside the tree lead to the same file, which must keep theirs.
+/// Files whose content is needed: those written, and hard-linked ones whose mode changes, since their other names must
+/// keep theirs.
 fn content_needed<'e>(job: &'e RestoreJob<'_>) -> Vec<(&'e RelPath, Entry)> {
     let written = job.plan.write.iter().map(|(path, write)| (path, write.after));
     let linked = job.plan.chmod.keys().filter(|path| job.is_linked(path));
@@ -123,7 +122,7 @@ impl StagingWork<'_, '_> {
         })
     }
 
-    /// Makes the directories in one of a tree, for others to fill, and then its files.
+    /// Makes a tree directory's subdirectories, queues them for other threads, then makes its files.
     fn make_tree_dir(&self, at: usize, queue: &WorkQueue<Unit>) -> Result<Vec<(Name, Stat)>> {
         let (work, dir) = (self.job.worktree, &self.trees.dirs[at]);
         let place = self.stage.place(work, &dir.place)?;
@@ -167,7 +166,7 @@ impl StagingWork<'_, '_> {
     }
 }
 
-/// What the threads made, put together.
+/// The results of all threads, merged.
 struct StagedBatch {
     plan: ApplyPlan,
     expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
@@ -193,7 +192,7 @@ impl StagedBatch {
         for (staged, (item, stat)) in single.iter().zip(stats).enumerate() {
             self.expect(item, &stat);
             let expect = job.stat_of(item.path).map_or(Expect::Absent, |stat| {
-                // What stands here goes away first, with the directory or file that is in the way.
+                // The entry here is removed first, along with the directory or file that is in the way.
                 if job.plan.delete.contains_key(item.path) { Expect::Absent } else { Expect::Present(stat) }
             });
             self.plan.writes.push(WriteStep { path: item.path.clone(), staged, expect });

@@ -1,4 +1,4 @@
-//! The checkpoint that a restore leads to, with all that it knows about paths that it does not hold.
+//! The checkpoint that a restore leads to, and whether paths that it lacks may be deleted.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -28,22 +28,22 @@ pub struct Target<'s> {
     databases: Databases,
     store: &'s Store,
     state: LazySnapshot<'s>,
-    /// The ignore files that have a say in its scope and lie outside it.
+    /// Ignore files outside its scope that affect it.
     rules_beside: Option<LazySnapshot<'s>>,
-    /// The state that followed this one, if this is a safety checkpoint: it looked at each path of that one, so what it
-    /// does not hold was not there. One that is gone tells nothing.
+    /// The state that followed this one, if this is a safety checkpoint. Each of its paths was looked at then, so a
+    /// path missing here did not exist. `None` if it is gone.
     successor: Option<LazySnapshot<'s>>,
     rules: Rules,
-    /// What no restore touches, whatever this state holds there.
+    /// Files that no restore touches, whatever this state holds there.
     spared: OwnFiles,
-    /// The `.gitignore` of each directory that was asked for.
+    /// Cached `.gitignore` of each directory that was queried.
     ignore_files: RefCell<HashMap<RelPath, Option<Vec<u8>>>>,
-    /// The first thing that could not be read while a plan was made.
+    /// The first read failure while a plan was made.
     trouble: RefCell<Option<Unreadable>>,
 }
 
 impl<'s> Target<'s> {
-    /// Reads what is recorded beside the trees; those are read and checked where they are needed.
+    /// Reads what is recorded beside the trees; the trees are read and checked when needed.
     pub fn load(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
         let CheckpointExtras { meta, beside } = store.extras(checkpoint)?;
         let record = if checkpoint.adopted { rules_of_plain_git(store) } else { meta.rules.clone() };
@@ -61,7 +61,7 @@ impl<'s> Target<'s> {
         })
     }
 
-    /// The same state without the files that are written for workflows today.
+    /// Returns this state without the files that are written for workflows today.
     #[must_use]
     pub fn sparing(self, spared: OwnFiles) -> Self {
         Self { spared, ..self }
@@ -71,8 +71,8 @@ impl<'s> Target<'s> {
         self.spared.covers(path)
     }
 
-    /// What a restore has to look into where `listing`, whose trees are known, is what stands there, with `present`
-    /// beside them. Of plain git's commits nothing but the trees is known, so all of them is looked into.
+    /// Returns the directories that a restore has to look into, given the present `listing`, whose trees must be known,
+    /// and its meta. Of a plain git commit only the trees are known, so that is everything.
     pub fn filter(&self, listing: &Listing, present: &Meta) -> Result<DirFilter> {
         if self.checkpoint.adopted {
             return Ok(DirFilter::Everything);
@@ -80,14 +80,14 @@ impl<'s> Target<'s> {
         dir_filter::between(listing, present, &self.state, self.successor.as_ref()).map_err(|why| self.damage(why))
     }
 
-    /// This state as far as `filter` goes.
+    /// Returns this state, limited to `filter`.
     pub fn snapshot(&self, filter: &DirFilter) -> Result<Snapshot> {
         let mut state = self.state.snapshot(filter).map_err(|why| self.damage(why))?;
         self.spared.drop_from(&mut state);
         Ok(state)
     }
 
-    /// The state that followed this one, if there is one and it can be read.
+    /// Returns the state that followed this one; empty if there is none or it cannot be read.
     pub fn successor(&self, filter: &DirFilter) -> Snapshot {
         let read = self.successor.as_ref().and_then(|state| state.snapshot(filter).ok());
         let mut state = read.unwrap_or_default();
@@ -95,12 +95,12 @@ impl<'s> Target<'s> {
         state
     }
 
-    /// Whether the state that followed this one is known.
+    /// Whether the following state is known.
     pub fn has_successor(&self) -> bool {
         self.successor.is_some()
     }
 
-    /// What could not be read when this state was recorded, and cannot be read today: whether it is what it was is unknown.
+    /// Returns paths unreadable both when this state was recorded and today, so that any change to them is unknown.
     pub fn unreadable_then_too(&self, today: &Meta, reach: &RestoreScope) -> Vec<(RelPath, WhyNot)> {
         let both = today.uncaptured.iter().filter(|(path, standing)| {
             let then = &self.state.meta.uncaptured;
@@ -113,7 +113,7 @@ impl<'s> Target<'s> {
         self.state.perm_of_dir(&RelPath::root())
     }
 
-    /// Whether a path that this state lacks would be in it, had it been there.
+    /// Whether this state would hold a path that it lacks, had the path existed.
     fn would_hold(&self, path: &RelPath, is_dir: bool, size_bytes: u64) -> bool {
         let seen = self.successor.as_ref().is_some_and(|state| {
             let found = if is_dir { state.has_dir(path) } else { state.has_file(path) };
@@ -147,7 +147,7 @@ impl<'s> Target<'s> {
         self.store.objects().read(&entry.id).map(|(_, bytes)| Some(bytes)).map_err(|e| e.to_string())
     }
 
-    /// What [`Self::may_delete`] could not find out, if anything: a plan that rests on it must not be carried out.
+    /// Returns the first failure of [`Self::may_delete`], if any: a plan that rests on it must not be carried out.
     pub fn check_all_was_known(&self) -> Result<()> {
         match self.trouble.take() {
             Some(why) => Err(self.damage(why)),
@@ -155,8 +155,8 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// This state, `wanted`, as it is to be where `present` stands. Plain git knows nothing of permission bits but whether
-    /// a file may be run, so what agrees in that keeps the bits that it has.
+    /// Adapts `wanted` to the present state. Plain git records only the executable bit, so files that agree in it keep
+    /// their permission bits.
     pub fn adapted(&self, mut wanted: Snapshot, present: &Snapshot) -> Snapshot {
         if !self.checkpoint.adopted {
             return wanted;
@@ -173,8 +173,8 @@ impl<'s> Target<'s> {
         wanted
     }
 
-    /// Whether other ignore rules than those of today hold in this state, as far as `present` and `held` tell: then it may
-    /// have captured what is left out today.
+    /// Whether the ignore rules of this state differ from today's, as far as `present` and `held` tell: it may then
+    /// hold what is left out today.
     pub fn ignores_otherwise(&self, today: &Meta, present: &Snapshot, held: &Snapshot) -> bool {
         let of = |state: &Snapshot| {
             let lists = state.files.iter().filter(|(path, _)| path.name() == IGNORE_FILE);
@@ -183,15 +183,15 @@ impl<'s> Target<'s> {
         (!self.checkpoint.adopted && today.rules != self.state.meta.rules) || of(present) != of(held)
     }
 
-    /// Whether something at `path` that this state lacks may go, with what stands there now.
+    /// Whether something at `path` that this state lacks may be deleted.
     pub fn may_delete(&self, present: &Snapshot, path: &RelPath, is_dir: bool) -> bool {
-        // Plain git records no empty directory, so one that is empty now may have been there then.
+        // Plain git records no empty directory, so a directory that is empty now may have existed then.
         let unknowable = self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
         let size_bytes = present.files.get(path).map_or(0, |entry| entry.size_bytes);
         !unknowable && !self.spares(path) && self.would_hold(path, is_dir, size_bytes)
     }
 
-    /// Whether all that a plan would write is there and whole: what cannot be done is not to be shown.
+    /// Checks that everything a plan would write is there and whole, so that only feasible plans are shown.
     pub fn check_contents(
         &self,
         store: &Store,
@@ -217,17 +217,17 @@ impl<'s> Target<'s> {
         Ok(())
     }
 
-    /// The databases that a restore which goes so far concerns.
+    /// Returns the databases within reach of a restore.
     pub fn databases_within<'t>(&'t self, reach: &'t RestoreScope) -> impl Iterator<Item = (&'t Database, &'t Held)> {
         self.databases.iter().filter(|(database, _)| database.is_within(reach))
     }
 
-    /// The files of all its databases, which are no files to it.
+    /// Returns the files of all its databases, which are not captured as files.
     pub fn files_apart(&self) -> Vec<RelPath> {
         self.databases.keys().flat_map(Database::files).collect()
     }
 
-    /// Whether this state has something at a path, or below it.
+    /// Whether this state has something at or below a path.
     pub fn holds(&self, path: &RelPath) -> Result<bool> {
         if self.databases.keys().filter_map(Database::path).any(|file| file.is_at_or_below(path)) {
             return Ok(true);
@@ -245,8 +245,8 @@ impl<'s> Target<'s> {
     }
 }
 
-/// What a commit of plain git left out is not recorded with it: all that its recipe leaves out or the store's list
-/// names today counts as left out, so that none of it is deleted.
+/// Rules for a commit of plain git, which does not record what it left out: everything that git's recipe or the store's
+/// list leaves out today counts, so that none of it is deleted.
 fn rules_of_plain_git(store: &Store) -> RuleRecord {
     let list = [&store.exclusion_list(), RECIPE_LIST.as_bytes()].join(&b'\n');
     RuleRecord { store_list: Some(list), ..RuleRecord::default() }

@@ -1,4 +1,4 @@
-//! `restore --to`: a checkpoint, or some PATHs of it, written into another directory. The store is only read.
+//! `restore --to`: writes a checkpoint, or some of its paths, into another directory. The store is only read.
 
 use std::path::PathBuf;
 
@@ -20,9 +20,9 @@ use crate::worktree::destination::Destination;
 #[derive(Clone, Debug, Default)]
 pub struct RestoreToOptions {
     pub selector: String,
-    /// PATHs as typed.
+    /// Paths as typed by the user.
     pub paths: Vec<Vec<u8>>,
-    /// Absolute; a directory that is empty or not there yet.
+    /// Absolute path of a directory that is empty or does not exist yet.
     pub to: PathBuf,
     pub special_bits: bool,
     pub dry_run: bool,
@@ -92,7 +92,7 @@ fn carry_out(
 ) -> Result<()> {
     let _shield = context.interrupt.shield();
     let claimed = destination.claim()?;
-    // A directory that was there keeps the mode that its owner gave it.
+    // An existing directory keeps its mode.
     let top = claimed.is_new().then(|| target.root_perm());
     let written =
         write_out::write_out(context, store, &target.checkpoint, plan, reach.special_bits, top, &claimed.work);

@@ -1,4 +1,4 @@
-//! What follows the changes of a restore: they are made durable, and every written file is read back.
+//! Makes the changes of a restore durable and reads every written file back.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -19,34 +19,34 @@ use crate::worktree::apply::verify_path;
 use crate::worktree::rules::rule_set::Peek;
 use crate::worktree::sys::{self, Access};
 
-/// With fewer files than this, more threads cost more than they give.
+/// Number of files below which more threads cost more than they gain.
 const SHARED_FROM_FILES: usize = 64;
 const BUFFER_BYTES: usize = 256 << 10;
-/// How often the clock is looked at until it has gone on, and for how many times. No clock ticks more slowly than this.
+/// Poll interval and maximum number of polls while waiting for the next clock tick; no clock ticks more slowly.
 const LOOK_EVERY: Duration = Duration::from_micros(500);
 const LOOKS: usize = 24;
 
 /// Files as they were found after the restore.
 #[derive(Debug, Default)]
 pub struct Confirmed {
-    /// Each was read, and is what was to be written.
+    /// Files that were read back and have the expected content.
     pub written: Vec<WrittenFile>,
-    /// The clock of the file system before the first of them was looked at, see [`crate::model::state::listing::Listing`].
+    /// File system time before the first file was read, see [`crate::model::state::listing::Listing`].
     pub looked_ns: i64,
 }
 
-/// One file that was read back.
+/// A file that was read back.
 #[derive(Debug)]
 pub struct WrittenFile {
     pub path: RelPath,
     pub stat: Stat,
     pub id: ObjectId,
-    /// A rule may leave it out by what it holds.
+    /// A rule may leave it out because of its content.
     pub is_key: bool,
 }
 
-/// Makes all changes durable, and reads every written file back meanwhile. A difference leaves the restore pending:
-/// there is a way on and a way back.
+/// Makes all changes durable while reading every written file back. A difference leaves the restore pending, so that it
+/// can be finished or undone.
 pub fn confirm(
     job: &RestoreJob<'_>,
     applied: &Applied<'_>,
@@ -96,8 +96,8 @@ fn read_dir_back(job: &RestoreJob<'_>, dir: &RelPath, files: &[(Name, Entry)]) -
     Ok(written)
 }
 
-/// Waits until the clock of the file system has gone past now: what changed before has an earlier time than what changes
-/// from now on. (The fine clock is what it has to pass: a tick alone may leave it behind a file written just before.)
+/// Waits until the file system's clock has passed now, so that later changes get a later time. The fine clock must be
+/// passed: a mere tick may still be behind a file written just before.
 fn next_tick_ns() -> i64 {
     let before = sys::fine_now_ns();
     for _ in 0..LOOKS {
@@ -109,13 +109,13 @@ fn next_tick_ns() -> i64 {
     sys::coarse_now_ns()
 }
 
-/// The blob id of what a reader yields. Whether the bytes are an attack was found out when they were read from the
-/// store: here the plain SHA-1 is enough to see that they arrived.
+/// Returns the blob id of what a reader yields. Collision attacks were detected when the bytes were read from the
+/// store: plain SHA-1 is enough to see that they arrived.
 pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
     hash(reader, len, &|_| {})
 }
 
-/// The same; `look` is shown the beginning of a content that is not empty.
+/// Like [`hash_of`]; `look` gets the beginning of a non-empty content.
 fn hash(reader: &mut dyn Read, len: u64, look: &dyn Fn(&[u8])) -> Result<ObjectId> {
     let mut hasher = TrailerHasher::default();
     hasher.update(format!("blob {len}\0").as_bytes());

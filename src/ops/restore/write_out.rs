@@ -1,4 +1,4 @@
-//! Writing a checkpoint into a directory of its own: what is to be written, and where its bytes come from.
+//! Writes a checkpoint into a directory of its own: the plan, and the source of the bytes.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,10 +15,10 @@ use crate::store::repository::Store;
 use crate::worktree::apply::materialize::{WantedEntry, materialize};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Permission bits of a root of which nothing is recorded.
+/// Permission bits of a root for which none are recorded.
 const USUAL_DIR: u32 = 0o755;
 
-/// What a state puts into an empty directory.
+/// Plans writing a state into an empty directory.
 pub fn plan(state: &Snapshot, reach: &RestoreScope) -> RestorePlan {
     let dirs = BTreeMap::from([(RelPath::root(), root_perm(state))]);
     let empty = Snapshot { dirs, ..Snapshot::default() };
@@ -29,7 +29,7 @@ pub fn root_perm(state: &Snapshot) -> u32 {
     state.dirs.get(&RelPath::root()).copied().unwrap_or(USUAL_DIR)
 }
 
-/// Carries such a plan out; every byte is checked while it is written, and a failure leaves nothing. `top`: the
+/// Carries out such a plan; every byte is checked while written, and a failure leaves nothing behind. `top`: the
 /// permission bits that the directory itself gets at the end.
 pub fn write_out(
     context: &Context,
@@ -47,7 +47,7 @@ pub fn write_out(
     materialize(work, &wanted, &mut fetch, &context.interrupt)
 }
 
-/// Writes the bytes of one file of a checkpoint, checked; `path` and `work` are what a failure names.
+/// Writes the checked bytes of one file of a checkpoint; `path` and `work` name the file in a failure.
 pub fn content(
     store: &Store,
     checkpoint: ObjectId,

@@ -1,4 +1,4 @@
-//! `diff`: what two checkpoints hold differently, or a checkpoint and the working directory.
+//! `diff`: the differences between two checkpoints, or a checkpoint and the working directory.
 
 use std::ops::ControlFlow;
 
@@ -20,9 +20,9 @@ use crate::store::repository::Store;
 
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
-    /// None: `latest` against the working directory; one: that checkpoint against it; two: the first against the second.
+    /// None: `latest` against the working directory; one: that checkpoint against it; two: the first against the other.
     pub selectors: Vec<String>,
-    /// PATHs as typed.
+    /// Paths as typed by the user.
     pub paths: Vec<Vec<u8>>,
     pub manner: Manner,
 }
@@ -35,11 +35,11 @@ pub struct DiffOutcome {
     /// In the order of their paths, without the pieces of a patch: those were handed on one by one.
     pub files: Vec<FileDiff>,
     pub other: Unsayable,
-    /// Held by one side; nobody knows what the other has there.
+    /// Paths that one side holds and of which the other side's state is unknown.
     pub not_compared: Vec<(RelPath, WhyNot)>,
-    /// Binary contents that the patch should hold and that are too large for it.
+    /// Binary contents too large for the patch.
     pub too_large: Vec<RelPath>,
-    /// Paths whose content in a checkpoint cannot be read; why stands in the warnings.
+    /// Paths whose content in a checkpoint cannot be read; the warnings say why.
     pub damaged: Vec<RelPath>,
     pub warnings: Vec<Warning>,
 }
@@ -49,12 +49,12 @@ impl DiffOutcome {
         !self.files.is_empty() || !self.other.is_same() || !self.damaged.is_empty()
     }
 
-    /// Whether something was left out because it could not be read, not because a rule says so.
+    /// Whether something was left out because it could not be read rather than by a rule.
     pub fn is_partial(&self) -> bool {
         self.not_compared.iter().any(|(_, why)| why.makes_partial()) || !self.too_large.is_empty()
     }
 
-    /// The failure that is left when all else was shown.
+    /// Returns the error to end with after everything else was shown.
     pub fn failure(&self) -> Option<Error> {
         let first = self.damaged.first()?;
         let more = self.damaged.len() - 1;
@@ -63,7 +63,7 @@ impl DiffOutcome {
     }
 }
 
-/// Takes one path at a time, and says whether it wants more.
+/// Receives one path at a time, and says whether to go on.
 pub type Receiver<'r> = dyn FnMut(&FileDiff) -> Result<ControlFlow<()>> + 'r;
 
 pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_>) -> Result<DiffOutcome> {
@@ -76,7 +76,7 @@ pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_
     warnings.extend(partial.map(|checkpoint| Warning::IsPartial { id: checkpoint.id }));
     let mut sides = sides(context, &store, &from, to.as_ref(), &mut warnings)?;
     for checkpoint in [Some(&from), to.as_ref()].into_iter().flatten().filter(|checkpoint| checkpoint.is_scoped()) {
-        // Outside its scope it says nothing, so there is nothing to compare.
+        // A scoped checkpoint says nothing about paths outside its scope.
         for side in &mut sides {
             side.snapshot.retain(&|path| checkpoint.covers(path));
         }
@@ -118,14 +118,14 @@ fn sides<'s>(
     if let Some(to) = to {
         return Ok([before, Side::of_checkpoint(store, to)?]);
     }
-    // What is written for workflows is no part of the present state.
+    // Files written for workflows are not part of the present state.
     context.own_files(Some(store)).drop_from(&mut before.snapshot);
     let (present, met) = Side::of_present(context, store, &before.snapshot)?;
     warnings.extend(met);
     Ok([before, present])
 }
 
-/// Reads and compares one path; `None` if there is nothing to show of it.
+/// Reads and compares one path; `None` if there is nothing to show.
 fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut DiffOutcome) -> Result<Option<FileDiff>> {
     if manner.detail == Detail::Names {
         let change = pair.change();
@@ -162,7 +162,7 @@ fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut Di
     Ok(Some(file))
 }
 
-/// Of a checkpoint the size is not known without looking into the store.
+/// Describes an unread file; a checkpoint's sizes are not known without reading its blobs.
 fn unread(entry: &Entry) -> SeenFile {
     SeenFile { mode: entry.git_mode(), id: entry.id, size_bytes: entry.size_bytes }
 }

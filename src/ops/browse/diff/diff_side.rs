@@ -1,4 +1,4 @@
-//! The two things that a diff compares: a checkpoint, or the working directory as it stands.
+//! The two sides of a diff, each a checkpoint or the working directory.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
@@ -12,7 +12,7 @@ use crate::ops::warning::Warning;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::repository::Store;
 
-/// One state, and the way to its contents.
+/// A state and the source of its contents.
 pub struct Side<'s> {
     pub snapshot: Snapshot,
     /// `None` for the working directory.
@@ -31,7 +31,7 @@ impl<'s> Side<'s> {
         Ok(Self { snapshot, checkpoint: Some(checkpoint.clone()), source: Source::Store(store) })
     }
 
-    /// The working directory as it stands, and what else `held` asks to be looked at.
+    /// Captures the working directory, including what `held` has and rules now leave out.
     pub fn of_present(context: &Context, store: &Store, held: &Snapshot) -> Result<(Self, Vec<Warning>)> {
         let (present, snapshot, warnings) = WorktreeSide::look(context, store, held)?;
         Ok((Self { snapshot, checkpoint: None, source: Source::Present(present) }, warnings))
@@ -41,7 +41,7 @@ impl<'s> Side<'s> {
         self.snapshot.files.contains_key(path) || self.snapshot.dirs.contains_key(path)
     }
 
-    /// Reads one file. Content of the working directory is taken as it is read, also where it changed since the capture.
+    /// Reads one file. Content of the working directory is taken as read, even if it changed since the capture.
     pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<LoadedVersion> {
         match &self.source {
             Source::Store(store) => self.load_blob(store, entry),

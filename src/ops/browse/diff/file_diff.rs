@@ -1,4 +1,4 @@
-//! What a patch holds of one path: its versions, its hunks, or its bytes in git's binary form.
+//! A path's part of a patch: its versions, its hunks, or its bytes in git's binary form.
 
 use crate::error::{Error, Result};
 use crate::model::difference::ChangeKind;
@@ -7,38 +7,38 @@ use crate::ops::browse::diff::text_diff::{TextDiff, is_binary, text_diff};
 use crate::ops::browse::diff::version::{FileVersion, SeenFile};
 use crate::store::objects::deflate::zlib::Deflater;
 
-/// How much is to be found out about each path.
+/// Level of detail for each path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
     /// Path and kind of change; no content is read.
     Names,
-    /// Lines added and deleted besides.
+    /// Also the numbers of lines added and deleted.
     Counts,
     #[default]
     Patch,
 }
 
-/// How contents are compared.
+/// Options for comparing contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
     pub detail: Detail,
-    /// Unchanged lines round each change.
+    /// Unchanged lines around each change.
     pub context: u32,
-    /// Binary contents go into the patch whole.
+    /// Include binary contents in the patch.
     pub binary: bool,
 }
 
-/// One path that differs.
+/// A path that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDiff {
     pub path: RelPath,
     pub change: ChangeKind,
     pub before: Option<SeenFile>,
     pub after: Option<SeenFile>,
-    /// Lines added and deleted; `None` for binary content, or where only names are asked for.
+    /// Lines added and deleted; `None` for binary content, or if only names were requested.
     pub counts: Option<(usize, usize)>,
     pub is_binary: bool,
-    /// What a patch holds of it: one piece, or two where a file became a symlink or the other way round.
+    /// Pieces of the patch: one, or two if a file became a symlink or vice versa.
     pub pieces: Vec<Piece>,
 }
 
@@ -54,11 +54,11 @@ pub enum Body {
     /// The contents are equal.
     Same,
     Text(Vec<u8>),
-    /// With the bytes of both sides as `GIT binary patch` has them, if these were asked for and are not too many.
+    /// The bytes of both sides as a `GIT binary patch`, if requested and not too large.
     Binary(Option<Vec<u8>>),
 }
 
-/// Compares two versions; at least one is there.
+/// Compares two versions, at least one of which must exist.
 pub fn compare(
     path: RelPath,
     one: Option<&FileVersion>,
@@ -123,7 +123,7 @@ fn piece(
     }
 }
 
-/// Both contents whole, so that the patch can be applied forwards and backwards.
+/// Makes a binary patch with both contents whole, so that it can be applied forwards and backwards.
 fn binary_patch(old: &[u8], new: &[u8]) -> Result<Vec<u8>> {
     let mut patch = b"GIT binary patch\n".to_vec();
     let mut deflater = Deflater::default();
@@ -151,7 +151,7 @@ pub fn push_lines(patch: &mut Vec<u8>, data: &[u8]) {
     }
 }
 
-/// `A` for 1 to `Z` for 26, `a` for 27 to `z` for 52.
+/// Encodes a line's length: `A` for 1 to `Z` for 26, `a` for 27 to `z` for 52.
 fn length_letter(len: usize) -> u8 {
     let len = u8::try_from(len).unwrap_or_default();
     if len <= 26 { b'A' + len - 1 } else { b'a' + len - 27 }
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_empty_stream_looks_as_git_writes_it() {
-        // The zlib stream of nothing, which stands in every binary patch that adds a file.
+        // The zlib stream of nothing, part of every binary patch that adds a file.
         assert_eq!(lines(&[0x78, 0x01, 0x03, 0, 0, 0, 0, 0x01]), "HcmV?d00001\n");
     }
 

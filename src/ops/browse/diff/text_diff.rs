@@ -1,16 +1,16 @@
-//! The hunks of two texts, as `git diff` prints them. With `store/objects.rs` the door to libgit2, here for its xdiff alone:
-//! no repository is opened, so no configuration, attribute or filter has a say.
+//! The hunks of two texts, as `git diff` prints them. With `store/objects.rs` the door to libgit2, here for its xdiff
+//! alone: no repository is opened, so no configuration, attribute or filter applies.
 
 use crate::error::{Error, Result};
 
-/// Content is binary if a NUL stands in its first bytes: git's rule.
+/// Number of leading bytes in which a NUL marks content as binary: git's rule.
 const BINARY_PROBE_BYTES: usize = 8000;
-/// More context than any text has lines that are worth it; libgit2 doubles the number in 32 bits on some systems.
+/// Upper bound on context lines; libgit2 doubles the number in 32 bits on some systems.
 const MOST_CONTEXT: u32 = 1 << 28;
-/// A heading is cut after as many bytes.
+/// Maximum length of a heading in bytes.
 const HEADING_BYTES: usize = 80;
 
-/// Hunks from `@@` on, and how many lines they add and delete.
+/// Hunks from `@@` on, and the numbers of lines added and deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextDiff {
     pub hunks: Vec<u8>,
@@ -22,7 +22,7 @@ pub fn is_binary(content: &[u8]) -> bool {
     content[..content.len().min(BINARY_PROBE_BYTES)].contains(&0)
 }
 
-/// Compares two texts line by line, with `context` unchanged lines round each change.
+/// Compares two texts line by line, with `context` unchanged lines around each change.
 pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
     let (old, new) = if context == 0 { without_common_tail(old, new) } else { (old, new) };
     let mut options = git2::DiffOptions::new();
@@ -49,7 +49,7 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
                 '-' => found.deletions += 1,
                 _ => {}
             }
-            // The other kinds are the note that the line before has no line break; it comes with its own.
+            // The other origins are the marker of a missing final line break, whose content is complete.
             if matches!(sign, '+' | '-' | ' ') {
                 found.hunks.push(sign as u8);
             }
@@ -67,7 +67,7 @@ fn range(start: u32, lines: u32) -> String {
     if lines == 1 { start.to_string() } else { format!("{start},{lines}") }
 }
 
-/// Without context git leaves out what both texts end with before it compares, which may choose other lines.
+/// Drops the common tail: without context git does so before it compares, which may choose other lines.
 fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
     const BLOCK_BYTES: usize = 1024;
     let blocks = old.rchunks_exact(BLOCK_BYTES).zip(new.rchunks_exact(BLOCK_BYTES));
@@ -78,7 +78,7 @@ fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8])
     (&old[..old.len() - cut], &new[..new.len() - cut])
 }
 
-/// The nearest line above a hunk that begins like a definition, searched from hunk to hunk.
+/// Finds the nearest line above a hunk that looks like a definition, searching on from hunk to hunk.
 struct Headings<'t> {
     lines: Vec<&'t [u8]>,
     searched: usize,
@@ -99,7 +99,7 @@ impl<'t> Headings<'t> {
     }
 }
 
-/// git's own words for it: an identifier, or one "from VMS and other esoterico".
+/// Returns a heading by git's rule: an identifier, or one "from VMS and other esoterico".
 fn heading(line: &[u8]) -> Option<&[u8]> {
     let first = *line.first()?;
     if !(first.is_ascii_alphabetic() || first == b'_' || first == b'$') {
@@ -110,7 +110,7 @@ fn heading(line: &[u8]) -> Option<&[u8]> {
     Some(valid_start(&cut[..end]))
 }
 
-/// The bytes before the first that git takes for no UTF-8.
+/// Returns the bytes before the first that git does not accept as UTF-8.
 fn valid_start(bytes: &[u8]) -> &[u8] {
     let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     let end = valid.find(['\u{fffe}', '\u{ffff}']).unwrap_or(valid.len());

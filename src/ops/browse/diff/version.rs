@@ -1,12 +1,12 @@
-//! The versions of one file that a diff compares, as far as they can be read.
+//! The versions of a file that a diff compares, as far as they can be read.
 
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 
-/// Contents above this are taken as binary and never held in memory: git's `core.bigFileThreshold`.
+/// Upper bound on text held in memory, in bytes; larger content counts as binary. As git's `core.bigFileThreshold`.
 pub const LARGEST_TEXT_BYTES: u64 = 512 << 20;
 
-/// One file as a side has it, read.
+/// A file as read on one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileVersion {
     pub seen: SeenFile,
@@ -14,16 +14,16 @@ pub struct FileVersion {
     pub bytes: Option<Vec<u8>>,
 }
 
-/// What came of reading one file.
+/// Result of reading a file.
 pub enum LoadedVersion {
     Version(Box<FileVersion>),
-    /// It went away since it was captured.
+    /// It vanished since the capture.
     Gone,
     Unknown(WhyNot),
     Damaged(String),
 }
 
-/// What a patch says of one version of a file.
+/// What a patch says about one version of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeenFile {
     /// As git writes it.

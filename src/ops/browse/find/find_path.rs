@@ -1,4 +1,4 @@
-//! `find PATTERN`: which checkpoints hold or changed a path, newest first.
+//! `find PATTERN`: the checkpoints that hold or changed a path, newest first.
 
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
@@ -14,18 +14,18 @@ use crate::worktree::tree_handle::WorkTree;
 
 #[derive(Clone, Debug, Default)]
 pub struct FindOptions {
-    /// As typed.
+    /// As typed by the user.
     pub pattern: Vec<u8>,
-    /// Paths told at most.
+    /// Maximum number of paths reported.
     pub limit: Option<usize>,
 }
 
 #[derive(Debug)]
 pub struct FindOutcome {
     pub pattern: Vec<u8>,
-    /// What changed last comes first.
+    /// Most recently changed first.
     pub paths: Vec<FoundPath>,
-    /// Paths found beyond the limit.
+    /// Number of paths found beyond the limit.
     pub more: usize,
     pub warnings: Vec<Warning>,
 }
@@ -35,9 +35,9 @@ pub struct FoundPath {
     pub path: RelPath,
     pub last_in: Checkpoint,
     pub deleted_by: Option<Checkpoint>,
-    /// Instead of a deletion: the one that could not capture what stood there.
+    /// Instead of a deletion: the checkpoint that could not capture the path.
     pub not_captured_by: Option<Checkpoint>,
-    /// Whether something stands at that path at this moment.
+    /// Whether the path exists in the directory now.
     pub in_directory: bool,
     /// Newest first.
     pub events: Vec<FindEvent>,
@@ -46,9 +46,9 @@ pub struct FoundPath {
 #[derive(Debug)]
 pub struct FindEvent {
     pub change: PathChange,
-    /// The first checkpoint that has it so.
+    /// The first checkpoint with this change.
     pub checkpoint: Checkpoint,
-    /// `None` for what the checkpoint does not hold, and where the blob cannot be read.
+    /// `None` if the checkpoint does not hold the path or the blob cannot be read.
     pub size_bytes: Option<u64>,
 }
 
@@ -56,10 +56,10 @@ pub struct FindEvent {
 pub enum PathChange {
     Added,
     Changed,
-    /// The content is the same.
+    /// Only the mode changed.
     Mode,
     Deleted,
-    /// It may have stood there unchanged.
+    /// It may have existed unchanged.
     NotCaptured,
 }
 
@@ -129,7 +129,7 @@ fn nothing(pattern: &[u8], passed_over: usize) -> Error {
     Error::NothingFound { what: format!("no checkpoint holds '{shown}'{}", unread(passed_over)), hint }
 }
 
-/// What a search that met nothing must add.
+/// Returns a note on checkpoints that could not be read, for a search without results.
 pub fn unread(passed_over: usize) -> String {
     if passed_over == 0 { String::new() } else { format!("; {passed_over} of them cannot be read") }
 }

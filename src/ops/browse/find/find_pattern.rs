@@ -1,4 +1,4 @@
-//! The PATTERN of `find`, as typed.
+//! Parses the PATTERN of `find`.
 
 use crate::error::Result;
 use crate::model::path_pattern::{PathPattern, has_marks};

@@ -1,4 +1,4 @@
-//! `find --text`: which files of which checkpoints have a text in them. Each content is read once.
+//! `find --text`: the files and checkpoints that contain a text. Each content is read once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,13 +20,13 @@ use crate::ops::warning::Warning;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
 
-/// Lines of one file that are told; the others are counted.
+/// Maximum number of lines reported per file; more are only counted.
 const LINES_TOLD: usize = 1000;
-/// Matches told where nobody says how many: a text that stands everywhere must not fill the memory.
+/// Default limit on matches, so that a frequent text does not fill the memory.
 const USUAL_LIMIT: usize = 100;
-/// Threads beyond these only wait for each other.
+/// Maximum number of threads; more would only wait for each other.
 const MOST_THREADS: usize = 8;
-/// Type bits of a git mode, and those of a regular file: the text of a symlink is no content.
+/// Type bits of a git mode, and those of a regular file: the text of a symlink is not searched.
 const TYPE_BITS: u32 = 0o170_000;
 const FILE_BITS: u32 = 0o100_000;
 
@@ -34,9 +34,9 @@ const FILE_BITS: u32 = 0o100_000;
 pub struct FindTextOptions {
     /// Literal bytes.
     pub text: Vec<u8>,
-    /// As typed; without one every file is searched.
+    /// As typed; without one, every file is searched.
     pub pattern: Option<Vec<u8>>,
-    /// Matches told at most, if not the usual 100.
+    /// Maximum number of matches reported; 100 by default.
     pub limit: Option<usize>,
 }
 
@@ -44,25 +44,25 @@ pub struct FindTextOptions {
 pub struct FindTextOutcome {
     pub text: Vec<u8>,
     pub pattern: Option<Vec<u8>>,
-    /// What was held last comes first.
+    /// Most recently held first.
     pub matches: Vec<TextMatch>,
-    /// Matches beyond the limit.
+    /// Number of matches beyond the limit.
     pub more: usize,
     pub warnings: Vec<Warning>,
 }
 
-/// One content of one path, for as long as it stood.
+/// A content of a path, over the checkpoints that have it.
 #[derive(Debug)]
 pub struct TextMatch {
     pub path: RelPath,
     pub blob: ObjectId,
-    /// The checkpoints between which, both included, the path has this content.
+    /// The first and last checkpoint of the span in which the path has this content.
     pub first: Checkpoint,
     pub last: Checkpoint,
     pub found: FoundText,
 }
 
-/// A path with the same content in checkpoints that follow each other.
+/// A path with the same content in consecutive checkpoints.
 struct Stretch<'h> {
     path: &'h RelPath,
     blob: ObjectId,
@@ -131,7 +131,7 @@ fn stretches(history: &History) -> Vec<Stretch<'_>> {
 
 type Searched = (HashSet<ObjectId>, HashMap<ObjectId, String>);
 
-/// Which contents have the text, and which contents could not be read.
+/// Returns the contents that have the text, and those that could not be read.
 fn search(store: &Store, blobs: &[ObjectId], needle: &Needle) -> Searched {
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Searched::default());

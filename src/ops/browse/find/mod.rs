@@ -1,4 +1,4 @@
-//! `find`: the checkpoints that hold or changed a path, or that have a text in them.
+//! `find`: the checkpoints that hold or changed a path, or contain a text.
 
 pub mod find_path;
 pub mod find_pattern;

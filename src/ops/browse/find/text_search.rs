@@ -1,20 +1,20 @@
-//! A search for literal bytes in content that comes in pieces: which lines have them. The door to memchr.
+//! Searches streamed content for literal bytes and returns the matching lines. The door to memchr.
 
 use std::io::{self, Write};
 
 use memchr::memmem::Finder;
 
-/// Bytes of a line that are kept, some of them before the match.
+/// Maximum bytes kept of a line, and how many of them before the match.
 const LINE_BYTES: usize = 240;
 const BYTES_BEFORE: usize = 80;
-/// As in git: a NUL in so many first bytes makes a file binary.
+/// Number of leading bytes in which a NUL makes a file binary, as in git.
 const BINARY_WITHIN_BYTES: usize = 8000;
-/// Content is looked at when so much of it has come, or at the end.
+/// Number of bytes that are buffered before they are searched.
 const CHUNK_BYTES: usize = 1 << 20;
-/// A longer line is not waited for.
+/// Bytes after which a line is cut instead of waiting for its end.
 const LONGEST_LINE_BYTES: usize = 64 << 10;
 
-/// A line with the text in it.
+/// A line that contains the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextLine {
     /// Counted from 1.
@@ -24,11 +24,11 @@ pub struct TextLine {
     pub is_cut: bool,
 }
 
-/// What was found in one content.
+/// Matches in one content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FoundText {
     pub lines: Vec<TextLine>,
-    /// Lines beyond those that are kept.
+    /// Number of matching lines beyond those that are kept.
     pub more: usize,
     pub is_binary: bool,
 }
@@ -39,7 +39,7 @@ impl FoundText {
     }
 }
 
-/// What is looked for, made ready once.
+/// The text to search for, prepared once.
 pub struct Needle(Finder<'static>);
 
 impl Needle {
@@ -48,16 +48,16 @@ impl Needle {
     }
 }
 
-/// Takes content and remembers the lines that have the needle.
+/// Receives content and remembers the matching lines.
 pub struct Search<'n> {
     finder: &'n Finder<'static>,
-    /// Lines beyond these are only counted.
+    /// Maximum number of lines kept; more are only counted.
     keep: usize,
-    /// What has come and is still needed.
+    /// Received bytes that are still needed.
     buffer: Vec<u8>,
-    /// The number of the line with which the buffer begins, counted from 0.
+    /// Line number of the start of the buffer, counted from 0.
     line: u64,
-    /// Up to here in the buffer no new match begins.
+    /// Offset in the buffer before which no new match begins.
     searched: usize,
     is_first: bool,
     found: FoundText,
@@ -90,7 +90,7 @@ impl<'n> Search<'n> {
         while let Some(at) = self.finder.find(&self.buffer[self.searched..]).map(|at| at + self.searched) {
             let rest = &self.buffer[at..];
             let Some(end) = end_of_line(rest, self.finder.needle().len(), is_end) else {
-                // The end of this line is still to come.
+                // The end of this line has not arrived yet.
                 self.searched = at;
                 return self.forget(counted_to);
             };
@@ -116,7 +116,7 @@ impl<'n> Search<'n> {
         self.found.lines.push(TextLine { number: self.line + 1, text, is_cut: from > begin || to < end });
     }
 
-    /// Drops what will not be looked at again, but for the beginning of the line that is still open.
+    /// Drops bytes no longer needed, except the beginning of the line that is still open.
     fn forget(&mut self, counted_to: usize) {
         let newline = memchr::memrchr(b'\n', &self.buffer[..self.searched]);
         let begin = newline.map_or(0, |newline| newline + 1);
@@ -127,9 +127,9 @@ impl<'n> Search<'n> {
     }
 }
 
-/// Where the line of a match ends; `None` while that is not known yet.
+/// Returns where the line of a match ends; `None` while that is not known.
 fn end_of_line(rest: &[u8], needle_len: usize, is_end: bool) -> Option<usize> {
-    // The needle may have line breaks of its own, or be one.
+    // The needle may contain line breaks, or be one.
     let after = needle_len.max(1) - 1;
     match memchr::memchr(b'\n', rest.get(after..).unwrap_or_default()) {
         Some(newline) => Some((newline + after).max(1)),
@@ -169,7 +169,7 @@ mod tests {
         search.finish()
     }
 
-    /// What a plain look at each line finds.
+    /// Searches line by line, as the reference.
     fn expected(needle: &str, content: &str) -> Vec<(u64, String)> {
         let numbered = content.split('\n').zip(1_u64..);
         let hits = numbered.filter(|(line, _)| line.contains(needle));
