@@ -1,4 +1,4 @@
-//! The failures that somebody branches on, each with its code, its exit class and the next step; all others carry a cause.
+//! The failures that a caller branches on, each with code, exit class and next step; all others carry a cause.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 #[derive(Debug)]
 pub enum Error {
-    /// The words of the command make no sense.
+    /// The command line makes no sense.
     Usage {
         what: String,
     },
@@ -24,7 +24,7 @@ pub enum Error {
         query: String,
         nearest: Option<ObjectId>,
     },
-    /// It was there, but a policy or a person dropped it while we looked.
+    /// It existed, but was evicted or deleted by another process meanwhile.
     EvictedMeanwhile {
         id: ObjectId,
     },
@@ -36,13 +36,13 @@ pub enum Error {
         checkpoint: ObjectId,
         path: String,
     },
-    /// A file was asked for.
+    /// A directory where a file is needed.
     IsDirectory {
         checkpoint: ObjectId,
         path: String,
         entries: Vec<String>,
     },
-    /// No store exists for this root; `ancestor` is one above it that has one.
+    /// This root has no store; `ancestor` is a directory above it that has one.
     NoStore {
         root: PathBuf,
         ancestor: Option<PathBuf>,
@@ -53,7 +53,7 @@ pub enum Error {
     RootMissing {
         root: PathBuf,
     },
-    /// Several stores answer for one root.
+    /// Several stores match this root.
     AmbiguousStore {
         candidates: Vec<PathBuf>,
     },
@@ -61,17 +61,17 @@ pub enum Error {
         root: PathBuf,
         why: String,
     },
-    /// Nothing may be written into the directory of `--to`.
+    /// The directory of `--to` must not be written.
     BadDestination {
         dir: PathBuf,
         why: String,
     },
-    /// A search met nothing.
+    /// A search found nothing.
     NothingFound {
         what: String,
         hint: String,
     },
-    /// Things are there, and a checkpoint could hold none of them.
+    /// Files exist, but a checkpoint could hold none of them.
     NothingHeld {
         why: String,
     },
@@ -81,15 +81,15 @@ pub enum Error {
         done: String,
         hint: Option<String>,
     },
-    /// A question would be asked, but nobody is there to answer.
+    /// Consent is needed, but there is no terminal to ask on.
     ConsentNeeded {
         what: String,
-        /// The command has `--dry-run`.
+        /// Whether the command has `--dry-run`.
         can_look: bool,
     },
-    /// The answer was no.
+    /// The user answered no.
     Declined,
-    /// Something uncaptured stands where the target needs room; nothing was changed.
+    /// Something uncaptured is in the way of the target; nothing was changed.
     Conflict {
         obstacles: Vec<Obstacle>,
     },
@@ -97,7 +97,7 @@ pub enum Error {
     DotGitPath {
         path: String,
     },
-    /// A file that is written for a workflow is not the restore's to change.
+    /// A restore must not change a file that is written for a workflow.
     WorkflowFile {
         path: String,
     },
@@ -106,50 +106,50 @@ pub enum Error {
         target: ObjectId,
         safety: ObjectId,
     },
-    /// A restore was killed before it changed anything, so there is nothing of it to take back.
+    /// A restore was killed before it changed anything, so there is nothing to undo.
     RestoreNeverBegan {
         target: ObjectId,
     },
-    /// The checkpoints of another place are not this directory's to take.
+    /// This directory may not take over the checkpoints of another root.
     RelinkRefused {
         why: String,
     },
-    /// What the user pinned is not deleted.
+    /// A pinned checkpoint is not deleted.
     Pinned {
         id: ObjectId,
     },
-    /// Files changed while a restore was under way; it was taken back.
+    /// Files changed during a restore; it was rolled back.
     ChangedMeanwhile {
         obstacles: Vec<Obstacle>,
     },
-    /// No checkpoint now; of several holds the one that ends last.
+    /// A hold stands, so no checkpoint is made; of several holds the one that ends last.
     Held {
         hold: Hold,
         others: usize,
     },
-    /// A hold must be named.
+    /// Several holds stand, so one must be named.
     SeveralHolds {
         names: Vec<String>,
     },
-    /// No checkpoint stands from which a change could be taken back.
+    /// No checkpoint exists from which the change could be undone.
     Unguarded {
         what: String,
-        /// The command that makes one, or asks for one in another way, if there is one.
+        /// The command that makes or asks for such a checkpoint, if there is one.
         command: Option<String>,
     },
-    /// A database could not be taken into a new checkpoint; nothing was recorded.
+    /// A database could not be captured for a new checkpoint; nothing was recorded.
     DatabaseNotTaken {
         database: String,
         why: String,
     },
-    /// The present state of a database could not be kept before a restore; nothing was changed.
+    /// The present state of a database could not be captured before a restore; nothing was changed.
     DatabaseNotHeld {
         database: String,
         why: String,
     },
-    /// Something about a run of phases, with all that is to be said of it.
+    /// A failure of a workflow, with its details.
     Workflow(Box<WorkflowProblem>),
-    /// What was asked for cannot be read whole.
+    /// The requested object cannot be read in full.
     Damaged {
         what: String,
         why: String,
@@ -168,17 +168,17 @@ pub enum Error {
         what: String,
     },
     NoBase,
-    /// The store is not ours to use, or holds something planted.
+    /// The store is not ours to use, or contains planted files.
     HostileStore {
         store: PathBuf,
         why: String,
     },
-    /// Something in the store is of a kind that nobody can work with.
+    /// A part of the store is of a file type that cannot be used.
     StoreUnusable {
         store: PathBuf,
         why: String,
     },
-    /// The store was removed or moved away while we waited for it.
+    /// The store was removed or moved away while we waited for its lock.
     StoreGone {
         store: PathBuf,
     },
@@ -187,7 +187,7 @@ pub enum Error {
         path: PathBuf,
         source: std::io::Error,
     },
-    /// The same for something of the user's.
+    /// As [`Self::Io`], for one of the user's files.
     TreeIo {
         action: &'static str,
         path: PathBuf,
@@ -201,17 +201,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// A closure for `map_err` that names the action and the path.
+    /// Returns a closure for `map_err` that names the action and the path.
     pub fn io<'p>(action: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> Error + 'p {
         move |source| Error::Io { action, path: path.to_path_buf(), source }
     }
 
-    /// A failure that nobody branches on, in words.
+    /// Returns a failure that no caller branches on, in words.
     pub fn unexpected(what: String) -> Self {
         Self::Unexpected(anyhow::Error::msg(what))
     }
 
-    /// The stable word for this failure in JSON.
+    /// Returns the stable code for this failure in JSON.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Usage { .. } => "usage",
@@ -258,7 +258,7 @@ impl Error {
         }
     }
 
-    /// What the user can do next, where there is one thing to say.
+    /// Returns the user's next step, if there is a single one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Usage { .. } => "try 'checkpoint --help'".into(),
@@ -346,7 +346,7 @@ fn only_looks(action: &str) -> bool {
     matches!(action, "read" | "look at" | "find")
 }
 
-/// What keeps a file of the project as it is, is no matter of where the stores lie.
+/// Returns the hint for a file of the project, where the location of the stores is irrelevant.
 fn tree_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
     use std::io::ErrorKind as Kind;
     match kind {

@@ -1,4 +1,4 @@
-//! The failures that a caller branches on, each with its code, its exit class and the next step; all others carry a cause.
+//! The failures that a caller branches on, each with code, exit class and next step; all others carry a cause.
 
 mod kinds;
 pub mod problem;

@@ -1,25 +1,25 @@
-//! Why something about a workflow cannot be done, with its code, its words and what to do next.
+//! Failures of workflows, each with its code, its message and the next step.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// A failure of its own kind: `state` is what stands, for programs that must decide.
+/// A failure of a workflow; `state` is the present state, for programs that must decide.
 #[derive(Debug)]
 pub struct WorkflowProblem {
-    /// The stable word in JSON.
+    /// The stable code in JSON.
     pub code: &'static str,
     pub grade: Grade,
     pub what: String,
     pub hint: Option<String>,
-    /// What stands now, for whoever has to decide.
+    /// The present state, for the program that has to decide.
     pub state: Option<Box<Value>>,
-    /// What can be chosen, as shown to programs.
+    /// The possible choices, as shown to programs.
     pub options: Vec<Choice>,
-    /// More that belongs to it, such as both sides of a conflict.
+    /// Further data, such as both sides of a conflict.
     pub detail: Option<Box<Value>>,
 }
 
-/// What kind of failure it is: tells the exit code.
+/// Class of the failure; determines the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grade {
     NoSuch,
@@ -27,12 +27,12 @@ pub enum Grade {
     Damaged,
 }
 
-/// One answer to a question.
+/// A possible answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     pub key: String,
     pub label: String,
-    /// The command line that chooses it.
+    /// The command line that makes this choice.
     pub command: String,
 }
 
