@@ -1,4 +1,4 @@
-//! One configuration file: read, its unknown keys named, its values taken one by one. The door to TOML.
+//! Reads one configuration file, reports unknown keys and yields its values one by one. The door to TOML.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use crate::base::time::parse_span;
 use crate::error::Error;
 
-/// No configuration is as large as this.
+/// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
 const LARGEST_BYTES: u64 = 1 << 20;
 
-/// The keys of one file that are known, and what is wrong with them.
+/// The known keys of a file, and the problems with them.
 #[derive(Debug)]
 pub struct ConfigFile {
     path: PathBuf,
@@ -19,7 +19,7 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Takes one value, if it is there and means something; `complaint` follows the key if `check` gives nothing.
+    /// Takes a value, if present and valid; `complaint` is reported after the key if `check` returns `None`.
     pub fn value<'de, T: Deserialize<'de>, U>(
         &mut self,
         key: &'static str,
@@ -34,11 +34,11 @@ impl ConfigFile {
     }
 }
 
-/// Reads a file; `None` if it is not there. Keys that are not `known` are remarks; `user_keys` are those that at least
-/// the user's own file may have.
+/// Reads a file; `None` if it does not exist. Keys not in `known` become remarks; `user_keys` are those allowed at
+/// least in the user's own file.
 ///
 /// # Errors
-/// It cannot be read or is no TOML.
+/// The file cannot be read or is not TOML.
 pub fn read(
     path: &Path,
     known: &[&str],
@@ -104,7 +104,7 @@ impl Amount {
     }
 }
 
-/// `4096`, `64 KiB`, `10MB`, `1 GiB`: a number of bytes.
+/// Parses a number of bytes: `4096`, `64 KiB`, `10MB`, `1 GiB`.
 pub fn parse_size(text: &str) -> Option<u64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let number: u64 = text[..digits].parse().ok()?;
@@ -123,7 +123,7 @@ pub fn parse_size(text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
-/// Levenshtein's distance.
+/// Returns the Levenshtein distance.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, left) in a.bytes().enumerate() {
@@ -138,11 +138,11 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// What is wrong in a file.
+/// A problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigProblem {
     pub file: PathBuf,
-    /// Nothing in the file counts where this is `None`.
+    /// `None` if the whole file is ignored.
     pub key: Option<&'static str>,
     pub what: String,
 }
@@ -157,7 +157,7 @@ impl ConfigProblem {
     }
 }
 
-/// Something in a configuration file that was passed over.
+/// A problem in a configuration file that did not stop the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     pub file: PathBuf,

@@ -1,4 +1,4 @@
-//! Settings: defaults, the user's file, the project's file and the environment, in rising order, each with its origin.
+//! Settings with their origins: defaults, the user's file, the project's file and the environment, in rising order.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::config::databases::{self, DatabaseCommands};
 use crate::config::file::{self, Amount, ConfigFile, ConfigProblem, Remark};
 use crate::error::{Error, Result};
 
-/// Every environment variable that this program reads. Filled once, at the rim.
+/// Every environment variable that this program reads; filled once, at the rim.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     pub home: Option<PathBuf>,
@@ -25,31 +25,31 @@ pub struct Environment {
     pub logical_dir: Option<PathBuf>,
     /// `NO_COLOR`
     pub no_color: bool,
-    /// `CHECKPOINT_PAGER`, or else `PAGER`, set to nothing too: that is an answer.
+    /// `CHECKPOINT_PAGER`, or else `PAGER`; an empty value counts as set.
     pub pager: Option<std::ffi::OsString>,
     /// Where the platform keeps configuration files.
     pub config_dir: Option<PathBuf>,
 }
 
-/// What holds after all files were read.
+/// The effective settings after all files were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Checkpoints kept.
+    /// Number of checkpoints to keep.
     pub keep: usize,
     pub dedup_window_ms: i64,
-    /// Files above which nothing is captured; 0 is no limit.
+    /// Number of files above which nothing is captured; 0 is no limit.
     pub max_files: u64,
     pub max_file_size_bytes: Option<u64>,
-    /// Room on disk above which old checkpoints go.
+    /// Size on disk above which old checkpoints are evicted.
     pub max_store_size_bytes: Option<u64>,
     pub excludes: Vec<String>,
     pub sensitive_allow: Vec<String>,
     pub auto_prune: bool,
-    /// Each `create` leaves a line in the logs of the working directory.
+    /// Whether each `create` adds a line to the logs in the working directory.
     pub audit: bool,
-    /// Databases that are no files, by name.
+    /// Databases that are not files, by name.
     pub databases: BTreeMap<String, DatabaseCommands>,
-    /// What was said in a file and not understood.
+    /// Problems in files that did not stop the command.
     pub remarks: Vec<Remark>,
 }
 
@@ -71,7 +71,7 @@ impl Default for Settings {
     }
 }
 
-/// Where a value came from.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     Default,
@@ -81,33 +81,33 @@ pub enum Origin {
     Flag(&'static str),
 }
 
-/// The files in which each key was found; a key that is missing here has its default.
+/// The files in which each key was found; a missing key has its default.
 pub type Origins = BTreeMap<&'static str, Vec<Origin>>;
 
-/// What a value in a file does to the one that was there.
+/// Effect of a value in a file on the earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FoundFile {
     Replaces,
     Adds,
 }
 
-/// Told of each key that a file has a say in.
+/// Called for each key that a file sets.
 type Note<'n> = dyn FnMut(&'static str, FoundFile) + 'n;
 
-/// A place where a configuration file may be.
+/// A path where a configuration file may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookedFor {
     pub path: PathBuf,
     pub found: bool,
 }
 
-/// All that the files say, with what is wrong in them.
+/// The settings from all files, and the problems in them.
 #[derive(Debug, Default)]
 pub struct LoadedSettings {
     pub settings: Settings,
     pub origins: Origins,
     pub files: Vec<LookedFor>,
-    /// What is wrong in the user's own file: those settings stay as they were.
+    /// Problems in the user's own file: those settings keep their earlier values.
     pub problems: Vec<ConfigProblem>,
 }
 
@@ -124,15 +124,15 @@ const USER_KEYS: [&str; 10] = [
     "max_store_size",
     "sensitive_allow",
 ];
-/// Keys that a project may set: it may leave out more and keep more, nothing else.
+/// Keys that a project may set: it may exclude more and keep more, nothing else.
 const PROJECT_KEYS: [&str; 2] = ["exclude", "keep"];
 
-/// The base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`, `CLAUDE_CONFIG_DIR` and home.
+/// Returns the base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`, `CLAUDE_CONFIG_DIR` and home.
 pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
     base_and_origin(flag, environment).map(|(base, _)| base).ok_or(Error::NoBase)
 }
 
-/// The same with where it came from; `None` if there is none to be had.
+/// Returns the base with its origin; `None` if there is none.
 pub fn base_and_origin(flag: Option<&Path>, environment: &Environment) -> Option<(PathBuf, Origin)> {
     let from = |path: &Option<PathBuf>, origin| path.clone().map(|path| (path, origin));
     flag.map(|flag| (flag.to_path_buf(), Origin::Flag("--base")))
@@ -141,27 +141,27 @@ pub fn base_and_origin(flag: Option<&Path>, environment: &Environment) -> Option
         .or_else(|| Some((environment.home.as_ref()?.join(".claude"), Origin::Default)))
 }
 
-/// The platform's folder for the user's configuration, from the `directories` crate.
+/// Returns the platform's folder for the user's configuration, from the `directories` crate.
 pub fn platform_config_dir() -> Option<PathBuf> {
     Some(directories::BaseDirs::new()?.config_dir().join("checkpoint"))
 }
 
-/// Whether a command is carried out although something is wrong in the user's own file.
+/// Whether a command goes on despite problems in the user's own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnFile {
     MustBeGood,
     MayBeBad,
 }
 
-/// Reads both files for a root. A file that is not there says nothing.
+/// Reads both files for a root; either may be missing.
 ///
 /// # Errors
-/// The user's own file is no TOML or has a bad value of a known key, and `own` does not forgive it.
+/// The user's own file is not TOML or has a bad value of a known key, and `own` does not allow that.
 pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
     let LoadedSettings { mut settings, origins, mut problems, .. } = look(root, environment);
     if own == OwnFile::MayBeBad && !problems.is_empty() {
         settings.remarks.extend(problems.drain(..).map(|bad| bad.remark("this command goes on without it")));
-        // A limit that cannot be read may be higher than the default: nothing goes by that one.
+        // An unreadable limit may be higher than the default, so no limit applies.
         if !origins.contains_key("keep") {
             settings.keep = usize::MAX;
         }
@@ -169,7 +169,7 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
     problems.into_iter().next().map_or(Ok(settings), |bad| Err(bad.error()))
 }
 
-/// The same for those who want to see everything, what is wrong too.
+/// Reads both files and returns everything, problems included.
 pub fn look(root: &Path, environment: &Environment) -> LoadedSettings {
     let mut loaded = LoadedSettings::default();
     if let Some(dir) = &environment.config_dir {
@@ -210,11 +210,11 @@ impl LoadedSettings {
             }
         }
         if let Origin::ProjectFile(_) = origin {
-            // It may have raised the number to keep: a slip in it must not drop what it kept.
+            // The file may have raised the number to keep: an error in it must not evict what it kept.
             if problems.iter().any(|bad| bad.key.is_none_or(|key| key == "keep")) {
                 self.settings.keep = usize::MAX;
             }
-            // It can only leave out more and keep more, and no way back may depend on it.
+            // A project can only exclude more and keep more, and a restore must not fail because of its file.
             self.settings.remarks.extend(problems.into_iter().map(|bad| match bad.key {
                 None => bad.remark("passed over, so what it would exclude is captured, and nothing is evicted"),
                 Some("exclude") => bad.remark("passed over, so what it would exclude is captured"),
@@ -257,7 +257,7 @@ fn set<T>(place: &mut T, found: Option<T>, key: &'static str, note: &mut Note<'_
     }
 }
 
-/// Lists of several files add up.
+/// Appends a list: the lists of several files add up.
 fn add(place: &mut Vec<String>, found: Option<Vec<String>>, key: &'static str, note: &mut Note<'_>) {
     if let Some(found) = found {
         place.extend(found);

@@ -1,11 +1,11 @@
-//! Every environment variable that is read, by this program or by a library that it uses, and what for.
+//! Every environment variable that this program or one of its libraries reads, and its purpose.
 
-/// A variable by name.
+/// An environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: &'static str,
     pub purpose: &'static str,
-    /// Whether its value is nobody else's business: then only its presence is shown.
+    /// Whether the value is private: then only its presence is shown.
     pub is_private: bool,
 }
 
