@@ -1,4 +1,4 @@
-//! What the operations below ask of runs: the files that are theirs, and the checkpoints that they may go back to.
+//! What operations ask of runs: which files are theirs, and which checkpoints they may go back to.
 
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -12,14 +12,14 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Checkpoints of finished phases that are protected in each run, the latest first.
+/// Maximum number of checkpoints of finished phases that are protected in each run, the latest first.
 const LATEST: usize = 20;
 
-/// The answers, for a [`Context`].
+/// The functions for a [`Context`].
 pub const PORT: WorkflowPort = WorkflowPort { own_files, needed, projected };
 
-/// Those of a store, and those of other programs that lie at their places in the root in their form, whether or not a
-/// command of a workflow has seen them. Where nothing tells what was written, all that its workflows would write counts.
+/// Returns the files noted in the store, and well-formed files of other programs in the root, seen by a command or not.
+/// If the notes cannot be read, all files that the workflows would write count.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
     let known = |store: &Store| store.projected_or_why_not().unwrap_or_else(|_| projected(store));
     let known = store.map(known).unwrap_or_default();
@@ -32,7 +32,7 @@ fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
     OwnFiles::from_paths(known.iter().map(|file| file.path.as_str()).chain(there).chain(aside))
 }
 
-/// What the open workflows of a store need. One that cannot be read needs nothing.
+/// Returns the checkpoints that open workflows need. An unreadable workflow needs none.
 fn needed(store: &Store) -> Vec<ObjectId> {
     let mut ids = Vec::new();
     for (_, tip) in store.workflows().unwrap_or_default() {
@@ -54,13 +54,13 @@ fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
     begun.chain(latest).filter_map(|id| ObjectId::from_hex(id)).collect()
 }
 
-/// What the live workflows of a store would write, told by their states.
+/// Returns the files that live workflows would write, judged by their states.
 fn projected(store: &Store) -> Vec<Projected> {
     let mut files: Vec<Projected> = Vec::new();
     for (id, tip) in store.workflows().unwrap_or_default() {
         let state = store.workflow_revision(tip).ok().and_then(|revision| Workflow::from_json(&revision.state).ok());
         for path in state.map(|state| state.documents).unwrap_or_default().into_keys() {
-            // The plan is kept in the state alone.
+            // The plan is kept only in the state.
             if path != PLAN && RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) {
                 files.push(Projected { path, sum: None, workflow: id.clone() });
             }

@@ -1,4 +1,4 @@
-//! What the files of profiles mean, as they lie in the project: told by what was recorded and what was written last.
+//! Classifies the profile files in the project against the recorded state and what was last written.
 
 use serde_json::Value;
 
@@ -19,12 +19,12 @@ use crate::worktree::tree_handle::WorkTree;
 
 /// What one file on disk means.
 pub enum Verdict {
-    /// It says what the state says, or is none of ours.
+    /// The file matches the state, or is not ours.
     Nothing,
-    /// It is as we wrote it, and the state has moved on since: a run was killed before it wrote the file.
+    /// The file is as we wrote it, but the state has moved on: a process was killed before it wrote the file.
     Stale(Workflow),
     Edited(Run, Value),
-    /// A run that nobody told us of; the one whose file it was before ends.
+    /// A run that is not recorded yet, with the run that owned the file until now, which ends.
     New(Value, Option<Run>),
     Trouble(Trouble),
 }
@@ -45,12 +45,11 @@ pub fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdi
         .collect())
 }
 
-/// The file of an open run that was written there and is gone. Beside the file of the phase, that of its tasks tells of no
-/// end.
+/// An open run whose file was written and is gone. A missing task file beside the phase file does not end the run.
 pub struct Removed {
     pub run: Run,
     pub path: String,
-    /// It lies among those that were put aside: that is how a user ends a run of the registry.
+    /// The file is in the folder of failed files, which is how a user ends a run of the registry profile.
     pub is_put_aside: bool,
 }
 
@@ -91,7 +90,7 @@ pub fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
     Ok(verdict(&Runs::live(store)?, &noted(store)?, file))
 }
 
-/// What was last written for each file, but for runs of which nothing is left: their files are all that tells of them.
+/// Returns what was last written for each file, except for runs that lost their ref: only their files are left.
 fn noted(store: &Store) -> Result<Vec<Projected>> {
     let lost = store.torn_workflows()?;
     Ok(store.projected().into_iter().filter(|note| !lost.contains(&note.workflow)).collect())
@@ -118,13 +117,13 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     let on_disk = file.sum();
     let written = entry.and_then(|entry| entry.sum.clone());
     let Some(run) = run else {
-        // Its run was put aside: what we wrote then and nobody changed is no new run.
+        // The run was archived: a file as we last wrote it is not a new run.
         return if entry.is_some() && written == on_disk { Verdict::Nothing } else { Verdict::New(value, None) };
     };
     let expected = run.workflow.documents.get(&file.path);
     let told = expected.map(find_documents::sum);
     if told == on_disk {
-        // Written, and killed before it was noted: noted late, or the next writing would be taken for an edit.
+        // Killed between writing and noting: note it now, or the next write would be taken for an edit.
         let is_noted = written == on_disk || !run.workflow.profiles.contains(&file.profile);
         if is_noted { Verdict::Nothing } else { Verdict::Stale(run.workflow.clone()) }
     } else if written == on_disk {

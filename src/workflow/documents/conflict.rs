@@ -1,4 +1,4 @@
-//! What keeps a file of a profile from being taken in: it cannot be understood, or both sides moved on.
+//! Conflicts that keep a profile file from being taken in: it is malformed, both sides changed, or it is gone.
 
 use serde_json::{Value, json};
 
@@ -12,23 +12,23 @@ use crate::workflow::rules::workflow::Workflow;
 #[derive(Clone, Debug)]
 pub struct Trouble {
     pub path: String,
-    /// The run to which it belongs, if one is known.
+    /// The run that owns the file, if known.
     pub workflow: Option<String>,
     pub kind: TroubleKind,
 }
 
 #[derive(Clone, Debug)]
 pub enum TroubleKind {
-    /// It is no JSON, or not of this format.
+    /// Not JSON, or not in this format.
     Malformed { findings: Vec<Finding>, raw: Vec<u8> },
-    /// It was edited while the state moved on.
+    /// The file was edited while the state moved on.
     BothChanged { file: Value, state: Value },
-    /// It was written for a run that is open, and was removed by hand.
+    /// The file of an open run was removed by hand.
     Gone,
 }
 
 impl Trouble {
-    /// Whether a run cannot be worked on before this is settled: a file of nobody's could be of any.
+    /// Whether this must be settled before the run can go on; a file without a known owner may concern any run.
     pub fn concerns(&self, workflow: &Workflow) -> bool {
         self.workflow.as_ref().is_some_and(|id| *id == workflow.id)
     }
@@ -37,7 +37,7 @@ impl Trouble {
         matches!(self.kind, TroubleKind::Gone)
     }
 
-    /// What is wrong, in one line.
+    /// Describes the conflict in one line.
     pub fn in_words(&self) -> String {
         match &self.kind {
             TroubleKind::Malformed { findings, .. } => {
@@ -53,7 +53,7 @@ impl Trouble {
         }
     }
 
-    /// The failure of a command that needs this file.
+    /// Returns the error for a command that needs this file.
     pub fn problem(&self, workflow: Option<&Workflow>) -> WorkflowProblem {
         let recover = format!("checkpoint workflow recover {}", shell_word(self.path.as_bytes()));
         let command = |key: &str| format!("{recover} --take {key}");
@@ -98,7 +98,7 @@ impl Trouble {
         }
     }
 
-    /// All that is known of it, for programs.
+    /// Returns all details as JSON.
     pub fn detail(&self) -> Value {
         match &self.kind {
             TroubleKind::Malformed { findings, raw } => json!({

@@ -1,4 +1,4 @@
-//! What changed in the files since a phase began.
+//! Files that changed since a phase began.
 
 use crate::error::Result;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
@@ -12,7 +12,7 @@ use crate::store::repository::Store;
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Paths by what became of them.
+/// Changed paths, by kind of change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDrift {
     pub phase: String,
@@ -30,7 +30,7 @@ impl FileDrift {
     }
 }
 
-/// `None` where no phase is under way, its checkpoint is gone, or the files cannot be captured now.
+/// Returns `None` if no phase is under way, its checkpoint is gone, or the files cannot be captured now.
 ///
 /// # Errors
 /// The directory cannot be read.

@@ -1,4 +1,4 @@
-//! The files of profiles in the project: found, read, and told apart by what they say and not by how it is laid out.
+//! Finds and reads the profile files in the project; documents are compared by content, not by layout.
 
 use serde_json::Value;
 
@@ -12,18 +12,18 @@ use crate::workflow::rules::profile::{self, Profile};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// One file that stands in the project.
+/// One profile file in the project.
 #[derive(Clone, Debug)]
 pub struct OnDisk {
     pub path: String,
     pub profile: Profile,
     pub bytes: Vec<u8>,
-    /// What it says, or why that cannot be told.
+    /// The parsed document, or why it cannot be read.
     pub read: std::result::Result<Value, String>,
 }
 
 impl OnDisk {
-    /// Whether it says what a file at its place says, sound or not.
+    /// Whether the document has the form expected at its path, valid or not.
     pub fn is_in_form(&self) -> bool {
         self.read.as_ref().is_ok_and(|value| match self.profile {
             Profile::Phases if self.path == profile::EXECUTION_FILE => value.get("tasks").is_some(),
@@ -31,13 +31,13 @@ impl OnDisk {
         })
     }
 
-    /// The same for two files that say the same.
+    /// Checksum of the content: equal for two files with equal documents.
     pub fn sum(&self) -> Option<String> {
         self.read.as_ref().ok().map(sum)
     }
 }
 
-/// The text under which a document is written.
+/// Renders a document as it is written to disk.
 pub fn render(value: &Value) -> String {
     format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default())
 }
@@ -46,7 +46,7 @@ pub fn sum(value: &Value) -> String {
     digest::sum_of_bytes(render(value).as_bytes())
 }
 
-/// The same of the text of a document; `None` if it is none.
+/// Checksum of the text of a document; `None` if it does not parse.
 pub fn sum_of_text(bytes: &[u8]) -> Option<String> {
     parse(bytes).ok().map(|value| sum(&value))
 }
@@ -55,7 +55,7 @@ pub fn rel(path: &str) -> RelPath {
     RelPath::new(path.as_bytes()).unwrap_or_default()
 }
 
-/// All files of any profile that are there. Something else of that name, such as a link, is a file that cannot be read.
+/// Returns the files of all profiles. Anything else under such a name, such as a link, is an unreadable file.
 ///
 /// # Errors
 /// The root cannot be opened.
@@ -66,7 +66,7 @@ pub fn on_disk(context: &Context) -> Result<Vec<OnDisk>> {
     Ok(in_place(&WorkTree::open(context.root.path())?))
 }
 
-/// The same in a root that is open.
+/// As [`on_disk`], in an open root.
 pub fn in_place(work: &WorkTree) -> Vec<OnDisk> {
     let mut paths: Vec<String> =
         [profile::PHASE_FILE, profile::EXECUTION_FILE, pipeline::FILE].map(str::to_owned).to_vec();
@@ -75,7 +75,7 @@ pub fn in_place(work: &WorkTree) -> Vec<OnDisk> {
     paths.into_iter().filter_map(|path| read(work, path)).collect()
 }
 
-/// The files that other programs put aside in their form, in the folders where ours go as well.
+/// Paths of old files that other programs archived in the folders that we use as well.
 pub fn put_aside(work: &WorkTree) -> Vec<String> {
     let below = |folder: &str| {
         let names = state_file::list(work, &rel(folder)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Whether the project's git would take up the files of a run: they may hold what is not meant for others.
+//! Checks whether the project's git would commit the files of a run, which may be private.
 
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
@@ -15,7 +15,7 @@ use crate::worktree::tree_handle::WorkTree;
 
 const IGNORE_FILE: &[u8] = b".gitignore";
 
-/// The line that would keep out each of them that no `.gitignore` keeps out. What is committed already is meant to be.
+/// Returns a warning with the missing `.gitignore` line for each file that is neither ignored nor committed already.
 pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
     let root = context.root.path();
     if workflow.profiles.is_empty() || git_head::read(root).is_none() {

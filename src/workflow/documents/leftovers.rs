@@ -1,4 +1,4 @@
-//! What runs that have ended leave in the project: files of the registry that failed, and folders of old files.
+//! Removes what ended runs leave in the project: failed files of the registry, and archive folders.
 
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -10,11 +10,10 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Of `_YYYYMMDD_HHMMSS`, behind the id in the name of a folder.
+/// Length of `_YYYYMMDD_HHMMSS`, the suffix after the id in the name of an archive folder.
 const TIME_LENGTH: usize = 16;
 
-/// Removes the failed files of runs that ended longer ago than this. Only those whose run the store still has: there it
-/// can be read for ever.
+/// Removes failed files of runs that ended more than `max_age_ms` ago, if the store still has the run.
 ///
 /// # Errors
 /// The runs cannot be read, or a file cannot be removed.
@@ -40,12 +39,12 @@ pub fn drop_failed(context: &Context, store: &Store, max_age_ms: i64, dry_run: b
     Ok(paths)
 }
 
-/// Where the file of a run lies once it has failed.
+/// Paths of the files of a run in the folder of failed files.
 fn failed(workflow: &Workflow) -> impl Iterator<Item = String> {
     workflow.documents.keys().filter_map(|path| registry::failed_path(path))
 }
 
-/// Removes the file of a run from among those that failed.
+/// Removes the failed file of a run.
 ///
 /// # Errors
 /// It cannot be removed.
@@ -57,10 +56,10 @@ pub fn remove_failed(context: &Context, workflow: &Workflow) -> Result<()> {
     failed(workflow).try_for_each(|path| state_file::remove(&work, &rel(&path)).map(drop))
 }
 
-/// Removes the folders to which the files of a run were moved when it was put aside: their paths.
+/// Removes the archive folders of a run and returns their paths.
 ///
 /// # Errors
-/// Something in one of them cannot be removed.
+/// An entry of a folder cannot be removed.
 pub fn remove_archives(context: &Context, id: &str) -> Result<Vec<String>> {
     if !context.root.exists() {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! Whose a file of a profile is: which run's, and whether it tells of another one by now.
+//! Tells which run owns a profile file, and whether the file now describes another run.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 
-/// The run whose file this is: as was noted when we wrote it, else the one that keeps it among its documents. A list of
-/// tasks is of the open run whose phase lies beside it.
+/// Returns the run that owns the file: as noted when we wrote it, else the one that has it among its documents. A task
+/// list belongs to the open run whose phase file lies beside it.
 pub fn of<'r>(runs: &'r Runs, entry: Option<&Projected>, file: &OnDisk) -> Option<&'r Run> {
     let is_beside = |run: &&Run| {
         let workflow = &run.workflow;
@@ -26,19 +26,18 @@ fn is_list(file: &OnDisk) -> bool {
     file.path == profile::EXECUTION_FILE
 }
 
-/// Whether it is a list of tasks that was noted for an earlier run than the one beside which it lies.
+/// Whether the file is a task list that was noted for an earlier run than the phase file beside it.
 pub fn is_from_another(run: &Run, entry: &Projected, file: &OnDisk) -> bool {
     is_list(file) && entry.workflow != run.workflow.id
 }
 
-/// Whether it is still as we wrote it for that one: then it tells nothing of this run.
+/// Whether that task list is unchanged since it was written for the earlier run; then it says nothing about this one.
 pub fn is_left_over(run: &Run, entry: Option<&Projected>, file: &OnDisk) -> bool {
     let is_as_written = |entry: &Projected| entry.sum.is_some() && entry.sum == file.sum();
     entry.is_some_and(|entry| is_from_another(run, entry, file) && is_as_written(entry))
 }
 
-/// What is wrong with a list of tasks that names another run than the phase beside it, and did so when it was taken in
-/// last.
+/// Returns a finding if a task list names another run than the phase file beside it, and did not before.
 pub fn other_run(run: &Run, file: &OnDisk, value: &Value) -> Option<Finding> {
     let workflow = &run.workflow;
     let named = value.get("workflow_id").and_then(Value::as_str)?;
@@ -51,7 +50,7 @@ pub fn other_run(run: &Run, file: &OnDisk, value: &Value) -> Option<Finding> {
     Some(Finding::new("other_run", "workflow_id", what))
 }
 
-/// Whether a file now tells of another run than the one whose file it was.
+/// Whether the file now describes another run than its owner.
 pub fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
     let id = match file.profile {
         Profile::Phases => value.get("workflow_id"),
@@ -59,7 +58,7 @@ pub fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
         Profile::Pipeline => {
             let began = |value: &Value| value.get("created_at").cloned();
             let known = run.workflow.documents.get(&file.path).and_then(began);
-            // Without a time it is of no other run: it is damaged.
+            // Without a time it is damaged, not the file of another run.
             return began(value).is_some_and(|began| known != Some(began));
         }
     };

@@ -1,4 +1,4 @@
-//! The small scripts that skills name, each handing its words on to this program.
+//! Writes the small scripts that skills call; each passes its arguments on to this program.
 
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
@@ -7,7 +7,7 @@ use crate::ops::restore::restore_paths;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Name and command line of each.
+/// Name and command line of each script.
 const SHIMS: [(&str, &str); 6] = [
     ("init-pipeline.sh", "checkpoint workflow skeleton --branch \"$1\""),
     ("show-status.sh", "checkpoint workflow status ${1:+--file \"$1\"}"),
@@ -24,11 +24,11 @@ const SHIMS: [(&str, &str); 6] = [
 pub struct ShimsOutcome {
     /// Relative to the root.
     pub written: Vec<String>,
-    /// Something else of that name stands there.
+    /// Paths that already hold another file.
     pub left: Vec<String>,
 }
 
-/// Writes those that are missing into a directory of the root; what another wrote there stays.
+/// Writes the missing scripts into a directory of the root; files that differ stay unless `force` is set.
 ///
 /// # Errors
 /// The directory lies outside the root, or cannot be written.

@@ -1,4 +1,4 @@
-//! Taking in what people and agents wrote into the files of profiles: each command does it before anything else.
+//! Takes in what users and agents wrote into profile files; every command does so first.
 
 use std::collections::BTreeSet;
 
@@ -29,13 +29,13 @@ use crate::workflow::rules::workflow::Workflow;
 
 pub use crate::workflow::documents::conflict::Trouble;
 
-/// In the log, as the one who wrote into a file.
+/// Actor in the log for edits of a file.
 const BY_HAND: &str = "file";
 
-/// The store, made where files of a profile wait to be taken in.
+/// Returns the store, and makes one if profile files wait to be taken in.
 ///
 /// # Errors
-/// There is nothing to work on.
+/// There is no store, and no file to take in.
 pub fn require_store(context: &Context) -> Result<Store> {
     if let Some(store) = context.find_store()? {
         return Ok(store);
@@ -46,15 +46,14 @@ pub fn require_store(context: &Context) -> Result<Store> {
     open_usable(context, false)
 }
 
-/// A store in which everything stands that was edited by hand, as far as it could be taken in.
+/// A store with all edits by hand taken in, as far as possible.
 pub struct Settled {
     pub store: Store,
     pub troubles: Vec<Trouble>,
     pub warnings: Vec<Warning>,
 }
 
-/// For commands that only look: takes in what waits, and locks the store only if something does. `None`: nothing is known
-/// here.
+/// For read-only commands: takes in edits, and locks the store only if there are any. `None` without a store.
 pub fn settle(context: &Context) -> Result<Option<Settled>> {
     let files = find_documents::on_disk(context)?;
     let store = match context.find_store()? {
@@ -76,14 +75,14 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
     Ok(Some(Settled { store, troubles, warnings }))
 }
 
-/// Takes in every file that was edited, under the lock. What cannot be taken in stays as it is and is told.
+/// Takes in every edited file, under the lock. Files that cannot be taken in stay unchanged and are returned.
 ///
 /// # Errors
 /// Something cannot be read or recorded.
 pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>> {
     let mut left = Vec::new();
     for (file, verdict) in judge_all(session.locked.store(), find_documents::on_disk(context)?)? {
-        // The file before may have been of the same run, or have begun it.
+        // An earlier file in this loop may have changed or begun the same run.
         let verdict = match verdict {
             Verdict::Nothing => verdict,
             _ => judge(session.locked.store(), &file)?,
@@ -103,7 +102,7 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>
     Ok(left)
 }
 
-/// Ends a run that its user has ended.
+/// Ends a run because the user removed or archived its file.
 ///
 /// # Errors
 /// It cannot be recorded.
@@ -114,7 +113,7 @@ pub fn end(context: &Context, session: &mut Session<'_>, run: &Run, why: &str) -
     Ok(())
 }
 
-/// Runs of which a file was never written: they were begun, and killed before that.
+/// Open runs with a file that was never written: the process was killed before.
 fn unwritten(store: &Store) -> Result<Vec<Run>> {
     let notes = store.projected();
     let is_unwritten = |run: &Run| {
@@ -163,7 +162,7 @@ fn edited(
     if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, reading) {
         return Ok(Some(malformed(file, Some(run.workflow.id), findings)));
     }
-    // Its time is the one that the file says: so the file stands as it was written.
+    // Keep the time given in the file, so that the file stays as it was written.
     end_if_settled(&mut next, context.now_ms);
     let event = Event { note: Some(file.path.clone()), ..Event::new("external edit", BY_HAND) };
     record(context, session, Some(&run), next, event, Some(file))?;
@@ -181,7 +180,7 @@ fn begun(
     let reading = Reading { now_ms: context.now_ms, root: &root };
     let mut next = match dispatch::begin(file.profile, &file.path, value, reading) {
         Ok(next) => next,
-        // A list of tasks alone tells of no run.
+        // A task list alone does not make a run.
         Err(_) if file.path == profile::EXECUTION_FILE => return Ok(None),
         Err(findings) => return Ok(Some(malformed(file, before.map(|run| run.workflow.id), findings))),
     };
@@ -218,7 +217,7 @@ fn record(
     Ok(())
 }
 
-/// A run that a file or a plan says to be complete in all its phases has ended.
+/// Marks an open run as complete if all its phases are settled.
 pub fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
     if workflow.status.is_open() && workflow.is_all_settled() {
         workflow.status = RunStatus::Complete;
@@ -226,7 +225,7 @@ pub fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
     }
 }
 
-/// An id that no run has, live or put aside: this one, or this one with a number.
+/// Returns an id that no live or archived run has: `wanted`, or `wanted` with a number.
 pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
     let mut taken: BTreeSet<String> = store.workflows()?.into_iter().map(|(id, _)| id).collect();
     taken.extend(store.archived_workflows()?.into_iter().map(|(id, _)| id));
@@ -235,7 +234,7 @@ pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
     Ok(std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or_default())
 }
 
-/// Takes in a file as its run's by the user's decision, whatever the state says.
+/// Takes in a file as that of its run by the user's decision, even if the state differs.
 ///
 /// # Errors
 /// The file makes no sense, or there is no such run.

@@ -1,4 +1,4 @@
-//! Writing the files of a run's profiles: each is replaced in one step, and only if it is as we left it.
+//! Writes the profile files of a run: each is replaced atomically, and only if unchanged since our last write.
 
 use serde_json::Value;
 
@@ -17,16 +17,16 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// What becomes of one file.
+/// What happens to one file.
 enum DocumentFate {
     Stands(Value),
     Removed,
-    /// To this path, as it is.
+    /// Moved to this path.
     MovedTo(String),
 }
 
-/// Brings all files of a run up to date; `taken` is the one from which its state was read just now. What cannot be done is
-/// a warning: the state itself is recorded. Whether something could not be done.
+/// Updates all files of a run; `taken` is the file from which the state was just read. Failures are warnings, since the
+/// state is recorded already; returns whether there were any.
 pub fn project(
     context: &Context,
     session: &Session<'_>,
@@ -70,7 +70,7 @@ pub fn project(
     is_partial
 }
 
-/// The schema that the state of a pipeline is said to follow, where nobody has put one.
+/// Writes the schema of the pipeline state, if the project has none.
 fn add_schema(context: &Context, workflow: &Workflow, notes: &mut Vec<Projected>) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let place = rel(SCHEMA_FILE);
@@ -107,14 +107,14 @@ fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Where the files of a run go that is put aside: a folder with its id and the time.
+/// Returns the archive path of a file of a run: below a folder named by its id and the time.
 pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
     let folder = if path == pipeline::FILE { pipeline::ARCHIVE } else { phases::ARCHIVE };
     let time = crate::base::time::utc_compact(now_ms);
     format!("{folder}/{}_{time}/{}", workflow.id, name_of(path))
 }
 
-/// Does one; `false` if somebody wrote to the file meanwhile: then it is left as it is.
+/// Updates one file; returns `false` and leaves it as it is if another process wrote to it meanwhile.
 fn bring(
     context: &Context,
     notes: &mut Vec<Projected>,

@@ -1,4 +1,4 @@
-//! The end of a run that is not brought to its end.
+//! Abandons a run before it is complete.
 
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -13,10 +13,10 @@ use crate::workflow::rules::profile;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Folders of files that were put aside, beyond which the oldest go.
+/// Default number of archive folders to keep.
 pub const USUAL_ARCHIVES: usize = 5;
 
-/// The same of a run that was chosen.
+/// As [`abandon`], for a run that is already chosen.
 ///
 /// # Errors
 /// As [`abandon`].
@@ -35,13 +35,13 @@ pub fn abandon_run(
     Ok(outcome)
 }
 
-/// Drops folders of old files beyond the newest few. Whatever keeps it from that is a warning: the run has ended.
+/// Removes all but the newest archive folders. An error is only a warning, because the run has ended.
 pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning> {
     let dropped = drop_old_archives(context, session, USUAL_ARCHIVES, false);
     dropped.err().map(Warning::bookkeeping("dropping old archives"))
 }
 
-/// Removes the oldest folders under the archive of the `phases` profile, of runs that are put aside in the store too.
+/// Removes the oldest archive folders of the `phases` profile whose runs are archived in the store too.
 pub fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, dry_run: bool) -> Result<Vec<String>> {
     if !context.root.exists() {
         return Ok(Vec::new());

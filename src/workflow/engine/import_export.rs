@@ -1,4 +1,4 @@
-//! `workflow import` and `workflow export`: a run from a document of another program, and back.
+//! `workflow import` and `workflow export`: converts between runs and documents of other programs.
 
 use serde_json::{Map, Value, json};
 
@@ -31,20 +31,20 @@ use crate::workflow::rules::workflow::Workflow;
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     pub bytes: Vec<u8>,
-    /// As which format; told by the document itself where it is not given.
+    /// Format of the document; detected if not given.
     pub profile: Option<String>,
-    /// For a document that names no type: what it is the state of.
+    /// Type of the run, for a document that names none.
     pub kind: Option<String>,
     pub project: Option<String>,
-    /// Keep it in the files of its profile from now on.
+    /// Keep the run in the files of its profile from now on.
     pub keep_files: bool,
     pub actor: Option<String>,
 }
 
-/// Makes a run from a document, or takes a newer one of the same run.
+/// Makes a run from a document, or updates the run that the document describes.
 ///
 /// # Errors
-/// It is in no format that is known, or something in it is wrong: all of that is told.
+/// The format is unknown, or the document is invalid; every finding is reported.
 pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome> {
     let value: Value =
         parse(&options.bytes).map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
@@ -72,7 +72,7 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
     record(context, options, profile, &value, bare.as_ref())
 }
 
-/// `bare` is the state alone, where the document around it was made here.
+/// Records the import. `bare` is the bare state if the registry document around it was made here.
 fn record(
     context: &Context,
     options: &ImportOptions,
@@ -89,7 +89,7 @@ fn record(
     sync::sync(context, &mut session)?;
     let who = actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
     let event = Event { note: Some(profile.word().to_owned()), ..Event::new("import", &who) };
-    // A document of the registry that was not made here names its run itself.
+    // A registry document that was not made here names its run itself.
     let is_named = profile == Profile::Registry && bare.is_none();
     let is_known = |run: &Run| run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options));
     let known = Runs::live(&store)?.runs.into_iter().find(is_known);
@@ -117,7 +117,7 @@ fn record(
     transition::record(context, &mut session, None, next, event)
 }
 
-/// The document of a run with a newer state in it, and with what else was said beside that.
+/// Returns the document of a run with the newer state, and the other fields that `bare` has.
 fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> Value {
     let exported = dispatch::export(workflow, Profile::Registry, root);
     let mut document = exported.into_iter().next().map_or_else(|| made.clone(), |document| document.value);
@@ -129,24 +129,24 @@ fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> V
     document
 }
 
-/// With a type the run need not be named: it is the newest of that type, and of the project if one is named.
+/// Whether this run is meant by type (and project, if given); the newest such run is used.
 fn is_of_type(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
     let named = options.project.as_deref().or_else(|| next.state.get("project_name")?.as_str());
     let is_of_project = named.is_none_or(|project| run_id::snake(&run.workflow.project) == run_id::snake(project));
     options.kind.as_ref().is_some_and(|kind| run.workflow.kind == *kind) && is_of_project
 }
 
-/// Where its file would lie.
+/// Returns the path of the file in its profile.
 fn path_of(profile: Profile, value: &Value) -> String {
     match profile {
         Profile::Phases => profile::PHASE_FILE.to_owned(),
         Profile::Pipeline => pipeline::FILE.to_owned(),
-        // One without a place of its own cannot be read, as is said soon.
+        // A document without a path is invalid, which is reported later.
         Profile::Registry => registry::path_of_document(value).unwrap_or_default(),
     }
 }
 
-/// A document of the registry around a state that names neither run nor type.
+/// Wraps a state that names neither run nor type in a registry document.
 fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
     let get = |key: &str| value.get(key).cloned();
     let state = get("workflow_state")
@@ -172,10 +172,10 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
     Value::Object(made)
 }
 
-/// What a document says, as if it were a run of ours. Nothing is recorded.
+/// Reads a document as if it were a run. Nothing is recorded.
 ///
 /// # Errors
-/// It is in no format that is known, or something in it is wrong.
+/// The format is unknown, or the document is invalid.
 pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
     let value: Value =
         parse(bytes).map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
@@ -197,7 +197,7 @@ fn malformed(findings: &[Finding]) -> WorkflowProblem {
     problem.hint("nothing was recorded; mend the document")
 }
 
-/// What is asked for of an export.
+/// Options of an export.
 #[derive(Clone, Debug, Default)]
 pub struct ExportOptions {
     pub workflow: Option<String>,
@@ -210,12 +210,12 @@ pub struct ExportOptions {
 #[derive(Debug)]
 pub struct Exported {
     pub text: String,
-    /// What is not in it.
+    /// Conflicts that are not part of the text.
     pub troubles: Vec<Trouble>,
     pub warnings: Vec<Warning>,
 }
 
-/// The text of a run in a format: that of its own profile where none is named.
+/// Renders a run in a format; by default that of its own profile.
 ///
 /// # Errors
 /// There is no such run or format.
@@ -252,7 +252,7 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
     }
 }
 
-/// The state of a pipeline of which nothing is planned yet, as the skills that use one begin.
+/// Renders an empty pipeline state, as skills that use the format begin with.
 pub fn skeleton(context: &Context, branch: Option<&str>) -> String {
     let head = || crate::worktree::git::git_head::read(context.root.path())?.branch;
     let now = rfc3339_seconds(context.now_ms);

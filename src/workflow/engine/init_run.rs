@@ -1,4 +1,4 @@
-//! `workflow init`: a run from a plan, a preset or words.
+//! `workflow init`: begins a run from a plan, a preset or arguments.
 
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub struct InitOptions {
 /// Begins a run.
 ///
 /// # Errors
-/// The plan makes no sense, or a run that is open keeps a file that this one would need.
+/// The plan is invalid, or an open run occupies a file that this one needs.
 pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
     let mut workflow = planned(context, options)?;
     if !context.root.exists() {
@@ -73,7 +73,7 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
         make_room(context, &mut session, *profile, &workflow)?;
     }
     let actor = step::actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
-    // A plan can say of each of its phases that it is complete.
+    // A plan may mark all its phases as complete.
     sync::end_if_settled(&mut workflow, context.now_ms);
     let event = Event { note: Some(workflow.kind.clone()), ..Event::new("init", &actor) };
     let mut outcome = transition::record(context, &mut session, None, workflow, event)?;
@@ -81,7 +81,7 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
     Ok(outcome)
 }
 
-/// Ends the runs whose file was removed and in whose place this one begins.
+/// Ends runs whose file was removed and whose place this run takes.
 fn end_removed(context: &Context, session: &mut Session<'_>, workflow: &Workflow, troubles: &[Trouble]) -> Result<()> {
     let gone: Vec<&Trouble> = troubles.iter().filter(|trouble| trouble.is_gone()).collect();
     if gone.is_empty() {
@@ -97,7 +97,7 @@ fn end_removed(context: &Context, session: &mut Session<'_>, workflow: &Workflow
     Ok(())
 }
 
-/// Refuses a task for which a run is open: a new session may not know of it.
+/// Refuses a task that an open run already has; a new session may not know about it.
 fn refuse_same(store: &Store, workflow: &Workflow) -> Result<()> {
     let runs = Runs::live(store)?.runs;
     match runs.iter().find(|run| run.workflow.status.is_open() && is_same(&run.workflow, workflow)) {
@@ -106,7 +106,7 @@ fn refuse_same(store: &Store, workflow: &Workflow) -> Result<()> {
     }
 }
 
-/// By its description; where there is none, by the phases and the profiles.
+/// Compares by description, or without one by phases and profiles.
 fn is_same(one: &Workflow, other: &Workflow) -> bool {
     fn phases(workflow: &Workflow) -> Vec<&str> {
         workflow.phases.iter().map(|phase| phase.id.as_str()).collect()
@@ -151,7 +151,7 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
     if let Some(bytes) = &options.plan {
         let value: Value = parse(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
         workflow.phases.extend(plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?);
-        // What we do not know in it goes out again with an export.
+        // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
     for words in &options.phases {
@@ -174,8 +174,8 @@ fn wrong(what: &str, findings: &[Finding]) -> String {
     format!("{what} makes no sense: {}", listed.join("; "))
 }
 
-/// Two of the profiles have one file: a run that is open keeps it, one that has ended gives it up. In the registry each
-/// has its own, unless ids that are no names there lead to the same one.
+/// Frees the file that this run needs. Two profiles have a single file: an open run keeps it, an ended run gives it up.
+/// In the registry each run has its own, unless invalid ids map to the same name.
 fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile, workflow: &Workflow) -> Result<()> {
     let runs = Runs::live(session.locked.store())?.runs;
     if profile == Profile::Registry {
@@ -205,7 +205,7 @@ fn give_up_file(context: &Context, session: &mut Session<'_>, run: &Run, profile
     Ok(())
 }
 
-/// The plan of a run as it was at its beginning, under a new id and with nothing of what the old one found out.
+/// Returns the plan of a run as it was at the beginning, under a new id and without its results.
 pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
     let mut next = old.clone();
     next.id = sync::free_id(session.locked.store(), &run_id::make(&old.kind, &old.project, context.now_ms))?;

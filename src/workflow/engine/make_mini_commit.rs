@@ -1,4 +1,4 @@
-//! After every third phase: a checkpoint of everything, and if it was asked for a commit in the project.
+//! Makes the checkpoint that is due after every third phase, and on request a commit in the project.
 
 use std::ops::RangeInclusive;
 
@@ -22,20 +22,20 @@ pub type CommitInProject<'c> = dyn Fn(&str) -> Result<()> + 'c;
 
 #[derive(Debug, Default)]
 pub struct MiniOutcome {
-    /// `None`: none is due.
+    /// `None` if none is due.
     pub message: Option<String>,
     pub checkpoint: Option<ObjectId>,
     pub commit: Option<String>,
     pub step: Option<StepOutcome>,
 }
 
-/// Makes the checkpoint that is due, and the commit. The two are due apart: a run can make its checkpoints by itself.
+/// Makes the checkpoint and the commit that are due. They can be due separately, as runs make checkpoints by
+/// themselves.
 ///
-/// The project's own repository may run hooks, and they may run this program: while a commit is made there, the store is
-/// not locked.
+/// The store is not locked during the commit: hooks of the project's repository may run this program.
 ///
 /// # Errors
-/// The checkpoint cannot be made, or the commit was refused: then the checkpoint stands.
+/// The checkpoint cannot be made, or the commit was refused; then the checkpoint is kept.
 pub fn mini_commit(
     context: &Context,
     options: &StepOptions,
@@ -62,7 +62,7 @@ pub fn mini_commit(
     Ok(outcome)
 }
 
-/// Git looks for a repository above, too, and ends with a commit what is under way: neither was asked for.
+/// Refuses cases where git would use a repository above the root, or finish an operation under way.
 fn check_project(context: &Context) -> Result<()> {
     let refused = |what: String, hint: &str| Err(WorkflowProblem::refused("no_commit", what).hint(hint).into());
     match git_head::under_way(context.root.path()) {
@@ -78,10 +78,10 @@ fn check_project(context: &Context) -> Result<()> {
     }
 }
 
-/// The checkpoint that is due, under the lock that is held; `None` if none is.
+/// Makes the checkpoint that is due, under the lock that is held; `None` if none is due.
 ///
 /// # Errors
-/// It cannot be made, or not be noted.
+/// The checkpoint cannot be made, or not be recorded.
 pub fn in_shadow(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<Option<MiniOutcome>> {
     let Some(range) = mini_commit_due(&run.workflow) else { return Ok(None) };
     let message = mini_commit_message(&run.workflow, &range);

@@ -1,4 +1,4 @@
-//! The commands of a run: each reads what stands, makes one transition, and records it.
+//! The commands of a run: each reads the state, makes one transition and records it.
 
 pub mod abandon;
 pub mod import_export;

@@ -1,4 +1,4 @@
-//! What is on disk of the files that a run speaks of.
+//! Looks up on disk the files that a run refers to.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,8 +12,8 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Looks at every output of its phases and tasks. What cannot be read counts as cut off, with the reason; a path that
-/// leads out of the directory is not looked at.
+/// Looks at every output of phases and tasks. An unreadable file counts as broken, with the reason; paths that lead out
+/// of the root are skipped.
 ///
 /// # Errors
 /// The root cannot be opened.
@@ -40,7 +40,7 @@ fn find(work: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
     })
 }
 
-/// The same path without `.` and `..`; `None` if it leads out of where it begins.
+/// Resolves `.` and `..` in a path; `None` if it leads out of its base.
 fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -71,7 +71,7 @@ fn of_folder(work: &WorkTree, path: &RelPath) -> ObservedFile {
     }
 }
 
-/// The first file by name that fits and can be used, else the first that fits.
+/// Returns the first usable file by name that matches, else the first match.
 fn of_pattern(work: &WorkTree, path: &RelPath) -> ObservedFile {
     let folder = path.parent().unwrap_or_default();
     let Ok(mut names) = state_file::list(work, &folder) else { return ObservedFile::Missing };

@@ -1,4 +1,4 @@
-//! `phase start` and `phase done`: the transitions that are tied to checkpoints of the files.
+//! `phase start` and `phase done`: the transitions that make checkpoints of the files.
 
 use crate::base::text::escape;
 use crate::error::{Error, Result};
@@ -25,10 +25,10 @@ use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::git::git_head;
 
-/// Letters of a commit id that are kept where none is asked for in full.
+/// Hex digits of an abbreviated commit id.
 const SHORT_SHA: usize = 7;
 
-/// More files that came to be in one phase help no new session to find its way.
+/// Maximum number of new files recorded for one phase; more would not help a new session.
 const MOST_NEW_FILES: usize = 50;
 
 #[derive(Clone, Debug, Default)]
@@ -51,15 +51,15 @@ pub struct DoneOptions {
     pub no_snapshot: bool,
 }
 
-/// Makes the checkpoint `pre-<phase>`, then begins the phase. Beside another one that is under way there is none: it would
-/// hold half of what that one does.
+/// Makes the checkpoint `pre-<phase>`, then begins the phase. No checkpoint is made beside a running phase, because it
+/// would hold half of that phase's work.
 ///
 /// # Errors
-/// The rules forbid it, or the files cannot be captured; then nothing began.
+/// The rules forbid it, or the files cannot be captured; then nothing is changed.
 pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
     with_run(context, &options.step, |session, run| {
         let mut begin = Start { phase: options.phase.clone(), force: options.force, ..Start::default() };
-        // Refused before anything is made.
+        // Check the rules before any checkpoint is made.
         run.workflow.after(&Change::StartPhase(begin.clone()), context.now_ms)?;
         let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
         let reason = format!("pre-{id}");
@@ -82,10 +82,10 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
     })
 }
 
-/// Ties the state after it to the phase, and ends it.
+/// Makes the checkpoint after the phase, and ends the phase.
 ///
 /// # Errors
-/// The rules forbid it; then the phase goes on.
+/// The rules forbid it; the phase then stays under way.
 pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
     with_run(context, &options.step, |session, run| {
         let mut finish = finish(context, options, &run.workflow)?;
@@ -111,20 +111,20 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
     })
 }
 
-/// Every third phase has a checkpoint of its own, by its name. That the phase is done stands whatever comes of it.
+/// Makes the named checkpoint that is due after every third phase. A failure is a warning: the phase stays done.
 fn add_mini_commit(context: &Context, session: &mut Session<'_>, actor: &str, outcome: &mut StepOutcome) {
     match make_mini_commit::in_shadow(context, session, &outcome.run, actor) {
         Ok(Some(MiniOutcome { step: Some(step), .. })) => {
             outcome.run = step.run;
             outcome.warnings.extend(step.warnings);
         }
-        // The next phase that is done makes up for what a hold keeps off.
+        // A hold delays it until the next phase is done.
         Ok(_) | Err(Error::Held { .. }) => {}
         Err(e) => outcome.warnings.push(Warning::bookkeeping("making the checkpoint of every third phase")(e)),
     }
 }
 
-/// While a large directory was captured, somebody may have written into a file of the run.
+/// Reads the run again: a file of it may have been edited while a large directory was captured.
 fn as_it_is_now(context: &Context, session: &mut Session<'_>, options: &StepOptions, run: &Run) -> Result<Run> {
     if run.workflow.profiles.is_empty() {
         return Ok(run.clone());
@@ -134,7 +134,7 @@ fn as_it_is_now(context: &Context, session: &mut Session<'_>, options: &StepOpti
     choose(session.locked.store(), &of_run, &troubles)
 }
 
-/// What a hold keeps off is left out: how far the run is must be recorded all the same.
+/// Makes the checkpoint, unless a hold forbids it: the progress of the run must be recorded anyway.
 fn around(
     context: &Context,
     session: &mut Session<'_>,
@@ -155,13 +155,13 @@ fn around(
     }
 }
 
-/// The files that came to be while the phase was under way, as far as the checkpoints around it tell.
+/// Returns files created during the phase, as far as the checkpoints around it show.
 fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> std::result::Result<Vec<String>, String> {
     let phase = finish.phase.as_deref().and_then(|id| workflow.phase(id));
     let around = [phase.and_then(|phase| phase.before.as_deref()), finish.after.as_deref()];
     let [Some(before), Some(after)] = around.map(|id| ObjectId::from_hex(id?)) else { return Ok(Vec::new()) };
     let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
-    // One that was dropped since tells nothing.
+    // One of the checkpoints has been dropped since.
     let (Ok(before), Ok(after)) = (tree(before), tree(after)) else { return Ok(Vec::new()) };
     let changes = TreeMemo::new(store.objects()).diff(Some(before), Some(after), &|_| true)?;
     let new = changes.iter().filter(|change| change.before.is_none());

@@ -1,4 +1,4 @@
-//! `workflow recover`: mends what an interruption left, and settles files that could not be taken in.
+//! `workflow recover`: repairs what an interruption left, and settles files that could not be taken in.
 
 use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
@@ -17,7 +17,7 @@ use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::recover;
 
-/// Mends a run without resuming it: the run, and what was mended in words.
+/// Repairs a run without resuming it; returns the run and a description of each repair.
 ///
 /// # Errors
 /// There is no such run.
@@ -39,32 +39,32 @@ pub fn mend(context: &Context, options: &StepOptions, dry_run: bool) -> Result<(
     Ok((run, mended, warnings))
 }
 
-/// What is to become of a file.
+/// Which side wins for a conflicting file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     File,
     State,
-    /// The file goes to the archive, and its run with it; where one plan has one file, it begins anew.
+    /// Archives the file and ends its run; for the single-file profiles the plan begins anew.
     None,
-    /// Its bytes are kept in the archive, and it stays for somebody to mend it.
+    /// Keeps a copy in the archive and leaves the file for the user to repair.
     Copy,
 }
 
 #[derive(Debug, Default)]
 pub struct SettleOutcome {
-    /// Where the bytes of the file are now.
+    /// Archive path of the file.
     pub kept_as: Option<String>,
-    /// The run that was begun instead.
+    /// Id of the run that was begun instead.
     pub started: Option<String>,
-    /// The file is as it was.
+    /// The file was left unchanged.
     pub is_left: bool,
     pub warnings: Vec<Warning>,
 }
 
-/// Settles a file that could not be taken in. Whatever is overwritten is in the archive first.
+/// Settles a file that could not be taken in. Overwritten files are archived first.
 ///
 /// # Errors
-/// There is nothing to settle at that path, or what the file says makes no sense.
+/// The path has no conflict, or the content of the file is invalid.
 pub fn settle(context: &Context, options: &StepOptions, path: &str, take: Take) -> Result<SettleOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
@@ -95,7 +95,7 @@ pub fn settle(context: &Context, options: &StepOptions, path: &str, take: Take) 
     Ok(outcome)
 }
 
-/// The run has ended with its file, or goes on with one that is written anew; nothing is there that could be read.
+/// Settles a missing file: ends the run, or writes the file anew.
 fn settle_gone(
     context: &Context,
     session: &mut Session<'_>,
@@ -122,7 +122,7 @@ fn fresh(
     let mut outcome = SettleOutcome { kept_as: Some(kept_as), ..SettleOutcome::default() };
     let Some(run) = open else {
         if trouble.path == profile::PHASE_FILE {
-            // A list of tasks without its phase would be in the way of the next run.
+            // A task list without its phase file would block the next run.
             run_lifecycle::put_aside(context, profile::EXECUTION_FILE, None)?;
         }
         return Ok(outcome);

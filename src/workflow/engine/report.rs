@@ -1,4 +1,4 @@
-//! What is known of runs, for looking at: one as it stands, all of them, one's log, two states compared.
+//! Read-only reports on runs: status, list, log, and comparison of two states.
 
 use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
@@ -20,10 +20,10 @@ use crate::workflow::rules::recover::{self, Mend};
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
 
-/// More transitions than this are not looked through.
+/// Maximum number of transitions read from a log.
 const LONGEST_LOG: usize = 100_000;
 
-/// One run with all that is to be said of it.
+/// Status of one run.
 #[derive(Debug)]
 pub struct Status {
     pub run: Run,
@@ -52,7 +52,7 @@ pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Resul
     })
 }
 
-/// The same of a state that no store has.
+/// As [`status`], for a state that is in no store.
 ///
 /// # Errors
 /// The directory cannot be opened.
@@ -69,10 +69,10 @@ pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
     })
 }
 
-/// The store, with everything taken in that was edited by hand.
+/// Returns the store, with all edits by hand taken in.
 ///
 /// # Errors
-/// Nothing is known here.
+/// There is no store.
 pub fn known(context: &Context) -> Result<Settled> {
     match sync::settle(context)? {
         Some(known) => Ok(known),
@@ -81,7 +81,7 @@ pub fn known(context: &Context) -> Result<Settled> {
     }
 }
 
-/// Without a name, a file that nobody could read may be what is meant.
+/// Picks the run. Without a name, an unreadable file is an error, because its run may be meant.
 fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run> {
     let runs = if named.is_some() { Runs::all(store)? } else { Runs::live(store)? };
     match (runs.pick(named), troubles.first()) {
@@ -91,7 +91,7 @@ fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run>
     }
 }
 
-/// What a run is worth, and what is on disk of it.
+/// Validates a run against its files on disk.
 ///
 /// # Errors
 /// The directory cannot be opened.
@@ -131,7 +131,7 @@ pub struct Shown {
     pub run: Run,
     /// The newest first.
     pub log: Vec<Logged>,
-    /// Why it ends before its beginning, if it is damaged there.
+    /// Why the log ends before the beginning, if it is damaged.
     pub broken: Option<String>,
     pub troubles: Vec<Trouble>,
     pub warnings: Vec<Warning>,
@@ -159,7 +159,7 @@ pub struct Compared {
     pub warnings: Vec<Warning>,
 }
 
-/// Compares two states of a run: without revisions the last two, with one that one and the newest.
+/// Compares two states of a run: by default the last two; with one revision, that one and the newest.
 ///
 /// # Errors
 /// There is no such run or revision.
@@ -192,7 +192,7 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
     Ok(Compared { from: name(from), to: name(to), differences, warnings })
 }
 
-/// What is out of order in the plan of a run.
+/// Returns findings about the order of the plan.
 ///
 /// # Errors
 /// There is no such run.

@@ -1,4 +1,4 @@
-//! `workflow resume`: show where a run stands, ask in the words of its profile, and do what was chosen.
+//! `workflow resume`: shows the state of a run, asks in the words of its profile, and does what was chosen.
 
 use crate::error::problem::{Choice, WorkflowProblem};
 use crate::error::{Error, Result};
@@ -26,42 +26,42 @@ pub struct ResumeOptions {
     pub step: StepOptions,
     /// The answer to the first question.
     pub choose: Option<String>,
-    /// Goes on with a run although something is wrong with it.
+    /// Resume the run even if it is not valid.
     pub anyway: bool,
-    /// Where a further question would only ask whether it is meant: it is.
+    /// Skip questions that only ask for confirmation.
     pub yes: bool,
 }
 
-/// What somebody is asked.
+/// One question to the user.
 pub enum Question<'s> {
-    /// Everything that is known, then the profile's own question.
+    /// The full status, then the question of the profile.
     Resume(&'s Status),
-    /// What is wrong with it, then whether to start fresh.
+    /// What is wrong with the run, then whether to start fresh.
     Unsound(&'s Status),
-    /// Nothing: it only shows why the run is not gone on with.
+    /// No question: shows why the run is not resumed.
     Refused(&'s Status),
     AbandonOrPick(&'s Workflow),
-    /// Which of the phases that remain.
+    /// Which of the remaining phases.
     Pick(&'s Workflow),
-    /// Whether the plan is really to begin anew.
+    /// Whether to really restart the plan.
     Restart(&'s Workflow),
-    /// Not one of the answers.
+    /// The answer was not understood.
     Again(&'s Workflow, String),
-    /// All of it, on demand.
+    /// The full state, on request.
     Details(&'s Status),
 }
 
-/// The answer; `None` where nobody can be asked.
+/// Asks the user; returns `None` if there is no one to ask.
 pub type Ask<'a> = dyn FnMut(&Question<'_>) -> Result<Option<String>> + 'a;
 
 #[derive(Debug)]
 pub struct ResumeOutcome {
     pub run: Run,
     pub done: ResumeAction,
-    /// What was mended on the way, in words.
+    /// Repairs that were made, in words.
     pub mended: Vec<String>,
     pub advice: Advice,
-    /// What was known of the run before.
+    /// Status of the run before.
     pub before: Status,
     pub warnings: Vec<Warning>,
 }
@@ -76,7 +76,7 @@ struct Acted {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumeAction {
-    /// Only looked at.
+    /// The run was only shown.
     Viewed,
     Resumed,
     StartedFresh,
@@ -86,7 +86,7 @@ pub enum ResumeAction {
 }
 
 /// # Errors
-/// There is nothing to resume, nobody can be asked (the problem has the options), or a file cannot be understood.
+/// There is nothing to resume, the user cannot be asked (the error has the options), or a file cannot be understood.
 pub fn resume(context: &Context, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<ResumeOutcome> {
     let status = report::status(context, options.step.workflow.as_deref(), true)?;
     if let Some(trouble) = status.troubles.iter().find(|trouble| trouble.concerns(&status.run.workflow)) {
@@ -129,7 +129,7 @@ fn is_sound(status: &Status) -> bool {
     status.report.errors.is_empty()
 }
 
-/// Nothing has happened before the last answer is given, and nobody waits for the lock meanwhile.
+/// Asks the first question. Nothing is changed and no lock is held until the last answer is given.
 fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
     let workflow = &status.run.workflow;
     let undecided = || decision(status, choices::choices(workflow, is_sound(status)));
@@ -144,7 +144,7 @@ fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<
     }
     let mut answer = ask(&Question::Resume(status))?.ok_or_else(undecided)?;
     loop {
-        // The end of the input is no answer, and must not be asked for ever.
+        // An empty answer is the end of the input; asking again would loop forever.
         if answer.is_empty() {
             return Err(no_answer(status, "").into());
         }
@@ -167,7 +167,7 @@ fn is_yes(answer: &str) -> bool {
 fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
     let workflow = &status.run.workflow;
     let undecided = || decision(status, choices::after_no(workflow, is_sound(status)));
-    // Who chose on the command line decides there on.
+    // A choice on the command line answers the further questions as well.
     let answer = if options.choose.is_some() { None } else { ask(&Question::AbandonOrPick(workflow))? };
     let answer = answer.ok_or_else(undecided)?.trim().to_ascii_lowercase();
     match answer.as_str() {
@@ -183,7 +183,7 @@ fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Resul
     }
 }
 
-/// Nobody is there to decide, so nothing happens.
+/// The error if the user cannot be asked; nothing is changed.
 fn decision(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
     let workflow = &status.run.workflow;
     let unsound = what_is_wrong(status).map(|wrong| format!(" and not sound: {wrong}")).unwrap_or_default();
@@ -191,7 +191,7 @@ fn decision(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
     with_choices(WorkflowProblem::refused("decision_needed", what), options).with_state(workflow)
 }
 
-/// It was to be gone on with, and something is wrong with it.
+/// The error if an invalid run was to be resumed.
 fn unsound(status: &Status) -> WorkflowProblem {
     let workflow = &status.run.workflow;
     let wrong = what_is_wrong(status).unwrap_or_default();
@@ -206,7 +206,7 @@ fn what_is_wrong(status: &Status) -> Option<String> {
     Some(format!("{}{more}", in_words(first)))
 }
 
-/// Names the first of the answers with their command lines; programs get them all.
+/// Adds the choices to the error; the hint names only the first ones.
 fn with_choices(problem: WorkflowProblem, options: Vec<Choice>) -> WorkflowProblem {
     const NAMED: usize = 5;
     let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
@@ -260,7 +260,7 @@ fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chos
     }
 }
 
-/// Mends what the interruption left, and goes on.
+/// Repairs what the interruption left, and resumes the run.
 fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<Acted> {
     let (mut run, mut mended, mut warnings) = (run, Vec::new(), Vec::new());
     let sights = look(context, &run.workflow)?;
@@ -284,7 +284,7 @@ fn ended(outcome: StepOutcome, done: ResumeAction, advice: Advice) -> Acted {
     Acted { run, done, mended: Vec::new(), advice, warnings }
 }
 
-/// Whether the phase can be begun once what is under way waits: else nothing is put back for it.
+/// Checks that the phase can begin once the running ones are pending again, before those are changed.
 fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
     let running = workflow.running().map(|phase| Change::Reset { phase: phase.id.clone() });
     let begin = Change::StartPhase(Start { phase: Some(id.to_owned()), ..Start::default() });
@@ -293,7 +293,7 @@ fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
     waiting.map(drop).map_err(|problem| problem.hint(ways()).with_state(workflow).into())
 }
 
-/// What is under way waits: it is pending again, with what is known of its progress.
+/// Makes the running phases pending again, and keeps their progress notes.
 fn leave_current(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<Run> {
     let mut run = run;
     let running: Vec<String> = run.workflow.running().map(|phase| phase.id.clone()).collect();
@@ -314,10 +314,10 @@ fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Re
     Ok(ended(outcome, ResumeAction::Picked, advice))
 }
 
-/// The old run goes to the archive first: it may be the only record of what was done.
+/// Archives the old run first: it may be the only record of what was done.
 ///
 /// # Errors
-/// It cannot be recorded.
+/// A transition cannot be recorded.
 pub fn start_fresh(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<StepOutcome> {
     let next = init_run::anew(context, session, &run.workflow)?;
     let old = abandon::abandon_run(context, session, run, "started fresh", actor)?;

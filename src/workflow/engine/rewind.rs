@@ -1,4 +1,4 @@
-//! `workflow rewind`: the files, the state or both as they were right before a phase began.
+//! `workflow rewind`: restores the files, the state or both as they were right before a phase began.
 
 use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ use crate::workflow::rules::workflow::Workflow;
 #[derive(Clone, Debug, Default)]
 pub struct RewindOptions {
     pub step: StepOptions,
-    /// A phase, or for the state alone a revision.
+    /// A phase; with the state alone also a revision.
     pub to: String,
     pub files: bool,
     pub state: bool,
@@ -35,23 +35,23 @@ pub struct RewindOutcome {
     pub to: String,
     pub files: Option<RestoreOutcome>,
     pub state: Option<StepOutcome>,
-    /// The state goes back, or would.
+    /// Whether the state is rewound, or would be.
     pub takes_state: bool,
     pub dry_run: bool,
     pub warnings: Vec<Warning>,
 }
 
-/// Where a rewind leads.
+/// Target of a rewind.
 struct Goal {
     checkpoint: Option<ObjectId>,
     revision: ObjectId,
     state: Workflow,
 }
 
-/// `agree` is asked before the state goes back where no files do.
+/// Rewinds a run. `agree` asks for consent if the state is rewound without files.
 ///
 /// # Errors
-/// There is no such phase, its checkpoint is gone, or nobody agreed; then nothing changed.
+/// There is no such phase, its checkpoint is gone, or consent was denied; then nothing has changed.
 pub fn rewind(
     context: &Context,
     options: &RewindOptions,
@@ -101,7 +101,7 @@ fn files(context: &Context, options: &RewindOptions, goal: &Goal, consent: &mut 
     })
 }
 
-/// The state of then, with what can never be taken back: how often it was resumed.
+/// Rewinds the state, except for the count of resumes.
 fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> Result<StepOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
@@ -126,7 +126,7 @@ fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> R
     Ok(outcome)
 }
 
-/// The newest start of the phase tells both; the state right before it stands below.
+/// Finds the target: the newest start of the phase names the checkpoint, and the revision before it is the state.
 fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
     let begins = |message: &str| {

@@ -1,4 +1,4 @@
-//! Checkpoints of the files that a run asks for, made under the lock that its transition holds.
+//! Makes the checkpoints that a run asks for, under the lock of its transition.
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
@@ -9,8 +9,8 @@ use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::workflow::rules::workflow::Workflow;
 
-/// A checkpoint of the files as they are; that it holds nothing new is no remark here. `None` where none is made, as the
-/// remarks say.
+/// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none is made, as the warnings
+/// say.
 ///
 /// # Errors
 /// The files cannot be captured, or the checkpoint cannot be recorded.
@@ -29,7 +29,7 @@ pub fn snapshot(
     };
     let mut outcome = create_in(context, session, &options)?;
     if outcome.skipped.is_none() && context.settings.auto_prune {
-        // Packs are taken in by the transitions themselves.
+        // The transitions merge packs themselves.
         outcome.warnings.extend(auto_gc(context, session, &|| true));
     }
     outcome.warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));

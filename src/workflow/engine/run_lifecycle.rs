@@ -1,4 +1,4 @@
-//! The ends of runs: abandoned, put aside, deleted, and cleaned up by age. What is put aside can be read for ever.
+//! Abandons, archives, deletes and cleans up runs. An archived run can always be read.
 
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -21,41 +21,41 @@ use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// Open runs and complete ones older than this are put aside by a cleanup.
+/// Default age in milliseconds at which a cleanup archives open runs.
 pub const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
-/// Failed and abandoned ones.
+/// The same for failed and abandoned runs.
 pub const USUAL_FAILED_MAX_AGE_MS: i64 = 30 * DAY_MS;
 
-/// Ends a run and puts it aside.
+/// Abandons a run and archives it.
 ///
 /// # Errors
-/// There is no such run, or it has ended.
+/// There is no such run, or it has ended already.
 pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result<StepOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let mut troubles = sync::sync(context, &mut session)?;
-    // Giving the run up is one of the answers to its question.
+    // Abandoning the run is a valid answer to its missing file.
     troubles.retain(|trouble| !trouble.is_gone());
     let run = choose(&store, options, &troubles)?;
     abandon_run(context, &mut session, &run, reason, &actor(context, options))
 }
 
-/// What an `archive`, a `delete` or a `cleanup` did.
+/// Outcome of `archive`, `delete` or `cleanup`.
 #[derive(Debug, Default)]
 pub struct EndOutcome {
-    /// Put aside, by the names that they have there.
+    /// Names under which runs were archived.
     pub archived: Vec<String>,
-    /// Gone with all their transitions.
+    /// Runs dropped with all their transitions.
     pub purged: Vec<String>,
-    /// Folders of old files in the project that were removed.
+    /// Archive folders that were removed from the project.
     pub removed_folders: Vec<String>,
-    /// Files of runs that failed, which had their time.
+    /// Expired files of failed runs.
     pub removed_files: Vec<String>,
     pub dry_run: bool,
     pub warnings: Vec<Warning>,
 }
 
-/// Puts a run aside whatever its state, with its files.
+/// Archives a run in any state, with its files.
 ///
 /// # Errors
 /// There is no such run.
@@ -71,7 +71,7 @@ pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
     Ok(EndOutcome { archived: name.into_iter().collect(), removed_folders, warnings, ..EndOutcome::default() })
 }
 
-/// Puts a run aside, or with `purge` drops it with all its transitions; its files in the project go.
+/// Archives a run, or with `purge` drops it with all its transitions; its files in the project are removed.
 ///
 /// # Errors
 /// There is no such run.
@@ -99,7 +99,7 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
     Ok(outcome)
 }
 
-/// Nothing is written for a run any more that is dropped: a note of what was would tell of one that lost its ref.
+/// Clears the notes of files written for a purged run; else it would look like a run that lost its ref.
 fn forget_notes(session: &Session<'_>, id: &str) -> Result<()> {
     let notes = session.locked.store().projected().into_iter();
     let forgotten = notes.map(|note| if note.workflow == id { Projected { sum: None, ..note } } else { note });
@@ -114,7 +114,7 @@ pub struct CleanupOptions {
     pub dry_run: bool,
 }
 
-/// Puts aside what has not been touched for long, and drops folders of old files beyond the newest few.
+/// Archives runs that are complete or idle for too long, and removes all but the newest archive folders.
 ///
 /// # Errors
 /// Something cannot be read or written.
@@ -140,7 +140,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
     Ok(outcome)
 }
 
-/// Puts aside what the registry keeps no longer, as its readers expect when a run begins. A failure is a warning.
+/// Archives expired runs of the registry, as its readers expect when a run begins. A failure is a warning.
 pub fn expire(context: &Context, session: &mut Session<'_>) {
     if let Err(error) = expire_registry(context, session) {
         session.warnings.push(Warning::bookkeeping("putting aside what is too old")(error));
@@ -179,11 +179,11 @@ fn is_old(workflow: &Workflow, options: CleanupOptions, now_ms: i64) -> bool {
     }
 }
 
-/// Moves the files of a run's profiles away, each to where its profile keeps old ones. One that somebody edited since is
-/// moved as it is. A file of the registry whose time is over is removed.
+/// Archives the files of a run's profiles, each where its profile keeps old ones; an edited file is moved as it is. An
+/// expired registry file is removed.
 ///
 /// # Errors
-/// A file cannot be moved; the run is as before.
+/// A file cannot be moved; the run is unchanged.
 pub fn put_files_aside(
     context: &Context,
     session: &mut Session<'_>,
@@ -201,15 +201,14 @@ pub fn put_files_aside(
     })
 }
 
-/// Whether a file says what the last transition says of it; then nothing goes with it.
+/// Whether a file matches the last transition, so that removing it loses nothing.
 fn is_as_recorded(work: &WorkTree, workflow: &Workflow, path: &str) -> Result<bool> {
     let Some(bytes) = state_file::read(work, &rel(path))? else { return Ok(true) };
     let said = find_documents::sum_of_text(&bytes);
     Ok(said.is_some() && said == workflow.documents.get(path).map(find_documents::sum))
 }
 
-/// One that says something else than what was recorded could not be taken in: it may be the only record, so it is moved
-/// away.
+/// Removes the files of a run. A file that differs from the recorded state is moved instead: it may be the only record.
 fn remove_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) -> Result<()> {
     for_files(context, session, workflow, &mut |work, path| {
         if is_as_recorded(work, workflow, path)? {
@@ -237,7 +236,7 @@ fn for_files(
     for path in &paths {
         act(&work, path)?;
         notes.retain(|note| note.path != *path);
-        // It stays known as one of ours, which no checkpoint holds.
+        // Stays noted as one of our files, which no checkpoint captures.
         notes.push(Projected { path: path.clone(), sum: None, workflow: workflow.id.clone() });
     }
     if let Err(e) = session.locked.write_projected(&notes) {
@@ -246,24 +245,24 @@ fn for_files(
     Ok(())
 }
 
-/// Moves away a file that could not be understood: it may be the only record. Where it went: to the other files of the
-/// run `of`, if that ends with it.
+/// Archives a malformed file, which may be the only record, and returns its new path: beside the files of the run `of`,
+/// if that run ends too.
 ///
 /// # Errors
-/// It cannot be moved.
+/// The file cannot be moved.
 pub fn put_aside(context: &Context, path: &str, of: Option<&str>) -> Result<String> {
     let work = WorkTree::open(context.root.path())?;
-    // What is no file goes where no cleanup of runs looks for files.
+    // A directory or other non-file goes where no cleanup of runs looks.
     let of = of.filter(|_| state_file::read(&work, &rel(path)).is_ok());
     let to = aside(context, path, of);
     state_file::move_any(&work, &rel(path), &rel(&to))?;
     Ok(to)
 }
 
-/// Keeps the bytes of a file that stays for somebody to mend it. Where they are.
+/// Archives a copy of a file that stays for the user to repair, and returns the path of the copy.
 ///
 /// # Errors
-/// They cannot be read or written.
+/// The file cannot be read, or the copy not be written.
 pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
     let (work, to) = (WorkTree::open(context.root.path())?, aside(context, path, None));
     let bytes = state_file::read(&work, &rel(path))?.unwrap_or_default();
@@ -278,7 +277,7 @@ fn aside(context: &Context, path: &str, of: Option<&str>) -> String {
     format!("{folder}/{}_{time}/{name}", of.unwrap_or("corrupt"))
 }
 
-/// Writes the files of a run as its state has them, whatever stands there.
+/// Writes the files of a run from its state, over whatever is there.
 ///
 /// # Errors
 /// They cannot be written.

@@ -1,4 +1,4 @@
-//! The runs that a store holds, and which of them is meant.
+//! The runs in a store, and the choice of one by name.
 
 use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
@@ -7,17 +7,17 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::repository::Store;
 use crate::workflow::rules::workflow::Workflow;
 
-/// One run as it stands.
+/// One run in its newest state.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The newest transition.
+    /// The newest commit.
     pub tip: ObjectId,
-    /// It was put aside under this name.
+    /// Name in the archive, if the run was archived.
     pub archived_as: Option<String>,
     pub workflow: Workflow,
 }
 
-/// One that cannot be read.
+/// A run that cannot be read.
 #[derive(Clone, Debug)]
 pub struct LostRun {
     pub id: String,
@@ -26,13 +26,13 @@ pub struct LostRun {
 
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
-    /// The newest first: open ones before those that have ended.
+    /// Open runs first, then ended ones; each group newest first.
     pub runs: Vec<Run>,
     pub lost: Vec<LostRun>,
 }
 
 impl Runs {
-    /// Those that can be gone on with.
+    /// Returns the live runs.
     ///
     /// # Errors
     /// The refs cannot be read.
@@ -47,7 +47,7 @@ impl Runs {
         Ok(runs)
     }
 
-    /// Those that were put aside too.
+    /// Returns live and archived runs.
     ///
     /// # Errors
     /// The refs cannot be read.
@@ -72,11 +72,11 @@ impl Runs {
         self.runs.sort_by_key(|run| std::cmp::Reverse(rank(run)));
     }
 
-    /// The run that is meant: by its id or the beginning of it, the id that its file says, its project, its type, its description; without a name the newest that is
-    /// open, or where none is the newest of all.
+    /// Picks a run by its id or a prefix of it, the id in its file, its project, type or description; without a name
+    /// the newest open one, else the newest of all.
     ///
     /// # Errors
-    /// None is, or the one that is meant cannot be read.
+    /// No run matches, or the matching one cannot be read.
     pub fn pick(&self, named: Option<&str>) -> Result<&Run> {
         let Some(name) = named else {
             return match (self.runs.first(), self.lost.first()) {
@@ -85,7 +85,7 @@ impl Runs {
                 (None, None) => Err(none().into()),
             };
         };
-        // One that was put aside may have had the id that the file of an open one has.
+        // An archived run may have the id that the file of an open one has.
         let is_open = |run: &Run| run.is_live() && run.workflow.status.is_open();
         let is_exact = |run: &&Run| run.id() == name;
         let is_named = |run: &&Run| run.workflow.named() == name;
@@ -106,7 +106,7 @@ impl Runs {
 }
 
 impl Run {
-    /// The name under which it is asked for.
+    /// Returns the name that selects the run.
     pub fn id(&self) -> &str {
         self.archived_as.as_deref().unwrap_or(&self.workflow.id)
     }
@@ -122,7 +122,7 @@ fn rank(run: &Run) -> (bool, bool, i64, String) {
 
 fn is_meant(run: &Run, name: &str) -> bool {
     let workflow = &run.workflow;
-    // Files of the registry have it in small letters.
+    // Registry files have the project in lower case.
     let is_project = [workflow.project.as_str(), &run_id::snake(&workflow.project)].contains(&name);
     let is_described = !name.is_empty() && workflow.description.trim().to_lowercase() == name.trim().to_lowercase();
     run.id().starts_with(name) || is_project || workflow.kind == name || is_described

@@ -1,4 +1,4 @@
-//! One transition: under the lock, what was edited by hand comes first, then the rules decide, then it is one commit.
+//! One transition under the lock: edits by hand are taken in first, then the rules decide, then one commit is made.
 
 use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
@@ -11,19 +11,19 @@ use crate::workflow::engine::transition::{StepOutcome, change_run};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::Workflow;
 
-/// Which run is meant, and by whom.
+/// Which run is meant, and who acts.
 #[derive(Clone, Debug, Default)]
 pub struct StepOptions {
     pub workflow: Option<String>,
-    /// The revision that the caller saw, or the beginning of it: another one is a conflict.
+    /// Revision that the caller saw, or a prefix of it; any other one is a conflict.
     pub expect: Option<String>,
     pub actor: Option<String>,
 }
 
-/// Makes one transition. `decide` is asked for it under the lock, with the state as it stands then.
+/// Makes one transition. `decide` is called under the lock, with the current state.
 ///
 /// # Errors
-/// There is no such run, the rules forbid it, somebody else was first, or a file of it cannot be understood.
+/// There is no such run, the rules forbid it, another process was first, or a file of the run is malformed.
 pub fn step(
     context: &Context,
     options: &StepOptions,
@@ -35,10 +35,10 @@ pub fn step(
     })
 }
 
-/// Does something with the run that is meant while the store is locked.
+/// Calls `act` with the chosen run while the store is locked.
 ///
 /// # Errors
-/// There is no such run, somebody else was first, a file of it cannot be understood, or as `act` says.
+/// There is no such run, another process was first, a file of the run is malformed, or `act` fails.
 pub fn with_run<T>(
     context: &Context,
     options: &StepOptions,
@@ -51,15 +51,15 @@ pub fn with_run<T>(
     act(&mut session, &run)
 }
 
-/// The run that is meant, if it can be worked on.
+/// Returns the chosen run, if it can be worked on.
 ///
 /// # Errors
-/// It cannot be read, somebody moved it on, or a file of it was damaged by hand.
+/// The run cannot be read, another process moved it on, or a file of the run has a conflict.
 pub fn choose(store: &Store, options: &StepOptions, troubles: &[Trouble]) -> Result<Run> {
     let runs = Runs::live(store)?;
     let run = match runs.pick(options.workflow.as_deref()) {
         Err(Error::Workflow(problem)) if options.workflow.is_none() => {
-            // A file that nobody could read may be the very run that is meant.
+            // The unreadable file may belong to the run that is meant.
             return Err(troubles.first().map_or(Error::Workflow(problem), |trouble| trouble.problem(None).into()));
         }
         picked => picked?.clone(),
@@ -76,7 +76,7 @@ pub fn choose(store: &Store, options: &StepOptions, troubles: &[Trouble]) -> Res
     }
 }
 
-/// Who does it, as told, or as the environment says.
+/// Returns the actor: as given, else from the environment, else `cli`.
 pub fn actor(context: &Context, options: &StepOptions) -> String {
     let told = options.actor.as_deref().or(context.environment.source.as_deref()).map(str::trim);
     told.filter(|told| !told.is_empty()).unwrap_or("cli").to_owned()

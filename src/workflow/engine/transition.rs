@@ -1,4 +1,4 @@
-//! One transition of a run: the rules give the next state, which is recorded as one commit and written into its files.
+//! One transition of a run: the rules give the next state, which is committed and written to its files.
 
 use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
@@ -18,7 +18,7 @@ use crate::workflow::rules::workflow::Workflow;
 #[derive(Debug)]
 pub struct StepOutcome {
     pub run: Run,
-    /// What the log says of it; of several transitions the last.
+    /// The log entry; the last one of several transitions.
     pub event: Event,
     pub warnings: Vec<Warning>,
     /// The state is recorded, but a file of a profile could not be written.
@@ -28,7 +28,7 @@ pub struct StepOutcome {
 /// Applies and records a change, and writes the files.
 ///
 /// # Errors
-/// The rules forbid it, or it cannot be recorded; then nothing happened.
+/// The rules forbid it, or it cannot be recorded; then nothing is changed.
 pub fn change_run(
     context: &Context,
     session: &mut Session<'_>,
@@ -41,7 +41,7 @@ pub fn change_run(
     record(context, session, Some(run.tip), next, event)
 }
 
-/// Records a state as the next of its run; without `before` as its first.
+/// Records a state as the next of its run, or without `before` as the first.
 ///
 /// # Errors
 /// As [`change_run`].
@@ -55,7 +55,7 @@ pub fn record(
     record_taken(context, session, before, next, event, None)
 }
 
-/// The same for a state that was read from a file: what stands in that file is known, and may be written over.
+/// As [`record`], for a state read from a file: the content of that file is known and may be overwritten.
 ///
 /// # Errors
 /// As [`change_run`].
@@ -77,7 +77,7 @@ pub fn record_taken(
     Ok(StepOutcome { run, event, warnings, is_partial })
 }
 
-/// What its files are to say now stands in the state itself, so that a later edit can be told from our own writing.
+/// Renders the files into the state, so that later edits can be told from our own writes.
 pub fn render_documents(context: &Context, workflow: &mut Workflow) {
     let root = context.root.path().display().to_string();
     for profile in workflow.profiles.clone() {
@@ -87,10 +87,10 @@ pub fn render_documents(context: &Context, workflow: &mut Workflow) {
     }
 }
 
-/// The commit alone.
+/// Records the commit, without writing files.
 ///
 /// # Errors
-/// Somebody else was first, or it cannot be written.
+/// Another process was first, or the commit cannot be written.
 pub fn record_state(
     context: &Context,
     session: &mut Session<'_>,

@@ -1,11 +1,11 @@
-//! What is wrong with a plan: names that are none or stand twice, dependencies that lead nowhere or around a circle.
+//! Checks a plan: invalid or duplicate ids, unknown dependencies and dependency cycles.
 
 use std::collections::BTreeSet;
 
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 
-/// All that keeps these phases from being a plan, with places such as `phases[1].dependencies[0]`.
+/// Returns all errors in these phases, with places such as `phases[1].dependencies[0]`.
 pub fn check(phases: &[Phase]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let ids: BTreeSet<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
@@ -30,9 +30,9 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
     findings
 }
 
-/// The ids along a circle of dependencies, the first again at the end.
+/// Returns the ids along a dependency cycle, the first one again at the end.
 pub fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
-    // Whatever depends on nothing that is left is taken away; what remains leads into a circle.
+    // Phases without remaining dependencies are removed; what is left leads into a cycle.
     let mut left: Vec<&Phase> = phases.iter().collect();
     loop {
         let ids: BTreeSet<&str> = left.iter().map(|phase| phase.id.as_str()).collect();
@@ -53,7 +53,7 @@ pub fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
     }
 }
 
-/// Why this can name no phase.
+/// Returns why a text is not a valid phase id.
 pub fn wrong_id(id: &str) -> Option<&'static str> {
     if id.trim().is_empty() {
         return Some("the id is empty");

@@ -10,30 +10,30 @@ use crate::workflow::rules::phase::{Class, Phase, PhaseOutput};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-/// Where a run keeps the plan with which it was begun, among its documents.
+/// Key among the documents of a run for the plan with which it was begun.
 pub const PLAN: &str = "plan";
 const DEPENDENCY_KEYS: [&str; 4] = ["dependencies", "depends_on", "dependsOn", "deps"];
 const PHASE_ORDER: &[&str] =
     &["id", "name", "dependencies", "status", "class", "writes", "commits", "requires_approval", "outputs"];
 
-/// The phases of a plan. Only `id` must be there; what nobody says about a phase it does not have.
+/// Reads the phases of a plan. Only `id` is required; missing fields get their defaults.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// Every finding about the document.
 pub fn from_document(value: &Value) -> Result<Vec<Phase>, Vec<Finding>> {
     let mut reader = DocumentReader::default();
     let Some(fields) = reader.versioned(value) else { return reader.finish(None) };
     let list = reader.list(&fields, "phases");
     let phases: Vec<Option<Phase>> = list.iter().map(|(place, value)| phase(&mut reader, place, value)).collect();
     let phases: Option<Vec<Phase>> = phases.into_iter().collect();
-    // Places count only while no phase is left out.
+    // Places are only right if no phase was left out.
     if let Some(phases) = &phases {
         reader.add(check(phases));
     }
     reader.finish(phases)
 }
 
-/// The plan as it stands, written over the one that was read.
+/// Writes the current plan over the one that was read.
 pub fn to_document(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(PLAN);
     let mut plan = Overlay::on(base, &["phases"]);
@@ -70,7 +70,7 @@ fn phase(reader: &mut DocumentReader, place: &str, value: &Value) -> Option<Phas
     Some(phase)
 }
 
-/// Under which of its names an entry lists what must come before it: the first that says something.
+/// Returns the key under which an entry lists its dependencies: the first with a non-empty list.
 pub fn dependency_key(entry: Option<&Map<String, Value>>) -> &'static str {
     let value = |key: &&str| entry.and_then(|entry| entry.get(*key));
     let says = |key: &&str| value(key).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
@@ -79,7 +79,7 @@ pub fn dependency_key(entry: Option<&Map<String, Value>>) -> &'static str {
     said.unwrap_or("dependencies")
 }
 
-/// Lists that do not agree are no answer.
+/// Reports entries whose dependency lists disagree.
 fn check_one_list(reader: &mut DocumentReader, fields: &Fields<'_>) {
     let lists = DEPENDENCY_KEYS.into_iter().filter_map(|key| fields.map.get(key)?.as_array());
     let lists: Vec<&Vec<Value>> = lists.filter(|list| !list.is_empty()).collect();
@@ -94,7 +94,7 @@ fn outputs(reader: &mut DocumentReader, fields: &Fields<'_>) -> Vec<PhaseOutput>
     list.iter().filter_map(|(place, value)| output(reader, place, value)).collect()
 }
 
-/// A path, or an object with one. A plan that names an output means that it must be there.
+/// Reads an output: a path, or an object with one. An output is required by default.
 fn output(reader: &mut DocumentReader, place: &str, value: &Value) -> Option<PhaseOutput> {
     if let Some(path) = value.as_str() {
         return Some(PhaseOutput { path: path.to_owned(), required: true, sha256: None });
@@ -137,14 +137,14 @@ fn write_outputs(entry: &mut Overlay, phase: &Phase) {
     entry.set("outputs", outputs.iter().map(value).collect::<Vec<_>>());
 }
 
-/// Our own keys are written only where they say something.
+/// Writes a key of ours, unless it is absent and the value is the default.
 fn unless_usual(entry: &mut Overlay, key: &str, value: &Value, is_usual: bool) {
     if entry.has(key) || !is_usual {
         entry.put(key, value.clone(), means(value));
     }
 }
 
-/// The same value, or nothing where that is meant.
+/// Tells whether a document's value is equal to this one, or `null` for the default.
 fn means(value: &Value) -> impl FnOnce(&Value) -> bool {
     let is_usual = *value == json!([]) || *value == json!(false);
     move |stands: &Value| stands == value || (stands.is_null() && is_usual)

@@ -1,4 +1,4 @@
-//! Whether a plan does first what is hardest to make again: issues, commits, files, and documentation last.
+//! Checks that a plan first makes what is hardest to make again: issues, commits, files, then documentation.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const CLASS_WORDS: [(Class, &[&str]); 3] = [
     (Class::Docs, &["doc", "docs", "documentation", "readme", "reference", "references"]),
 ];
 
-/// As given, or as the words of its id and name tell; what makes neither issues nor commits nor documentation makes files.
+/// Returns the class as given, or guessed from id and name; the default is files.
 pub fn class_of(phase: &Phase) -> Class {
     let text = format!("{} {}", phase.id, phase.name).to_lowercase();
     let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
@@ -21,11 +21,11 @@ pub fn class_of(phase: &Phase) -> Class {
     phase.class.unwrap_or_else(|| guess().map_or(Class::Files, |(class, _)| *class))
 }
 
-/// The phases that stand too late: one that was not begun and is of a more precious class than another before it that was
-/// not begun either, unless it depends on that one.
+/// Finds phases that come too late: a pending phase of a more precious class than an earlier pending one, unless it
+/// depends on that one.
 ///
-/// A commit gathers what was made before it, so one behind files is in its place as soon as an earlier commit stands
-/// before those files: then the first was not put off, and this is a later one. Issues have no such excuse.
+/// A commit gathers earlier work, so one after files is in place if an earlier commit precedes those files. Issues have
+/// no such exception.
 pub fn lint(workflow: &Workflow) -> Vec<Finding> {
     let pending = |phase: &&Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;
     let mut findings = Vec::new();
@@ -55,7 +55,7 @@ fn out_of_order(at: usize, late: &Phase, early: &Phase) -> Finding {
     Finding::new("phase_order", format!("phases[{at}]"), what)
 }
 
-/// The ids that it depends on, directly or through others.
+/// Returns all direct and indirect dependencies.
 fn all_before<'w>(workflow: &'w Workflow, phase: &'w Phase) -> BTreeSet<&'w str> {
     let mut found = BTreeSet::new();
     let mut open: Vec<&Phase> = vec![phase];

@@ -1,4 +1,4 @@
-//! A plan of phases: as words on a command line, or one of the presets; as a document, and what is wrong with one.
+//! Plans of phases: from the command line, a preset or a document, and their checks.
 
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
@@ -15,14 +15,14 @@ pub use writes::share_writes;
 
 pub const PRESETS: [&str; 1] = ["dotagent"];
 
-/// The five phases of `dotagent`, and what each leaves behind; the last of them is where a run of it ends.
+/// The five phases of `dotagent`; a run of that format ends with the last one.
 pub const DOTAGENT: [&str; 5] = ["REQUIREMENTS", "ARCHITECTURE", "IMPLEMENTATION", "VERIFICATION", "REFLECTION"];
 
-/// One phase from `id`, `id:Name` or `id:Name:dep1,dep2`. The name may have colons in it where dependencies, or a last
-/// colon, stand behind it.
+/// Parses `id`, `id:Name` or `id:Name:dep1,dep2`. The name may contain colons if dependencies, or a final colon,
+/// follow.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A finding about the argument.
 pub fn from_words(words: &str) -> Result<Phase, Finding> {
     let (id, rest) = words.split_once(':').unwrap_or((words, ""));
     let (name, dependencies) = rest.rsplit_once(':').unwrap_or((rest, ""));
@@ -36,7 +36,7 @@ pub fn from_words(words: &str) -> Result<Phase, Finding> {
     Ok(phase)
 }
 
-/// The phases of a plan that everybody knows by name.
+/// Returns the phases of a built-in plan.
 pub fn preset(name: &str) -> Option<Vec<Phase>> {
     (name == "dotagent").then(dotagent)
 }
@@ -61,7 +61,7 @@ fn dotagent() -> Vec<Phase> {
     DOTAGENT.iter().enumerate().map(phase).collect()
 }
 
-/// `write-source` is `Write Source`.
+/// Turns `write-source` into `Write Source`.
 fn title(id: &str) -> String {
     let word = |word: &str| {
         let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));

@@ -1,8 +1,7 @@
-//! Whether two phases may write the same files, as far as the patterns tell.
+//! Whether two phases may write the same files, judged by their patterns.
 
-/// Whether files that match patterns of the one may match patterns of the other: one's fixed directory lies at or below
-/// the other's. Without patterns it is not known what a phase writes, so it shares with nobody: the plan was asked, and
-/// named nothing.
+/// Whether one file may match patterns of both: the fixed directory of one lies at or below that of the other. A phase
+/// without patterns shares with no other: what it writes is unknown, and the plan named nothing.
 pub fn share_writes(one: &[String], other: &[String]) -> bool {
     one.iter().any(|one| other.iter().any(|other| may_meet(&fixed_part(one), &fixed_part(other))))
 }
@@ -11,12 +10,12 @@ fn may_meet(one: &[&str], other: &[&str]) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
-/// The components before the first with a mark in it.
+/// Returns the components before the first wildcard.
 fn fixed_part(pattern: &str) -> Vec<&str> {
     let has_marks = |name: &str| name.contains(['*', '?', '[', '{', '\\']);
     let names = pattern.split('/').filter(|name| !name.is_empty() && *name != ".");
     let fixed: Vec<&str> = names.take_while(|name| !has_marks(name)).collect();
-    // Where a pattern leads up, nobody knows from where: it may lead anywhere.
+    // A `..` may lead anywhere.
     if fixed.contains(&"..") { Vec::new() } else { fixed }
 }
 

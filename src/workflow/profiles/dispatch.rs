@@ -1,4 +1,4 @@
-//! The formats in which other programs keep a run, each with its files in the project: read and written exactly.
+//! Dispatch by profile: recognizes, reads and writes the documents of each.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
 
-/// The profile whose file lies at this path, relative to the root.
+/// Returns the profile whose file has this path, relative to the root.
 pub fn profile_of_path(path: &str) -> Option<Profile> {
     match path {
         profile::PHASE_FILE | profile::EXECUTION_FILE => Some(Profile::Phases),
@@ -17,7 +17,7 @@ pub fn profile_of_path(path: &str) -> Option<Profile> {
     }
 }
 
-/// The profile in whose format a document seems to be.
+/// Guesses the profile from a document.
 pub fn profile_of_document(value: &Value) -> Option<Profile> {
     let has = |key: &str| value.get(key).is_some();
     if has("phase_status") && has("current_phase") {
@@ -31,8 +31,8 @@ pub fn profile_of_document(value: &Value) -> Option<Profile> {
     }
 }
 
-/// The files that a run has in the project now under one of its profiles. A file of the same path that was read before
-/// (`workflow.documents`) is the pattern: what did not change in it, and what we do not know, stays letter for letter.
+/// Returns the files of a run under one profile. A document that was read before (`workflow.documents`) is the base:
+/// unchanged and unknown parts are kept byte for byte.
 pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document> {
     match profile {
         Profile::Phases => phases::export(workflow),
@@ -41,10 +41,10 @@ pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document
     }
 }
 
-/// A new run from the document of another program; the caller checks that its id is free.
+/// Makes a run from the document of another program; the caller ensures a free id.
 ///
 /// # Errors
-/// All that is wrong with it.
+/// Every finding about the document.
 pub fn begin(profile: Profile, path: &str, value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
     let mut workflow = match profile {
         Profile::Phases => phases::begin(value, reading),
@@ -56,10 +56,10 @@ pub fn begin(profile: Profile, path: &str, value: &Value, reading: Reading<'_>) 
     Ok(workflow)
 }
 
-/// Takes over what an edited document says; what it does not speak of stays.
+/// Takes over an edited document; fields that it lacks stay unchanged.
 ///
 /// # Errors
-/// All that is wrong with it; then the run is as before.
+/// Every finding about the document; the run is then unchanged.
 pub fn take(
     workflow: &mut Workflow,
     profile: Profile,

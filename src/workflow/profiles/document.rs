@@ -1,8 +1,8 @@
-//! Documents of other programs: what one is read with, and what is found to be wrong with it.
+//! Types for documents of other programs: a file to write, and the context for reading one.
 
 use serde_json::Value;
 
-/// One file as it is to be in the project.
+/// One file to be written to the project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// Relative to the root.
@@ -10,15 +10,15 @@ pub struct Document {
     pub value: Value,
 }
 
-/// What a document is read with.
+/// Context for reading a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
     pub now_ms: i64,
-    /// The root, as absolute paths in documents begin.
+    /// Absolute path of the root, the prefix of paths in documents.
     pub root: &'a str,
 }
 
-/// The last component of the root: what a project is called where nobody says more.
+/// Returns the last component of the root: the default project name.
 pub fn project_of(root: &str) -> &str {
     root.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or("work")
 }

@@ -1,4 +1,4 @@
-//! The documents that the formats give as examples come in without findings, and go out as they came.
+//! The example documents of the formats are read without findings and written back unchanged.
 
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ pub fn phases(current: &str, status: &str) -> Value {
     })
 }
 
-/// The run that a document begins, which must give the same document back.
+/// Returns the run from a document, which must be written back unchanged.
 #[track_caller]
 pub fn begun(profile: Profile, path: &str, value: &Value) -> Workflow {
     let workflow = begin(profile, path, value, READING).unwrap();
@@ -182,7 +182,7 @@ fn every_phase_in_every_status_comes_back() {
                 _ => "pending",
             };
             assert_eq!(of(current), expected, "{current} {status}");
-            // Read again, it changes nothing.
+            // Reading it again changes nothing.
             let mut again = workflow.clone();
             take(&mut again, Profile::Phases, PHASES, &value, READING).unwrap();
             assert_eq!(again, workflow, "{current} {status}");

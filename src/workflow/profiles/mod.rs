@@ -1,4 +1,4 @@
-//! The formats in which other programs keep a run, each with its files in the project: read and written exactly.
+//! Profiles: the formats of other programs in which a run can be kept, read and written exactly.
 
 pub mod dispatch;
 pub mod document;

@@ -1,10 +1,10 @@
-//! What becomes of a phase of which a document says that it is somewhere else now.
+//! Moves a phase or run to the status that a document gives.
 
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
-/// What the document does not speak of stays: checkpoints, outputs, notes.
+/// Sets the status of a phase; checkpoints, outputs and notes stay, as documents do not have them.
 pub fn move_to(phase: &mut Phase, status: PhaseStatus, at_ms: i64) {
     if phase.status == status {
         return;
@@ -23,7 +23,7 @@ pub fn move_to(phase: &mut Phase, status: PhaseStatus, at_ms: i64) {
     phase.status = status;
 }
 
-/// Likewise for the run itself.
+/// Sets the status of the run.
 pub fn move_run_to(workflow: &mut Workflow, status: RunStatus, at_ms: i64) {
     if workflow.status != status {
         workflow.status = status;
@@ -31,14 +31,14 @@ pub fn move_run_to(workflow: &mut Workflow, status: RunStatus, at_ms: i64) {
     }
 }
 
-/// Takes a time that a document says, unless it is the one that is known more exactly.
+/// Takes a time from a document, unless it is the known one rounded to seconds.
 pub fn take_time(slot: &mut i64, said_ms: i64) {
     if !super::overlay::is_same_time(said_ms, *slot) {
         *slot = said_ms;
     }
 }
 
-/// The same for a time that may be unknown.
+/// As [`take_time`], for a time that may be unknown.
 pub fn take_time_if(slot: &mut Option<i64>, said_ms: Option<i64>) {
     if let Some(said_ms) = said_ms
         && !slot.is_some_and(|time_ms| super::overlay::is_same_time(said_ms, time_ms))

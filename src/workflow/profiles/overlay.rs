@@ -1,20 +1,20 @@
-//! Writing over a document that is there: what says the same already stays letter for letter and in its place, what we
-//! do not know stays too, and what is new stands where its format lists it.
+//! Writes over an existing document: values that mean the same stay byte for byte in place, unknown ones stay too, and
+//! new ones are inserted in the order of the format.
 
 use serde_json::{Map, Value};
 
 use crate::base::time::{parse_iso, rfc3339_seconds};
 
-/// One object of a document while it is written.
+/// One JSON object while it is written.
 pub struct Overlay {
     map: Map<String, Value>,
-    /// The keys as the format's own document lists them.
+    /// Order of the keys in the format.
     order: &'static [&'static str],
     is_new: bool,
 }
 
 impl Overlay {
-    /// On what was last read or written there; on nothing if that was no object.
+    /// Starts from what was last read or written; empty if that is not an object.
     pub fn on(base: Option<&Value>, order: &'static [&'static str]) -> Self {
         let base = base.and_then(Value::as_object);
         Self { map: base.cloned().unwrap_or_default(), order, is_new: base.is_none() }
@@ -32,7 +32,7 @@ impl Overlay {
         self.map.contains_key(key)
     }
 
-    /// Writes the value, unless what stands there means the same.
+    /// Writes the value, unless the present one means the same.
     pub fn put(&mut self, key: &str, value: Value, is_same: impl FnOnce(&Value) -> bool) {
         match self.map.get_mut(key) {
             Some(stands) if is_same(stands) => {}
@@ -50,8 +50,7 @@ impl Overlay {
         self.put(key, value, |stands| *stands == same);
     }
 
-    /// As [`Self::put`], but a document that was there and never had the key goes on without it while the value is the
-    /// one that is meant without it.
+    /// As [`Self::put`], but an existing document without the key stays without it while the value is the default.
     pub fn put_or_leave(&mut self, key: &str, value: Value, is_usual: bool, is_same: impl FnOnce(&Value) -> bool) {
         if self.is_new || self.has(key) || !is_usual {
             self.put(key, value, is_same);
@@ -62,7 +61,7 @@ impl Overlay {
         self.put(key, rfc3339_seconds(time_ms).into(), |stands| says_time(stands, time_ms));
     }
 
-    /// A text that may be missing: `null` and no key mean that it is, and whichever stands there stays.
+    /// Writes an optional text: `null` and a missing key both mean none, and either is kept.
     pub fn set_text_or_remove(&mut self, key: &str, text: Option<&str>) {
         match text {
             Some(text) => self.set(key, text),
@@ -70,7 +69,7 @@ impl Overlay {
         }
     }
 
-    /// Takes away what says something; a `null` says nothing.
+    /// Removes a key unless it is `null`.
     pub fn remove(&mut self, key: &str) {
         if self.map.get(key).is_some_and(|stands| !stands.is_null()) {
             self.map.shift_remove(key);
@@ -81,7 +80,7 @@ impl Overlay {
         Value::Object(self.map)
     }
 
-    /// Behind the last of those that the format lists before it.
+    /// Returns the position after the last key that precedes this one in the format.
     fn place_of(&self, key: &str) -> usize {
         let rank = |key: &str| self.order.iter().position(|listed| *listed == key);
         let Some(own) = rank(key) else { return self.map.len() };
@@ -91,17 +90,17 @@ impl Overlay {
     }
 }
 
-/// Whether a time in a document is this one. Formats have whole seconds, the run has milliseconds.
+/// Whether a time in a document, in whole seconds, is this one in milliseconds.
 pub fn is_same_time(said_ms: i64, time_ms: i64) -> bool {
     said_ms == time_ms || said_ms == time_ms - time_ms.rem_euclid(1000)
 }
 
-/// Whether a value spells this time, however it does that.
+/// Whether a value means this time, in any notation.
 pub fn says_time(value: &Value, time_ms: i64) -> bool {
     value.as_str().and_then(parse_iso).is_some_and(|said_ms| is_same_time(said_ms, time_ms))
 }
 
-/// Brings a list into the order in which a document has it; what it does not have comes behind, in the order it had.
+/// Sorts a list as in a document; items that the document lacks go last in their old order.
 pub fn in_order_of<T>(list: &mut [T], order: &[&str], id: impl Fn(&T) -> &str) {
     list.sort_by_cached_key(|one| order.iter().position(|known| *known == id(one)).unwrap_or(usize::MAX));
 }

@@ -1,10 +1,10 @@
-//! The schema of the format of pipelines, for programs that check a document before they write it.
+//! JSON Schema of the pipeline format, for programs that check a document before they write it.
 
-/// Where the skills that use the format look for it, relative to the root.
+/// Path where skills look for the schema, relative to the root.
 pub const SCHEMA_FILE: &str = ".claude/schemas/pipeline-state.schema.json";
 
-/// JSON Schema, draft 2020-12. It is strict: nothing beside what the format lists. `current_phase` is `null` or an empty
-/// object where nothing is under way, and a phase may have the `status` that it had in the plan.
+/// JSON Schema, draft 2020-12. Unknown fields are invalid. `current_phase` is `null` or an empty object if nothing is
+/// under way, and a phase may keep the `status` from the plan.
 pub const PIPELINE_SCHEMA: &str = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Pipeline state",

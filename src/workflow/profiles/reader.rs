@@ -1,32 +1,32 @@
-//! Reading the documents of other programs: each value by its place, and all that is wrong with them at once.
+//! Reads documents of other programs: each value with its place, and all findings at once.
 
 use serde_json::{Map, Value};
 
 use crate::base::time::parse_iso;
 use crate::workflow::rules::finding::Finding;
 
-/// The formats have no versions of their own so far; whatever calls itself newer is not understood.
+/// Newest known version of the formats, which have none so far; a higher one is rejected.
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
 
-/// Some editors begin a text with it; it says nothing.
+/// UTF-8 byte order mark, which some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The value that a file holds.
+/// Parses the JSON of a file.
 ///
 /// # Errors
-/// It is no JSON.
+/// The text is not valid JSON.
 pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes))
 }
 
-/// Collects what is wrong. Its readers give `None` for what cannot be used, and then say why.
+/// Collects findings. A method returns `None` for an unusable value, after adding a finding.
 #[derive(Default)]
 pub struct DocumentReader {
     findings: Vec<Finding>,
 }
 
-/// The fields of one object, and where it stands.
+/// The fields of one object, and its place.
 #[derive(Clone)]
 pub struct Fields<'v> {
     pub map: &'v Map<String, Value>,
@@ -34,7 +34,7 @@ pub struct Fields<'v> {
 }
 
 impl<'v> Fields<'v> {
-    /// What stands there; `null` is nothing.
+    /// Returns the value of a key; `null` counts as missing.
     pub fn get(&self, key: &str) -> Option<&'v Value> {
         self.map.get(key).filter(|value| !value.is_null())
     }
@@ -54,7 +54,7 @@ impl DocumentReader {
     }
 
     /// # Errors
-    /// All that was noted.
+    /// All findings that were collected.
     pub fn finish<T>(self, read: Option<T>) -> Result<T, Vec<Finding>> {
         match read {
             Some(read) if self.findings.is_empty() => Ok(read),
@@ -62,7 +62,7 @@ impl DocumentReader {
         }
     }
 
-    /// A whole document.
+    /// Reads the top-level object.
     pub fn document<'v>(&mut self, value: &'v Value) -> Option<Fields<'v>> {
         let Some(map) = value.as_object() else {
             self.note("wrong_type", "", format!("the document is {}, not an object", kind(value)));
@@ -71,7 +71,7 @@ impl DocumentReader {
         Some(Fields { map, place: String::new() })
     }
 
-    /// A whole document of a format that has versions: this one must be known.
+    /// Reads the top-level object of a versioned format, and checks the version.
     pub fn versioned<'v>(&mut self, value: &'v Value) -> Option<Fields<'v>> {
         let fields = self.document(value)?;
         for key in VERSION_KEYS {
@@ -88,7 +88,7 @@ impl DocumentReader {
         Some(Fields { map, place: place.to_owned() })
     }
 
-    /// Whatever stands there, `null` too; noted if there is nothing.
+    /// Returns the value, even `null`; a missing key is a finding.
     pub fn required<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v Value> {
         let value = fields.map.get(key);
         if value.is_none() {
@@ -102,7 +102,7 @@ impl DocumentReader {
         self.typed(value, &fields.place(key), "a text", Value::as_str)
     }
 
-    /// A text that names something.
+    /// Reads a non-empty text without control characters.
     pub fn name<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v str> {
         let text = self.text(fields, key)?;
         if text.trim().is_empty() || text.contains(char::is_control) {
@@ -147,7 +147,7 @@ impl DocumentReader {
         self.list_if(fields, key).unwrap_or_default()
     }
 
-    /// Its values with their places.
+    /// Returns the items of a list with their places.
     pub fn list_if<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<Vec<(String, &'v Value)>> {
         let place = fields.place(key);
         let list = self.typed(fields.get(key)?, &place, "a list", Value::as_array)?;
@@ -184,7 +184,7 @@ impl DocumentReader {
     }
 }
 
-/// What stands before the first dot, of a number or a text.
+/// Returns the major version in a number or text.
 fn major_version(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64().map(f64::trunc),

@@ -1,4 +1,4 @@
-//! What is to be done next, in the words of the protocol that the run follows.
+//! What to do next, in the words of the protocol that the run follows.
 
 use crate::base::shell_word::shell_word;
 use crate::workflow::rules::observation::{ObservedFile, Sights};
@@ -8,13 +8,13 @@ use crate::workflow::rules::recover::is_done;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-/// The next step of whoever works on the run.
+/// The next step for the worker on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
-    /// The stable word in JSON.
+    /// Stable code in JSON.
     pub action: &'static str,
     pub words: String,
-    /// The phase that it is about.
+    /// The phase concerned.
     pub phase: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Advice {
     }
 }
 
-/// The next step, judged by the state and by what is on disk.
+/// Returns the next step, judged by the state and the files on disk.
 pub fn advice(workflow: &Workflow, sights: &Sights) -> Advice {
     if workflow.is_all_settled() || !workflow.status.is_open() {
         return Advice::new("complete", format!("workflow {}", workflow.word()), None);
@@ -47,7 +47,7 @@ pub fn advice(workflow: &Workflow, sights: &Sights) -> Advice {
     known.unwrap_or_else(|| plainly(phase))
 }
 
-/// The command line by which a phase is approved.
+/// Returns the command line that approves a phase.
 pub fn approve_command(workflow: &Workflow, phase: &Phase) -> String {
     let word = |text: &str| shell_word(text.as_bytes());
     format!("checkpoint phase approve {} -w {}", word(&phase.id), word(&workflow.id))
@@ -64,7 +64,7 @@ fn plainly(phase: &Phase) -> Advice {
     }
 }
 
-/// The five phases in which a team of agents works, each with its own next step.
+/// Returns the next step for the five phases of an agent team.
 fn by_agents(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Advice> {
     let output = |part: &str| phase.outputs.iter().find(|output| output.path.contains(part));
     let usable =

@@ -1,4 +1,4 @@
-//! The transitions of a run: each is checked against the rules and gives the next state, or says why it may not be.
+//! The transitions of a run: each is checked against the rules and returns the next state, or why it is refused.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ mod tasks;
 
 pub use phases::{Finish, Start};
 
-/// One thing that is to happen.
+/// One transition of a run.
 #[derive(Clone, Debug)]
 pub enum Change {
     StartPhase(Start),
@@ -24,7 +24,7 @@ pub enum Change {
     FailPhase {
         phase: Option<String>,
         error: String,
-        /// The whole run fails with it.
+        /// Fail the whole run, too.
         is_final: bool,
     },
     SkipPhase {
@@ -34,11 +34,11 @@ pub enum Change {
     ApprovePhase {
         phase: Option<String>,
     },
-    /// It waits for its approval: what it made is shown again, nothing is made again.
+    /// The phase waits for approval: its results are shown again, not made again.
     AwaitApproval {
         phase: String,
     },
-    /// Under way, but something else comes first: it is pending again, with what is known of its progress.
+    /// Makes a running phase pending again, with its progress note, because another comes first.
     Reset {
         phase: String,
     },
@@ -62,12 +62,12 @@ pub enum Change {
         id: String,
         error: String,
     },
-    /// As if it had not begun; `cut_off`: it was under way, and counts as tried once more.
+    /// Makes a task pending again; `cut_off`: it was running, and its next attempt is counted now.
     ResetTask {
         id: String,
         cut_off: bool,
     },
-    /// Keys of the run, or dotted ones of its free state. `null` takes a key away.
+    /// Sets keys of the run, or dotted keys of its free state. `null` removes a key.
     Set(Vec<(String, Value)>),
     Note {
         decisions: Vec<String>,
@@ -85,15 +85,15 @@ pub enum Change {
 }
 
 impl Workflow {
-    /// The state after a change at a time in milliseconds since 1970. This one stays as it is.
+    /// Returns the state after a change; `now_ms` is milliseconds since 1970. The present state is not changed.
     ///
     /// # Errors
-    /// The rules forbid it; the problem carries the present state.
+    /// The rules forbid it; the problem contains the present state.
     pub fn after(&self, change: &Change, now_ms: i64) -> Result<Self, WorkflowProblem> {
         let mut next = self.clone();
         next.apply(change, now_ms).map_err(|problem| problem.with_state(self))?;
         next.end_foreign_write();
-        // A clock that went back must not make the newest state look older than the one before.
+        // The newest state must not look older than the previous one if the clock went back.
         next.updated_ms = now_ms.max(self.updated_ms);
         Ok(next)
     }
@@ -160,7 +160,7 @@ impl Workflow {
         self.finished_ms = Some(now_ms);
     }
 
-    /// The checkpoint and the commit of the same phases may come one after the other.
+    /// Merges a checkpoint and a commit of the same phases that are recorded separately.
     fn add_mini_commit(&mut self, made: &MiniCommit) {
         let known = self.mini_commits.iter().position(|other| other.completed == made.completed);
         let known = known.map(|at| self.mini_commits.remove(at));
@@ -186,12 +186,12 @@ fn add_new(list: &mut Vec<String>, more: &[String]) {
     }
 }
 
-/// A value as it was typed: JSON, or else text.
+/// Parses a value from the command line: JSON, else text.
 pub fn value_of(typed: &str) -> Value {
     serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed))
 }
 
-/// The object at a key, made where there is none.
+/// Returns the object at a key, creating a missing one.
 fn object_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
     map.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()
 }

@@ -1,4 +1,4 @@
-//! The answers that can be given when a run is to be gone on with: the letters and words of its profile.
+//! Answers to the question whether to resume a run: the letters and words of its profile.
 
 use crate::base::shell_word::shell_word;
 use crate::error::problem::Choice;
@@ -6,34 +6,34 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
 
-/// What somebody decided.
+/// A decision of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     Resume,
-    /// The old run is kept in the archive, and the same plan begins anew.
+    /// Archives the old run and begins the same plan anew.
     StartFresh,
     View,
-    /// The run ends and is kept in the archive.
+    /// Ends and archives the run.
     Delete,
-    /// Not this: what instead is asked next.
+    /// Not to resume; what to do instead is asked next.
     Decline,
     Abandon,
     Pick(String),
 }
 
 impl Chosen {
-    /// Whether the run itself is worked on, as it stands.
+    /// Whether the run itself is resumed.
     pub fn goes_on(&self) -> bool {
         matches!(self, Self::Resume | Self::Pick(_))
     }
 }
 
-/// The profile whose words are used: the first one.
+/// Returns the profile whose words are used: the first.
 pub fn voice(workflow: &Workflow) -> Option<Profile> {
     workflow.profiles.first().copied()
 }
 
-/// The first question's answers. A run that is not sound is gone on with only where that is said, too.
+/// Returns the answers to the first question. An invalid run is resumed only if the answer says so, too.
 pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     let named: &[(&str, String)] = &match voice(workflow) {
         Some(Profile::Registry) => vec![
@@ -54,7 +54,7 @@ pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     of(workflow, named, is_sound)
 }
 
-/// The answers after a `n` of the pipeline.
+/// Returns the answers after `n` in the pipeline profile.
 pub fn after_no(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     let mut named = vec![("abandon".to_owned(), "end it; it goes to the archive".to_owned())];
     let can_begin = |phase: &&Phase| workflow.unmet(phase).is_empty();
@@ -84,18 +84,18 @@ fn next_words(workflow: &Workflow) -> String {
     })
 }
 
-/// Whether starting fresh is asked for once more: the others say in their first question what it does.
+/// Whether starting fresh needs confirmation: the first question of other profiles says what it does.
 pub fn is_confirmed(workflow: &Workflow) -> bool {
     !matches!(voice(workflow), Some(Profile::Phases | Profile::Registry))
 }
 
-/// What a line that was typed means: an empty one is what the profile's prompt shows in capitals, if it shows one.
+/// Interprets a typed line; an empty one is the capitalized default in the prompt, if there is one.
 pub fn understand_line(workflow: &Workflow, line: &str) -> Option<Chosen> {
     let is_default = line.trim().is_empty() && voice(workflow) == Some(Profile::Phases);
     if is_default { Some(Chosen::Resume) } else { understand(workflow, line) }
 }
 
-/// What an answer means to this run.
+/// Interprets an answer for this run.
 pub fn understand(workflow: &Workflow, answer: &str) -> Option<Chosen> {
     let answer = answer.trim();
     if let Some(id) = answer.strip_prefix("pick:") {

@@ -1,4 +1,4 @@
-//! What differs between two states of a run, value by value.
+//! Differences between two states of a run, value by value.
 
 use serde_json::Value;
 
@@ -6,21 +6,21 @@ use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueDifference {
-    /// Such as `phases.write-source.status`: what has an id is named by it.
+    /// A path such as `phases.write-source.status`; items with an id are named by it.
     pub place: String,
     pub before: Option<Value>,
     pub after: Option<Value>,
 }
 
 impl ValueDifference {
-    /// `phases.tests.status: "pending" -> "complete"`.
+    /// Formats as `phases.tests.status: "pending" -> "complete"`.
     pub fn in_words(&self) -> String {
         let shown = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), Value::to_string);
         format!("{}: {} -> {}", self.place, shown(&self.before), shown(&self.after))
     }
 }
 
-/// In the order of the later state. The documents of profiles say nothing new and are passed over.
+/// Compares in the order of the later state. Documents of profiles are skipped, since they only repeat the state.
 pub fn compare(before: &Workflow, after: &Workflow) -> Vec<ValueDifference> {
     let value = |workflow: &Workflow| {
         let mut value = serde_json::to_value(workflow).unwrap_or_default();
@@ -53,7 +53,7 @@ fn walk(place: &str, before: Option<&Value>, after: Option<&Value>, found: &mut 
     }
 }
 
-/// What a value is made of, by name; a list by the ids of what is in it, or by number.
+/// Returns the parts of a value by name; list items by id, or by number.
 fn parts(value: Option<&Value>) -> Option<Vec<(String, Value)>> {
     match value? {
         Value::Object(map) => Some(map.iter().map(|(name, value)| (name.clone(), value.clone())).collect()),

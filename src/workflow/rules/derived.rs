@@ -1,4 +1,4 @@
-//! What follows from the phases of a run and is never stored: what is done, what is next, what may run side by side.
+//! Facts derived from the phases of a run, never stored: what is done, what is next, what may run in parallel.
 
 use crate::workflow::plan;
 use crate::workflow::rules::phase::{Phase, Task};
@@ -6,7 +6,7 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 impl Workflow {
-    /// The word for the whole run: what is stored, or what its phases say.
+    /// Returns the status word of the run: the stored one, else derived from its phases.
     pub fn word(&self) -> &'static str {
         match self.status {
             RunStatus::Complete => "complete",
@@ -22,17 +22,17 @@ impl Workflow {
         }
     }
 
-    /// The phase that is under way; of several that run side by side the first of the plan.
+    /// Returns the phase under way; of several, the first in the plan.
     pub fn current(&self) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.status.is_under_way())
     }
 
-    /// All that are under way, in the order of the plan.
+    /// Returns all phases under way, in the order of the plan.
     pub fn running(&self) -> impl Iterator<Item = &Phase> {
         self.phases.iter().filter(|phase| phase.status.is_under_way())
     }
 
-    /// Those that are complete, in the order in which they were completed.
+    /// Returns completed phases, in the order of completion.
     pub fn completed(&self) -> impl Iterator<Item = &Phase> {
         let mut done: Vec<&Phase> = self.phases.iter().filter(|phase| phase.status == PhaseStatus::Complete).collect();
         done.sort_by_key(|phase| phase.completed_ms);
@@ -43,7 +43,7 @@ impl Workflow {
         self.phases.iter().filter(|phase| phase.status == PhaseStatus::Skipped)
     }
 
-    /// Those that were not begun, in the order of the plan.
+    /// Returns pending phases, in the order of the plan.
     pub fn remaining(&self) -> impl Iterator<Item = &Phase> {
         self.phases.iter().filter(|phase| phase.status == PhaseStatus::Pending)
     }
@@ -52,13 +52,14 @@ impl Workflow {
         !self.phases.is_empty() && self.phases.iter().all(|phase| phase.status.is_settled())
     }
 
-    /// What must be settled before this phase and is not.
+    /// Returns the dependencies of a phase that are not settled.
     pub fn unmet(&self, phase: &Phase) -> Vec<String> {
         let is_met = |id: &String| self.phase(id).is_some_and(|phase| phase.status.is_settled());
         phase.dependencies.iter().filter(|id| !is_met(id)).cloned().collect()
     }
 
-    /// The tasks of a phase. One that names no phase of the run belongs to the phase of tasks, or where none is to each.
+    /// Returns the tasks of a phase. A task without a known phase belongs to the task phase, or to every phase if there
+    /// is none.
     pub fn tasks_of<'w>(&'w self, phase: &'w Phase) -> impl Iterator<Item = &'w Task> {
         let takes_others = phase.is_of_tasks() || !self.phases.iter().any(Phase::is_of_tasks);
         self.tasks.iter().filter(move |task| match task.phase.as_deref() {
@@ -67,13 +68,13 @@ impl Workflow {
         })
     }
 
-    /// The phase to begin or to go on with: what is under way, else the first whose dependencies are settled.
+    /// Returns the phase to continue or begin: the one under way, else the first with settled dependencies.
     pub fn next(&self) -> Option<&Phase> {
         self.current().or_else(|| self.remaining().find(|phase| self.unmet(phase).is_empty()))
     }
 
-    /// What may be begun now, side by side with what is under way: dependencies settled, no file written by two of them,
-    /// and at most one that commits.
+    /// Returns phases that may begin in parallel with those under way: dependencies settled, no shared files, and at
+    /// most one that commits.
     pub fn ready(&self) -> Vec<&Phase> {
         let mut beside: Vec<&Phase> = self.running().collect();
         let mut ready = Vec::new();
@@ -86,14 +87,14 @@ impl Workflow {
         ready
     }
 
-    /// How many phases are settled, of a hundred.
+    /// Returns the percentage of settled phases.
     pub fn percent(&self) -> usize {
         let settled = self.phases.iter().filter(|phase| phase.status.is_settled()).count();
         (settled * 100).checked_div(self.phases.len()).unwrap_or_default()
     }
 }
 
-/// Whether two phases touch nothing in common.
+/// Whether two phases neither share files nor both commit.
 pub fn may_run_beside(one: &Phase, other: &Phase) -> bool {
     !(one.commits && other.commits || plan::share_writes(&one.writes, &other.writes))
 }

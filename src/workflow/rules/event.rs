@@ -1,23 +1,23 @@
-//! What a transition is called in the log: the message of its commit, written and read.
+//! Log entries of transitions, written to and read from commit messages.
 
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::workflow::rules::change::{Change, Finish, Start};
 use crate::workflow::rules::workflow::Workflow;
 
-/// One line of the log.
+/// One entry of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// Two or three words, such as `phase done`.
     pub verb: String,
     pub phase: Option<String>,
     pub task: Option<String>,
-    /// Who did it: a name that the caller gave.
+    /// Name of the actor, as given by the caller.
     pub actor: String,
     pub session: Option<String>,
-    /// Checkpoints that it made or needs.
+    /// Checkpoints that the transition made or needs.
     pub checkpoints: Vec<String>,
-    /// What else is to be read at a glance.
+    /// Additional short text.
     pub note: Option<String>,
 }
 
@@ -26,7 +26,7 @@ impl Event {
         Self { verb: verb.to_owned(), actor: actor.to_owned(), ..Self::default() }
     }
 
-    /// What a change is called. `before` is the state to which it was applied: it tells which phase was meant.
+    /// Describes a change. `before` is the state that it applies to, which tells the phase if none is named.
     pub fn of(change: &Change, before: &Workflow, actor: &str) -> Self {
         let mut event = Self::new(verb(change), actor);
         let current = || before.current().map(|phase| phase.id.clone());
@@ -73,13 +73,13 @@ impl Event {
         event
     }
 
-    /// The verb with what it was done to.
+    /// Returns the verb and the phase or task.
     pub fn subject(&self) -> String {
         let object = self.phase.as_ref().or(self.task.as_ref());
         object.map_or(self.verb.clone(), |object| format!("{} {}", self.verb, escape(object)))
     }
 
-    /// The message of its commit, without the trailers that the store adds.
+    /// Renders the commit message, without the trailers that the store adds.
     pub fn render(&self, time_ms: i64) -> String {
         let first = format!("{} | {} | {}", self.subject(), utc_seconds(time_ms), escape(&self.actor));
         let mut trailers = vec![format!("Event: {}", coded(&self.verb))];
@@ -95,7 +95,7 @@ impl Event {
         format!("{first}\n\n{}\n", trailers.join("\n"))
     }
 
-    /// Reads what [`Self::render`] wrote; what is missing stays empty.
+    /// Parses what [`Self::render`] wrote; missing fields stay empty.
     pub fn read(message: &str) -> Self {
         let last = message.trim_end().rsplit_once("\n\n").map_or("", |(_, last)| last);
         let mut event = Self::default();
@@ -120,7 +120,7 @@ fn coded(text: &str) -> String {
     percent_encode(text.as_bytes())
 }
 
-/// The words for a change in the log.
+/// Returns the words for a change in the log.
 fn verb(change: &Change) -> &'static str {
     match change {
         Change::StartPhase(_) => "phase start",

@@ -1,9 +1,9 @@
-//! What is found to be wrong with a run or with a document of one.
+//! Findings: errors in a run or in a document of a run.
 
-/// One thing that is wrong with a document or a run, in words, and where.
+/// One error in a document or a run, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The stable word in JSON.
+    /// Stable code in JSON.
     pub code: &'static str,
     /// A place in the document, such as `completed_phases[1].timestamp`, or a path.
     pub place: String,

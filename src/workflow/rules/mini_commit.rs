@@ -1,19 +1,19 @@
-//! The small commit after every third phase: when it is due, and its message.
+//! The commit after every third phase: when it is due, and its message.
 
 use std::ops::RangeInclusive;
 
 use crate::workflow::rules::workflow::{MiniCommit, Workflow};
 
-/// After how many phases there is one.
+/// Number of phases between two of these commits.
 pub const EVERY: usize = 3;
 
-/// The phases that the checkpoint that is due now is about, counted from 1 in the order in which they were completed; also
-/// those of one that was missed.
+/// Returns the phases that the checkpoint due now covers, numbered from 1 in order of completion; missed ones are
+/// included.
 pub fn mini_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
     due_after(workflow, workflow.mini_commits.iter())
 }
 
-/// The same for the commit in the project's own repository.
+/// As [`mini_commit_due`], for the commit in the project's own repository.
 pub fn project_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
     due_after(workflow, workflow.mini_commits.iter().filter(|made| made.commit.is_some()))
 }
@@ -24,7 +24,7 @@ fn due_after<'w>(workflow: &Workflow, made: impl Iterator<Item = &'w MiniCommit>
     (last > made).then(|| made + 1..=last)
 }
 
-/// Its message, with the phases by their places in the order in which they were completed.
+/// Returns the commit message; phases are numbered in order of completion.
 pub fn mini_commit_message(workflow: &Workflow, range: &RangeInclusive<usize>) -> String {
     let (first, last) = (*range.start(), *range.end());
     let mut message = if first == last {

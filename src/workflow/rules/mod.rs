@@ -1,4 +1,4 @@
-//! What a run is and how it may change. Pure: no file, no clock, no store.
+//! The rules of runs: state and transitions. Pure: no file, no clock, no store.
 
 pub mod advice;
 pub mod change;

@@ -1,4 +1,4 @@
-//! What is found on disk of the files that a run speaks of: collected first, so that the rules need no disk.
+//! Observed files of a run, collected first so that the rules need no disk access.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,17 @@ use crate::workflow::profiles::reader::parse;
 use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-/// By the path as the run has it.
+/// Observed files by their path in the run.
 pub type Sights = BTreeMap<String, ObservedFile>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObservedFile {
     Missing,
-    /// There and empty, or a directory with nothing in it.
+    /// An empty file or directory.
     Empty,
-    /// A JSON file that does not parse: cut off while it was written.
+    /// Invalid JSON: writing it was interrupted.
     Broken(String),
-    /// With the SHA-256 of a file; a directory has none. `status` is the word in which a JSON object says how the work
-    /// ended that wrote it.
+    /// A usable file with its SHA-256, or a directory. `status` is the outcome of the work, given in a JSON object.
     There {
         sum: Option<String>,
         status: Option<String>,
@@ -31,8 +30,7 @@ impl ObservedFile {
         matches!(self, Self::There { .. })
     }
 
-    /// Whether it can be used, and does not say itself that the work goes on or failed. A word that is no status is the
-    /// document's own.
+    /// Whether it is usable and does not say itself that the work goes on or failed. An unknown status word is ignored.
     pub fn is_finished(&self) -> bool {
         match self {
             Self::There { status: Some(word), .. } => {
@@ -42,8 +40,8 @@ impl ObservedFile {
         }
     }
 
-    /// How the task ended that wrote it: complete where it says nothing, `None` where it is not there or says a word that
-    /// is no status.
+    /// Returns the outcome of the task that wrote it: complete if there is no status, `None` if it is missing or the
+    /// word is unknown.
     pub fn task_status(&self) -> Option<TaskStatus> {
         match self {
             Self::There { status: Some(word), .. } => TaskStatus::from_word(word),
@@ -52,12 +50,12 @@ impl ObservedFile {
         }
     }
 
-    /// Whether it can be used, and does not say itself that the task ended otherwise.
+    /// Whether it is usable and does not contradict completion.
     pub fn bears_out_completion(&self) -> bool {
         self.is_usable() && self.task_status().is_none_or(|status| status == TaskStatus::Complete)
     }
 
-    /// What is wrong with it, after its path; `None` where it can be used.
+    /// Returns what is wrong with it, to follow its path; `None` if it is usable.
     pub fn flaw(&self) -> Option<String> {
         match self {
             Self::Missing => Some("is missing".to_owned()),
@@ -67,7 +65,7 @@ impl ObservedFile {
         }
     }
 
-    /// What the bytes of a file amount to.
+    /// Classifies a file by its bytes.
     pub fn of_file(path: &str, bytes: &[u8], sum: String) -> Self {
         if bytes.is_empty() {
             return Self::Empty;
@@ -83,7 +81,7 @@ impl ObservedFile {
     }
 }
 
-/// A `success` that is false outweighs every `status`.
+/// Returns the status word; `"success": false` outweighs it.
 fn status_in(value: &Value) -> Option<String> {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match (value.get("success"), value.get("status")) {
@@ -94,7 +92,7 @@ fn status_in(value: &Value) -> Option<String> {
     }
 }
 
-/// Every path that is to be looked at before a run can be judged.
+/// Returns every path to look at before a run is judged.
 pub fn paths(workflow: &Workflow) -> Vec<String> {
     let outputs = workflow.phases.iter().flat_map(|phase| phase.outputs.iter().map(|output| output.path.clone()));
     let mut paths: Vec<String> = outputs.chain(workflow.tasks.iter().filter_map(|task| task.output.clone())).collect();

@@ -1,4 +1,4 @@
-//! A phase of a plan, and the tasks in it, each the work of a single agent.
+//! A phase of a plan, and its tasks, each the work of one agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,19 +10,19 @@ pub struct Phase {
     pub id: String,
     pub name: String,
     pub status: PhaseStatus,
-    /// A file named it, and neither the plan nor the format of that file knows it.
+    /// A file names the phase, but neither the plan nor the format of the file knows it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unplanned: bool,
     /// Ids of the phases that must be settled before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
-    /// What is lost if it is cut off; `None` where nobody said so and its name does not tell.
+    /// Class of its results; `None` if the plan gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
-    /// Patterns of the files that it writes. None: unknown, and so it shares with everybody.
+    /// Patterns of the files that it writes; unknown if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// It commits in the project's own repository.
+    /// The phase commits in the project's own repository.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub commits: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -33,45 +33,44 @@ pub struct Phase {
     pub started_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_ms: Option<i64>,
-    /// A note on what is done of it so far.
+    /// Note on the progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
-    /// Of the project's own repository.
+    /// Commit id in the project's own repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_sha: Option<String>,
-    /// Where the project's HEAD was when it began.
+    /// Commit id of the project's HEAD at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<PhaseOutput>,
-    /// How often it was started.
+    /// Number of starts.
     #[serde(default)]
     pub attempts: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// The checkpoint of the files right before it began.
+    /// Checkpoint of the files before the phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// The checkpoint of the files right after it was done.
+    /// Checkpoint of the files after the phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
-/// A file that a phase leaves behind.
+/// A file that a phase produces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseOutput {
-    /// Relative to the root. `*` in the last component stands for anything; a slash at the end means a directory with
-    /// something in it.
+    /// Relative to the root. `*` in the last component is a wildcard; a trailing slash means a non-empty directory.
     pub path: String,
-    /// Without it the phase is not done.
+    /// The phase is not complete without it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// Of its content when the phase was done.
+    /// SHA-256 of the content when the phase was completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-/// What a phase makes, the hardest to make again first.
+/// What a phase makes, hardest to make again first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -130,7 +129,7 @@ impl Phase {
         self.requires_approval && self.approved_ms.is_none()
     }
 
-    /// Whether it belongs into the list of completed phases of a document: a skipped one only if it stands there already.
+    /// Whether the phase belongs into a document's list of completed phases: a skipped one only if listed already.
     pub fn is_done_in(&self, listed: &[&str]) -> bool {
         match self.status {
             PhaseStatus::Complete => true,
@@ -139,12 +138,12 @@ impl Phase {
         }
     }
 
-    /// Whether its work is the list of tasks.
+    /// Whether the task list is an output of the phase.
     pub fn is_of_tasks(&self) -> bool {
         self.outputs.iter().any(|output| output.path == EXECUTION_FILE)
     }
 
-    /// As it was before it was started; what was approved and how often it was tried stays known.
+    /// Makes the phase pending again; the checkpoint before it and the number of attempts stay.
     pub fn reset(&mut self) {
         self.status = PhaseStatus::Pending;
         (self.started_ms, self.completed_ms, self.approved_ms) = (None, None, None);
@@ -163,17 +162,17 @@ pub struct Task {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     pub status: TaskStatus,
-    /// How often it was started. Of a task that was cut off the next start is in it already.
+    /// Number of starts; includes the next one if `is_next_counted`.
     #[serde(default)]
     pub attempts: u32,
-    /// The next start is in `attempts` already.
+    /// `attempts` includes the next start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_next_counted: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_ms: Option<i64>,
-    /// The file that it writes when it is done, relative to the root.
+    /// Path of the file that the task writes, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

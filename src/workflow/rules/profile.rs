@@ -1,4 +1,4 @@
-//! The formats of other programs in which a run can be kept in the project, too.
+//! The profiles: formats of other programs in which a run can be kept in the project.
 
 use serde::{Deserialize, Serialize};
 

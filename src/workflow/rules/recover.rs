@@ -1,4 +1,4 @@
-//! What an interruption left behind, and the changes that mend it: judged by the files that are there.
+//! Repairs after an interruption, judged by the files on disk.
 
 use crate::workflow::rules::change::{Change, Finish};
 use crate::workflow::rules::observation::{ObservedFile, Sights};
@@ -7,17 +7,17 @@ use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::validate::task_output;
 use crate::workflow::rules::workflow::Workflow;
 
-/// One thing to mend.
+/// One repair.
 #[derive(Clone, Debug)]
 pub struct Mend {
-    /// What was found and what would be done, in words.
+    /// What was found and will be done, in words.
     pub what: String,
     pub change: Change,
-    /// Whether somebody should say yes to it: it moves the run on.
+    /// Whether the user should confirm, because it moves the run on.
     pub advances: bool,
 }
 
-/// Everything to mend, tasks first.
+/// Returns all repairs, tasks first.
 pub fn mends(workflow: &Workflow, sights: &Sights) -> Vec<Mend> {
     let tasks =
         workflow.tasks.iter().filter(|task| task.status == TaskStatus::Running).map(|task| of_task(task, sights));
@@ -77,19 +77,19 @@ fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend>
     None
 }
 
-/// A phase of tasks is not done because its list of tasks is there, and one whose list is empty has not begun.
+/// Whether a phase has open tasks. A task phase with an empty list has not begun, so it counts as open.
 fn has_open_tasks(workflow: &Workflow, phase: &Phase, sights: &Sights) -> bool {
     let mut tasks = workflow.tasks_of(phase).peekable();
     (phase.is_of_tasks() && tasks.peek().is_none()) || tasks.any(|task| !is_done(task, sights))
 }
 
-/// Whether a task is complete, and the output that it names bears it out.
+/// Whether a task is complete and its output does not contradict that.
 pub fn is_done(task: &Task, sights: &Sights) -> bool {
     let seen = task.output.as_ref().and_then(|path| sights.get(path));
     task.status == TaskStatus::Complete && seen.is_none_or(ObservedFile::bears_out_completion)
 }
 
-/// The outputs of a phase that are there, as a `phase done` takes them.
+/// Returns the present outputs of a phase, as `phase done` takes them.
 pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> {
     let of = |path: &String| match sights.get(path)? {
         ObservedFile::There { sum, .. } => Some((path.clone(), sum.clone())),
@@ -98,13 +98,13 @@ pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> 
     phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
 }
 
-/// What is wrong with each output of a phase that cannot be used.
+/// Returns what is wrong with each unusable output of a phase.
 pub fn flaws(phase: &Phase, sights: &Sights) -> Vec<(String, String)> {
     let of = |path: &String| Some((path.clone(), sights.get(path)?.flaw()?));
     phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
 }
 
-/// The same of its tasks that are complete.
+/// As [`flaws`], for its completed tasks.
 pub fn task_flaws(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Vec<String> {
     let of = |task: &Task| {
         let found = task_output(task, sights)?;

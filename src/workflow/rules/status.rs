@@ -1,8 +1,8 @@
-//! How far something has come: a whole run, a phase, a task. Each word is read in every spelling that is about.
+//! Status of a run, a phase and a task; words are read in every known spelling.
 
 use serde::{Deserialize, Serialize};
 
-/// What is stored of a run. How far it is otherwise follows from its phases.
+/// Stored status of a run. All other progress is derived from its phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
@@ -41,7 +41,7 @@ impl PhaseStatus {
         }
     }
 
-    /// In whatever spelling a document has it.
+    /// Parses a status word in any spelling.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
             "pending" | "todo" | "not_started" => Self::Pending,
@@ -54,12 +54,12 @@ impl PhaseStatus {
         })
     }
 
-    /// Nothing more is to be done for it: what depends on it may begin.
+    /// Whether nothing is left to do, so that dependents may begin.
     pub fn is_settled(self) -> bool {
         matches!(self, Self::Complete | Self::Skipped)
     }
 
-    /// It was begun, and is not at its end.
+    /// Whether it has begun and is not settled; failed ones count.
     pub fn is_under_way(self) -> bool {
         matches!(self, Self::InProgress | Self::AwaitingApproval | Self::Failed)
     }
@@ -86,7 +86,7 @@ impl TaskStatus {
         }
     }
 
-    /// In whatever spelling a document has it.
+    /// Parses a status word in any spelling.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word.trim().to_ascii_lowercase().replace(['-', ' '], "_").as_str() {
             "pending" | "todo" | "queued" => Self::Pending,

@@ -1,4 +1,4 @@
-//! Whether a run can be trusted: its plan, its order, its times and the files that it speaks of.
+//! Validates a run: its plan, order, times and files.
 
 use serde_json::Value;
 
@@ -13,18 +13,18 @@ use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
 
-/// A run that began longer ago than this is shown as old, in milliseconds.
+/// Age in milliseconds after which a run is reported as old.
 pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;
-/// One in which nothing happened for longer than this is shown as idle, in milliseconds.
+/// Time in milliseconds without a change after which a run is reported as idle.
 const IDLE_MS: i64 = 24 * 60 * 60 * 1000;
-/// How far clocks of two machines may be apart.
+/// Tolerated difference between the clocks of two machines, in milliseconds.
 const SKEW_MS: i64 = 5 * 60 * 1000;
 
-/// What was found. With an error in it a run should not be gone on with unseen.
+/// Result of a validation. A run with errors should not be resumed unseen.
 #[derive(Clone, Debug, Default)]
 pub struct ValidationReport {
     pub errors: Vec<Finding>,
-    /// Worth knowing; nothing is wrong.
+    /// Remarks that are no errors.
     pub remarks: Vec<Finding>,
 }
 
@@ -49,7 +49,7 @@ pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Validation
     report
 }
 
-/// Its files can say of the last change what cannot be.
+/// Reports a last change before the beginning of the run, as edited files may have.
 fn last_change(workflow: &Workflow) -> Option<Finding> {
     let key = if workflow.documents.contains_key(PHASE_FILE) { "last_updated" } else { "updated_at" };
     let is_before = workflow.updated_ms + SKEW_MS < workflow.created_ms;
@@ -69,7 +69,7 @@ fn staleness(workflow: &Workflow, now_ms: i64) -> Vec<Finding> {
     found
 }
 
-/// The writer of the phase file takes this flag away before it writes, and gives it back at its end.
+/// Reports a phase file whose writer was interrupted: the flag is false while it writes.
 fn interrupted_write(workflow: &Workflow) -> Option<Finding> {
     let document = workflow.documents.get(PHASE_FILE)?;
     let is_cut_off = document.get("interruption_safe") == Some(&Value::Bool(false));
@@ -77,7 +77,7 @@ fn interrupted_write(workflow: &Workflow) -> Option<Finding> {
     is_cut_off.then(|| Finding::new("interrupted_write", PHASE_FILE, what))
 }
 
-/// A phase that is complete left no task open.
+/// Reports open tasks of a completed phase.
 fn open_tasks(workflow: &Workflow, phase: &Phase) -> Vec<Finding> {
     let told = |task: &Task| {
         let what = format!("phase {} is complete, and task {} is {}", phase.id, task.id, task.status.word());
@@ -87,7 +87,7 @@ fn open_tasks(workflow: &Workflow, phase: &Phase) -> Vec<Finding> {
     if phase.status == PhaseStatus::Complete { open.map(told).collect() } else { Vec::new() }
 }
 
-/// What is wrong where a task that is complete left no output behind.
+/// Reports a completed task whose output is missing or unusable.
 pub fn task_output(task: &Task, sights: &Sights) -> Option<Finding> {
     let path = task.output.as_ref().filter(|_| task.status == TaskStatus::Complete)?;
     let (code, what) = match sights.get(path)? {
@@ -105,7 +105,7 @@ pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
     now_ms.saturating_sub(workflow.created_ms) >= STALE_MS
 }
 
-/// What a phase that is complete left behind must still be there. Another content is worth a remark: work went on.
+/// Reports missing outputs of a completed phase. Changed content is only a remark, because work goes on.
 fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
     if phase.status != PhaseStatus::Complete {
         let begun = phase.outputs.iter().filter(|_| phase.status.is_under_way());
@@ -142,10 +142,10 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
     }
 }
 
-/// More names than these are not listed.
+/// Maximum number of names listed in a message.
 const NAMED: usize = 10;
 
-/// A slip in a name would end the run before its time; one that was skipped keeps nothing up any more.
+/// Reports an unplanned phase, which may be a misspelling and end the run early, unless it is skipped.
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
     let known = known_names(workflow);

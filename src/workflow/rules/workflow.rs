@@ -1,4 +1,4 @@
-//! A run of phases that outlives the sessions in which it is worked on: all that is known of it at one moment.
+//! The state of a run at one moment.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
 
-/// The number behind `schema`; a larger one is not understood.
+/// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
 
-/// Times are milliseconds since 1970, checkpoints and commits are 40 hex digits.
+/// State of a run. Times are milliseconds since 1970; checkpoints and commits are 40 hex digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
     pub schema: u32,
-    /// `<type>_<project>_<YYYYMMDD_HHMMSS>` where nobody chose another.
+    /// `<type>_<project>_<YYYYMMDD_HHMMSS>` by default.
     pub id: String,
     #[serde(rename = "type")]
     pub kind: String,
     pub project: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// As whose files it is kept in the project, too.
+    /// Profiles in whose files the run is kept, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<Profile>,
     pub status: RunStatus,
@@ -33,7 +33,7 @@ pub struct Workflow {
     pub finished_ms: Option<i64>,
     #[serde(default)]
     pub resume_count: u64,
-    /// Set while it is interrupted, and cleared by a resume.
+    /// Set by an interruption, cleared by a resume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<Interruption>,
     /// In the order of the plan.
@@ -43,16 +43,16 @@ pub struct Workflow {
     pub tasks: Vec<Task>,
     #[serde(default)]
     pub context: Notes,
-    /// Whatever the user's program keeps in it.
+    /// Free state, for the user's programs.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub state: Map<String, Value>,
-    /// As given: words, or whatever a document of another program held.
+    /// As given: text, or any value from a document of another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mini_commits: Vec<MiniCommit>,
-    /// The profiles' documents as they were last read or written, by their path in the project: what we do not know in
-    /// them is kept, and so is the order of their keys.
+    /// Documents of the profiles as last read or written, by path in the project: unknown fields and the order of keys
+    /// are kept.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub documents: BTreeMap<String, Value>,
 }
@@ -63,7 +63,7 @@ pub struct Interruption {
     pub at_ms: i64,
 }
 
-/// What helps a new session to find its way.
+/// Notes that help a new session to find its way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notes {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,20 +75,20 @@ pub struct Notes {
     pub file_paths: Vec<String>,
 }
 
-/// The checkpoint that was made after every third phase.
+/// A checkpoint made after every third phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MiniCommit {
-    /// How many phases were complete then.
+    /// Number of completed phases at the time.
     pub completed: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
-    /// In the project's own repository, where that was asked for.
+    /// Commit id in the project's own repository, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
 impl Workflow {
-    /// One in which nothing has begun.
+    /// Makes a run in which nothing has begun.
     pub fn new(id: String, kind: String, project: String, now_ms: i64) -> Self {
         Self {
             schema: SCHEMA,
@@ -113,7 +113,7 @@ impl Workflow {
         }
     }
 
-    /// The bytes under which it is stored.
+    /// Serializes the state as it is stored.
     pub fn to_json(&self) -> String {
         let text = serde_json::to_string_pretty(self).unwrap_or_default();
         format!("{text}\n")
@@ -122,7 +122,7 @@ impl Workflow {
     /// Reads what [`Self::to_json`] wrote.
     ///
     /// # Errors
-    /// Says in words what makes no sense, or that a newer program wrote it.
+    /// The state is invalid or of a newer schema; the text says why.
     pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
         let value: Value = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
         let schema = value.get("schema").and_then(Value::as_u64).ok_or("it names no schema")?;
@@ -132,14 +132,14 @@ impl Workflow {
         serde_json::from_value(value).map_err(|why| why.to_string())
     }
 
-    /// The id that its file says: one that is no name for a ref, or was taken, is not ours.
+    /// Returns the id in the phase file; that differs from ours if it is no valid ref name or was taken.
     pub fn named(&self) -> &str {
         let said =
             self.documents.get(PHASE_FILE).and_then(|document| document.get("workflow_id")).and_then(Value::as_str);
         said.unwrap_or(&self.id)
     }
 
-    /// Ends a write of another program that was cut off in `phase.json`: a transition of ours writes the file whole.
+    /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites that file completely.
     pub fn end_foreign_write(&mut self) {
         let flag = self.documents.get_mut(PHASE_FILE).and_then(|document| document.get_mut("interruption_safe"));
         if let Some(flag) = flag.filter(|flag| **flag == false) {
@@ -155,7 +155,7 @@ impl Workflow {
         self.phases.iter_mut().find(|phase| phase.id == id)
     }
 
-    /// Forgets phases that no plan has, but for those that are still spoken of; where none are planned, all are kept.
+    /// Drops unplanned phases that are no longer mentioned; without any planned phases, all are kept.
     pub fn forget_unplanned(&mut self, is_spoken_of: impl Fn(&str) -> bool) {
         if self.phases.iter().any(|phase| !phase.is_unplanned) {
             self.phases.retain(|phase| !phase.is_unplanned || is_spoken_of(&phase.id));
@@ -166,7 +166,7 @@ impl Workflow {
         self.tasks.iter().find(|task| task.id == id)
     }
 
-    /// The place of a phase in the plan, from 1.
+    /// Returns the position of a phase in the plan, from 1.
     pub fn number_of(&self, id: &str) -> Option<usize> {
         self.phases.iter().position(|phase| phase.id == id).map(|at| at + 1)
     }

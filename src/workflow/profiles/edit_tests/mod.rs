@@ -1,4 +1,4 @@
-//! Documents that somebody edited, and runs that go on over documents with more in them than we know.
+//! Tests of edited documents, and of runs whose documents have unknown fields.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ mod pipeline;
 mod registry;
 mod round;
 
-/// Begins a run, edits its document and takes that: the document stands as it was edited, and the run is what it says.
+/// Begins a run and takes an edited document: the document must stay as edited, and the run must follow it.
 #[track_caller]
 fn edited(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&mut Value)) -> Workflow {
     let mut workflow = begun(profile, path, value);

@@ -1,4 +1,4 @@
-//! Documents of phases and their tasks.
+//! Tests of phase documents and their tasks.
 
 use serde_json::{Value, json};
 

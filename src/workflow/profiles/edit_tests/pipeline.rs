@@ -1,4 +1,4 @@
-//! Documents of pipelines.
+//! Tests of pipeline documents.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-/// Puts the current phase where it goes when it is done, as its format's checklist says.
+/// Moves the current phase to the completed ones, as the checklist of the format says.
 fn advance(value: &mut Value, more: &Value) {
     let mut entry = value["current_phase"].clone();
     entry.as_object_mut().unwrap().shift_remove("progress_description");
@@ -136,7 +136,7 @@ fn what_a_pipeline_has_besides_goes_along_through_a_whole_run() {
         r#"{"id":"write-tests","name":"Write Tests","k":{"deep":null},"status":"todo"}"#
     );
     assert_eq!(between["context_summary"]["file_paths"], json!(["/project/src/auth/login.ts", "/project/src/new.ts"]));
-    // Read back as it stands, it says nothing new: what is next was not begun.
+    // Reading it back changes nothing: the next phase has not begun.
     let mut again = workflow.clone();
     take(&mut again, Profile::Pipeline, PIPELINE, &between, READING).unwrap();
     assert_eq!(again, workflow);
@@ -157,7 +157,7 @@ fn what_a_pipeline_has_besides_goes_along_through_a_whole_run() {
         (&end["x"], &end["context_summary"]["z"], &end["created_at"]),
         (&value["x"], &json!(1), &value["created_at"])
     );
-    // One that is taken back has its dependencies again.
+    // A completed phase that is reset gets its dependencies back.
     workflow.phases[4].reset();
     workflow.phases[3].reset();
     let back = save(&mut workflow);

@@ -1,4 +1,4 @@
-//! Documents of the registry.
+//! Tests of registry documents.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What we wrote ourselves says nothing new, however far the run is.
+//! Reading back our own documents changes nothing, at any progress of the run.
 
 use crate::workflow::profiles::dispatch::{export, take};
 use crate::workflow::profiles::example_tests::{READING, ROOT};
@@ -43,7 +43,7 @@ fn what_we_wrote_says_nothing_new() {
                 take(&mut again, profile, &document.path, &document.value, READING).unwrap();
                 assert_eq!(again.phases, workflow.phases, "{profile:?} {statuses:?} {}", document.value);
                 assert_eq!((again.status, again.updated_ms), (workflow.status, workflow.updated_ms));
-                // And written over itself it stays as it is, also when it is read once more.
+                // Writing it over itself, and reading it again, changes nothing.
                 assert_eq!(export(&again, profile, ROOT)[0].value.to_string(), document.value.to_string());
                 take(&mut again, profile, &document.path, &document.value, READING).unwrap();
                 assert_eq!(again.phases, workflow.phases, "{profile:?} {statuses:?}");

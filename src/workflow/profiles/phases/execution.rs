@@ -1,5 +1,5 @@
-//! The file of the tasks: `{"workflow_id", "updated_at", "tasks": [{"id", "name", "phase", "status", …}]}`. Others keep
-//! more in it, and some keep the tasks by their ids: both stays as it is.
+//! The task file: `{"workflow_id", "updated_at", "tasks": [{"id", "name", "phase", "status", …}]}`. Unknown fields are
+//! kept, and so are tasks in an object keyed by id.
 
 use std::collections::BTreeSet;
 
@@ -22,11 +22,11 @@ const TASK_ORDER: &[&str] =
 pub fn value(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(EXECUTION_FILE);
     let mut document = Overlay::on(base, ORDER);
-    // The two files name the same run, whatever we call it.
+    // Both files name the same run, even if our id differs.
     let named = workflow.documents.get(PHASE_FILE).and_then(|phase| phase.get("workflow_id")).cloned();
     document.put_or_leave("workflow_id", named.unwrap_or_else(|| workflow.id.as_str().into()), true, |_| true);
     let tasks = tasks(workflow, document.get("tasks"));
-    // The file has a time of its own: that of the last change in a task.
+    // `updated_at` is the time of the last change of a task.
     let is_none = |stands: &Value| stands.is_null() && workflow.tasks.is_empty();
     let is_said = document.get("tasks").map_or(workflow.tasks.is_empty(), |stands| *stands == tasks || is_none(stands));
     if !is_said {
@@ -54,7 +54,7 @@ fn id_key(task: &Value) -> &'static str {
     if task.get("id").is_none() && task.get("task_id").is_some() { "task_id" } else { "id" }
 }
 
-/// Under which key an entry names the file that a task leaves behind.
+/// Returns the key under which an entry names the output of a task.
 fn output_key(has: impl Fn(&str) -> bool) -> &'static str {
     OUTPUT_KEYS.into_iter().find(|key| has(key)).unwrap_or("output")
 }
@@ -91,7 +91,7 @@ fn written(task: &Task, base: Option<&Value>, has_id: bool) -> Value {
     entry.finish()
 }
 
-/// Its readers may look for the key.
+/// Sets a present key to `null`, since readers may expect the key.
 fn clear(entry: &mut Overlay, key: &str) {
     if entry.has(key) {
         entry.set(key, Value::Null);
@@ -99,7 +99,7 @@ fn clear(entry: &mut Overlay, key: &str) {
 }
 
 /// # Errors
-/// All that is wrong with it.
+/// Every finding about the document.
 pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
     let mut reader = DocumentReader::default();
     let Some(fields) = reader.document(value) else { return reader.finish(None) };
@@ -121,7 +121,7 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
     Ok(())
 }
 
-/// The tasks with their places, and with their ids where those are the keys.
+/// Returns the tasks with their places, and their ids if those are the keys.
 fn listed<'v>(reader: &mut DocumentReader, fields: &Fields<'v>) -> Vec<(String, Option<&'v str>, &'v Value)> {
     if let Some(by_id) = fields.get("tasks").and_then(Value::as_object) {
         return by_id.iter().map(|(id, task)| (format!("tasks.{id}"), Some(id.as_str()), task)).collect();

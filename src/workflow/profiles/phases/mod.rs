@@ -1,4 +1,4 @@
-//! The format of five phases: one file for the phase, another for the tasks in it.
+//! The phases profile: a phase file, and a file for the tasks in the phase.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ mod write;
 
 pub const ARCHIVE: &str = "memory/state/.archive";
 
-/// The files as they are to be now; the one for tasks only where there are any, or where it is there already.
+/// Returns the files to write; the task file only if there are tasks, or if it existed before.
 pub fn export(workflow: &Workflow) -> Vec<Document> {
     let mut documents = vec![Document { path: PHASE_FILE.to_owned(), value: write::value(workflow) }];
     if !workflow.tasks.is_empty() || workflow.documents.contains_key(EXECUTION_FILE) {
@@ -29,7 +29,7 @@ pub fn export(workflow: &Workflow) -> Vec<Document> {
     documents
 }
 
-/// A run with the five phases where the document names one of them, else without phases; [`take`] does the rest.
+/// Makes a run, with the five phases if the document names one of them, else with none; [`take`] does the rest.
 pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let project = super::document::project_of(reading.root);
@@ -46,26 +46,26 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
 }
 
 /// # Errors
-/// All that is wrong with it; then the run is of no use any more.
+/// Every finding about the document; the run must then be discarded.
 pub fn take(workflow: &mut Workflow, path: &str, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
     if path == EXECUTION_FILE { execution::take(workflow, value) } else { take::take(workflow, value) }
 }
 
-/// The phase that the file names though nothing says that it was begun, and the word that stands beside it.
+/// Returns the current phase of the file if it has not begun, and the status in the file.
 pub fn named_unbegun(workflow: &Workflow) -> Option<(&Phase, &'static str)> {
     let read = read::document(workflow.documents.get(PHASE_FILE)?).ok()?.spelled_as_in(&workflow.phases);
     let phase = workflow.phase(&read.current).filter(|phase| phase.status == PhaseStatus::Pending)?;
     Some((phase, read.status.word()))
 }
 
-/// The phases of the plan that a file of this format can name.
+/// Returns the planned phases that a file may name.
 pub fn known_names(workflow: &Workflow) -> Vec<&str> {
     let planned: Vec<&str> =
         workflow.phases.iter().filter(|phase| !phase.is_unplanned).map(|phase| phase.id.as_str()).collect();
     if planned.is_empty() { DOTAGENT.to_vec() } else { planned }
 }
 
-/// The output of a phase that a path is, by its name or by its pattern.
+/// Whether a path is an output of a phase, by name or by pattern.
 fn is_output_of(phase: &Phase, path: &str) -> bool {
     phase.outputs.iter().any(|output| is_output(output, path))
 }

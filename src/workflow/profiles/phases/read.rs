@@ -1,4 +1,4 @@
-//! Reading the file of the phase: its fields, and all that is wrong with it.
+//! Reads the phase file and reports all findings.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub struct PhasesDocument {
     pub current: String,
     pub status: PhaseState,
     pub completed: Vec<CompletedPhase>,
-    /// `None`: it says nothing of approvals.
+    /// `None` if the document has no approvals field.
     pub approved: Option<Vec<(String, i64)>>,
 }
 
@@ -26,7 +26,7 @@ pub struct CompletedPhase {
     pub output: Option<String>,
 }
 
-/// The words of the format.
+/// Status words of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseState {
     Pending,
@@ -45,7 +45,7 @@ impl PhaseState {
         }
     }
 
-    /// In whatever spelling a document has it.
+    /// Reads a status word in any of its spellings.
     pub fn read(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
             "pending" | "not_started" | "todo" => Self::Pending,
@@ -57,7 +57,7 @@ impl PhaseState {
     }
 }
 
-/// A name as the plan spells it: capital and small letters are the same, unless it is a name as it stands.
+/// Returns a name in the spelling of the plan, ignoring case unless it matches exactly.
 pub fn spelled<'n>(phases: &'n [Phase], name: &'n str) -> &'n str {
     if phases.iter().any(|phase| phase.id == name) {
         return name;
@@ -76,7 +76,7 @@ impl PhasesDocument {
         self
     }
 
-    /// Every phase that the document names.
+    /// Returns every phase that the document names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let completed = self.completed.iter().map(|entry| entry.phase.as_str());
         let approved = self.approved.iter().flatten().map(|(phase, _)| phase.as_str());
@@ -89,7 +89,7 @@ impl PhasesDocument {
 }
 
 /// # Errors
-/// All that is wrong with it.
+/// Every finding about the document.
 pub fn document(value: &Value) -> Result<PhasesDocument, Vec<Finding>> {
     let mut reader = DocumentReader::default();
     let Some(fields) = reader.document(value) else { return reader.finish(None) };

@@ -1,4 +1,4 @@
-//! How far a run is in the words of this format: what is done, what is under way, and whether it is at its end.
+//! The progress of a run in terms of this format: what is done, what is under way, whether it is complete.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ pub struct PhasesStanding {
 }
 
 impl PhasesStanding {
-    /// `complete` is said of the phase that was completed last, while the current one is the next already: so that one
-    /// has not begun, unless no phase follows. One that is done again stands in both places.
+    /// Reads the progress. `complete` describes the previous phase while `current` is already the next, which has not
+    /// begun unless it is the last. A phase that is redone is in both places.
     pub fn of_document(read: &PhasesDocument, phases: &[Phase]) -> Self {
         let mut done: BTreeSet<String> = read.completed.iter().map(|entry| entry.phase.clone()).collect();
         let mut under_way = None;
@@ -39,7 +39,7 @@ impl PhasesStanding {
         Self { done, under_way, is_complete }
     }
 
-    /// Of several that run side by side the one that the document names is meant, else the first.
+    /// Returns the progress of a run. Of several running phases, the one named by the document counts, else the first.
     pub fn of_run(workflow: &Workflow, named: Option<&str>, listed: &[&str]) -> Self {
         let done = workflow.phases.iter().filter(|phase| phase.is_done_in(listed));
         let named = named.and_then(|id| workflow.phase(id)).filter(|phase| phase.status.is_under_way());
@@ -57,7 +57,7 @@ fn is_last(read: &PhasesDocument, phases: &[Phase]) -> bool {
     is_end && (is_known_end || read.has_completed(&read.current))
 }
 
-/// One that waits for an approval is under way here.
+/// Maps a status; a phase that awaits approval is under way here.
 fn status_of(phase: &Phase) -> PhaseState {
     match phase.status {
         PhaseStatus::Failed => PhaseState::Failed,

@@ -1,4 +1,4 @@
-//! Taking over what an edited file of the phase says into a run that may know more than it.
+//! Takes an edited phase file into a run, which may know more than the file.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 /// # Errors
-/// All that is wrong with it; then the run is of no use any more.
+/// Every finding about the document; the run must then be discarded.
 pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?.spelled_as_in(&workflow.phases);
     let ours = write::value(workflow);
@@ -21,14 +21,14 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
         let what = format!("it is of the run '{}', not of {}", read.id, ours["workflow_id"]);
         return Err(vec![Finding::new("other_run", "workflow_id", what)]);
     }
-    // A name that was mended leaves nothing behind.
+    // Drop phases left by a misspelled name that was corrected.
     workflow.forget_unplanned(|id| read.names().any(|name| name == id));
     for name in read.names() {
         if workflow.phase(name).is_none() {
             workflow.phases.push(Phase { is_unplanned: true, ..Phase::new(name, name) });
         }
     }
-    // What we would write ourselves says nothing new.
+    // A document that we would write ourselves changes nothing.
     let said_by_us = read::document(&ours).ok().map(|ours| ours.spelled_as_in(&workflow.phases));
     if said_by_us.as_ref().is_none_or(|ours| has_moved(ours, &read)) {
         take_standing(workflow, &read, said_by_us.as_ref());
@@ -55,9 +55,9 @@ fn has_moved(ours: &PhasesDocument, said: &PhasesDocument) -> bool {
 fn take_standing(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&PhasesDocument>) {
     let said = PhasesStanding::of_document(read, &workflow.phases);
     let was_current = ours.map(|ours| ours.current.as_str());
-    // Nothing of a run happened before it began, whatever is said of its last change.
+    // A change cannot precede the beginning of the run.
     let at_ms = read.updated_ms.max(read.started_ms);
-    // Of two that run side by side the document can name either: the other goes on.
+    // The document can name either of two parallel phases; the other one goes on.
     let is_beside =
         |(id, _): &(String, PhaseState)| workflow.phase(id).is_some_and(|phase| phase.status.is_under_way());
     let has_left = |id: &str| was_current == Some(id) && !said.under_way.as_ref().is_some_and(is_beside);
@@ -97,7 +97,7 @@ fn take_completed(workflow: &mut Workflow, entry: &CompletedPhase) {
     }
 }
 
-/// An approval that is there no more was taken back; one that has come ends the wait for it.
+/// Takes over approvals: a missing one was withdrawn, and a new one ends the wait of a phase.
 fn take_approvals(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&PhasesDocument>) {
     let Some(approved) = &read.approved else { return };
     let was_known = |id: &str| {

@@ -1,4 +1,4 @@
-//! The file of the phase as it is to be now, written over the one that is there.
+//! Writes the phase file over the existing one.
 
 use serde_json::Value;
 
@@ -30,14 +30,14 @@ pub fn value(workflow: &Workflow) -> Value {
     let said = base.and_then(|base| read::document(base).ok()).map(|said| said.spelled_as_in(&workflow.phases));
     let (current, status) = current(workflow, said.as_ref());
     let mut document = Overlay::on(base, ORDER);
-    // A document whose id could not be that of a run keeps the one that it has.
+    // Keep an id in the document that is not valid for a run.
     document.put("workflow_id", workflow.id.as_str().into(), |_| true);
     document.set_time("started_at", workflow.created_ms);
     document.set_time("last_updated", workflow.updated_ms);
     document.put("current_phase", current.as_str().into(), |stands| names(workflow, stands) == Some(&current));
     let is_same = |stands: &Value| stands.as_str().and_then(PhaseState::read) == Some(status);
     document.put("phase_status", status.word().into(), is_same);
-    // The last phase can be said to be complete without standing in the list.
+    // The last phase may be complete without being in the list.
     let is_said = |phase: &Phase| {
         status == PhaseState::Complete
             && phase.id == current
@@ -51,13 +51,13 @@ pub fn value(workflow: &Workflow) -> Value {
     document.put_or_leave("user_checkpoints", approved.clone().into(), approved.is_empty(), |stands| {
         stands.as_array().map_or(stands.is_null() && approved.is_empty(), |stands| *stands == approved)
     });
-    // One that another writer took away stays until a transition of ours: see `end_write`.
+    // A flag that another writer cleared stays so until our next transition: see `end_foreign_write`.
     document.put_or_leave("interruption_safe", true.into(), true, |stands| stands.is_boolean() || stands.is_null());
     document.finish()
 }
 
-/// What is under way; between two phases the next one, as `in_progress`: by that word alone readers know a run that can be
-/// gone on with. What a document says of that stays while it means the same.
+/// Returns the running phase, or between two phases the next one as `in_progress`: readers resume a run only with that
+/// word. The document's values are kept while they mean the same.
 fn current(workflow: &Workflow, said: Option<&PhasesDocument>) -> (String, PhaseState) {
     let listed: Vec<&str> = said.into_iter().flat_map(|said| &said.completed).map(|entry| &*entry.phase).collect();
     let standing = PhasesStanding::of_run(workflow, said.map(|said| said.current.as_str()), &listed);
@@ -75,7 +75,7 @@ fn current(workflow: &Workflow, said: Option<&PhasesDocument>) -> (String, Phase
     }
 }
 
-/// In the order of the document, then as they were completed. One that is done again has been completed before, too.
+/// Returns the completed phases in the order of the document, then by completion; a redone phase is among them.
 fn completed(workflow: &Workflow, base: Option<&Value>, is_said: impl Fn(&Phase) -> bool) -> Vec<Value> {
     let known = entries(base, "completed_phases");
     let listed = ids(workflow, &known);
@@ -100,7 +100,7 @@ fn completed(workflow: &Workflow, base: Option<&Value>, is_said: impl Fn(&Phase)
     phases.iter().map(written).collect()
 }
 
-/// The first output with a name of its own: a pattern is no file that could be looked for.
+/// Writes the first output without wildcards, since a pattern is not a file to look for.
 fn write_output(entry: &mut Overlay, phase: &Phase) {
     let is_same = |stands: &Value| stands.as_str().is_some_and(|path| is_output_of(phase, path));
     let named = phase.outputs.iter().find(|output| !has_marks(output.path.as_bytes()));
@@ -131,7 +131,7 @@ fn entries<'v>(base: Option<&'v Value>, key: &str) -> Vec<&'v Value> {
     base.and_then(|base| base.get(key)).and_then(Value::as_array).into_iter().flatten().collect()
 }
 
-/// The phase that a value names, in whatever spelling.
+/// Returns the phase that a value names, in any spelling.
 fn names<'v>(workflow: &'v Workflow, value: &'v Value) -> Option<&'v str> {
     value.as_str().map(|name| read::spelled(&workflow.phases, name))
 }

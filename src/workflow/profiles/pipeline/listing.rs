@@ -1,4 +1,4 @@
-//! Which phase of a run stands in which of the three places of the document.
+//! Distributes the phases of a run over the three places of the document.
 
 use serde_json::Value;
 
@@ -9,11 +9,11 @@ use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 pub struct PhaseListing<'w> {
-    /// A skipped one only where the document has it among them: that list never shrinks.
+    /// A skipped phase only if the document lists it, since that list never shrinks.
     pub completed: Vec<&'w Phase>,
-    /// What is under way; while nothing is, what could be begun.
+    /// The phase under way, else one that could begin.
     pub current: Option<&'w Phase>,
-    /// Of several that are under way side by side the others too: they are not at their end, and there is one place only.
+    /// All other unsettled phases, including parallel ones under way, as the document has one place for those.
     pub remaining: Vec<&'w Phase>,
 }
 
@@ -35,7 +35,7 @@ impl<'w> PhaseListing<'w> {
     }
 }
 
-/// Append-only: those that the document has stay where they are.
+/// Append-only: phases listed in the document keep their order.
 fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> Vec<&'w Phase> {
     let listed = completed_in(base);
     let mut done: Vec<&Phase> = workflow.phases.iter().filter(|phase| phase.is_done_in(&listed)).collect();
@@ -56,7 +56,7 @@ fn current<'w>(workflow: &'w Workflow, base: Option<&Value>, completed: &[&Phase
         return said_phase.filter(|phase| phase.status.is_under_way()).or_else(|| workflow.current());
     }
     let is_unmoved = completed_in(base).len() == completed.len();
-    // The document says already that nothing is under way, and nothing has moved since.
+    // The document says that nothing is under way, and nothing has changed since.
     if (is_unmoved && said.is_some_and(is_nothing)) || workflow.status == RunStatus::Complete {
         return None;
     }

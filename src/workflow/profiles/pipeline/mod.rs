@@ -1,4 +1,4 @@
-//! The format of pipelines: one file with what is completed, what is under way and what remains.
+//! The pipeline profile: one file with completed, current and remaining phases.
 
 use serde_json::Value;
 
@@ -19,10 +19,10 @@ pub use take::take;
 
 pub const FILE: &str = ".claude/pipeline-state.json";
 
-/// Where files of runs go that were put aside.
+/// Archive folder for the files of runs.
 pub const ARCHIVE: &str = ".claude/.archive";
 
-/// In which of its three places a document has a phase.
+/// One of the three places for phases in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ListPlace {
     Completed,
@@ -31,8 +31,8 @@ enum ListPlace {
 }
 
 impl ListPlace {
-    /// What a phase in this place is, as far as the word with it tells. Programs that move an entry take its old word
-    /// along, so the place wins over a word that belongs to another; one with a note on it has been begun.
+    /// Returns the status of a phase in this place. Programs move entries with their old status word, so the place wins
+    /// over a word that does not fit; a current phase with a note has begun.
     fn status(self, word: Option<&str>, is_noted: bool) -> PhaseStatus {
         let said = word.and_then(PhaseStatus::from_word);
         match (self, said) {
@@ -47,12 +47,12 @@ impl ListPlace {
     }
 }
 
-/// The file as it is to be now.
+/// Returns the file to write.
 pub fn export(workflow: &Workflow, root: &str) -> Document {
     Document { path: FILE.to_owned(), value: write::value(workflow, root) }
 }
 
-/// A run without phases, which [`take`] adds. The document has no id, so the run gets one of its own.
+/// Makes a run without phases, which [`take`] adds. The document has no id, so the run gets a new one.
 pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let said = ["workflow_id", "checkpoint_id"].iter().find_map(|key| value.get(key).and_then(Value::as_str));
@@ -62,7 +62,7 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
     Ok(Workflow::new(id, "pipeline".to_owned(), project.to_owned(), read.created_ms))
 }
 
-/// The entries of a document with their places; what has no id is passed over.
+/// Returns the entries with their places; entries without an id are skipped.
 fn entries(value: &Value) -> Vec<(&str, ListPlace, &Value)> {
     let list = |key: &str| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let completed = list("completed_phases").iter().map(|entry| (ListPlace::Completed, entry));
@@ -76,20 +76,20 @@ fn id_of(entry: &Value) -> Option<&str> {
     entry.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
 }
 
-/// `null`, and an object in which nothing is said.
+/// Whether a value is `null` or an object of empty values.
 fn is_nothing(value: &Value) -> bool {
     let says_nothing = |value: &Value| value.is_null() || value.as_str() == Some("");
     value.is_null() || value.as_object().is_some_and(|map| map.values().all(says_nothing))
 }
 
-/// Whether one of them is the other in short.
+/// Whether one commit id abbreviates the other.
 fn is_same_commit(one: &str, other: &str) -> bool {
     const SHORTEST: usize = 4;
     let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
     one == other || (one.len().min(other.len()) >= SHORTEST && (one.starts_with(&other) || other.starts_with(&one)))
 }
 
-/// The note on a phase, where there is one.
+/// Returns the note of a phase, unless empty.
 fn note_of(phase: &Phase) -> Option<&str> {
     phase.progress.as_deref().filter(|note| !note.is_empty())
 }

@@ -1,8 +1,8 @@
-//! The paths of files: relative to the root in the run, absolute in the document.
+//! Converts paths of files: relative to the root in the run, absolute in the document.
 
 use serde_json::Value;
 
-/// As the run has it: below the root without the root, elsewhere as it stands.
+/// Returns the path as in the run: relative if below the root, else unchanged.
 pub fn relative<'p>(path: &'p str, root: &str) -> &'p str {
     let root = root.trim_end_matches('/');
     let below = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty());
@@ -10,13 +10,13 @@ pub fn relative<'p>(path: &'p str, root: &str) -> &'p str {
     path.strip_prefix("./").unwrap_or(path)
 }
 
-/// As the document has it.
+/// Returns the path as in the document.
 pub fn absolute(path: &str, root: &str) -> String {
     let is_absolute = path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':');
     if is_absolute || root.is_empty() { path.to_owned() } else { format!("{}/{path}", root.trim_end_matches('/')) }
 }
 
-/// The list for the document: in the spelling in which it has a path already, else absolute.
+/// Returns the list for the document: paths keep their spelling there, new ones are absolute.
 pub fn written(paths: &[String], stands: Option<&Value>, root: &str) -> Vec<Value> {
     let known = stands.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let is = |value: &&Value, path: &str| value.as_str().is_some_and(|said| relative(said, root) == path);
@@ -27,7 +27,7 @@ pub fn written(paths: &[String], stands: Option<&Value>, root: &str) -> Vec<Valu
     paths.iter().map(one).collect()
 }
 
-/// Whether a list names these files, however it spells them.
+/// Whether a list has these paths, in any spelling.
 pub fn is_same(stands: &Value, paths: &[String], root: &str) -> bool {
     let said = |list: &Vec<Value>| {
         list.len() == paths.len()

@@ -1,4 +1,4 @@
-//! Reading the document: its fields by their places, and all that is wrong with it.
+//! Reads the document and reports all findings.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,12 @@ pub struct PipelineDocument {
     pub updated_ms: i64,
 }
 
-/// What an entry does not speak of is `None`.
+/// One phase; a missing field is `None`.
 pub struct PhaseEntry {
     pub id: String,
     pub name: String,
     pub place: ListPlace,
-    /// Where it stands, in words.
+    /// Place in the document, such as `remaining_phases[1]`.
     pub at: String,
     pub timestamp_ms: Option<i64>,
     pub commit_sha: Option<String>,
@@ -33,7 +33,7 @@ pub struct PhaseEntry {
 }
 
 pub struct ContextNotes {
-    /// Empty: the document says that there is none.
+    /// Empty if the document says that there is none.
     pub branch: Option<String>,
     pub key_decisions: Option<Vec<String>>,
     pub file_paths: Option<Vec<String>>,
@@ -41,7 +41,7 @@ pub struct ContextNotes {
 }
 
 /// # Errors
-/// All that is wrong with it.
+/// Every finding about the document.
 pub fn document(value: &Value) -> Result<PipelineDocument, Vec<Finding>> {
     let mut reader = DocumentReader::default();
     let Some(fields) = reader.document(value) else { return reader.finish(None) };
@@ -89,7 +89,7 @@ fn entry(reader: &mut DocumentReader, value: &Value, at: &str, place: ListPlace)
     })
 }
 
-/// Ids stand once, and dependencies lead to one of them.
+/// Checks that ids are unique and dependencies known.
 fn check(reader: &mut DocumentReader, entries: &[PhaseEntry]) {
     let ids: BTreeSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Taking over what an edited document says into a run that may know more than it.
+//! Takes an edited document into a run, which may know more than the document.
 
 use serde_json::Value;
 
@@ -15,11 +15,11 @@ use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 /// # Errors
-/// All that is wrong with it; then the run is of no use any more.
+/// Every finding about the document; the run must then be discarded.
 pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?;
     let gone = vanished(workflow, &read)?;
-    // What we would write ourselves says nothing new.
+    // Entries that we would write ourselves change nothing.
     let ours = export(workflow, reading.root).value;
     let known = entries(&ours);
     workflow.phases.retain(|phase| !gone.contains(&phase.id));
@@ -43,7 +43,7 @@ pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Res
     }
 }
 
-/// The phases that the document has no more; what was begun may not go that way.
+/// Returns the phases missing in the document; a phase that has begun must not be missing.
 fn vanished(workflow: &Workflow, read: &PipelineDocument) -> Result<Vec<String>, Vec<Finding>> {
     let (mut gone, mut findings) = (Vec::new(), Vec::new());
     for (phase, place) in PhaseListing::of(workflow).places() {
@@ -62,7 +62,7 @@ fn vanished(workflow: &Workflow, read: &PipelineDocument) -> Result<Vec<String>,
             }
         }
     }
-    // The format has no ids: a run is known by the time at which it was begun.
+    // The format has no ids: a run is identified by its creation time.
     if !findings.is_empty() && !is_same_time(read.created_ms, workflow.created_ms) {
         let what = "it was begun at another time, and what was done is not in it: it is of another run";
         return Err(vec![Finding::new("other_run", "created_at", what)]);
@@ -81,7 +81,7 @@ fn take_entry(workflow: &mut Workflow, entry: &PhaseEntry, was: Option<(ListPlac
         move_to(phase, status, entry.timestamp_ms.unwrap_or(updated_ms));
     }
     take_time_if(&mut phase.completed_ms, entry.timestamp_ms.filter(|_| entry.place == ListPlace::Completed));
-    // What we left out because it was skipped is not taken away.
+    // Dependencies on skipped phases are omitted from the document, but stay in the run.
     let ours = was.and_then(|(_, was)| was.get(dependency_key(was.as_object())));
     let is_new = |said: &&Vec<String>| ours.is_none_or(|ours| *ours != Value::from(said.as_slice()));
     if let Some(dependencies) = entry.dependencies.as_ref().filter(is_new) {
@@ -98,7 +98,7 @@ fn take_entry(workflow: &mut Workflow, entry: &PhaseEntry, was: Option<(ListPlac
     }
 }
 
-/// What the document says of how far the phase is, where it says anything new.
+/// Returns the status that the document gives, if it is new.
 fn said_status(entry: &PhaseEntry, was: Option<(ListPlace, &Value)>) -> Option<PhaseStatus> {
     let has_note = entry.progress.as_deref().is_some_and(|note| !note.is_empty());
     let said = entry.place.status(entry.status.as_deref(), has_note);
@@ -110,7 +110,7 @@ fn said_status(entry: &PhaseEntry, was: Option<(ListPlace, &Value)>) -> Option<P
     is_new.then_some(said)
 }
 
-/// The phases that remain come in the order of the document; each of the others keeps its place in the plan.
+/// Sorts the remaining phases as in the document; other phases keep their positions.
 fn take_order(workflow: &mut Workflow, read: &PipelineDocument) {
     let rank = |id: &str| {
         let mut remaining = read.entries.iter().filter(|entry| entry.place == ListPlace::Remaining);

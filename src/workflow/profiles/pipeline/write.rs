@@ -1,4 +1,4 @@
-//! The document as it is to be now, written over the one that is there.
+//! Writes the document over the existing one.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const ORDER: &[&str] =
 const ENTRY_ORDER: &[&str] =
     &["id", "name", "timestamp", "commit_sha", "progress_description", "dependencies", "status"];
 const CONTEXT_ORDER: &[&str] = &["branch", "key_decisions", "file_paths"];
-/// Where documents have the words for the whole task, if they have any.
+/// Keys under which documents may have the description of the task.
 pub const DESCRIPTION_KEYS: [&str; 3] = ["task_description", "description", "task"];
 
 pub fn value(workflow: &Workflow, root: &str) -> Value {
@@ -42,7 +42,7 @@ pub fn value(workflow: &Workflow, root: &str) -> Value {
     document.finish()
 }
 
-/// One phase. What is not known to us goes along to its new place; what belongs to its old place alone does not.
+/// Writes one phase. Unknown fields move along to the new place; fields of the old place do not.
 fn entry(workflow: &Workflow, phase: &Phase, place: ListPlace, base: Option<(ListPlace, &Value)>) -> Value {
     let has_moved = base.is_some_and(|(was, _)| was != place);
     let mut entry = Overlay::on(base.map(|(_, entry)| entry), ENTRY_ORDER);
@@ -83,7 +83,7 @@ fn belongs(key: &str, place: ListPlace) -> bool {
     }
 }
 
-/// The format wants one for every completed phase; where none is known, what stands there stays.
+/// Writes the completion time, which the format requires; without a known one the old value stays.
 fn write_timestamp(entry: &mut Overlay, workflow: &Workflow, phase: &Phase, place: ListPlace) {
     if place != ListPlace::Completed {
         return;
@@ -95,7 +95,7 @@ fn write_timestamp(entry: &mut Overlay, workflow: &Workflow, phase: &Phase, plac
     }
 }
 
-/// A skipped phase is in no list of the document, so none may depend on it there.
+/// Writes the dependencies, without skipped phases, which are in no list of the document.
 fn write_dependencies(workflow: &Workflow, entry: &mut Overlay, phase: &Phase, place: ListPlace, has_moved: bool) {
     let listed = workflow.documents.get(FILE).map(entries).unwrap_or_default();
     let is_listed = |id: &&String| {
@@ -114,7 +114,7 @@ fn write_dependencies(workflow: &Workflow, entry: &mut Overlay, phase: &Phase, p
     entry.put_or_leave(key, dependencies.clone(), is_usual, is_same);
 }
 
-/// Only where the document has one: the format knows no such key.
+/// Updates an existing status; the format itself has no such key.
 fn write_status(entry: &mut Overlay, phase: &Phase, place: ListPlace, base: Option<(ListPlace, &Value)>) {
     if !entry.has("status") {
         return;

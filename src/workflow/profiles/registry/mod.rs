@@ -1,4 +1,4 @@
-//! The format of the registry: one file for each run, with its phases as numbers.
+//! The registry profile: one file for each run, with phases as numbers.
 
 use serde_json::Value;
 
@@ -18,26 +18,26 @@ pub use take::take;
 pub const FOLDER: &str = ".claude/checkpoints";
 pub const FAILED: &str = ".claude/checkpoints/failed";
 
-/// Whether a file of a run lies at this path: right in the folder, `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
+/// Whether a path is that of an active run: in the folder itself, `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
 pub fn is_active_file(path: &str) -> bool {
     let name = path.strip_prefix(FOLDER).and_then(|rest| rest.strip_prefix('/'));
     name.filter(|name| !name.contains('/')).and_then(|name| name.strip_suffix(".json")).is_some_and(run_id::is_timed)
 }
 
-/// Where it is kept: where it was read, else under its name.
+/// Returns the path of the file: as it was read, else by its name.
 pub fn path(workflow: &Workflow) -> String {
     let known = workflow.documents.keys().find(|path| is_active_file(path)).cloned();
     known.unwrap_or_else(|| path_of(&name(workflow)))
 }
 
-/// Where the document of another program is kept.
+/// Returns the path for the document of another program.
 pub fn path_of_document(value: &Value) -> Option<String> {
     let read = read::document(value).ok()?;
     let made = || run_id::make(&read.kind, &project(&read, ""), read.created_ms);
     Some(path_of(&if is_name(&read.id) { read.id.clone() } else { made() }))
 }
 
-/// Where the file of a run goes that failed or was given up.
+/// Returns the path for the file of a failed or abandoned run.
 pub fn failed_path(path: &str) -> Option<String> {
     is_active_file(path).then(|| path.replacen(FOLDER, FAILED, 1))
 }
@@ -50,19 +50,19 @@ fn is_name(id: &str) -> bool {
     run_id::is_legal(id) && run_id::is_timed(id)
 }
 
-/// Its id, or where that is none by which readers of the folder know a file, one that is.
+/// Returns the id of the run if readers of the folder accept that as a file name, else a new name.
 fn name(workflow: &Workflow) -> String {
     let made = || run_id::make(&workflow.kind, &workflow.project, workflow.created_ms);
     if is_name(&workflow.id) { workflow.id.clone() } else { made() }
 }
 
-/// The file as it is to be now.
+/// Returns the file to write.
 pub fn export(workflow: &Workflow) -> Document {
     let path = path(workflow);
     Document { value: write::value(workflow, workflow.documents.get(&path)), path }
 }
 
-/// A run without phases, which [`take`] adds.
+/// Makes a run without phases, which [`take`] adds.
 pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let project = project(&read, reading.root);
@@ -71,7 +71,7 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
     Ok(Workflow::new(id, read.kind, project, read.created_ms))
 }
 
-/// As its state says, else what stands in its id between type and time.
+/// Returns the project in the state, else the part of the id between type and time, else the name of the root.
 fn project(read: &read::RegistryDocument, root: &str) -> String {
     if let Some(name) = read.state.get("project_name").and_then(Value::as_str).filter(|name| !name.is_empty()) {
         return name.to_owned();
@@ -81,7 +81,7 @@ fn project(read: &read::RegistryDocument, root: &str) -> String {
     named.unwrap_or_else(|| super::document::project_of(root)).to_owned()
 }
 
-/// What a word says of a whole run.
+/// Meaning of a status word of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Pending,

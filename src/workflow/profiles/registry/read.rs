@@ -1,4 +1,4 @@
-//! Reading the document: its fields, and all that is wrong with it.
+//! Reads the document and reports all findings.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::Word;
 use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
 
-/// More phases than any plan has; a number beyond it is a slip.
+/// Upper bound on the number of phases; a larger one is a mistake.
 const MOST_PHASES: usize = 1_000;
 
 pub struct RegistryDocument {
@@ -27,7 +27,7 @@ pub struct RegistryDocument {
 }
 
 /// # Errors
-/// All that is wrong with it.
+/// Every finding about the document.
 pub fn document(value: &Value) -> Result<RegistryDocument, Vec<Finding>> {
     let mut reader = DocumentReader::default();
     let Some(fields) = reader.versioned(value) else { return reader.finish(None) };
@@ -66,7 +66,7 @@ fn fields_of(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<Registr
     })
 }
 
-/// No phase is under way at 0: some programs begin there.
+/// Checks the numbers of phases. The current one may be 0, where some programs begin.
 fn check_range(reader: &mut DocumentReader, current: Option<usize>, total: Option<usize>) {
     let Some(total) = total else { return };
     if total > MOST_PHASES {

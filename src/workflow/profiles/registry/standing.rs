@@ -1,4 +1,4 @@
-//! How far a run is in the words of this format: which numbers are done, which one is under way.
+//! The progress of a run in terms of this format: completed numbers, and the one under way.
 
 use std::collections::BTreeSet;
 
@@ -18,14 +18,14 @@ pub struct RegistryStanding {
 }
 
 impl RegistryStanding {
-    /// The list of what is complete is the truth: a current phase that is in it is not under way.
+    /// Reads the progress; a current phase that is listed as completed is not under way.
     pub fn of_document(read: &RegistryDocument) -> Self {
         let is_begun = read.current > 0 && read.word != Word::Pending && !read.completed.contains(&read.current);
         let is_over = matches!(read.word, Word::Ended(status) if status == RunStatus::Complete);
         Self { completed: read.completed.clone(), under_way: (is_begun && !is_over).then_some(read.current) }
     }
 
-    /// Of several that run side by side the one that the document names is meant, else the first.
+    /// Returns the progress of a run. Of several running phases, the one named by the document counts, else the first.
     pub fn of_run(workflow: &Workflow, base: Option<&Value>) -> Self {
         let completed = completed(workflow, base).map(|(_, number)| number);
         let running = |number: usize| {
@@ -38,7 +38,7 @@ impl RegistryStanding {
     }
 }
 
-/// The phases that are complete, with their numbers; a skipped one only where the document lists it.
+/// Returns completed phases with their numbers; skipped ones only if the document lists them.
 pub fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> impl Iterator<Item = (&'w Phase, usize)> {
     let listed = base.and_then(|base| base.get("completed_phases")).and_then(Value::as_array);
     let listed: Vec<Value> = listed.cloned().unwrap_or_default();
@@ -49,7 +49,7 @@ pub fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> impl Itera
     workflow.phases.iter().zip(1..).filter(is_done)
 }
 
-/// The phase that a document names.
+/// Returns the current phase of a document.
 fn said_current(base: Option<&Value>) -> Option<usize> {
     usize::try_from(base?.get("current_phase")?.as_u64()?).ok()
 }

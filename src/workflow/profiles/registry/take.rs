@@ -1,4 +1,4 @@
-//! Taking over what an edited document says into a run that may know more than it.
+//! Takes an edited document into a run, which may know more than the document.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::{Interruption, Workflow};
 
 /// # Errors
-/// All that is wrong with it; then the run is of no use any more.
+/// Every finding about the document; the run must then be discarded.
 pub fn take(workflow: &mut Workflow, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?;
     let ours = export(workflow).value;
@@ -39,7 +39,7 @@ pub fn take(workflow: &mut Workflow, value: &Value, _reading: Reading<'_>) -> Re
     Ok(())
 }
 
-/// As many phases as the document counts: more are added, and those that were never begun can go.
+/// Adjusts the number of phases to the document: adds new ones, and removes ones that never began.
 fn take_total(workflow: &mut Workflow, read: &RegistryDocument) -> Result<(), Vec<Finding>> {
     let taken_away = workflow.phases.get(read.total..).unwrap_or_default();
     if let Some(begun) = taken_away.iter().find(|phase| phase.status != PhaseStatus::Pending) {
@@ -48,7 +48,7 @@ fn take_total(workflow: &mut Workflow, read: &RegistryDocument) -> Result<(), Ve
     }
     workflow.phases.truncate(read.total);
     for number in workflow.phases.len() + 1..=read.total {
-        // The ids of a run that came from elsewhere may be numbers, too.
+        // Ids of an imported run may be numbers, too.
         let free = (number..=number + workflow.phases.len()).map(|id| id.to_string());
         let id = free.into_iter().find(|id| workflow.phase(id).is_none()).unwrap_or_default();
         workflow.phases.push(Phase::new(&id, &format!("Phase {number}")));
@@ -67,10 +67,10 @@ fn take_standing(workflow: &mut Workflow, read: &RegistryDocument, is_same: bool
         RegistryStanding::of_document(read),
         RegistryStanding { completed, ..RegistryStanding::of_run(workflow, None) },
     );
-    // Of two that run side by side the document can name either: the other goes on.
+    // The document can name either of two parallel phases; the other one goes on.
     let named = said.under_way.and_then(|number| workflow.phases.get(number - 1));
     let left = known.under_way.filter(|_| !named.is_some_and(|phase| phase.status.is_under_way()));
-    // Nothing of a run happened before it began, whatever is said of its last change.
+    // A change cannot precede the beginning of the run.
     let at_ms = read.updated_ms.max(read.created_ms);
     let failed = read.word == Word::Ended(RunStatus::Failed);
     for (phase, number) in workflow.phases.iter_mut().zip(1..) {
@@ -81,7 +81,7 @@ fn take_standing(workflow: &mut Workflow, read: &RegistryDocument, is_same: bool
                 move_to(phase, PhaseStatus::Complete, at_ms);
             }
         } else if said.under_way == Some(number) {
-            // Between two phases we name the next one ourselves: that it stands there says nothing.
+            // Between two phases we write the next one as current ourselves, so it has not begun.
             let is_ours = is_same && phase.status == PhaseStatus::Pending && known.completed == said.completed;
             if failed {
                 move_to(phase, PhaseStatus::Failed, at_ms);

@@ -1,4 +1,4 @@
-//! The document as it is to be now, written over the one that is there.
+//! Writes the document over the existing one.
 
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ const ORDER: &[&str] = &[
 pub fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
     let standing = RegistryStanding::of_run(workflow, base);
     let mut document = Overlay::on(base, ORDER);
-    // A document whose id could not be that of a run keeps the one that it has.
+    // Keep an id in the document that is not valid for a run.
     document.put("checkpoint_id", workflow.id.as_str().into(), |_| true);
     document.set("workflow_type", &*workflow.kind);
     document.set("workflow_description", &*workflow.description);
@@ -46,7 +46,7 @@ pub fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
     document.finish()
 }
 
-/// The free state, with the name of the project in it; a document that goes without that name stays so.
+/// Returns the free state with the project name, unless the existing document lacks that name.
 fn state(workflow: &Workflow, base: Option<&Value>) -> Value {
     let mut state = workflow.state.clone();
     let is_wanted = base.is_none_or(|base| base.get("workflow_state").and_then(|was| was.get(PROJECT)).is_some());
@@ -56,7 +56,7 @@ fn state(workflow: &Workflow, base: Option<&Value>) -> Value {
     Value::Object(state)
 }
 
-/// The format knows a run that goes on, and the ends that one can have.
+/// Returns the status word: one for open runs, and one for each end.
 fn word(workflow: &Workflow) -> &'static str {
     if workflow.status.is_open() { "in_progress" } else { workflow.word() }
 }
@@ -70,10 +70,11 @@ fn says(word: Word, workflow: &Workflow) -> bool {
     }
 }
 
-/// What is under way or next; the last where nothing is left. What a document says of that stays while it means the same.
+/// Returns the phase under way or next, or the last one at the end. The document's value is kept while it means the
+/// same.
 fn current(workflow: &Workflow, base: Option<&Value>, standing: &RegistryStanding) -> usize {
     let said = base.and_then(|base| read::document(base).ok());
-    // Readers go on with the one after those that are listed, so what comes after a skipped one is named.
+    // Readers resume after the last listed phase, so the one after a skipped phase must be named.
     let is_gap = |phase: &Phase, number| phase.status == PhaseStatus::Skipped && !standing.completed.contains(&number);
     let has_gap = workflow.phases.iter().zip(1..).any(|(phase, number)| is_gap(phase, number));
     let means_the_same = |said: &RegistryDocument| {
@@ -86,7 +87,7 @@ fn current(workflow: &Workflow, base: Option<&Value>, standing: &RegistryStandin
     standing.under_way.or_else(next).unwrap_or(workflow.phases.len())
 }
 
-/// In the order of the document; what is new in the order in which it was completed.
+/// Returns the numbers in the order of the document; new ones by completion.
 fn completed(workflow: &Workflow, base: Option<&Value>) -> Vec<Value> {
     let mut done: Vec<_> = standing::completed(workflow, base).collect();
     done.sort_by_key(|(phase, _)| phase.completed_ms);

@@ -1,4 +1,4 @@
-//! The transitions of phases.
+//! Transitions of phases.
 
 use serde_json::Value;
 
@@ -11,38 +11,38 @@ use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Clone, Debug, Default)]
 pub struct Start {
-    /// The next one where none is named.
+    /// `None` for the next phase.
     pub phase: Option<String>,
-    /// In spite of what it depends on, or shares with others.
+    /// Ignore dependencies and shared files.
     pub force: bool,
-    /// The checkpoint of the files as they are.
+    /// Checkpoint of the files before the phase.
     pub before: Option<String>,
-    /// The commit at which the project's HEAD stands.
+    /// Commit id of the project's HEAD.
     pub head: Option<String>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Finish {
-    /// The one that is under way where none is named.
+    /// `None` for the phase under way.
     pub phase: Option<String>,
     pub commit_sha: Option<String>,
-    /// Files that it made or changed much.
+    /// Files that the phase made or changed much.
     pub files: Vec<String>,
     pub decisions: Vec<String>,
-    /// The checkpoint of the files as they are.
+    /// Checkpoint of the files after the phase.
     pub after: Option<String>,
-    /// Which of its outputs are there, with the SHA-256 of what is a file.
+    /// Outputs that are present, with the SHA-256 of files.
     pub present: Vec<(String, Option<String>)>,
-    /// What is wrong with those that are not, after their paths.
+    /// Outputs that are not usable, with the reason.
     pub flaws: Vec<(String, String)>,
-    /// What is wrong with outputs of its tasks that are complete.
+    /// Findings about outputs of completed tasks.
     pub task_flaws: Vec<String>,
-    /// In spite of outputs that are missing, and of tasks that are open.
+    /// Ignore missing outputs and open tasks.
     pub force: bool,
 }
 
 /// # Errors
-/// There is no such phase, it was begun, or something must be done before it.
+/// There is no such phase, it has begun, or a dependency is not settled.
 pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), WorkflowProblem> {
     let id = to_start(workflow, start.phase.as_deref())?;
     check_start(workflow, &id, start.force)?;
@@ -59,7 +59,7 @@ pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), 
     Ok(())
 }
 
-/// The id of the phase that a start without a name means.
+/// Returns the id of the phase to start; the next one if none is named.
 pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, WorkflowProblem> {
     if let Some(id) = named {
         return workflow.phase(id).map(|phase| phase.id.clone()).ok_or_else(|| no_such(workflow, id));
@@ -82,7 +82,7 @@ fn approval(workflow: &Workflow, phase: &Phase) -> String {
 }
 
 /// # Errors
-/// It was begun, or something must be done before it.
+/// The phase has begun, or a dependency is not settled.
 pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), WorkflowProblem> {
     let phase = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
     if !matches!(phase.status, PhaseStatus::Pending | PhaseStatus::Failed) {
@@ -109,17 +109,17 @@ pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), Wor
 }
 
 /// # Errors
-/// Nothing of that name is under way.
+/// No such phase is under way.
 pub fn progress(workflow: &mut Workflow, named: Option<&str>, text: &str) -> Result<(), WorkflowProblem> {
     let phase = under_way(workflow, named, "progress")?;
     phase.progress = Some(text.to_owned());
     Ok(())
 }
 
-/// Done, or where it needs an approval that it does not have: waiting for that.
+/// Completes a phase, or makes it wait for a required approval.
 ///
 /// # Errors
-/// Nothing of that name is under way, a required output is missing, or a task of it is open.
+/// No such phase is under way, a required output is missing, or a task is open.
 pub fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(), WorkflowProblem> {
     let id = under_way(workflow, finish.phase.as_deref(), "done")?.id.clone();
     if !finish.force {
@@ -163,7 +163,7 @@ fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Wo
     Ok(())
 }
 
-/// Names before the rest is counted.
+/// Maximum number of names listed in a message.
 const NAMED: usize = 10;
 
 fn first_of(names: &[String]) -> String {
@@ -173,7 +173,7 @@ fn first_of(names: &[String]) -> String {
 }
 
 /// # Errors
-/// Nothing of that name is under way.
+/// No such phase is under way.
 pub fn fail(workflow: &mut Workflow, named: Option<&str>, error: &str) -> Result<(), WorkflowProblem> {
     let phase = under_way(workflow, named, "fail")?;
     phase.status = PhaseStatus::Failed;
@@ -198,7 +198,7 @@ pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Res
 }
 
 /// # Errors
-/// Nothing of that name is under way, or it is approved already.
+/// No such phase is under way, or it is approved already.
 pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Result<(), WorkflowProblem> {
     let phase = under_way(workflow, named, "approve")?;
     if phase.approved_ms.is_some() {
@@ -208,7 +208,7 @@ pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Res
     if phase.status == PhaseStatus::AwaitingApproval {
         let is_present = |path: &str| phase.outputs.iter().any(|output| output.path == path && output.sha256.is_some());
         let lacks = phase.outputs.iter().any(|output| output.required && !is_present(&output.path));
-        // What was shown may lead to one more file: then the phase goes on.
+        // A required output may still be missing: then the phase goes on.
         phase.status = if lacks { PhaseStatus::InProgress } else { PhaseStatus::Complete };
         if !lacks {
             complete(phase, now_ms);
@@ -219,14 +219,14 @@ pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Res
 }
 
 /// # Errors
-/// It is not under way.
+/// The phase is not under way.
 pub fn await_approval(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowProblem> {
     under_way(workflow, Some(id), "approve")?.status = PhaseStatus::AwaitingApproval;
     Ok(())
 }
 
 /// # Errors
-/// It is not under way.
+/// The phase is not under way.
 pub fn reset(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowProblem> {
     let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
     if !stands.status.is_under_way() {
@@ -268,7 +268,7 @@ fn under_way<'w>(
     if fits { find(workflow, &id) } else { Err(wrong_state(workflow, stands, verb)) }
 }
 
-/// The phase that is meant by a name, or without one: the only one that is under way.
+/// Returns the named phase, or without a name the only one under way.
 pub fn meant(workflow: &Workflow, named: Option<&str>) -> Result<String, WorkflowProblem> {
     if let Some(id) = named {
         return workflow.phase(id).map(|phase| phase.id.clone()).ok_or_else(|| no_such(workflow, id));

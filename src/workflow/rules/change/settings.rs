@@ -1,4 +1,4 @@
-//! Keys that are set by name: the run's own words, or anything in its free state.
+//! Sets keys by name: fields of the run, or keys of its free state.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use crate::error::problem::WorkflowProblem;
 use crate::workflow::rules::change::object_at;
 use crate::workflow::rules::workflow::Workflow;
 
-/// Sets one key; `null` takes one of the free state away.
+/// Sets one key; `null` removes a key of the free state.
 ///
 /// # Errors
-/// It needs words and got something else, or the way to it leads through something that is no object.
+/// The key requires text, or its path leads through a value that is not an object.
 pub fn set(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), WorkflowProblem> {
     let words = || match value {
         Value::Null => Ok(None),

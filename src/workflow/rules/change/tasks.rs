@@ -1,4 +1,4 @@
-//! The transitions of tasks.
+//! Transitions of tasks.
 
 use crate::error::problem::WorkflowProblem;
 use crate::workflow::rules::change::Change;
@@ -7,7 +7,7 @@ use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 /// # Errors
-/// There is no such task, there is one already, or it stands where the change does not lead on.
+/// There is no such task, it exists already, or its status does not allow the change.
 pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<(), WorkflowProblem> {
     match change {
         Change::AddTask { id, name, phase, output, agent } => {

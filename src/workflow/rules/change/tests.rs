@@ -1,4 +1,4 @@
-//! What may follow what.
+//! Tests of the order of transitions.
 
 use super::*;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
