@@ -1,4 +1,4 @@
-//! `bisect` in words and for programs.
+//! `bisect` as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -15,13 +15,13 @@ fn named(checkpoint: &Checkpoint) -> String {
     format!("{} ({})", checkpoint.id.short(), escape(&checkpoint.record.reason))
 }
 
-/// One line after each test.
+/// Formats one line after each test.
 pub fn tested(tested: &Tested) -> String {
     let how = if tested.ended.is_none() { ", without a run" } else { "" };
     format!("testing {}: {}{how}\n", named(&tested.checkpoint), tested.verdict.word())
 }
 
-/// stdout gets ids alone.
+/// The result is only ids, for use in scripts.
 pub fn human(outcome: &BisectOutcome) -> Output {
     let result = outcome.candidates.iter().map(|candidate| format!("{}\n", candidate.id.short())).collect();
     let Some(bad) = outcome.first_bad() else { return Output { result, talk: String::new() } };
@@ -36,7 +36,7 @@ pub fn human(outcome: &BisectOutcome) -> Output {
     Output { result, talk }
 }
 
-/// Why there is no single answer.
+/// Explains why there is no single answer.
 pub fn undecided(outcome: &BisectOutcome, paint: Paint) -> String {
     let number = count(outcome.candidates.len(), "checkpoint", "checkpoints");
     let ids: Vec<String> = outcome.candidates.iter().map(|candidate| candidate.id.short()).collect();

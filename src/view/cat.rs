@@ -1,11 +1,11 @@
-//! The document of `json`.
+//! `cat` as JSON.
 
 use serde_json::json;
 
 use crate::ops::browse::cat::CatOutcome;
 use crate::view::envelope::{self, hex, with_path};
 
-/// `content` stands as text if it is UTF-8, in hex otherwise.
+/// `content` is text if it is UTF-8, else hex.
 pub fn json(outcome: &CatOutcome, content: &[u8]) -> String {
     let mut data = json!({
         "id": hex(outcome.checkpoint.id),

@@ -1,7 +1,7 @@
 //! Rows of text in aligned columns.
 
-/// Each row on a line of its own, the columns as wide as they need to be; those in `right` lean to the right.
-/// The last column is not filled up, and no line ends with blanks.
+/// Formats one row per line, with columns padded to their widest cell; columns in `right` are right-aligned. No line
+/// ends in spaces.
 pub fn aligned(rows: &[Vec<String>], right: &[usize]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let wide = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();

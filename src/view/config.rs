@@ -1,4 +1,4 @@
-//! `config` in words and for programs.
+//! `config` as text and as JSON.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +9,7 @@ use crate::view::failure::partial;
 use crate::view::format::{Paint, size};
 use crate::view::words::Output;
 
-/// A line of the table: name, value, remark.
+/// A table row: name, value, remark.
 type Row = (String, String, String);
 
 pub fn human(outcome: &ConfigOutcome, paint: Paint) -> Output {
@@ -67,7 +67,7 @@ fn value(value: &SettingValue) -> String {
 }
 
 fn table(title: &str, rows: &[Row], paint: Paint) -> String {
-    // A long path must not push the remarks of all other lines away.
+    // A long path must not push away the remarks of other rows.
     const WIDEST: usize = 40;
     let wide = |texts: &mut dyn Iterator<Item = &String>| texts.map(|t| t.chars().count()).max().unwrap_or_default();
     let names = wide(&mut rows.iter().map(|row| &row.0));
@@ -82,7 +82,7 @@ fn table(title: &str, rows: &[Row], paint: Paint) -> String {
     text
 }
 
-/// With a problem in a file the document is a failure that has all the data too.
+/// If a file is bad, the document is a failure that still has all data.
 pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
     let shown = |path: &std::path::Path| path.display().to_string();
     let variables: Vec<Json> = outcome
@@ -142,7 +142,7 @@ pub fn origin_word(origin: &Origin) -> &'static str {
     }
 }
 
-/// The file, variable or flag.
+/// Returns the file, variable or flag.
 pub fn origin_place(origin: &Origin) -> Option<String> {
     match origin {
         Origin::Default => None,

@@ -1,4 +1,4 @@
-//! The contract of a checkpoint as a document: every field is computed from what was read back.
+//! The contract of a checkpoint as a document; every field is computed from data that was read back.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::create_contract::Contract;
 use crate::view::{envelope, yaml};
 
-/// A contract, to be printed alone or within another document.
+/// A contract, printed alone or inside another document.
 pub struct ContractDocument {
     pub(in crate::view) value: Value,
     is_proven: bool,
@@ -22,7 +22,7 @@ pub struct ContractDocument {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContractForm {
     Yaml,
-    /// One line.
+    /// On one line.
     Json,
 }
 
@@ -31,7 +31,7 @@ impl ContractDocument {
         Self { value, is_proven }
     }
 
-    /// Nothing in it failed when it was tried.
+    /// Whether every check in it passed.
     pub fn is_proven(&self) -> bool {
         self.is_proven
     }
@@ -44,19 +44,19 @@ impl ContractDocument {
     }
 }
 
-/// What is said of the call itself.
+/// The call as described in a contract.
 pub struct Call<'c> {
-    /// The anchor that names it, as it was typed.
+    /// The anchor of the call, as it was typed.
     pub anchor: &'c str,
-    /// How this program is called.
+    /// The command that runs this program.
     pub program: &'c str,
     pub root: &'c Path,
-    /// Where it is not the usual one, the folder of all stores.
+    /// The folder of all stores, unless the default.
     pub base: Option<&'c Path>,
 }
 
 impl Call<'_> {
-    /// A command of this program that works from any directory.
+    /// Formats a command that works from any directory.
     pub fn line(&self, words: &[&str]) -> String {
         let mut all: Vec<&[u8]> = vec![self.program.as_bytes()];
         all.extend(words.iter().map(|word| word.as_bytes()));
@@ -98,7 +98,7 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> ContractDocument {
     ContractDocument::new(value, confidence(contract) > 0)
 }
 
-/// Where no checkpoint was made on purpose, or none could be made; `anchor` names the call.
+/// A contract for a call that made no checkpoint, on purpose or not; `anchor` names the call.
 pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
     let value = json!({
         "checkpoint_created": false,
@@ -112,7 +112,7 @@ pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
     ContractDocument::new(value, true)
 }
 
-/// The command that gives back what is held; values alone are no files that a restore could write.
+/// Returns the command that restores the content; values alone are printed, since a restore writes files.
 fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
     if contract.files.is_empty() && contract.databases.is_empty() && !contract.state_keys.is_empty() {
         return values_back(call, id);
@@ -120,12 +120,12 @@ fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
     call.line(&["restore", id, "--yes"])
 }
 
-/// The command that prints the values.
+/// Returns the command that prints the values.
 pub fn values_back(call: &Call<'_>, id: &str) -> String {
     call.line(&["cat", &format!("{id}:@state")])
 }
 
-/// A path as all JSON has it.
+/// Formats a path as in all JSON.
 fn as_it_is(path: &RelPath) -> String {
     path.as_utf8().map_or_else(|| path.to_string(), ToOwned::to_owned)
 }
@@ -174,9 +174,8 @@ fn summary(contract: &Contract) -> String {
     parts.join(", ")
 }
 
-/// In hundredths. All of it read back and all of it held is 1; five less where nothing but the store has the files, as
-/// they are not all in the project's git; twenty less where something in reach is not held; nothing is left where it
-/// cannot be read back or restored.
+/// Returns hundredths: 100 if all is read back and held; 5 less if only the store has the files, as git's index lacks
+/// some; 20 less if something in reach is not held; 0 if the content cannot be read back or restored.
 fn confidence(contract: &Contract) -> u8 {
     if contract.content.is_err() || contract.restorable.is_err() {
         return 0;
@@ -209,7 +208,7 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     actions
 }
 
-/// What was done, where it lies, how to check it, and the four questions that every checkpoint has to answer.
+/// Lists what was done, where it is stored, how to check it, and answers to the four questions of a contract.
 fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let id = alias::of(&contract.checkpoint);
     let mut anchors = vec![call.anchor.to_owned(), format!("file:{}", escape_path(&contract.ref_file))];

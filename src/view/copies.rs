@@ -1,4 +1,4 @@
-//! The manifest of plain copies, as it lies beside them.
+//! The manifest stored beside plain copies.
 
 use serde_json::{Value, json};
 

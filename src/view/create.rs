@@ -1,4 +1,4 @@
-//! `create` in words and for programs.
+//! `create` as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub fn human(outcome: &CreateOutcome, millis: u128) -> Output {
     Output { result, talk }
 }
 
-/// `left out: build/ dist/ and 3 files`; secrets are named.
+/// Formats `left out: build/ dist/ and 3 files`; secrets are named.
 pub fn left_out_words(left_out_words: &LeftOut) -> String {
     const NAMED: usize = 8;
     let mut text = String::new();
@@ -76,7 +76,7 @@ pub fn left_out_words(left_out_words: &LeftOut) -> String {
     text
 }
 
-/// `contract` stands in it where one was asked for.
+/// `contract` is included if requested.
 pub fn json(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contract: Option<&ContractDocument>) -> String {
     let skipped = outcome.skipped.map(|skipped| match skipped {
         Skipped::Dedup => "dedup",

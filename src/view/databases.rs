@@ -1,4 +1,4 @@
-//! What becomes of databases in a restore, in words.
+//! Databases in a restore, as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -7,13 +7,13 @@ use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport};
 use crate::view::envelope::{hex, with_path};
 use crate::view::format::Paint;
 
-/// The databases that would be restored, a line each.
+/// Lists the databases to restore, one per line.
 pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {
     let planned = databases.iter().filter(|report| report.fate == DatabaseFate::Planned);
     planned.map(|report| format!("{}\n", paint.yellow(&format!("  {:<7}{}", "db", report.database)))).collect()
 }
 
-/// What is to be said of those that were left as they are.
+/// Describes the databases that were left unchanged.
 pub fn left(databases: &[DatabaseReport]) -> String {
     let told = databases.iter().filter_map(|report| match report.fate {
         DatabaseFate::Unchanged => Some(format!("database {} is as it was then\n", report.database)),
@@ -26,7 +26,7 @@ pub fn left(databases: &[DatabaseReport]) -> String {
     told.collect()
 }
 
-/// One line for each that could not be restored, with the way on.
+/// Formats one line for each failed database, with the next step.
 pub fn failures(databases: &[DatabaseReport], way_on: &str, paint: Paint) -> String {
     let told = databases.iter().filter_map(|report| match &report.fate {
         DatabaseFate::Failed(why) => Some(format!(
@@ -39,7 +39,7 @@ pub fn failures(databases: &[DatabaseReport], way_on: &str, paint: Paint) -> Str
     told.collect()
 }
 
-/// One that is a file has its path, any other its name.
+/// A file has a path, any other database a name.
 pub fn database(database: &Database) -> Value {
     let told = json!({"kind": database.word()});
     match database {

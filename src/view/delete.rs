@@ -1,4 +1,4 @@
-//! `delete` in words and for programs.
+//! `delete` as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -9,10 +9,10 @@ use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count, size};
 use crate::view::words::Output;
 
-/// Checkpoints that a question shows before it says how many more there are.
+/// Maximum number of checkpoints listed in a question.
 const SHOWN: usize = 20;
 
-/// What is at stake in one line, for a refusal: `human 2 checkpoints`.
+/// Summarizes the deletion in one line, for a refusal: `delete 2 checkpoints`.
 pub fn stake(deletion: &Deletion<'_>) -> String {
     let number = count(deletion.doomed.len(), "checkpoint", "checkpoints");
     match deletion.whole_store {
@@ -92,7 +92,7 @@ fn doomed(doomed: &Doomed) -> Value {
     })
 }
 
-/// The answer of `json --all` where there is no store.
+/// Returns the JSON of `--all` without a store.
 pub fn nothing_json(store: &std::path::Path) -> String {
     json(&DeleteOutcome {
         store: store.to_path_buf(),

@@ -1,4 +1,4 @@
-//! `diff` in words and for programs.
+//! `diff` as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub fn name_status(files: &[FileDiff]) -> String {
     files.iter().map(line).collect()
 }
 
-/// What should be there and is not, which is said whatever was asked for.
+/// Describes paths that are missing from the result; always shown.
 pub fn missing(outcome: &DiffOutcome) -> String {
     let mut text = not_compared(outcome, true);
     for path in &outcome.too_large {
@@ -43,7 +43,7 @@ fn not_compared(outcome: &DiffOutcome, is_lack: bool) -> String {
     named.map(line).collect()
 }
 
-/// What a patch cannot say: counted, or listed.
+/// Describes what a patch cannot show, as counts or lists.
 pub fn talk(outcome: &DiffOutcome, verbose: bool) -> String {
     let mut text = not_compared(outcome, false);
     let other = &outcome.other;
@@ -82,12 +82,12 @@ fn listed(other: &Unsayable) -> String {
     text
 }
 
-/// Permission bits: three digits, or four where a special bit is set.
+/// Formats permission bits in octal: three digits, or four with a special bit.
 fn octal(perm: u32) -> String {
     if perm & !RWX_BITS == 0 { format!("{perm:03o}") } else { format!("{perm:04o}") }
 }
 
-/// With `failure` where a part could not be read: the rest is told all the same.
+/// `failure` is set if a part could not be read; the rest is included all the same.
 pub fn json(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String {
     let data = json!({
         "from": hex(outcome.from.id),

@@ -1,4 +1,4 @@
-//! `diff --stat`: one line a path with a graph, in the measures of git for 80 columns.
+//! `diff --stat`: one line per path with a graph, sized for 80 columns as in git.
 
 use crate::base::quoting::quoted;
 use crate::ops::browse::diff::file_diff::FileDiff;
@@ -11,7 +11,7 @@ struct Measures {
     name: usize,
     number: usize,
     graph: usize,
-    /// Most lines that one file changes.
+    /// Maximum number of changed lines in one file.
     most: usize,
 }
 
@@ -27,7 +27,7 @@ pub fn render(files: &[FileDiff], paint: Paint) -> String {
 }
 
 impl Measures {
-    /// The arithmetic of git's `show_stats`: names and graph as wide as they want, then five and three eighths.
+    /// Follows git's `show_stats`: names and graph as wide as needed, else in the ratio five to three.
     fn of(files: &[FileDiff], names: &[String]) -> Self {
         let longest = names.iter().map(String::len).max().unwrap_or_default();
         let most = files.iter().map(changed).max().unwrap_or_default();
@@ -52,7 +52,7 @@ impl Measures {
         Self { name, number, graph, most }
     }
 
-    /// A number of lines as a number of signs; whatever is not zero is seen.
+    /// Scales a number of lines to graph characters; at least one unless zero.
     fn scaled(&self, lines: usize) -> usize {
         if lines == 0 { 0 } else { 1 + lines * (self.graph - 1) / self.most }
     }
@@ -94,7 +94,7 @@ fn line(file: &FileDiff, name: &str, measures: &Measures, paint: Paint) -> Strin
     format!(" {name:<width$} | {:>number$}{gap}{}{}\n", added + deleted, painted[0], painted[1])
 }
 
-/// The end of a name that is too long, from a `/` on where there is one. Quoted names are ASCII.
+/// Cuts a long name at the front, at a `/` if possible. Quoted names are ASCII.
 fn shortened(name: &str, width: usize) -> String {
     if name.len() <= width {
         return name.to_owned();
@@ -123,7 +123,7 @@ fn changed(file: &FileDiff) -> usize {
     file.counts.map_or(0, |(added, deleted)| added + deleted)
 }
 
-/// Bytes before and after; nothing to tell where the contents are equal.
+/// Returns the sizes in bytes before and after; zero if the contents are equal.
 fn sizes(file: &FileDiff) -> (usize, usize) {
     let [before, after] = [file.before, file.after];
     if before.map(|seen| seen.id) == after.map(|seen| seen.id) {

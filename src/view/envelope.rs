@@ -1,4 +1,4 @@
-//! The parts of JSON documents that several commands share. With `json.rs` the door to `serde_json`.
+//! Parts of JSON documents shared by several commands.
 
 use serde_json::{Map, Value, json};
 
@@ -17,12 +17,12 @@ use crate::ops::create::record::Evicted;
 use crate::ops::warning::Warning;
 use crate::view::place::placed;
 
-/// One document: what every command answers with, whether it worked or not.
+/// Returns the document with which every command answers, successful or not.
 pub fn envelope(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> String {
     text(&answer(command, exit, data, warnings).to_string())
 }
 
-/// The document of [`envelope`], to be completed.
+/// Returns the value of [`envelope`], for additions.
 pub fn answer(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> Value {
     let warnings: Vec<Value> = warnings.iter().map(warning).collect();
     let schema = format!("checkpoint.{command}/1");
@@ -35,7 +35,7 @@ fn warning(warning: &Warning) -> Value {
     warning.path().map_or(told.clone(), |path| with_path(told, path))
 }
 
-/// Adds a path to an object: as it is shown, and losslessly where its bytes are not UTF-8 or had to be escaped.
+/// Adds a path to an object: as displayed, and losslessly if it is not UTF-8 or had to be escaped.
 pub fn with_path(object: Value, path: &RelPath) -> Value {
     let mut fields = match object {
         Value::Object(fields) => fields,
@@ -60,7 +60,7 @@ pub fn hex(id: ObjectId) -> Value {
     id.to_hex().into()
 }
 
-/// A checkpoint as a row of a list.
+/// A checkpoint as an item of a list.
 pub fn row(checkpoint: &Checkpoint) -> Value {
     let record = &checkpoint.record;
     let mut row = json!({
@@ -80,7 +80,7 @@ pub fn row(checkpoint: &Checkpoint) -> Value {
     row
 }
 
-/// Adds what was agreed beside the content, where something was.
+/// Adds the terms of a checkpoint, if there are any.
 pub fn add_terms(object: &mut Value, terms: &CheckpointTerms) {
     if let Some(scope) = &terms.scope {
         object["scope"] = scope.parts().iter().map(ScopePart::shown).collect();
@@ -112,7 +112,7 @@ pub fn left_out(left_out: &LeftOut) -> Value {
     })
 }
 
-/// A document as it goes out: the same, spelled so that nothing in it acts on a terminal, and with the end of a line.
+/// Escapes characters in a document that could act on a terminal, and adds a newline.
 pub fn text(document: &str) -> String {
     let mut text = String::with_capacity(document.len() + 1);
     for c in document.chars() {
@@ -137,7 +137,7 @@ pub fn uncaptured(meta: &Meta) -> Value {
     told.collect()
 }
 
-/// One text as the only field.
+/// Returns a document with one text field.
 pub fn text_document(command: &str, field: &str, text: &str) -> String {
     envelope(command, 0, &json!({ field: text }), &[])
 }

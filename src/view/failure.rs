@@ -1,4 +1,4 @@
-//! A failure for programs.
+//! Failures as JSON.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::view::envelope::{answer, hex, text, with_path};
 use crate::view::place::placed;
 use crate::view::workflow::json as runs_json;
 
-/// The document of a failure; a contract stands in it where one was asked for.
+/// Returns the document of a failure, with a contract if requested.
 pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&ContractDocument>) -> String {
     let schema = format!("checkpoint.{command}/1");
     let mut document = json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)});
@@ -42,7 +42,7 @@ pub fn told(error: &Error, exit: u8) -> Value {
     told
 }
 
-/// The answer of a command that did what it could and failed in part.
+/// Returns the document of a command that failed in part.
 pub fn partial(command: &str, exit: u8, data: &Value, warnings: &[Warning], failure: Option<&Error>) -> String {
     let mut document = answer(command, exit, data, warnings);
     if let Some(error) = failure {

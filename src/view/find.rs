@@ -1,4 +1,4 @@
-//! `find` in words and for programs.
+//! `find` as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ use crate::view::format::{Paint, count, size};
 use crate::view::place::placed;
 use crate::view::words::Output;
 
-/// Lines of one file that are shown.
+/// Maximum number of lines shown of one file.
 const LINES_SHOWN: usize = 10;
-/// Columns for the word of an event, unless one is longer.
+/// Minimum width of the event column.
 const WORD_WIDTH: usize = 7;
 
-/// Times are local for a person at a terminal, UTC for whoever else reads.
+/// Times are local at a terminal, else UTC.
 pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Output {
     let time = if for_a_person { local_minutes } else { utc_seconds };
     let blocks: Vec<String> = outcome.paths.iter().map(|found| block(found, paint, time)).collect();
@@ -86,7 +86,7 @@ fn match_block(found: &TextMatch, paint: Paint) -> String {
     text
 }
 
-/// A line of a file: harmless to a terminal, and otherwise as it stands.
+/// Escapes a line of a file for a terminal, keeping tabs and backslashes.
 fn shown(line: &[u8]) -> String {
     let pieces: Vec<String> = line.split(|byte| *byte == b'\t').map(escape_bytes).collect();
     pieces.join("\t").replace("\\\\", "\\")
@@ -164,7 +164,7 @@ fn one_match(found: &TextMatch) -> Value {
     with_path(object, &found.path)
 }
 
-/// As it is where it is UTF-8, escaped where it is not.
+/// Returns the text, escaped if not UTF-8.
 fn text(bytes: &[u8]) -> String {
     std::str::from_utf8(bytes).map_or_else(|_| escape_bytes(bytes), str::to_owned)
 }

@@ -1,6 +1,6 @@
-//! Small forms of numbers and colours that all views for people share.
+//! Formats for numbers, and colours, shared by all text views.
 
-/// `12.3 MiB`: bytes in the largest unit that leaves a whole part.
+/// Formats bytes as `12.3 MiB`, in the largest unit that leaves a whole part.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
@@ -15,19 +15,19 @@ pub fn size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-/// `1 file`, `3 files`.
+/// Formats `1 file`, `3 files`.
 pub fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Puts colours round text, or leaves it as it is.
+/// Colours text, if enabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint {
     pub enabled: bool,
 }
 
 impl Paint {
-    /// The beginning of each code.
+    /// Prefix of each colour code.
     pub const MARK: &str = "\x1b[";
     const CODES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
 
@@ -35,7 +35,7 @@ impl Paint {
         if self.enabled { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// How long the code is with which `text` begins, if it is one of those that are used here.
+    /// Returns the length of the colour code at the start of `text`, if it is one of ours.
     pub fn length_of_code(text: &str) -> Option<usize> {
         let (code, _) = text.strip_prefix(Self::MARK)?.split_once('m')?;
         Self::CODES.contains(&code).then_some(Self::MARK.len() + code.len() + 1)

@@ -1,4 +1,4 @@
-//! `guard` in words and for programs.
+//! `guard` as text and as JSON.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `hold` in words and for programs.
+//! `hold` as text and as JSON.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `list` in words and for programs.
+//! `list` as text and as JSON.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Outcomes as text: for people, for programs, for markdown. Pure.
+//! Outcomes as text, JSON and markdown. Pure.
 
 pub mod bisect;
 pub mod cat;

@@ -1,4 +1,4 @@
-//! A patch as git prints it, headers and all: raw for programs, painted and harmless for a terminal.
+//! Patches in the format of git: raw for programs, coloured and escaped for a terminal.
 
 use crate::base::quoting::quoted;
 use crate::base::text::escape_content;
@@ -7,17 +7,17 @@ use crate::ops::browse::diff::file_diff::{Body, FileDiff, Piece};
 use crate::ops::browse::diff::version::SeenFile;
 use crate::view::format::Paint;
 
-/// Digits of an id in a header. A patch that holds binary data has all of them, as git wants it.
+/// Hex digits of ids in a header. A patch with binary data has full ids, as git requires.
 const ID_DIGITS: usize = 10;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PatchStyle {
     pub paint: Paint,
-    /// Content goes to a person, so that nothing in it may act on the terminal.
+    /// The content is escaped for a terminal.
     pub is_for_terminal: bool,
 }
 
-/// The part of a patch for one path.
+/// Renders the patch of one path.
 pub fn render(file: &FileDiff, style: PatchStyle) -> Vec<u8> {
     let mut patch = Vec::new();
     for piece in &file.pieces {
@@ -92,7 +92,7 @@ fn push_hunks(patch: &mut Vec<u8>, hunks: &[u8], style: PatchStyle) {
     }
 }
 
-/// The ranges in cyan, the heading behind them plain.
+/// Colours the ranges cyan, and leaves the heading after them plain.
 fn paint_hunk_head(text: &str, paint: Paint) -> String {
     let end = text[2..].find("@@").map_or(text.len(), |at| at + 4);
     format!("{}{}", paint.cyan(&text[..end]), &text[end..])

@@ -1,4 +1,4 @@
-//! `pin` in words and for programs.
+//! `pin` as text and as JSON.
 
 use serde_json::json;
 

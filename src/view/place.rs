@@ -1,23 +1,23 @@
-//! Where this call was told to act, put into each command that is advised, so that it works where it is printed.
+//! Adds the global options of this call to every suggested command, so that it works as printed.
 
 use std::sync::OnceLock;
 
 struct PlaceWords {
-    /// Options as words of a shell, each with a blank behind it.
+    /// Quoted shell words, each followed by a space.
     options: String,
-    /// The commands of this program that take them.
+    /// Commands that take these options.
     commands: Vec<String>,
 }
 
 static PLACE: OnceLock<PlaceWords> = OnceLock::new();
 
-/// From here on `options` belong to each advised command.
+/// Sets the options for all later suggestions.
 pub fn tell(options: String, commands: Vec<String>) {
     let _ = PLACE.set(PlaceWords { options, commands });
 }
 
-/// Advice with its commands, which stand at its begin or in quotes, sent to that place; one with a place of its own is
-/// left as it is.
+/// Adds the options to commands at the beginning of the advice or in quotes; a command that has options already is left
+/// alone.
 pub fn placed(advice: &str) -> String {
     PLACE.get().map_or_else(|| advice.to_owned(), |place| put(advice, place))
 }

@@ -1,4 +1,4 @@
-//! What a restore would do, or did, in words.
+//! The changes of a restore, planned or done, as text.
 
 use crate::base::text::escape;
 use crate::model::checkpoint::record::Verb;
@@ -9,10 +9,10 @@ use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Proposa
 use crate::view::format::{Paint, count};
 use crate::view::{databases, plan};
 
-/// Paths of one kind that a question shows before it says how many more there are.
+/// Maximum number of paths of one kind in a question.
 const SHOWN: usize = 10;
 
-/// The counts in one line: `writes 3 files (1 of them new), deletes 1 file`.
+/// Formats the counts: `writes 3 files (1 of them new), deletes 1 file`.
 pub fn counts(plan: &RestorePlan) -> String {
     let new = plan.write.values().filter(|write| write.before.is_none()).count();
     let mut parts = Vec::new();
@@ -38,7 +38,7 @@ pub fn counts(plan: &RestorePlan) -> String {
     if parts.is_empty() { "changes nothing".to_owned() } else { parts.join(", ") }
 }
 
-/// The question before a restore: what it would change, so that the answer can be given.
+/// Formats the question before a restore, with the changes.
 pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
     let Proposal { verb, target, plan, since, databases, again } = proposal;
     let mut text = String::new();
@@ -59,7 +59,7 @@ pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
     text
 }
 
-/// All paths of a plan, each kind cut after `limit`.
+/// Lists all paths of a plan, at most `limit` of each kind.
 pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
     let overwritten = plan.write.iter().filter(|(_, write)| write.before.is_some()).map(|(path, _)| path);
     let new = plan.write.iter().filter(|(_, write)| write.before.is_none()).map(|(path, _)| path);
@@ -74,8 +74,8 @@ pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
     text
 }
 
-/// What an undo or a redo takes along that was made after the step that it takes back, and where it is kept; `None` where
-/// that cannot be told.
+/// Lists later changes that an undo or redo takes back too, and where they are kept; `since` is `None` if they are not
+/// known.
 pub fn made_since(since: Option<&[RelPath]>, kept: &str, limit: usize) -> String {
     let Some(since) = since else {
         return format!("what changed since that step cannot be told, because what it restored is gone ({kept} all)\n");
@@ -89,7 +89,7 @@ pub fn made_since(since: Option<&[RelPath]>, kept: &str, limit: usize) -> String
     format!("changed since that step ({kept} them): {}{more}\n", named.join(", "))
 }
 
-/// One line for each path that stays as it is because it cannot be read.
+/// Formats one line for each path left unchanged because it cannot be read.
 pub fn unreadable(plan: &RestorePlan, paint: Paint) -> String {
     let line = |(path, why): (&RelPath, &WhyNot)| {
         let prefix = paint.red("checkpoint:");
@@ -119,7 +119,7 @@ fn section<'p>(
     }
 }
 
-/// The counts of a plan with those of the databases behind.
+/// Formats the counts of a plan, with those of databases.
 pub fn counts_with_databases(plan: &RestorePlan, databases: &[DatabaseReport]) -> String {
     let is_concerned = |report: &&DatabaseReport| matches!(report.fate, DatabaseFate::Planned | DatabaseFate::Restored);
     let number = databases.iter().filter(is_concerned).count();

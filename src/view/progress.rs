@@ -1,4 +1,4 @@
-//! The words and figures of the line that shows how far long work has come.
+//! The text of the progress line.
 
 use std::time::Duration;
 
@@ -6,13 +6,12 @@ use crate::base::progress::{Figures, WorkPhase};
 use crate::ops::warning_words::thousands;
 use crate::view::format::size;
 
-/// Below this, a pace says nothing.
+/// Shortest measured time for which a rate is shown.
 const SHORTEST: Duration = Duration::from_millis(500);
-/// What would take longer than this is not foretold.
+/// Longest estimate that is shown, in seconds.
 const LONGEST_SECONDS: f64 = 360_000.0;
 
-/// What is done, how much of it, how fast, and how long it will still take. `before` are the figures of a moment that
-/// lies `elapsed` back in the same phase.
+/// Formats progress, rate and remaining time. `before` are the figures at a time `elapsed` ago in the same phase.
 pub fn line(now: Figures, before: Figures, elapsed: Duration) -> String {
     let (verb, things) = words(now.phase);
     let mut parts = Vec::new();
@@ -31,7 +30,7 @@ pub fn line(now: Figures, before: Figures, elapsed: Duration) -> String {
     format!("{verb} {}", parts.join(", ")).trim_end().to_owned()
 }
 
-/// How fast, and how long it will still take.
+/// Formats rate and remaining time.
 fn pace(now: Figures, before: Figures, seconds: f64) -> Vec<String> {
     let (files, bytes) = (now.files.saturating_sub(before.files), now.bytes.saturating_sub(before.bytes));
     let rate = match (files, bytes) {
@@ -45,7 +44,7 @@ fn pace(now: Figures, before: Figures, seconds: f64) -> Vec<String> {
     rate.into_iter().chain(left.map(|left| format!("{} left", duration(left)))).collect()
 }
 
-/// By bytes where all are known, and else by files.
+/// Computed by bytes if the total is known, else by files.
 fn percent(now: Figures) -> Option<u128> {
     let (done, in_all) =
         if now.bytes_in_all > 0 { (now.bytes, now.bytes_in_all) } else { (now.files, now.files_in_all) };
@@ -60,13 +59,13 @@ fn words(phase: WorkPhase) -> (&'static str, &'static str) {
         WorkPhase::Flushing => ("flushing", ""),
         WorkPhase::Staging => ("staging", " files"),
         WorkPhase::Applying => ("applying", " files"),
-        // Objects of the store, or files that were restored.
+        // Counts objects of the store, or restored files.
         WorkPhase::Verifying => ("verifying", ""),
         WorkPhase::Packing => ("packing", " objects"),
     }
 }
 
-/// `3`, or `3/9` where it is known how much there is; a unit that both have stands there once.
+/// Formats `3`, or `3/9` if the total is known; a unit that both share is written once.
 fn share(done: u64, in_all: u64, shown: &dyn Fn(u64) -> String) -> String {
     if in_all == 0 {
         return shown(done);
@@ -88,7 +87,7 @@ fn per_second(amount: u64, seconds: f64) -> u64 {
     (amount as f64 / seconds) as u64
 }
 
-/// By the pace of `fresh` in `seconds`; `None` where the end or the pace is not known.
+/// Estimated from `fresh` in `seconds`; `None` if total or rate is unknown.
 #[expect(clippy::cast_precision_loss, reason = "a figure to look at")]
 fn seconds_left(done: u64, in_all: u64, fresh: u64, seconds: f64) -> Option<f64> {
     let left = in_all.checked_sub(done).filter(|left| *left > 0 && fresh > 0)? as f64;

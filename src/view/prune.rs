@@ -1,4 +1,4 @@
-//! `prune` in words and for programs.
+//! `prune` as text and as JSON.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `relink` in words and for programs.
+//! `relink` as text and as JSON.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::view::envelope::envelope;
 use crate::view::format::count;
 use crate::view::words::Output;
 
-/// What is at stake in one line, for a refusal.
+/// Summarizes the relink in one line, for a refusal.
 pub fn stake(relinking: &Relinking<'_>) -> String {
     let number = count(relinking.moved.checkpoints, "checkpoint", "checkpoints");
     format!("take over {number} of {}", escape_path(&relinking.moved.old_root))

@@ -1,4 +1,4 @@
-//! `restore`, `undo` and `redo` in words and for programs.
+//! `restore`, `undo` and `redo` as text and as JSON.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::view::format::Paint;
 use crate::view::words::{Output, evicted};
 use crate::view::{databases, plan};
 
-/// Paths made since a step that are named in full before the rest is counted.
+/// Maximum number of paths named that changed since a step.
 pub const SINCE_SHOWN: usize = 10;
 
 pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
@@ -66,12 +66,12 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
     Output { result, talk }
 }
 
-/// The values that a restored checkpoint holds: they are given back here, and nowhere else.
+/// Formats the values of a restored checkpoint; a restore prints them and writes them nowhere.
 pub fn values(values: &str) -> String {
     format!("Its values:\n{}\n", values.trim_end_matches('\n'))
 }
 
-/// What stands there after a restore although the target lacks it.
+/// Lists files that stay although the target lacks them.
 pub fn stays(outcome: &RestoreOutcome) -> String {
     let lines = outcome.left_alone.iter().map(|path| format!("left alone: {path} (in no checkpoint)\n"));
     lines.collect()
@@ -82,15 +82,15 @@ pub fn capitalised(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What stands in the answer of a restore besides what was done.
+/// Additional parts of the JSON of a restore.
 #[derive(Clone, Copy, Default)]
 pub struct Given<'g> {
-    /// The values that the checkpoint holds, as they were given.
+    /// The values in the checkpoint, as they were given.
     pub values: Option<&'g str>,
     pub contract: Option<&'g ContractDocument>,
 }
 
-/// `json`, `undo` and `redo` answer alike.
+/// The same document for `restore`, `undo` and `redo`.
 pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, given: Given<'_>) -> String {
     let target = &outcome.target;
     let plan = &outcome.plan;
@@ -145,12 +145,12 @@ pub fn plan_value(plan: &RestorePlan) -> Value {
     })
 }
 
-/// What is said of a check that passed.
+/// Reports a check that passed.
 pub fn check_passed(check: &Check) -> String {
     format!("check passed: {}\n", escape(&check.command))
 }
 
-/// One line: what failed, how, and the way back.
+/// Reports in one line what failed, how, and how to undo it.
 pub fn check_failed(check: &Check, outcome: &RestoreOutcome, paint: Paint) -> String {
     let how = check.ended.map_or_else(|| "it could not be started".to_owned(), CommandEnd::in_words);
     let done = check_done(outcome);
@@ -158,7 +158,7 @@ pub fn check_failed(check: &Check, outcome: &RestoreOutcome, paint: Paint) -> St
     format!("{} the check failed with {how}: {}; {done}{hint}\n", paint.red("checkpoint:"), escape(&check.command))
 }
 
-/// What stands although the check did not pass.
+/// Describes the state after a failed check.
 pub fn check_done(outcome: &RestoreOutcome) -> String {
     let short = outcome.target.id.short();
     match (&outcome.to, outcome.safety) {

@@ -1,4 +1,4 @@
-//! The contract of a restore as a document: what was reverted, and whether what stands there now is what was recorded.
+//! The contract of a restore: what was restored, and whether the files now match the record.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::{Call, ContractDocument, values_back};
 use crate::view::envelope::with_path;
 
-/// `values` are what the checkpoint holds beside its files, as they were given.
+/// `values` are the values in the checkpoint, as they were given.
 pub fn document(
     outcome: &RestoreOutcome,
     contract: &RestoreContract,

@@ -1,4 +1,4 @@
-//! The JSON Schemas of the documents that agents read, as they are printed.
+//! The JSON Schemas of documents for agents.
 
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -8,7 +8,7 @@ const SCHEMAS: [(&str, &str); 3] = [
     ("restore-contract", include_str!("schema/restore-contract.json")),
 ];
 
-/// The names of all, a line each.
+/// Lists the names, one per line.
 pub fn names() -> String {
     SCHEMAS.iter().map(|(name, _)| format!("{name}\n")).collect()
 }

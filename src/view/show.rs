@@ -1,4 +1,4 @@
-//! `show` in words and for programs.
+//! `show` as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
     Output { result: text, talk: String::new() }
 }
 
-/// What was agreed beside the content, a line each.
+/// Formats the terms of a checkpoint, one per line.
 pub fn terms(terms: &CheckpointTerms) -> String {
     let mut text = String::new();
     if let Some(scope) = &terms.scope {

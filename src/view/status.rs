@@ -1,4 +1,4 @@
-//! `status` in words and for programs.
+//! `status` as text and as JSON.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::view::format::{count, size};
 use crate::view::hold;
 use crate::view::words::Output;
 
-/// One line for prompts and skills.
+/// Formats one line for prompts and skills.
 pub fn brief(outcome: &StatusOutcome, now_ms: i64) -> Output {
     let mut parts = vec![count(outcome.checkpoints, "checkpoint", "checkpoints")];
     if let Some(latest) = &outcome.latest {

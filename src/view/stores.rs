@@ -1,4 +1,4 @@
-//! `list --all` and `prune --orphaned` in words.
+//! `list --all` and `prune --orphaned` as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use crate::view::failure::partial;
 use crate::view::format::{Paint, count, size};
 use crate::view::words::Output;
 
-/// What is remarkable about a store; nothing for most.
+/// Notes on a store; empty for most.
 fn note(store: &KnownStore) -> String {
     let mut notes = Vec::new();
     if store.kept_copy {
@@ -43,7 +43,7 @@ fn checkpoints(store: &KnownStore) -> String {
     store.checkpoints.map_or("?".to_owned(), |number| number.to_string())
 }
 
-/// Said where there is no store at all.
+/// Said if there is no store at all.
 pub fn none(base: &std::path::Path) -> String {
     format!("no stores under {} yet: 'checkpoint create' makes one\n", escape_path(base))
 }
@@ -76,7 +76,7 @@ pub fn markdown(stores: &[KnownStore]) -> String {
     text
 }
 
-/// In a few words: `remove 2 stores of roots that are gone and 1 damaged copy (12.0 MiB)`.
+/// Summarizes a removal: `remove 2 stores of roots that are gone and 1 damaged copy (12.0 MiB)`.
 pub fn stake(stores: &[KnownStore]) -> String {
     format!("remove {}", numbers(stores))
 }
@@ -123,7 +123,7 @@ pub fn list_json(stores: &[KnownStore], warnings: &[Warning]) -> String {
     envelope("list", 0, &json!({"stores": stores}), warnings)
 }
 
-/// Where nothing at all could be removed the document is a failure that names each of them too.
+/// If no store could be removed, the document is a failure that still names each of them.
 pub fn orphans_json(outcome: &OrphansOutcome, exit: u8) -> String {
     let left = outcome.left.iter().map(|(known, why)| {
         let mut told = store(known);

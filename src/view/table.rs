@@ -1,4 +1,4 @@
-//! The list of checkpoints as an aligned table for a terminal.
+//! The list of checkpoints as a table for a terminal.
 
 use crate::base::text::escape;
 use crate::base::time::{age, local_minutes};
@@ -6,10 +6,10 @@ use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
 use crate::ops::warning_words::thousands;
 use crate::view::format::Paint;
 
-/// Widest reason that is shown whole, in characters.
+/// Maximum width of a reason, in characters.
 const WIDEST_REASON: usize = 44;
 
-/// One line for each checkpoint in the order given, then the damaged ones.
+/// Renders one line per checkpoint in the given order, then the damaged ones.
 pub fn render(checkpoints: &[Checkpoint], damaged: &[DamagedCheckpoint], now_ms: i64, paint: Paint) -> String {
     let rows: Vec<[String; 6]> = checkpoints.iter().map(|c| row(c, now_ms)).collect();
     let titles = ["ID", "AGE", "TIME", "FILES", "REASON", "SOURCE"].map(str::to_owned);

@@ -1,9 +1,9 @@
-//! What is on its way to a terminal: nothing in it may act there.
+//! Escapes output for a terminal.
 
 use crate::base::text::escape_content;
 use crate::view::format::Paint;
 
-/// Words of ours, with whatever names brought into them: they keep their lines, and their colours if there are any.
+/// Escapes our own text with inserted names; newlines are kept, and colours if enabled.
 pub fn harmless(text: &str, paint: Paint) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -17,15 +17,15 @@ pub fn harmless(text: &str, paint: Paint) -> String {
     shown + &escape_content(rest.as_bytes())
 }
 
-/// Escapes content that comes in pieces of any length.
+/// Escapes content that arrives in pieces of any length.
 #[derive(Debug, Default)]
 pub struct Escaper {
-    /// The beginning of a character whose end has not come yet.
+    /// An incomplete UTF-8 sequence at the end of the last piece.
     held: Vec<u8>,
 }
 
 impl Escaper {
-    /// What can be shown by now.
+    /// Returns what can be shown so far.
     pub fn push(&mut self, piece: &[u8]) -> String {
         self.held.extend_from_slice(piece);
         let cut = self.held.len() - unfinished(&self.held);
@@ -34,13 +34,13 @@ impl Escaper {
         shown
     }
 
-    /// The rest.
+    /// Returns the rest.
     pub fn finish(&mut self) -> String {
         escape_content(&std::mem::take(&mut self.held))
     }
 }
 
-/// Bytes at the end that may be the beginning of a character.
+/// Returns the length of an incomplete UTF-8 sequence at the end.
 fn unfinished(bytes: &[u8]) -> usize {
     match bytes.utf8_chunks().last() {
         Some(chunk) if !chunk.invalid().is_empty() => match std::str::from_utf8(chunk.invalid()) {

@@ -1,6 +1,6 @@
-//! The pages about topics, as `checkpoint help TOPIC` shows them.
+//! The pages of `checkpoint help TOPIC`.
 
-/// Each topic with its page, in the order in which a newcomer needs them. No topic has the name of a command.
+/// Topics and pages, in the order in which a newcomer needs them. No topic has the name of a command.
 const TOPICS: [(&str, &str); 11] = [
     ("history", include_str!("../docs/history.md")),
     ("recovery", include_str!("../docs/recovery.md")),
@@ -23,7 +23,7 @@ pub fn page(topic: &str) -> Option<&'static str> {
     TOPICS.iter().find(|(name, _)| *name == topic).map(|(_, page)| *page)
 }
 
-/// The topics, each with the title of its page.
+/// Returns the topics with the titles of their pages.
 pub fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
     TOPICS.iter().map(|(name, page)| (*name, page.lines().next().unwrap_or_default().trim_start_matches("# ")))
 }

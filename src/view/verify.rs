@@ -1,4 +1,4 @@
-//! `verify` in words and for programs.
+//! `verify` as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub fn human(outcome: &VerifyOutcome) -> Output {
     Output { result, talk: String::new() }
 }
 
-/// The one line of a check that ends with damage: what, and what to do next.
+/// Describes in one line the damage found, and what to do next.
 pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
     let report = &outcome.report;
     let who = paint.red("checkpoint:");
@@ -47,7 +47,7 @@ pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
     }
 }
 
-/// `2 checkpoints and 1 file are damaged`.
+/// Formats `2 checkpoints and 1 file are damaged`.
 pub fn damage(report: &CheckReport) -> String {
     let mut parts = Vec::new();
     if !report.damaged.is_empty() {

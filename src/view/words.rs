@@ -1,4 +1,4 @@
-//! Words that many answers share: what is said beside a result, failures, warnings.
+//! Text shared by many commands: output, failures, warnings.
 
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::error::Error;
@@ -9,26 +9,26 @@ use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count};
 use crate::view::place::placed;
 
-/// What a command says: the result, and talk about it.
+/// Output of a command: result for stdout, talk for stderr.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     pub result: String,
     pub talk: String,
 }
 
-/// A failure in one line: what, which path or id, what to do next.
+/// Formats a failure in one line: what, which path or id, what to do next.
 pub fn error(error: &Error, paint: Paint) -> String {
     let hint = error.hint().map(|hint| format!(" ({})", placed(&hint))).unwrap_or_default();
     format!("{} {}{hint}\n", paint.red("checkpoint:"), escape_line(&error.to_string()))
 }
 
-/// What is wrong with a command line, in the same form; `help` is the command that tells what would be right.
+/// Formats a usage error in the same way; `help` is the command with the correct usage.
 pub fn wrong_usage(what: &str, help: &str) -> String {
     format!("checkpoint: {} (try '{help}')\n", escape(what))
 }
 
 pub fn warning(warning: &Warning, paint: Paint) -> String {
-    // The sentence of the size gate is agreed word for word, so nothing stands before it.
+    // The text of the size gate is fixed word for word, so it has no prefix.
     let Warning::TooManyFiles { largest, .. } = warning else {
         return format!("{} {}\n", paint.yellow("warning:"), escape_line(&warning.to_string()));
     };
@@ -37,7 +37,7 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
     format!("{warning}\n{second}")
 }
 
-/// Said where there is no store and nothing is asked of one.
+/// Said if there is no store, and none is required.
 pub fn no_store(root: &std::path::Path, hint: &str) -> String {
     format!("no checkpoints for {} yet: {hint}\n", escape_path(root))
 }

@@ -1,10 +1,10 @@
-//! A document of JSON values as YAML 1.2 in block style. Texts are quoted as in JSON, which is YAML too.
+//! Renders JSON values as YAML 1.2 in block style. Texts are quoted as in JSON, which is valid YAML.
 
 use serde_json::Value;
 
 use crate::base::text::is_deceptive;
 
-/// Words that a reader of older YAML could take for something else than a text.
+/// Words that YAML 1.1 parsers may read as other types than text.
 const NOT_TEXTS: [&str; 8] = ["true", "false", "null", "yes", "no", "on", "off", "nan"];
 
 pub fn render(document: &Value) -> String {
@@ -32,7 +32,7 @@ fn block(value: &Value, depth: usize, text: &mut String) {
     }
 }
 
-/// What follows a key or a dash.
+/// Writes the value after a key or a dash.
 fn below(value: &Value, depth: usize, text: &mut String) {
     let is_nested = match value {
         Value::Object(fields) => !fields.is_empty(),
@@ -56,7 +56,8 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// A plain word where that is safe, else quoted; what YAML calls not printable, or could act on a terminal, is escaped.
+/// Leaves a word plain if safe, else quotes it and escapes characters that are not printable or could act on a
+/// terminal.
 fn word(content: &str) -> String {
     let is_plain = content.starts_with(|c: char| c.is_ascii_lowercase())
         && content.chars().all(|c| c.is_ascii_lowercase() || c == '_')

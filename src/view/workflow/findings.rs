@@ -1,4 +1,4 @@
-//! What is wrong with a run or its files, in words.
+//! Findings and conflicts of a run, as text.
 
 use crate::base::text::{escape, escape_line};
 use crate::workflow::documents::conflict::Trouble;
@@ -12,12 +12,12 @@ pub fn finding(finding: &Finding) -> String {
     format!("{}: {}", escape(&finding.place), escape_line(&finding.what))
 }
 
-/// Files that were left as they are.
+/// Lists files that could not be taken in.
 pub fn troubles(troubles: &[Trouble]) -> String {
     troubles.iter().map(|trouble| format!("{}\n", escape_line(&trouble.in_words()))).collect()
 }
 
-/// What is wrong, what would be mended, what was left as it is.
+/// Lists findings, possible repairs and conflicts.
 pub fn remarks(status: &Status) -> String {
     let mut talk = troubles(&status.troubles);
     talk.push_str(&findings(status));

@@ -1,4 +1,4 @@
-//! Runs of phases for programs.
+//! Workflow commands as JSON.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ fn add_standing(data: &mut Value, status: &Status) {
     data["drift"] = status.drift.as_ref().map_or(Value::Null, drift);
 }
 
-/// What a person would be told before a run is gone on with, and asked.
+/// Returns what a user would be shown and asked before a run is resumed.
 pub fn undecided(status: &Status) -> Value {
     let last_activity = rfc3339_seconds(status.run.workflow.updated_ms);
     let mut told = json!({"question": questions::first_line(status), "last_activity": last_activity});
@@ -165,7 +165,7 @@ pub fn mini_commit(outcome: &MiniOutcome) -> String {
     envelope("workflow.mini_commit", 0, &data, warnings)
 }
 
-/// A document that was asked for.
+/// Returns the exported document.
 pub fn document(command: &str, exported: &Exported) -> String {
     let value: Value = serde_json::from_str(&exported.text).unwrap_or_default();
     let mut data = json!({"document": value});
@@ -188,7 +188,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> String {
     envelope("task.list", 0, &data, &status.warnings)
 }
 
-/// What a failure carries beside its words.
+/// Adds the details of a failure beyond its message.
 pub fn add_problem(told: &mut Value, problem: &WorkflowProblem) {
     if !problem.options.is_empty() {
         told["options"] = problem.options.iter().map(choice).collect();
@@ -227,7 +227,7 @@ fn brief(run: &Run) -> Value {
 
 fn run(run: &Run) -> Value {
     let mut data = state_of(&run.workflow);
-    // What was only read from a file is no transition.
+    // A state read from a file has no revision.
     data["revision"] = (*run.tip.as_bytes() != [0; 20]).then(|| run.tip.to_hex()).into();
     data["archived_as"] = run.archived_as.clone().into();
     data

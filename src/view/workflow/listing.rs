@@ -1,4 +1,4 @@
-//! Lists: of runs, of what happened in one, of differences, of tasks.
+//! Lists of runs, log entries, differences, findings and tasks.
 
 use crate::base::text::{escape, escape_line};
 use crate::base::time::utc_seconds;

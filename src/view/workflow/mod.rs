@@ -1,4 +1,4 @@
-//! Runs of phases in words: the layouts and the questions that each profile's readers know.
+//! Workflow commands as text, in the layouts and questions that each profile's users know.
 
 pub mod findings;
 pub mod json;

@@ -1,4 +1,4 @@
-//! Runs of phases in words: the layouts and the questions that each profile's readers know.
+//! Outcomes of workflow commands as text.
 
 use crate::base::text::{escape, escape_line};
 use crate::base::time::rfc3339_seconds;
@@ -18,7 +18,7 @@ use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-/// A run that was begun: its id alone is the result.
+/// A new run: the result is only its id.
 pub fn begun(outcome: &StepOutcome) -> Output {
     let workflow = &outcome.run.workflow;
     let talk = format!("{}; {}\n", outcome.event.subject(), summary::place(workflow));
@@ -61,7 +61,7 @@ pub fn next(status: &Status, parallel: bool) -> Output {
     Output { result: format!("{phase}{}\n", escape_line(&status.advice.words)), talk: remarks(status) }
 }
 
-/// `was_shown`: a question has told what is wrong with it, and what changed in the files.
+/// `was_shown`: findings and changed files were shown already with a question.
 pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Output {
     let workflow = &outcome.run.workflow;
     let mut talk = String::new();

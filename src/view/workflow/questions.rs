@@ -1,4 +1,4 @@
-//! What is asked before a run is gone on with: each profile's own words and letters.
+//! Questions before a run is resumed, in the words and letters of each profile.
 
 use crate::base::text::escape;
 use crate::base::time::{rfc3339_seconds, utc_seconds};
@@ -17,7 +17,7 @@ use crate::workflow::rules::workflow::Workflow;
 
 const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 
-/// The text up to where the answer is typed.
+/// Formats the question up to where the answer is typed.
 pub fn question(question: &Question<'_>, now_ms: i64) -> String {
     match question {
         Question::Resume(status) => resume(status, now_ms),
@@ -38,7 +38,7 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
     }
 }
 
-/// The same without a terminal: all that a person would be shown, and the question itself.
+/// Formats it without a terminal: all details, and the question itself.
 pub fn unasked(question: &Question<'_>, now_ms: i64) -> String {
     let shown = match question {
         Question::Unsound(status) => format!("{}\n{CORRUPTED}", resume(status, now_ms)),
@@ -47,13 +47,13 @@ pub fn unasked(question: &Question<'_>, now_ms: i64) -> String {
     format!("{}\n", shown.trim_end())
 }
 
-/// The last line of what is asked first of a run.
+/// Returns the last line of the first question.
 pub fn first_line(status: &Status) -> String {
     let asked = if status.report.errors.is_empty() { letters(&status.run.workflow) } else { CORRUPTED.to_owned() };
     asked.trim_end().to_owned()
 }
 
-/// All that is recorded of it.
+/// Formats the complete state.
 pub fn details(workflow: &Workflow) -> String {
     workflow.to_json().lines().map(|line| format!("{}\n", escape(line))).collect()
 }
@@ -76,7 +76,7 @@ fn resume(status: &Status, now_ms: i64) -> String {
     }
 }
 
-/// The last line of a question.
+/// Returns the last line of a question.
 fn letters(workflow: &Workflow) -> String {
     let next = workflow.next();
     match voice(workflow) {
@@ -121,7 +121,7 @@ fn pick(workflow: &Workflow) -> String {
     format!("Remaining:\n{listed}Which phase? ")
 }
 
-/// A file that could not be understood is shown whole before anything is asked.
+/// Formats the question about a conflict, with the complete content of the file.
 pub fn trouble(trouble: &Trouble) -> String {
     match &trouble.kind {
         TroubleKind::Malformed { findings, raw } => {

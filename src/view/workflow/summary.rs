@@ -1,4 +1,4 @@
-//! Where a run stands, on one screen.
+//! The state of a run on one screen.
 
 use crate::base::text::escape;
 use crate::base::time::{age, utc_seconds};
@@ -9,10 +9,10 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
 
-/// Paths that are named before the rest is counted.
+/// Maximum number of paths listed.
 const SHOWN: usize = 10;
 
-/// The run, its phases and how far each is.
+/// Formats the run and the progress of its phases.
 pub fn summary(workflow: &Workflow) -> String {
     let title = if workflow.description.is_empty() { &workflow.id } else { &workflow.description };
     let mut text = format!("Pipeline: {}\n", escape(title));
@@ -97,7 +97,7 @@ fn tasks(workflow: &Workflow) -> String {
     format!("\nTasks: {done} of {} complete{more}\n", workflow.tasks.len())
 }
 
-/// In a few words, for the line after a transition.
+/// Formats the progress in a few words, after a transition.
 pub fn place(workflow: &Workflow) -> String {
     let (done, skipped) = (workflow.completed().count(), workflow.skipped().count());
     let all = workflow.phases.len();
@@ -106,7 +106,7 @@ pub fn place(workflow: &Workflow) -> String {
     format!("{}: {done} of {}{skipped}{now}", workflow.word(), count(all, "phase", "phases"))
 }
 
-/// `5 files changed since write-source began (a1b2c3d4, 12 minutes ago)`, and which.
+/// Formats `5 files changed since write-source began (a1b2c3d4, 12 minutes ago)`, and the paths.
 pub fn drift(drift: &FileDrift, now_ms: i64) -> String {
     let number = drift.count();
     let since = in_words(drift.since_ms, now_ms);
@@ -124,7 +124,7 @@ pub fn drift(drift: &FileDrift, now_ms: i64) -> String {
     text
 }
 
-/// `12 minutes ago`.
+/// Formats an age such as `12 minutes ago`.
 pub fn in_words(time_ms: i64, now_ms: i64) -> String {
     let minutes = now_ms.saturating_sub(time_ms) / 60_000;
     let words = |number: i64, one: &str, many: &str| {

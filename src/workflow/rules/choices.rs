@@ -33,7 +33,7 @@ pub fn voice(workflow: &Workflow) -> Option<Profile> {
     workflow.profiles.first().copied()
 }
 
-/// Returns the answers to the first question. An invalid run is resumed only if the answer says so, too.
+/// Returns the answers to the first question. For an invalid run, commands that resume it have `--anyway`.
 pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     let named: &[(&str, String)] = &match voice(workflow) {
         Some(Profile::Registry) => vec![
