@@ -1,5 +1,4 @@
-//! The only file that starts other programs: the check after a restore, the command of a bisect, those of databases, and a
-//! pager.
+//! The only file that starts other programs: checks after a restore, bisect and database commands, git, and the pager.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -14,10 +13,10 @@ use crate::ops::context::FedCommand;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
-/// A terminal sends its signal to the child too; it gets this long to end before the signal is passed on.
+/// Time for the child to end by itself before a signal is passed on; a terminal signals the child as well.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Where git looks for a repository in spite of the directory in which it is started, and what it takes for its settings.
+/// Variables that redirect git to another repository or other settings, whatever the current directory.
 const GIT_PLACES: [&str; 12] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -33,26 +32,25 @@ const GIT_PLACES: [&str; 12] = [
     "GIT_WORK_TREE",
 ];
 
-/// How children are started in this run. Whoever starts one holds a shield, so that a signal reaches it and not only us.
+/// How this process starts children. The caller holds a shield, so that a signal also reaches the child.
 #[derive(Clone, Copy, Debug)]
 pub struct Children<'i> {
     pub interrupt: &'i Interrupt,
-    /// Whether a person may be asked something by the child.
+    /// Whether the child may read from the terminal.
     pub may_read_stdin: bool,
 }
 
 impl Children<'_> {
-    /// Runs a command line of the user's in the system's shell.
+    /// Runs the user's command line in the system's shell.
     ///
     /// # Errors
-    /// It cannot be started, or a signal came; the child has ended then too.
+    /// The shell cannot be started, or a signal came; the child has ended then too.
     pub fn shell(&self, line: &str, dir: &Path) -> Result<CommandEnd> {
         let mut command = shell_command(OsStr::new(line));
         self.run(command.current_dir(dir), Path::new(line))
     }
 
-    /// Runs a program with its arguments. `ceiling`: git, when called by it, looks for no repository at or above that
-    /// directory.
+    /// Runs a program with its arguments. Git, if called by the program, looks for no repository at or above `ceiling`.
     ///
     /// # Errors
     /// As [`Self::shell`].
@@ -63,13 +61,13 @@ impl Children<'_> {
         self.run(&mut command, Path::new(program))
     }
 
-    /// Everything that changed as one commit in a project's own repository: asked for by name, and done by git itself.
+    /// Commits all changes in the project's own repository with git itself; done only on request.
     ///
     /// # Errors
     /// Git cannot be started, or refuses.
     pub fn commit_all(&self, message: &str, dir: &Path) -> Result<()> {
         self.git(&["add", "-A"], dir)?;
-        // The phases may have committed all of it themselves.
+        // The phases may have committed everything already.
         if self.git(&["diff", "--cached", "--quiet", "--no-ext-diff"], dir).is_ok() {
             return Ok(());
         }
@@ -92,7 +90,7 @@ impl Children<'_> {
         )))
     }
 
-    /// Our own stdout is for results alone, so the child writes to our stderr.
+    /// The child writes to our stderr, since our stdout is only for results.
     fn run(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let _hidden = progress::hide();
         let stdin = if self.may_read_stdin { Stdio::inherit() } else { Stdio::null() };
@@ -107,7 +105,7 @@ impl Children<'_> {
         Ok(ended(status))
     }
 
-    /// Waits for the end; a signal to us is passed on once the child has not ended by itself, and a second one kills.
+    /// Waits for the end of the child; a signal is passed on after a grace period, and a second one kills the child.
     fn wait(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
         let mut pause = FIRST_PAUSE;
         let mut asked: Option<(i32, Instant)> = None;
@@ -121,7 +119,7 @@ impl Children<'_> {
             }
             match (self.interrupt.check(), asked) {
                 (Err(signal), None) => {
-                    // Taken down, so that a second one is seen; it is put back at the end.
+                    // Cleared to detect a second signal; set again at the end.
                     self.interrupt.set(0);
                     asked = Some((signal, Instant::now()));
                 }
@@ -138,7 +136,7 @@ impl Children<'_> {
     }
 }
 
-/// Runs a command of a database in the system's shell, with nothing but files at its ends. The caller holds a shield.
+/// Runs a database command in the system's shell, with files as stdin and stdout. The caller holds a shield.
 ///
 /// # Errors
 /// As [`Children::shell`].
@@ -151,10 +149,10 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
     Children { interrupt, may_read_stdin: false }.run_as_it_is(&mut command, Path::new("the shell"))
 }
 
-/// Starts a command line of the user's that reads what it is given and speaks for itself: a pager.
+/// Starts the user's pager with a pipe as stdin.
 ///
 /// # Errors
-/// There is no shell to start it.
+/// The shell cannot be started.
 pub fn reader(line: &OsStr) -> std::io::Result<Child> {
     shell_command(line).stdin(Stdio::piped()).spawn()
 }
@@ -170,7 +168,7 @@ fn shell_command(line: &OsStr) -> Command {
 fn shell_command(line: &OsStr) -> Command {
     use std::os::windows::process::CommandExt;
     let mut command = Command::new("cmd");
-    // cmd has rules of its own for quotes; the line goes to it as it was typed.
+    // cmd has its own quoting rules; the line is passed on as typed.
     command.arg("/C").raw_arg(line);
     command
 }

@@ -1,4 +1,4 @@
-//! What every command needs of the front-end, and how it speaks.
+//! The context of a command: printer, prompt and global options, with shared output helpers.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -22,17 +22,17 @@ use crate::ops::warning::Warning;
 use crate::view::place::placed;
 use crate::view::words::{self, Output};
 
-/// What commands need of the front-end.
+/// Context of a command.
 pub struct CommandContext<'g> {
     pub printer: Printer,
     pub prompt: Prompt,
     pub global: &'g GlobalArgs,
-    /// The whole command line, the name of this program first.
+    /// The whole command line, beginning with the program name.
     pub words: &'g [OsString],
-    /// All commands, for those that speak of them.
+    /// Grammar of all commands.
     pub grammar: fn() -> Grammar,
     pub started: Instant,
-    /// What is wrong with the settings was told.
+    /// Whether warnings about settings were shown already.
     pub told_settings: Cell<bool>,
 }
 
@@ -50,28 +50,28 @@ impl CommandContext<'_> {
         }
     }
 
-    /// What has to be told although the command failed, or has no place for it in its answer.
+    /// Prints warnings that have no place in the answer, or that remain after a failure.
     pub fn tell_unsaid(&self, context: &Context) {
         for warning in context.unsaid.take() {
             self.printer.failure(&words::warning(&warning, self.printer.err_paint()));
         }
     }
 
-    /// What is wrong with the settings concerns every command, also one that found nothing to warn of.
+    /// Prints warnings about settings; every command does so.
     pub fn warn_of_settings(&self, context: &Context) {
         if !self.printer.json && !self.told_settings.get() {
             self.warn(&context.settings.remarks.iter().map(Warning::from).collect::<Vec<_>>());
         }
     }
 
-    /// What happened after a document was written stands beside it.
+    /// Prints warnings that arose after the JSON document was written.
     pub fn warn_late(&self, warnings: &[Warning]) {
         for warning in warnings.iter().filter(|warning| self.printer.json && warning.is_late()) {
             self.printer.failure(&words::warning(warning, self.printer.err_paint()));
         }
     }
 
-    /// What even `--quiet` must not hide: that nothing was made, or not everything captured.
+    /// Prints what `--quiet` must not hide: that no checkpoint was made, or not everything captured.
     pub fn insist(&self, outcome: &CreateOutcome) {
         let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
         let partial = |warning: &&Warning| {
@@ -95,7 +95,7 @@ impl CommandContext<'_> {
         self.prompt.consent(&context.interrupt, proposal)
     }
 
-    /// How this run starts other programs.
+    /// Returns how this command starts other programs.
     pub fn children<'i>(&self, context: &'i Context) -> Children<'i> {
         let may_read_stdin = !self.global.json && !self.global.no_input;
         Children { interrupt: &context.interrupt, may_read_stdin }
@@ -107,7 +107,7 @@ impl CommandContext<'_> {
     }
 }
 
-/// One answer, as a document or in words.
+/// Prints an answer as JSON or as text.
 pub fn tell(
     cmd: &CommandContext<'_>,
     document: impl FnOnce() -> String,
@@ -121,10 +121,10 @@ pub fn tell(
     }
 }
 
-/// What an operation is given, read from the environment once.
+/// Makes the context of an operation; the environment is read once, here.
 ///
 /// # Errors
-/// The directory is refused or not there, or the settings are bad.
+/// The directory is refused or missing, or the settings are bad.
 pub fn open(global: &GlobalArgs, environment: Environment, command: &str, own: OwnFile) -> Result<Context> {
     let dir = environment::directory(global.dir.as_deref(), &environment)?;
     let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };

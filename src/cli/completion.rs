@@ -1,6 +1,6 @@
-//! Completion: the scripts for shells, and the answers that they ask for while a line is typed. One door to `clap_complete`.
+//! Completion: candidates for the shell while a line is typed. One door to `clap_complete`.
 //!
-//! An answer is quiet whatever is wrong: it writes nothing, waits for nothing, and says nothing but candidates.
+//! Nothing but candidates is printed, even on errors; nothing is written, and no lock is awaited.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -17,10 +17,10 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
 use crate::view::topics;
 
-/// The name under which shells know the program.
+/// Name of the program in shells.
 const NAME: &str = "checkpoint";
 
-/// What a shell is answered that asks about these words of a line; nothing where there is nothing to say.
+/// Returns the candidates for a line in the format of the shell; `None` without any.
 pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
     let shells = Shells::builtins();
     let asking = shells.completer(shell)?;
@@ -31,7 +31,7 @@ pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
     String::from_utf8(told).ok()
 }
 
-/// The command line, in which selectors and paths know their candidates.
+/// Returns the grammar, with candidates for selectors and paths.
 fn with_candidates(words: &[OsString]) -> Command {
     let asking = |end: &'static str| {
         let words = words.to_vec();
@@ -49,7 +49,7 @@ fn with_candidates(words: &[OsString]) -> Command {
     })
 }
 
-/// Commands and topics, each with what it is about.
+/// Completes commands and topics, with their descriptions.
 fn words_of_help(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
     let whole = parse::command();
@@ -63,7 +63,7 @@ fn value_name(arg: &Arg) -> Option<String> {
     Some(arg.get_value_names()?.first()?.to_string())
 }
 
-/// Ids with their reasons, newest first; and reasons, once the first letters of one were typed. Each ends with `end`.
+/// Completes ids, newest first, with their reasons; and reasons by their first letters. `end` is appended to each.
 fn selectors(words: &[OsString], typed: &OsStr, end: &str) -> Vec<CompletionCandidate> {
     let (Some(typed), Some((checkpoints, now_ms))) = (typed.to_str(), checkpoints(words)) else { return Vec::new() };
     let latest = "latest".starts_with(typed).then(|| CompletionCandidate::new(format!("latest{end}")));
@@ -71,7 +71,7 @@ fn selectors(words: &[OsString], typed: &OsStr, end: &str) -> Vec<CompletionCand
     let by_id = checkpoints.iter().filter(|c| c.id.short().starts_with(&typed.to_ascii_lowercase()));
     let by_id = by_id
         .map(|c| CompletionCandidate::new(format!("{}{end}", c.id.short())).help(Some(described(c, now_ms).into())));
-    // Other reasons would have to be quoted, each shell in its way.
+    // Other reasons need quotes, which differ between shells.
     let is_plain = |reason: &str| reason.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.+/".contains(&b));
     let mut reasons: Vec<&str> = checkpoints.iter().map(|c| c.record.reason.as_str()).collect();
     reasons.sort_unstable();
@@ -87,13 +87,13 @@ fn described(checkpoint: &Checkpoint, now_ms: i64) -> String {
     format!("{} ({} ago{pinned})", escape(&record.reason), age(record.time_ms, now_ms))
 }
 
-/// The checkpoints of the directory that the words of the line mean.
+/// Returns the checkpoints of the directory that the line refers to.
 fn checkpoints(words: &[OsString]) -> Option<(Vec<Checkpoint>, i64)> {
     let environment = environment::read();
     let home = environment.home.clone();
     let mut line: Vec<OsString> = vec![NAME.into(), "status".into()];
     for (flag, value) in places(words) {
-        // The shell has not put the home directory in yet.
+        // The shell has not expanded `~` yet.
         let below_home = value.to_str().and_then(|value| value.strip_prefix("~/")).map(str::to_owned);
         let value = below_home.zip(home.as_ref()).map_or(PathBuf::from(value), |(rest, home)| home.join(rest));
         line.extend([flag.into(), value.into()]);
@@ -104,7 +104,7 @@ fn checkpoints(words: &[OsString]) -> Option<(Vec<Checkpoint>, i64)> {
     Some((outcome.checkpoints, context.now_ms))
 }
 
-/// Where the line says that root and base are.
+/// Returns the root and base given in the line.
 fn places(words: &[OsString]) -> Vec<(&'static str, OsString)> {
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {

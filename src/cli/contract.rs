@@ -1,4 +1,4 @@
-//! Answering with a contract: the call as it was typed, and the form that was asked for.
+//! Contracts: the call as it was typed, and the requested format.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub enum Format {
     Json,
 }
 
-/// The words of this call, to be named in a contract.
+/// The words of this call, for a contract.
 pub struct Words {
     anchor: String,
     program: String,
@@ -48,13 +48,13 @@ impl Words {
     }
 }
 
-/// The contract of a `create` that made nothing.
+/// Returns the contract of a `create` that made no checkpoint.
 pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
     let hint = error.hint().map(|hint| format!(" ({})", placed(&hint))).unwrap_or_default();
     nothing_made(&format!("{error}{hint}"), &anchor(words))
 }
 
-/// The call as a command that does the same again wherever it is given; what came on standard input is not there again.
+/// Returns a command that repeats the call from any directory, or just its words if it read standard input.
 pub fn anchor(words: &[OsString]) -> String {
     let program = environment::program(words);
     let rest = words.iter().skip(1).map(|word| word.as_encoded_bytes());

@@ -1,4 +1,5 @@
-//! The command line: words to options, outcomes to text and exit codes. It knows operations and views, and no store.
+//! The command line: arguments to options, outcomes to text and exit codes. It uses operations and views, never the
+//! store.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -18,7 +19,7 @@ use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::format::Paint;
 use crate::view::{failure as failure_view, words};
 
-/// Runs one command line and answers with its exit code.
+/// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if let Some(shell) = environment::completing_shell(&args) {
@@ -73,7 +74,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
 }
 
-/// Says what went wrong: as a document where one was asked for, and as one line in any case.
+/// Reports a failure: as JSON or a contract if requested, and always as one line.
 fn report(
     printer: Printer,
     command: &str,
@@ -94,14 +95,14 @@ fn report(
     code
 }
 
-/// The command is done, but its answer went nowhere.
+/// Reports that the command is done, but its answer could not be written.
 fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
     let error = Error::unexpected(format!("the answer could not be written to stdout: {why}"));
     printer.failure(&words::error(&error, printer.err_paint()));
     exit_code::unanswered(code, failed)
 }
 
-/// Help and version are answers; anything else that clap says is wrong usage.
+/// Prints help and version as answers; other messages of clap are usage errors.
 fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     if !refusal.is_failure {
         printer::to_stdout(&refusal.text);
@@ -125,7 +126,7 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     exit_code::USAGE
 }
 
-/// A call without a command: the short help for a person, a failure for a program.
+/// Handles a call without a command: short help for users, a failure with `--json`.
 fn refuse_nothing(printer: Printer) -> u8 {
     if printer.json {
         let error = Error::Usage { what: "no command was given".to_owned() };

@@ -1,4 +1,4 @@
-//! The one place that reads the clock, the environment and the current directory.
+//! The only file that reads the clock, the environment and the current directory.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -11,10 +11,10 @@ use crate::config::settings::{self, Environment};
 use crate::config::variables::{VARIABLES, Variable};
 use crate::error::{Error, Result};
 
-/// A file that says when a zone sets its clocks takes a few thousand bytes.
+/// Upper bound on the size of a time zone file in bytes; real ones have a few thousand.
 const MOST_ZONE_BYTES: u64 = 1 << 20;
 
-/// Reads every variable that this program knows.
+/// Reads all variables of this program.
 #[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
 pub fn read() -> Environment {
     let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -24,7 +24,7 @@ pub fn read() -> Environment {
     }
     let home = path("HOME").or_else(|| path("USERPROFILE")).filter(|home| home.is_absolute());
     Environment {
-        // Without a home of the caller's own, no other user's configuration is asked.
+        // Without a home directory, the configuration of another user must not be read.
         config_dir: home.as_ref().and_then(|_| settings::platform_config_dir()),
         home,
         checkpoint_home: path("CHECKPOINT_HOME"),
@@ -38,17 +38,17 @@ pub fn read() -> Environment {
     }
 }
 
-/// Whether a time zone is a name, a rule or a plain file: a device might never come to its end, a pipe never begin.
+/// Whether a time zone is a name, a rule or a plain file; reading a device or pipe might never end.
 fn can_be_read(zone: &str) -> bool {
     let path = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     if path.is_absolute() {
         return path.metadata().map_or(true, |found| found.is_file() && found.len() <= MOST_ZONE_BYTES);
     }
-    // What is below the system's own directory of zones is plain.
+    // The system's time zone directory has only plain files.
     !path.components().any(|part| part == Component::ParentDir)
 }
 
-/// Every variable that this program or a library of its own reads, and what it holds; of a private one only that it is set.
+/// Returns every variable that this program or a library reads, with its value; a private one only as set.
 #[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
 pub fn variables() -> Vec<(Variable, Option<String>)> {
     let look = |variable: &Variable| {
@@ -58,10 +58,10 @@ pub fn variables() -> Vec<(Variable, Option<String>)> {
     VARIABLES.iter().map(look).collect()
 }
 
-/// Milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.
+/// Returns milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.
 ///
 /// # Errors
-/// A `CHECKPOINT_NOW` that is no time.
+/// `CHECKPOINT_NOW` is not a time.
 #[expect(clippy::disallowed_methods, reason = "this is the door to the clock")]
 pub fn now_ms() -> Result<i64> {
     let Ok(fixed) = env::var("CHECKPOINT_NOW") else {
@@ -72,7 +72,7 @@ pub fn now_ms() -> Result<i64> {
     number.ok_or_else(|| Error::Usage { what: format!("CHECKPOINT_NOW '{fixed}' is no time") })
 }
 
-/// `given` as an absolute path, by the current directory.
+/// Makes a path absolute, by the current directory.
 #[expect(clippy::disallowed_methods, reason = "this is the door to the current directory")]
 pub fn absolute(given: &Path) -> Result<PathBuf> {
     if given.is_absolute() {
@@ -82,7 +82,7 @@ pub fn absolute(given: &Path) -> Result<PathBuf> {
     Ok(if given == Path::new(".") { here } else { here.join(given) })
 }
 
-/// The directory that is meant. Where the current one is gone, `PWD` still tells its name.
+/// Returns the directory to act on. `PWD` still names the current directory if that was removed.
 pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
     match (absolute(given.unwrap_or(Path::new("."))), given, &environment.logical_dir) {
         (Err(_), None, Some(logical)) if logical.is_absolute() => Ok(logical.clone()),
@@ -90,19 +90,19 @@ pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<Path
     }
 }
 
-/// What others are told about this process while it holds a lock.
+/// Describes this process to others while it holds a lock.
 pub fn holder(command: &str) -> String {
     format!("process {} (checkpoint {command})", std::process::id())
 }
 
-/// The shell that asks for completions by calling us with `--` and the words of a line.
+/// Returns the shell that asks for completions, with `--` and the words of a line as arguments.
 #[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
 pub fn completing_shell(args: &[OsString]) -> Option<String> {
     let asks = args.len() > 2 && args[1] == "--";
     env::var(COMPLETE_VARIABLE).ok().filter(|shell| asks && !shell.is_empty())
 }
 
-/// How to call this program from a script: by its name if it was called by that, else by its absolute path.
+/// Returns how to call this program in a script: by name if it was called so, else by absolute path.
 pub fn program(args: &[OsString]) -> String {
     let called = Path::new(args.first().map_or(OsStr::new("checkpoint"), |name| name));
     let called = if called.components().count() > 1 { absolute(called).ok() } else { Some(called.to_path_buf()) };

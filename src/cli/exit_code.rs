@@ -1,4 +1,4 @@
-//! Exit codes: one table, from failures and outcomes to numbers.
+//! Exit codes of failures and outcomes.
 
 use crate::error::Error;
 use crate::error::problem::Grade;
@@ -10,7 +10,7 @@ use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
-/// `diff --exit-code`: there are differences. What is `FAILED` elsewhere is `FAILED_TO_COMPARE` there.
+/// `diff --exit-code` found differences. Failures of `diff` then use `FAILED_TO_COMPARE` instead of `FAILED`.
 pub const DIFFERENT: u8 = 1;
 pub const FAILED_TO_COMPARE: u8 = 128;
 pub const USAGE: u8 = 2;
@@ -19,10 +19,10 @@ pub const REFUSED: u8 = 4;
 pub const PARTIAL: u8 = 5;
 pub const DAMAGED: u8 = 6;
 pub const BUSY: u8 = 7;
-/// Added to the number of the signal that ended the work.
+/// Added to the number of the signal that interrupted the work.
 const SIGNALLED: i32 = 128;
 
-/// The codes in words.
+/// Meanings of the codes.
 pub const MEANINGS: [(&str, &str); 10] = [
     ("0", "done, also when nothing was to be done by design"),
     ("1", "failed"),
@@ -87,7 +87,7 @@ pub fn of_error(error: &Error) -> u8 {
     }
 }
 
-/// A checkpoint that could not hold everything, or not have its copies, is made all the same.
+/// Partial if a checkpoint was made but lacks files or copies.
 pub fn of_create(outcome: &CreateOutcome) -> u8 {
     if outcome.copies == Some(Copies::Failed) {
         return PARTIAL;
@@ -96,19 +96,19 @@ pub fn of_create(outcome: &CreateOutcome) -> u8 {
     if made.is_some() && outcome.is_partial() { PARTIAL } else { DONE }
 }
 
-/// What was done stays done, but its answer reached nobody; `failed` is what a failure is to this command.
+/// The work is done, but its answer was lost; `failed` is the failure code of the command.
 pub fn unanswered(code: u8, failed: u8) -> u8 {
     if matches!(code, DONE | PARTIAL) { failed } else { code }
 }
 
-/// Done in part if a database failed, or something stands there still that should not.
+/// Partial if a database failed, or unreadable paths remain.
 pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
     let failed = outcome.databases.iter().any(|report| matches!(report.fate, DatabaseFate::Failed(_)));
     let stays = !outcome.dry_run && !outcome.plan.unreadable.is_empty();
     if failed || stays { PARTIAL } else { DONE }
 }
 
-/// What was shown, and whether it was all; `asked` is `--exit-code`.
+/// Damage first, then differences, then partial; `asked` is `--exit-code`.
 pub fn of_diff(outcome: &DiffOutcome, asked: bool) -> u8 {
     match outcome {
         _ if !outcome.damaged.is_empty() => DAMAGED,
@@ -118,7 +118,7 @@ pub fn of_diff(outcome: &DiffOutcome, asked: bool) -> u8 {
     }
 }
 
-/// Some went and some did not; where none went, the gravest cause counts.
+/// Partial if some stores were removed; if none was, the highest code of the causes.
 pub fn of_orphans(outcome: &OrphansOutcome) -> u8 {
     let causes = outcome.left.iter().map(|(_, why)| of_error(why));
     match causes.max() {

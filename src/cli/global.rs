@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// Seconds for which another process is waited for, unless the user says otherwise.
+/// Default time in seconds to wait for another process.
 pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
 
 /// Options that every command takes, before or after its name.
@@ -48,5 +48,5 @@ pub enum Color {
     Never,
 }
 
-/// Set by completion scripts alone, with the name of the shell: the words after `--` are to be completed.
+/// Set by completion scripts to the name of the shell; the words after `--` are to be completed.
 pub const COMPLETE_VARIABLE: &str = "CHECKPOINT_COMPLETE";

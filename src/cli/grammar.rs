@@ -1,8 +1,8 @@
-//! What clap says instead of a command line, in our form: help, the version, or what was wrong.
+//! Messages of clap in our format: help, version, or a usage error.
 
 use clap::Command;
 
-/// What was wrong, and the tip if clap has one: `what; a similar subcommand exists: 'list'`.
+/// Joins the error and clap's tips, if any: `what; a similar subcommand exists: 'list'`.
 fn in_one_line(said: &str) -> String {
     let mut paragraphs = said.split("\n\n");
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -12,19 +12,18 @@ fn in_one_line(said: &str) -> String {
     parts.join("; ")
 }
 
-/// Without the blanks that clap leaves on lines that say nothing.
+/// Removes trailing spaces that clap leaves on empty lines.
 fn trimmed(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// What clap says instead of a command line: help and version go to stdout as they are; a failure is one line.
+/// A message of clap instead of parsed arguments: help or version for stdout, or a failure in one line.
 pub struct ParseRefusal {
     pub text: String,
     pub is_failure: bool,
 }
 
-/// The help of a command such as `workflow init`, or of the program where no word is given; `None` if there is no such
-/// command.
+/// Returns the help of a command such as `workflow init`, or of the program; `None` if there is no such command.
 pub fn help_of(whole: &Command, words: &[String]) -> Option<String> {
     let mut at = whole;
     for word in words {
@@ -42,7 +41,7 @@ impl From<clap::Error> for ParseRefusal {
     }
 }
 
-/// The short help, for a call without a command.
+/// Returns the short help, for a call without a command.
 pub fn short_help(whole: &mut Command) -> String {
     trimmed(&whole.render_help().to_string())
 }

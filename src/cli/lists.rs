@@ -1,4 +1,4 @@
-//! Arguments that stand for lists: `@FILE` has one item a line, `-` reads them from standard input.
+//! List arguments: `@FILE` reads one item per line, `-` reads standard input.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read as _};
@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::base::text::escape_path;
 use crate::error::{Error, Result};
 
-/// The items that were typed, with those of each file in its place. Lines end in a newline, or in NUL where there is one.
+/// Expands each list in place. Items end with a newline, or with NUL if the list contains one.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// A file cannot be read.
 pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     for item in typed {
@@ -23,10 +23,10 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
     Ok(all)
 }
 
-/// What a file holds, where `-` is standard input.
+/// Reads a file, or standard input for `-`.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn content(file: &Path) -> Result<Vec<u8>> {
     if file != Path::new("-") {
         return std::fs::read(file).map_err(|cause| match cause.kind() {

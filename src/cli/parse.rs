@@ -1,5 +1,5 @@
-//! Reading the command line. Building all commands takes longer than most of them take to run, so a call that is right in
-//! every word has the one built that it names.
+//! Parses the command line. Building the grammar of all commands takes longer than most commands run, so for a valid
+//! call only that of the named command is built.
 
 use std::ffi::OsString;
 
@@ -25,7 +25,7 @@ pub struct Cli {
 /// Reads the command line.
 ///
 /// # Errors
-/// What is to be said instead: help, the version, or what was wrong.
+/// A message instead: help, the version, or a usage error.
 pub fn parse(args: &[OsString]) -> Result<Cli, ParseRefusal> {
     match parse_lean(args) {
         Some(cli) => Ok(cli),
@@ -33,35 +33,34 @@ pub fn parse(args: &[OsString]) -> Result<Cli, ParseRefusal> {
     }
 }
 
-/// Reads a call that is right in every word. `None` for any other, and for help: the whole command line knows what to
-/// say to that.
+/// Parses a valid call with the grammar of one command. `None` for help and errors, which need the whole grammar.
 fn parse_lean(args: &[OsString]) -> Option<Cli> {
     let command = args.iter().skip(1).filter_map(|word| word.to_str()).find_map(commands::grammar)?;
     let whole = Grammar::new("checkpoint").disable_help_subcommand(true).args_override_self(true);
     let mut whole = GlobalArgs::augment_args(whole).subcommand(command);
     let matches = whole.try_get_matches_from_mut(args);
-    // The process ends soon: taking the description apart is lost time.
+    // Dropping the grammar would waste time shortly before the process ends.
     std::mem::forget(whole);
     Cli::from_arg_matches_mut(&mut matches.ok()?).ok()
 }
 
-/// The whole command line as clap sees it.
+/// Returns the whole grammar.
 pub fn command() -> Grammar {
     <Cli as clap::CommandFactory>::command()
 }
 
-/// The name of a command, if this word is one.
+/// Returns the name of a command, if the word is one.
 pub fn command_name(word: &str) -> Option<String> {
     command().find_subcommand(word).map(|found| found.get_name().to_owned())
 }
 
-/// The answer to a call that asks for the version and nothing else.
+/// Returns the version, if the call asks for nothing else.
 pub fn version_asked_for(args: &[OsString]) -> Option<String> {
     let asked = args.len() == 2 && (args[1] == "--version" || args[1] == "-V");
     asked.then(|| concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), "\n").to_owned())
 }
 
-/// Has each command that is advised act where this call does.
+/// Adds `-C` and `--base` of this call to every suggested command.
 pub fn place(global: &GlobalArgs) {
     let given = [("-C", &global.dir), ("--base", &global.base)].into_iter();
     let given = given.filter_map(|(name, dir)| Some((name, dir.as_ref()?)));
@@ -72,7 +71,7 @@ pub fn place(global: &GlobalArgs) {
     }
 }
 
-/// The last lines of the help: the pages that `checkpoint help` shows.
+/// Returns the last lines of the help: the topics of `checkpoint help`.
 fn topics_named() -> String {
     format!("Topics of 'checkpoint help TOPIC': {}", topics::names().join(", "))
 }
@@ -123,7 +122,7 @@ mod tests {
             let either = super::parse(&words(line)).ok().expect(line);
             assert_eq!(format!("{either:?}"), format!("{whole:?}"));
             let is_lean = parse_lean(&words(line)).is_some();
-            // Where a value is the name of a command, the whole command line decides.
+            // If a value is the name of a command, the whole grammar is used.
             assert_eq!(is_lean, !line.contains("-C list"), "{line}");
         }
         for line in

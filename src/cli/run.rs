@@ -1,4 +1,4 @@
-//! What every command says of itself, and how it is run.
+//! Traits of commands: their properties, and how they run.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
@@ -9,37 +9,37 @@ use crate::view::contract::ContractForm;
 
 /// A command that acts on a directory.
 pub trait RunCommand: Sized {
-    /// The word in the schema of its JSON, where that is not the name of the command.
+    /// Name in the JSON schema, unless that of the command.
     fn name(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether the work grows with the directory or the store.
+    /// Whether the time depends on the size of the directory or store.
     fn may_take_long(&self) -> bool {
         false
     }
 
-    /// Whether it takes `--dry-run`.
+    /// Whether the command has `--dry-run`.
     fn has_dry_run(&self) -> bool {
         false
     }
 
-    /// Whether it works although the user's own configuration is bad, as every way back does.
+    /// Whether the user's own configuration may be bad, so that restores always work.
     fn own_file(&self) -> OwnFile {
         OwnFile::MustBeGood
     }
 
-    /// The exit code of a failure that has none of its own.
+    /// Exit code of failures without a code of their own.
     fn failure_code(&self) -> u8 {
         exit_code::FAILED
     }
 
-    /// The form of the contract that is asked for, also where the command fails.
+    /// The requested format of the contract, even if the command fails.
     fn contract(&self) -> Option<ContractForm> {
         None
     }
 
-    /// Runs it and answers with its exit code.
+    /// Runs the command and returns its exit code.
     ///
     /// # Errors
     /// Those of its operation.
@@ -48,7 +48,7 @@ pub trait RunCommand: Sized {
 
 /// A command that needs neither a directory nor a store.
 pub trait RunAnywhere {
-    /// Runs it and answers with its exit code.
+    /// Runs the command and returns its exit code.
     ///
     /// # Errors
     /// Those of its operation.

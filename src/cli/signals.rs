@@ -1,15 +1,15 @@
-//! Signals: the default death while nothing is half-made, a request to stop and clean up while something is.
+//! Signals: end the process at once, unless it is in the middle of a change; then ask it to stop and clean up.
 
 use std::sync::Arc;
 
 use crate::base::interrupt::Interrupt;
 
-/// Installs handlers for what people and systems send to end a program.
+/// Installs handlers for the signals that end a program.
 pub fn install(interrupt: &Interrupt) {
     #[cfg(unix)]
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         let number = usize::try_from(signal).unwrap_or_default();
-        // Where a handler cannot be had the default stays, and the journal covers a restore that dies.
+        // If a handler cannot be installed, the default stays; the journal covers an interrupted restore.
         let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(interrupt.unshielded()));
         let _ = signal_hook::flag::register_usize(signal, Arc::clone(interrupt.flag()), number);
     }

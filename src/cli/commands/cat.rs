@@ -1,4 +1,4 @@
-//! `cat`: one file of a checkpoint, as it is.
+//! `cat`: prints one file of a checkpoint.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! `completions`: the script of a shell. It looks at no store.
+//! `completions`: prints the completion script of a shell. No store is opened.
 
 use clap::Command as Grammar;
 use clap_complete::Shell;
@@ -53,17 +53,17 @@ pub fn print(cmd: &CommandContext<'_>, command: &str, field: &str, text: &str) {
     }
 }
 
-/// Commands and options as they are, in the shell's own words.
+/// Returns a script with the commands and options themselves.
 fn static_script(shell: Shell, whole: &mut Grammar) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, whole, "checkpoint", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// The few lines by which a shell asks `program` for candidates.
+/// Returns a script that asks `program` for candidates.
 ///
 /// # Errors
-/// The shell cannot ask.
+/// The shell does not support it.
 fn dynamic_script(shell: &str, program: &str) -> Result<String> {
     let shells = Shells::builtins();
     let found = shells.completer(shell);

@@ -1,4 +1,4 @@
-//! `config`. It needs no store, and a bad file or a missing base is what it is asked about.
+//! `config`: works without a store, with a bad file, and without a base.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl RunAnywhere for ConfigArgs {
     }
 }
 
-/// Settings that no file can hold.
+/// Returns settings that no file can contain.
 fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
     let from = |given: bool, origin: Origin| vec![if given { origin } else { Origin::Default }];
     let source = environment.source.clone().unwrap_or_else(|| "cli".to_owned());

@@ -103,7 +103,7 @@ impl From<Type> for CheckpointType {
 }
 
 impl CreateArgs {
-    /// `scope` is what the options name, with all that stands in their files; `state` what the file of values holds.
+    /// `scope` has the scope with all lists expanded; `state` the content of the state file.
     pub fn into_options(self, scope: Option<Vec<Vec<u8>>>, state: Option<Vec<u8>>) -> CreateOptions {
         let args = self;
         let terms = TermsOptions {
@@ -128,7 +128,7 @@ impl CreateArgs {
     }
 }
 
-/// Longest tidying up after an id was printed.
+/// Maximum time for cleanup after the id was printed.
 const TIDY_TIME: Duration = Duration::from_millis(200);
 
 impl RunCommand for CreateArgs {
@@ -140,11 +140,11 @@ impl RunCommand for CreateArgs {
         self.contract.contract.then(|| self.contract.into())
     }
 
-    /// With a line in the audit trail, for users who want one.
+    /// Runs the command, and adds a line to the audit trail if that is enabled.
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let mut made = false;
         let ended = create(context, cmd, self, &mut made);
-        // A root that is refused, or that is not there, gets no log either.
+        // No log in a refused or missing root.
         let has_place = !matches!(ended, Err(Error::UnsafeRoot { .. } | Error::RootMissing { .. }));
         if context.settings.audit && has_place {
             note(context, cmd, ended.as_ref().map_or_else(exit_code::of_error, |code| *code), made);
@@ -153,7 +153,7 @@ impl RunCommand for CreateArgs {
     }
 }
 
-/// `made` tells whether a checkpoint was recorded, whatever came after.
+/// Sets `made` if a checkpoint was recorded, even if a later step failed.
 fn create(context: &Context, cmd: &CommandContext<'_>, args: CreateArgs, made: &mut bool) -> Result<u8> {
     let scope = (!args.scope.is_empty()).then(|| lists::expand(&args.scope)).transpose()?;
     let state = args.state_file.as_deref().map(lists::content).transpose()?;
@@ -181,7 +181,7 @@ fn told(
     contract: Option<&ContractDocument>,
     form: ContractForm,
 ) -> Result<u8> {
-    // What cannot be read back right after it was made is no checkpoint to rely on.
+    // A new checkpoint that cannot be read back is damaged.
     let is_proven = contract.is_none_or(ContractDocument::is_proven);
     let code = if is_proven { exit_code::of_create(outcome) } else { exit_code::DAMAGED };
     if cmd.printer.json {

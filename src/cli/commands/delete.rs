@@ -1,4 +1,4 @@
-//! `delete`.
+//! `delete`: drops checkpoints, or a whole store.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;

@@ -1,4 +1,4 @@
-//! `find`: the history of paths, or where a text is.
+//! `find`: shows the history of paths, or searches for a text.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -30,7 +30,7 @@ pub struct FindArgs {
     pub limit: Option<NonZeroUsize>,
 }
 
-/// The two searches.
+/// The two kinds of search.
 pub enum FindTarget {
     Path(FindOptions),
     Text(FindTextOptions),

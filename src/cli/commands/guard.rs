@@ -1,4 +1,4 @@
-//! `guard`: the id alone on stdout, or the refusal that an orchestrator heeds.
+//! `guard`: prints the id alone on stdout, or refuses with a distinct exit code.
 
 use std::ffi::OsString;
 

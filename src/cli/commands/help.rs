@@ -1,4 +1,4 @@
-//! `help`: what `--help` says of a command, or a page of `src/docs`.
+//! `help`: shows the help of a command, or a page of `src/docs`.
 
 use clap::Command as Grammar;
 

@@ -1,4 +1,4 @@
-//! `hold` and `release`.
+//! `hold` and `release`: keep checkpoints from being made for a while.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;

@@ -1,4 +1,4 @@
-//! `man`: one manual page for all commands, from the same words as their help. The door to `clap_mangen`.
+//! `man`: prints one manual page for all commands, made of their help texts. The door to `clap_mangen`.
 
 use clap::Command;
 use clap_mangen::Man;
@@ -46,10 +46,10 @@ const FILES: [(&str, &str); 5] = [
     (".checkpoint.toml", "settings of a project: what more to exclude, how many more to keep"),
 ];
 
-/// The page in the language of man.
+/// Returns the manual page as roff.
 ///
 /// # Errors
-/// It could not be put together.
+/// The page could not be written.
 fn page(command: &Command) -> Result<String> {
     let mut page = Vec::new();
     write(command, &mut page).map_err(|e| Error::unexpected(format!("no manual page: {e}")))?;
@@ -78,7 +78,7 @@ fn write(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// One command: its usage as the heading, then its description and options.
+/// Writes the section of one command: usage as the heading, then description and options.
 fn section(command: &Command) -> std::io::Result<Vec<u8>> {
     let name = format!("checkpoint {}", command.get_name());
     let command = command.clone().bin_name(&name).display_name(&name).disable_help_flag(true);
@@ -113,7 +113,7 @@ fn tables() -> Roff {
     text
 }
 
-/// Without the lines that only the beginning of a page needs.
+/// Removes lines that belong only at the beginning of a page.
 fn body(text: &str) -> Vec<u8> {
     let is_preamble = |line: &&str| line.starts_with(".ie ") || line.starts_with(".el ");
     text.split_inclusive('\n').filter(|line| !is_preamble(line)).flat_map(str::bytes).collect()

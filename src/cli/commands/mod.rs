@@ -1,4 +1,4 @@
-//! The commands: one file each, with its arguments and its run. This list is the only one.
+//! The commands: one file each, with arguments and implementation. This list is the only one.
 
 use clap::{Args, Command as Grammar, Subcommand};
 
@@ -63,7 +63,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// The word that stands in the schema of its JSON.
+            /// Returns the name in the JSON schema.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::InDirectory(DirCommand::$Command(args)) => args.name().unwrap_or($name),)*
@@ -104,7 +104,7 @@ macro_rules! commands {
             }
         }
 
-        /// The grammar of one command; `None` if there is none of this name.
+        /// Returns the grammar of a command; `None` if there is no such command.
         pub fn grammar(name: &str) -> Option<Grammar> {
             match name {
                 $($name => Some($($args)::+::augment_args(Grammar::new($name))),)*

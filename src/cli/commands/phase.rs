@@ -1,4 +1,4 @@
-//! `phase` and `task`.
+//! `phase` and `task`: the transitions of phases and tasks.
 
 use clap::Subcommand;
 
@@ -206,7 +206,7 @@ impl TaskCommand {
         }
     }
 
-    /// The transition that is asked for; `None` where one only looks.
+    /// Returns the requested transition; `None` for a read-only command.
     pub fn change(&self) -> Option<(&StepArgs, Change)> {
         Some(match self {
             Self::Add(args) => (
@@ -371,7 +371,7 @@ fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> R
     Ok(exit_code::DONE)
 }
 
-/// Tells a transition. It is recorded; a file that could not follow makes it partial.
+/// Prints a transition. The exit code is partial if a profile file could not be written.
 pub fn said(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome) -> u8 {
     let code = if outcome.is_partial { exit_code::PARTIAL } else { exit_code::DONE };
     if cmd.printer.json {

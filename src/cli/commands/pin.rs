@@ -1,4 +1,4 @@
-//! `pin` and `unpin`.
+//! `pin` and `unpin`: exempt a checkpoint from retention, or end that.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;

@@ -1,4 +1,4 @@
-//! `prune`.
+//! `prune`: drops surplus checkpoints, or orphaned stores.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;

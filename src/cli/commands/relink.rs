@@ -1,4 +1,4 @@
-//! `relink`.
+//! `relink`: moves the checkpoints of a moved project.
 
 use std::path::PathBuf;
 

@@ -93,7 +93,7 @@ impl RestoreArgs {
         }
     }
 
-    /// The same for another directory, by its absolute path.
+    /// As `resolve`, for another directory, given by its absolute path.
     pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
         let RestoreOptions { selector, paths, special_bits, common, .. } = self.resolve(true);
         RestoreToOptions { selector, paths, to, special_bits, dry_run: common.dry_run }
@@ -133,7 +133,7 @@ impl RunCommand for RestoreArgs {
     }
 }
 
-/// What was restored is read again, so a restore whose result is not what was recorded does not end well.
+/// Prints the contract of a restore, which reads the files again; a mismatch makes the exit code partial.
 fn say_contract(
     context: &Context,
     cmd: &CommandContext<'_>,
@@ -159,7 +159,7 @@ fn say_contract(
     Ok(code)
 }
 
-/// Runs the check after the restore was told; a document has both.
+/// Runs the check; the restore is printed before, or in JSON together with the check.
 fn say_checked(
     context: &Context,
     cmd: &CommandContext<'_>,
@@ -253,7 +253,7 @@ fn say_restored(cmd: &CommandContext<'_>, command: &str, outcome: &RestoreOutcom
     code
 }
 
-/// The files are restored by then, so what could not be done is said beside the answer.
+/// Prints failures beside the answer, because the other files are restored by then.
 fn say_failures(cmd: &CommandContext<'_>, outcome: &RestoreOutcome) {
     let way_on = "all else is restored; 'checkpoint undo' takes it back";
     let mut failures = databases::failures(&outcome.databases, way_on, cmd.printer.err_paint());

@@ -1,4 +1,4 @@
-//! `schema`: a JSON Schema, or the names of those there are.
+//! `schema`: prints a JSON Schema, or the names of all.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;

@@ -1,4 +1,4 @@
-//! `show`: one checkpoint.
+//! `show`: prints one checkpoint.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;

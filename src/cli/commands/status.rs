@@ -1,4 +1,4 @@
-//! `status`: one screen, or one line.
+//! `status`: prints one screen, or one line.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;

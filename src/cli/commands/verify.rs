@@ -1,4 +1,4 @@
-//! `verify`: what was found on stdout, one line on stderr if something is damaged.
+//! `verify`: prints findings on stdout, and one line on stderr if there is damage.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;

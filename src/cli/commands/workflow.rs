@@ -1,4 +1,4 @@
-//! `workflow`: every command of a run but its transitions.
+//! `workflow`: the commands for runs, except transitions of phases and tasks.
 
 use crate::base::time;
 use crate::cli::command_context::{CommandContext, tell};
@@ -128,7 +128,7 @@ fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Result<
     Ok(exit_code::DONE)
 }
 
-/// What is wrong is damage, whether or not anybody asked for more than a look.
+/// Errors in a run count as damage in the exit code.
 fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
     let status = report::status(context, args.workflow.as_deref(), false)?;
     let is_sound = status.report.errors.is_empty() && status.troubles.is_empty();
@@ -159,7 +159,7 @@ fn set(context: &Context, cmd: &CommandContext<'_>, args: &SetArgs) -> Result<u8
     let pair = |text: &String| {
         let what = || Error::Usage { what: format!("'{text}' is no KEY=VALUE") };
         let (key, value) = text.split_once('=').ok_or_else(what)?;
-        // What is no JSON is text, so that nobody has to quote twice.
+        // Other text than JSON is taken as is, to spare the user a second level of quotes.
         Ok((key.to_owned(), crate::workflow::rules::change::value_of(value)))
     };
     let pairs = args.pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
@@ -205,7 +205,7 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
 
 fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> Result<u8> {
     let status = report::status(context, args.step.workflow.as_deref(), false)?;
-    // Before anything is made, so that a no leaves everything as it is.
+    // Asked first, so that nothing has been changed if the answer is no.
     if args.project_git && !cmd.global.yes && project_commit_due(&status.run.workflow).is_some() {
         let what = "commit everything in the project's own repository".to_owned();
         cmd.prompt.ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;

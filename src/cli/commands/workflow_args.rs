@@ -1,4 +1,4 @@
-//! `checkpoint workflow`: the words of each of its commands.
+//! `checkpoint workflow`: arguments of each command.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ pub enum WorkflowCommand {
 }
 
 impl WorkflowCommand {
-    /// The word that stands in the schema of its JSON.
+    /// Returns the name in the JSON schema.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Init(_) => "workflow.init",
@@ -79,7 +79,7 @@ impl WorkflowCommand {
     }
 }
 
-// Its commands describe themselves, so nothing is said here.
+// No doc comment: the commands have their own descriptions.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RunArgs {
     /// Its id, the beginning of it, its project, type or description [default: the newest that is open]

@@ -45,8 +45,8 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
     Ok(exit_code::DONE)
 }
 
-/// Files that could not be taken in come before the run that is meant; whether nothing is left to resume after them. One of
-/// nobody's does not keep that run from being resumed.
+/// Settles conflicts first; returns whether there is nothing left to resume. A file without an owner does not keep the
+/// chosen run from being resumed.
 fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>) -> Result<bool> {
     let Some(Settled { store, troubles, .. }) = sync::settle(context)? else { return Ok(false) };
     let meant = Runs::live(&store)?.pick(named).ok().cloned().filter(|run| run.workflow.status.is_open());
@@ -64,7 +64,7 @@ fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>
     Ok(meant.is_none() && !troubles.is_empty())
 }
 
-/// The file that is meant by its path or its run; without a name the first.
+/// Returns the conflict chosen by its path or run; without a name the first.
 fn trouble_meant(context: &Context, named: Option<&str>) -> Result<Option<Trouble>> {
     let Some(Settled { troubles, .. }) = sync::settle(context)? else { return Ok(None) };
     let is_meant = |trouble: &Trouble| {
@@ -96,7 +96,7 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
     Ok(exit_code::DONE)
 }
 
-/// Shows a file that could not be taken in, and asks what is to become of it.
+/// Shows a file that could not be taken in, and asks how to settle the conflict.
 fn settle(context: &Context, cmd: &CommandContext<'_>, trouble: &Trouble, dry_run: bool) -> Result<Take> {
     let status = trouble.workflow.as_deref().map(|id| report::status(context, Some(id), false)).transpose()?;
     let problem = || Error::from(trouble.problem(status.as_ref().map(|status| &status.run.workflow)));
@@ -111,7 +111,7 @@ fn settle(context: &Context, cmd: &CommandContext<'_>, trouble: &Trouble, dry_ru
     Ok(side)
 }
 
-/// What an answer means to this file: the words of its question alone count.
+/// Interprets an answer; only the words of the question are valid.
 fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
     let answer = answer.trim().to_ascii_lowercase();
     let is_yes = matches!(answer.as_str(), "y" | "yes");

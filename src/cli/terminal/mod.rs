@@ -1,4 +1,4 @@
-//! What is printed, asked and paged: stdout, stderr and the terminal.
+//! Input and output: stdout, stderr, prompts and the pager.
 
 pub mod pager;
 pub mod printer;

@@ -1,4 +1,4 @@
-//! Long results on a terminal, one screen after the other, by the pager that the user has chosen.
+//! Shows long results on a terminal with the user's pager.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -12,12 +12,12 @@ use crate::cli::terminal::printer::Printer;
 use crate::cli::terminal::progress::{self, Hidden};
 use crate::error::{Error, Result};
 
-/// Without `less` there is no pager, and nothing is said about it.
+/// Exits silently with 127 if there is no `less`, so that no pager is used.
 const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less -FRX";
-/// More than a pipe holds: a pager that took as much has been started.
+/// Bytes kept to repeat them without a pager; more than a pipe holds, so a pager that read as much has started.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Stdout, or a pager before it, which is started with the first bytes.
+/// Stdout, possibly through a pager, which is started on the first write.
 pub struct PagerOutput {
     printer: Printer,
     interrupt: Interrupt,
@@ -25,17 +25,17 @@ pub struct PagerOutput {
     pager: Option<Pager>,
 }
 
-/// A pager at work, and what it was given as long as it may not have been started at all.
+/// A running pager, and the bytes written so far while it may have failed to start.
 struct Pager {
     child: Child,
     kept: Option<Vec<u8>>,
-    /// What is typed at the pager, Ctrl-C too, is the pager's: it must not be left alone with the terminal.
+    /// Ctrl-C belongs to the pager, which must not be left alone on the terminal.
     _shield: Shield,
     _hidden: Hidden,
 }
 
 impl PagerOutput {
-    /// A pager is for a person who sits at a terminal and sees the result there.
+    /// Uses a pager only if input and output are a terminal.
     pub fn new(printer: Printer, chosen: Option<&OsStr>, interrupt: &Interrupt) -> Self {
         let for_a_person = printer.for_a_person() && std::io::stdin().is_terminal() && !printer.json;
         let chosen = chosen.unwrap_or_else(|| DEFAULT_PAGER.as_ref());
@@ -48,10 +48,10 @@ impl PagerOutput {
         }
     }
 
-    /// Writes on, and tells whether anybody still reads.
+    /// Writes bytes; breaks if the reader is gone.
     ///
     /// # Errors
-    /// It cannot be written, for another cause than that nobody reads it.
+    /// A write failed, other than because the reader is gone.
     pub fn write(&mut self, bytes: &[u8]) -> Result<ControlFlow<()>> {
         if bytes.is_empty() {
             return Ok(ControlFlow::Continue(()));
@@ -69,7 +69,7 @@ impl PagerOutput {
         }
     }
 
-    /// Waits until the person has seen enough.
+    /// Waits until the user closes the pager.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -89,7 +89,7 @@ impl PagerOutput {
     }
 }
 
-/// The terminal is the pager's until it ends, also where an error cuts the output short.
+/// Waits for the pager, which owns the terminal until it ends, even after an error.
 impl Drop for PagerOutput {
     fn drop(&mut self) {
         self.pager.take().and_then(Pager::end);
@@ -115,7 +115,7 @@ impl Pager {
         true
     }
 
-    /// Waits for its end; gives back what it was given if it turns out that the shell could not start it.
+    /// Waits for the end; returns the bytes written if the shell could not start the pager.
     fn end(mut self) -> Option<Vec<u8>> {
         drop(self.child.stdin.take());
         let code = self.child.wait().ok().and_then(|status| status.code());

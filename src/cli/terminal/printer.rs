@@ -1,6 +1,6 @@
-//! The only file that prints. Results go to stdout, talk to stderr; a reader that went away is no failure.
+//! The only file that prints. Results go to stdout, talk to stderr; a closed pipe is no failure.
 //!
-//! What people read loses here what could act on their terminal; only data of the user's own go out as they are.
+//! Text for a terminal is escaped; only the user's own data are printed as they are.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use crate::view::format::Paint;
 use crate::view::place::placed;
 use crate::view::terminal::{Escaper, harmless};
 
-/// What may be said, and in which colours; decided once.
+/// What is printed, and with which colours; decided once.
 #[derive(Clone, Copy, Debug)]
 pub struct Printer {
     pub json: bool,
@@ -38,12 +38,12 @@ impl Printer {
         }
     }
 
-    /// A person reads the results, not a program.
+    /// Whether results go to a terminal.
     pub fn for_a_person(&self) -> bool {
         self.out_is_terminal
     }
 
-    /// A person reads the talk, and has not asked for silence.
+    /// Whether talk goes to a terminal and is not silenced.
     pub fn talks_to_a_person(&self) -> bool {
         !self.quiet && !self.json && std::io::stderr().is_terminal()
     }
@@ -60,7 +60,7 @@ impl Printer {
         to_stdout(&harmless(text, self.out_paint));
     }
 
-    /// A result that is the user's own data, or a program: as it is, but for a person.
+    /// Prints user data or a script: escaped on a terminal, else unchanged.
     pub fn data(&self, text: &str) {
         if self.out_is_terminal {
             self.result(text);
@@ -69,30 +69,30 @@ impl Printer {
         }
     }
 
-    /// A result that may be anything but text.
+    /// Prints a result that may be binary.
     ///
     /// # Errors
-    /// Nobody reads it any more, or it cannot be written.
+    /// The reader is gone, or the write failed.
     pub fn bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
         let _hidden = progress::hide();
         let mut out = std::io::stdout().lock();
         out.write_all(bytes).and_then(|()| out.flush())
     }
 
-    /// Talk beside the result; none with `--quiet` or `--json`.
+    /// Prints talk; nothing with `--quiet` or `--json`.
     pub fn talk(&self, text: &str) {
         if !self.quiet && !self.json {
             to_stderr(&placed(text), self.err_paint);
         }
     }
 
-    /// What must be seen whatever was asked for.
+    /// Prints what must always be seen.
     pub fn failure(&self, text: &str) {
         to_stderr(&placed(text), self.err_paint);
     }
 }
 
-/// Stdout for content that comes in pieces: raw for programs, harmless on a terminal.
+/// Writes content in pieces to stdout: raw for programs, escaped on a terminal.
 pub struct StdoutSink {
     printer: Printer,
     escaper: Escaper,
@@ -103,7 +103,7 @@ impl StdoutSink {
         Self { printer, escaper: Escaper::default() }
     }
 
-    /// Writes what was held back.
+    /// Writes an incomplete UTF-8 sequence that was held back.
     pub fn finish(mut self) {
         to_stdout(&self.escaper.finish());
     }
@@ -124,7 +124,7 @@ impl Write for StdoutSink {
     }
 }
 
-/// Writes to stdout as it is. What was done is done, so nothing depends on whether anybody reads it; see [`lost`].
+/// Writes text unchanged to stdout. A failure does not undo the command; see [`lost`].
 pub fn to_stdout(text: &str) {
     let _hidden = progress::hide();
     let mut out = std::io::stdout().lock();
@@ -135,7 +135,7 @@ pub fn to_stdout(text: &str) {
     }
 }
 
-/// Why a result did not reach whoever was to get it, such as a full disk. A reader that went away is no reason.
+/// Returns why a result could not be written, such as a full disk; a closed pipe does not count.
 pub fn lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)
 }
@@ -147,7 +147,7 @@ pub fn to_stderr(text: &str, paint: Paint) {
     last_words(text, paint);
 }
 
-/// For the caller that has cleared the line of progress away and keeps it so.
+/// As [`to_stderr`], for a caller that keeps the progress line hidden.
 pub fn last_words(text: &str, paint: Paint) {
     let _ = std::io::stderr().lock().write_all(harmless(text, paint).as_bytes());
 }

@@ -1,5 +1,4 @@
-//! The line on a terminal that shows how far long work has come. A thread of its own draws it, and it is gone before
-//! anything else is printed or asked.
+//! The progress line on a terminal, drawn by its own thread, and cleared before anything else is printed or asked.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
@@ -15,10 +14,10 @@ use crate::ops::context::Context;
 use crate::view::format::Paint;
 use crate::view::{progress as progress_view, words};
 
-/// What takes no longer than this is not worth a line.
+/// Time before a line is shown; shorter work gets none.
 const PATIENCE: Duration = Duration::from_millis(400);
 const BETWEEN_TICKS: Duration = Duration::from_millis(100);
-/// So many ticks after a signal the work is known not to look for one by itself.
+/// Ticks after a signal until the work is assumed not to check for signals by itself.
 const TICKS_TO_STOP: u32 = 3;
 
 /// There is one terminal, so there is one line.
@@ -30,28 +29,28 @@ struct ProgressLine {
     paint: Paint,
     say: fn(&str, Paint),
     drawn: Option<Drawn>,
-    /// How many wait for the line to stay away.
+    /// Number of holders of [`Hidden`].
     holds: usize,
     quiet_until: Instant,
-    /// What was known when the line went away: it comes back for news only.
+    /// Figures when the line was cleared; it is redrawn only if they change.
     last: Option<Figures>,
     ticks_since_signal: u32,
     is_over: bool,
 }
 
-/// The line while it stands there.
+/// The visible line.
 struct Drawn {
     bar: ProgressBar,
-    /// The first figures of this phase, and when they were met.
+    /// The first figures of this phase, and their time.
     first: (Figures, Instant),
-    /// While there is a line, a signal must not end the process before it is gone; see [`ProgressLine::obey`].
+    /// Keeps a signal from ending the process before the line is cleared; see [`ProgressLine::obey`].
     _shield: Shield,
 }
 
-/// Ends the showing when it goes.
+/// Stops the progress line on drop.
 pub struct Showing(());
 
-/// Shows a line from now on, once the work has taken a while, where the terminal can show one. `say` prints to stderr.
+/// Shows the line after a delay, if the terminal supports it. `say` prints to stderr.
 pub fn show(context: &Context, paint: Paint, say: fn(&str, Paint)) -> Option<Showing> {
     let wanted = !ProgressDrawTarget::stderr().is_hidden();
     let line = ProgressLine {
@@ -82,7 +81,7 @@ impl Drop for Showing {
     }
 }
 
-/// Clears the line away, and keeps it away for as long as this lives and a while longer.
+/// Clears the line, and keeps it hidden until dropped and a while longer.
 #[must_use = "the line comes back when this goes"]
 pub struct Hidden(bool);
 
@@ -115,7 +114,7 @@ fn draw_on() {
     }
 }
 
-/// What a panic says stands on a line of its own. Whoever holds the lock may be the one that panics.
+/// Clears the line before a panic message. Only tries the lock, which the panicking thread may hold.
 fn clear_at_panic() {
     let say = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {
@@ -161,8 +160,8 @@ impl ProgressLine {
         }
     }
 
-    /// Where the line alone keeps a signal from ending the process, it does so itself once the line is gone. Work that
-    /// looks for signals gets a moment to say so in its own words.
+    /// Ends the process on a signal if only the line keeps it from ending, after clearing the line. Work that checks
+    /// for signals gets some ticks to report first.
     fn obey(&mut self) {
         let ours = usize::from(self.drawn.is_some());
         let Some(signal) = self.interrupt.check().err().filter(|_| self.interrupt.shields() <= ours) else {
@@ -178,7 +177,7 @@ impl ProgressLine {
     }
 }
 
-/// Whether both are of one piece of work.
+/// Whether both figures belong to the same piece of work.
 fn goes_on(first: Figures, now: Figures) -> bool {
     let what = |figures: Figures| (figures.phase, figures.files_in_all, figures.bytes_in_all);
     what(first) == what(now) && first.files <= now.files && first.bytes <= now.bytes

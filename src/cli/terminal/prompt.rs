@@ -1,4 +1,4 @@
-//! The question before a change, for a person at a terminal.
+//! Questions before a change, for a user at a terminal.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -12,14 +12,14 @@ use crate::ops::restore::restore_options::Proposal;
 use crate::view::format::Paint;
 use crate::view::plan;
 
-/// How often a signal is looked for while a person thinks.
+/// Interval of checks for a signal while waiting for an answer.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Whether a question can be asked at all.
+/// Whether questions can be asked, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Prompt {
     pub may_ask: bool,
-    /// The command can be looked at with `--dry-run` before.
+    /// Whether the command has `--dry-run`.
     pub can_look: bool,
     pub paint: Paint,
 }
@@ -30,10 +30,10 @@ impl Prompt {
         Self { may_ask: person && !json && !no_input, can_look, paint }
     }
 
-    /// Shows the plan and asks.
+    /// Shows the plan and asks for consent.
     ///
     /// # Errors
-    /// Nobody is there to answer, or the answer was not yes.
+    /// The user cannot be asked, or the answer was not yes.
     pub fn consent(&self, interrupt: &Interrupt, proposal: &Proposal<'_>) -> Result<()> {
         if proposal.plan.is_empty() && proposal.databases.is_empty() {
             return Ok(());
@@ -44,10 +44,10 @@ impl Prompt {
         self.ask(interrupt, what, &question)
     }
 
-    /// Asks one question. `what` says in a few words what would be done.
+    /// Asks one question. `what` summarizes what would be done.
     ///
     /// # Errors
-    /// Nobody is there to answer, a signal came instead of an answer, or the answer was not yes.
+    /// The user cannot be asked, a signal came instead, or the answer was not yes.
     pub fn ask(&self, interrupt: &Interrupt, what: String, question: &str) -> Result<()> {
         if !self.may_ask {
             return Err(Error::ConsentNeeded { what, can_look: self.can_look });
@@ -60,7 +60,7 @@ impl Prompt {
         if yes { Ok(()) } else { Err(Error::Declined) }
     }
 
-    /// Asks for words. `None` where nobody can be asked.
+    /// Asks for a line of text; `None` if the user cannot be asked.
     ///
     /// # Errors
     /// A signal came instead of an answer.
@@ -75,8 +75,8 @@ impl Prompt {
     }
 }
 
-/// The next line of standard input, empty where none can be had. It is read by a thread of its own, since nothing wakes
-/// one that reads.
+/// Returns the next line of standard input, or an empty one on failure. A thread reads, because a signal does not
+/// interrupt that.
 fn answer(interrupt: &Interrupt) -> Result<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
