@@ -49,7 +49,7 @@ pub enum KindArg {
 
 impl ListArgs {
     /// # Errors
-    /// A `--since` that is no time.
+    /// `--since` is not a time.
     pub fn resolve(self, now_ms: i64) -> Result<ListOptions> {
         let since_ms = match &self.since {
             None => None,

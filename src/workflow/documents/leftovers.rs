@@ -47,7 +47,7 @@ fn failed(workflow: &Workflow) -> impl Iterator<Item = String> {
 /// Removes the failed file of a run.
 ///
 /// # Errors
-/// It cannot be removed.
+/// The file cannot be removed.
 pub fn remove_failed(context: &Context, workflow: &Workflow) -> Result<()> {
     if !context.root.exists() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The documents of a run in the project: found, read, told apart and written.
+//! The profile files of runs in the project: found, read, classified and written.
 
 pub mod classify;
 pub mod conflict;

@@ -78,7 +78,7 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
 /// Takes in every edited file, under the lock. Files that cannot be taken in stay unchanged and are returned.
 ///
 /// # Errors
-/// Something cannot be read or recorded.
+/// A file cannot be read, or a transition not be recorded.
 pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>> {
     let mut left = Vec::new();
     for (file, verdict) in judge_all(session.locked.store(), find_documents::on_disk(context)?)? {

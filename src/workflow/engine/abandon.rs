@@ -16,10 +16,10 @@ use crate::worktree::tree_handle::WorkTree;
 /// Default number of archive folders to keep.
 pub const USUAL_ARCHIVES: usize = 5;
 
-/// As [`abandon`], for a run that is already chosen.
+/// Abandons and archives a chosen run.
 ///
 /// # Errors
-/// As [`abandon`].
+/// As [`change_run`], or the run cannot be archived.
 pub fn abandon_run(
     context: &Context,
     session: &mut Session<'_>,

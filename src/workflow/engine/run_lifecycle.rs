@@ -117,7 +117,7 @@ pub struct CleanupOptions {
 /// Archives runs that are complete or idle for too long, and removes all but the newest archive folders.
 ///
 /// # Errors
-/// Something cannot be read or written.
+/// A run or file cannot be read or written.
 pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome> {
     let mut outcome = EndOutcome { dry_run: options.dry_run, ..EndOutcome::default() };
     let Some(Settled { store, warnings, .. }) = sync::settle(context)? else { return Ok(outcome) };
@@ -280,7 +280,7 @@ fn aside(context: &Context, path: &str, of: Option<&str>) -> String {
 /// Writes the files of a run from its state, over whatever is there.
 ///
 /// # Errors
-/// They cannot be written.
+/// A file cannot be written.
 pub fn force_write(context: &Context, session: &mut Session<'_>, run: &Run) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let mut notes = session.locked.store().projected();

@@ -16,7 +16,7 @@ pub struct Phase {
     /// Ids of the phases that must be settled before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
-    /// Class of its results; `None` if the plan gives none.
+    /// Class of its output; `None` if the plan gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
     /// Patterns of the files that it writes; unknown if empty.
