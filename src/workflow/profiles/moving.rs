@@ -31,7 +31,7 @@ pub fn move_run_to(workflow: &mut Workflow, status: RunStatus, at_ms: i64) {
     }
 }
 
-/// Takes a time from a document, unless it is the known one rounded to seconds.
+/// Takes a time from a document, unless it is the known one cut to whole seconds.
 pub fn take_time(slot: &mut i64, said_ms: i64) {
     if !super::overlay::is_same_time(said_ms, *slot) {
         *slot = said_ms;

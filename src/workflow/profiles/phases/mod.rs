@@ -58,7 +58,7 @@ pub fn named_unbegun(workflow: &Workflow) -> Option<(&Phase, &'static str)> {
     Some((phase, read.status.word()))
 }
 
-/// Returns the planned phases that a file may name.
+/// Returns the phases that a file may name: the planned ones, else the five.
 pub fn known_names(workflow: &Workflow) -> Vec<&str> {
     let planned: Vec<&str> =
         workflow.phases.iter().filter(|phase| !phase.is_unplanned).map(|phase| phase.id.as_str()).collect();

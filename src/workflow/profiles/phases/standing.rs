@@ -17,8 +17,8 @@ pub struct PhasesStanding {
 }
 
 impl PhasesStanding {
-    /// Reads the progress. `complete` describes the previous phase while `current` is already the next, which has not
-    /// begun unless it is the last. A phase that is redone is in both places.
+    /// Reads the progress. `complete` describes the previous phase, while the current one is already the next and has
+    /// not begun; without a next phase it describes the current one. A phase that is redone is in both places.
     pub fn of_document(read: &PhasesDocument, phases: &[Phase]) -> Self {
         let mut done: BTreeSet<String> = read.completed.iter().map(|entry| entry.phase.clone()).collect();
         let mut under_way = None;
