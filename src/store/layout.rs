@@ -1,4 +1,4 @@
-//! Every path in a store, drawn once, and where the store of a root lies. The door to the hash of a root's path.
+//! Every path in a store, and where the store of a root lies. The only place that hashes a root's path.
 //!
 //! ```text
 //! <base>/projects/<key>/checkpoints/<dir-hash>/     the git directory, bare
@@ -6,9 +6,9 @@
 //! ├── refs/checkpoints/<commit>                     a checkpoint: the file's name is its content
 //! ├── refs/meta/<commit>                            keeps the meta blob alive for git's own gc
 //! ├── refs/pins/<commit>                            a pin
-//! ├── refs/workflows/<id>                          a workflow: its newest transition, on which the line of the others hangs
-//! ├── refs/archive/workflows/<name>                 one that was put aside
-//! ├── refs/heads/main                               the newest of any kind
+//! ├── refs/workflows/<id>                          a run: its newest transition; the others are its ancestors
+//! ├── refs/archive/workflows/<name>                 an archived run
+//! ├── refs/heads/main                               the newest checkpoint of any kind
 //! ├── objects/pack/pack-*.pack, .idx                one pack a checkpoint, merged later
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
@@ -23,21 +23,21 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Code units of a key beyond which it is cut and a hash is added.
+/// Longest key in UTF-16 code units; a longer one is cut and gets a hash.
 const LONGEST_KEY: usize = 200;
 
-/// The store directory of a root under a base. `root` is the root's canonical absolute path.
+/// Returns the store directory of a root under a base. `root` is the root's canonical absolute path.
 pub fn store_dir(base: &Path, root: &Path) -> PathBuf {
     base.join("projects").join(key(root)).join("checkpoints").join(dir_hash(root))
 }
 
-/// The first 16 hex digits of SHA-256 over the path's bytes.
+/// Returns the first 16 hex digits of SHA-256 over the path's bytes.
 pub fn dir_hash(root: &Path) -> String {
     sha256_hex(root)[..16].to_owned()
 }
 
-/// The folder in which Claude Code keeps a project: each UTF-16 code unit outside `[A-Za-z0-9]` becomes `-`.
-/// Over 200 of them: the first 200, `-`, and the first 8 hex digits of SHA-256 over the path's bytes.
+/// Returns the folder name under which Claude Code keeps a project: each UTF-16 code unit outside `[A-Za-z0-9]` becomes
+/// `-`. A key over 200 units: its first 200, `-`, and 8 hex digits of SHA-256 over the path's bytes.
 pub fn key(root: &Path) -> String {
     let bytes = path_bytes(root);
     let mut key = String::with_capacity(bytes.len());
@@ -97,7 +97,7 @@ impl Layout {
         self.dir.join("objects")
     }
 
-    /// A file that keeps `objects/info/` from being an empty directory, which Claude Code's clean-up would remove.
+    /// A file that keeps `objects/info/` non-empty; Claude Code's clean-up would remove an empty directory.
     pub fn objects_keeper(&self) -> PathBuf {
         self.objects().join("info").join("keep")
     }
@@ -155,7 +155,7 @@ impl Layout {
         self.own().join("commits")
     }
 
-    /// Which kept copies may hold checkpoints that the store lacks.
+    /// Names the kept copies that may hold checkpoints which the store lacks.
     pub fn left_behind(&self) -> PathBuf {
         self.own().join("left-behind")
     }
@@ -164,7 +164,7 @@ impl Layout {
         self.own().join("left-out")
     }
 
-    /// Stands in a store that is being made from a damaged one, until it has taken that one's place.
+    /// Marks a store that is being made by a salvage, until it takes the place of the damaged one.
     pub fn salvage_mark(&self) -> PathBuf {
         self.own().join("salvage")
     }
@@ -177,7 +177,7 @@ impl Layout {
         self.own().join("holds")
     }
 
-    /// Which files of the project were last written for workflows.
+    /// Lists the files of the project that were last written for workflows.
     pub fn projected(&self) -> PathBuf {
         self.own().join("projected")
     }
@@ -202,7 +202,7 @@ impl Layout {
         self.refs().join("heads").join("main")
     }
 
-    /// Every file whose name is known beforehand.
+    /// Returns every file with a fixed name.
     pub fn files(&self) -> Vec<PathBuf> {
         vec![
             self.head(),
@@ -232,7 +232,7 @@ impl Layout {
         ]
     }
 
-    /// Directories that a store needs, parents first.
+    /// Returns the directories of a store, parents first.
     pub fn directories(&self) -> Vec<PathBuf> {
         let refs = self.refs();
         vec![

@@ -1,4 +1,4 @@
-//! The one lock of a store: a kernel lock on a file that is never deleted, so that no lock is ever stale.
+//! The one lock of a store: a kernel lock on a file that is never deleted, so no lock is ever stale.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -8,34 +8,34 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file;
 
-/// Held until dropped; the death of the process releases it too.
+/// A held lock, released on drop or when the process dies.
 #[derive(Debug)]
 pub struct LockGuard {
     file: File,
-    /// Somebody else had it when it was asked for: what was seen before may have changed.
+    /// Another process held the lock at first: state read before may have changed.
     pub had_to_wait: bool,
 }
 
 impl LockGuard {
-    /// Says who has it. This is for people only: nothing depends on these words, so a full disk may lose them.
+    /// Writes the name of the holder. It is only shown to people, so a full disk may lose it.
     pub fn announce(&mut self, holder: &str) {
         let _ = write_holder(&mut self.file, holder);
     }
 }
 
-/// Room for the words of whoever has it.
+/// Space for the name of the holder, in bytes.
 const HOLDER_BYTES: usize = 95;
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits at most `wait` for the exclusive lock. `holder` is what others are told while we have it;
-/// `None` leaves the file as it is until [`LockGuard::announce`].
+/// Waits at most `wait` for the exclusive lock. `holder` is shown to other processes meanwhile; `None` leaves the file
+/// as it is until [`LockGuard::announce`].
 ///
-/// Whoever had the lock may have put another store in this place, or none: the lock counts only if the path still leads
-/// to the file that was locked.
+/// The previous holder may have replaced or removed the store: the lock counts only if the path still leads to the
+/// locked file.
 ///
 /// # Errors
-/// [`Error::Busy`] with the words of the present holder; `NotFound` if the place is gone; failures of the system.
+/// [`Error::Busy`] with the name of the present holder; `NotFound` if the store is gone; failures of the system.
 pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<LockGuard> {
     let started = Instant::now();
     let mut had_to_wait = false;
@@ -53,17 +53,17 @@ pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<Lock
     }
 }
 
-/// The same for a directory, which cannot tell who holds it: for changes that replace what lies in it as a whole.
+/// Locks a directory, which cannot name its holder: for changes that replace its content as a whole.
 ///
 /// # Errors
-/// As [`acquire`]. Where directories cannot be opened there is no such lock, and none is needed to be safe from kills.
+/// As [`acquire`]. Where directories cannot be opened there is no such lock; safety from kills does not need it.
 pub fn acquire_directory(path: &Path, wait: Duration) -> Result<Option<LockGuard>> {
     let Ok(mut file) = File::open(path) else { return Ok(None) };
     let had_to_wait = wait_for(&mut file, path, Instant::now(), wait)?;
     Ok(Some(LockGuard { file, had_to_wait }))
 }
 
-/// Whether somebody had to be waited for.
+/// Waits for the lock; returns whether it was held by another process.
 fn wait_for(file: &mut File, path: &Path, started: Instant, wait: Duration) -> Result<bool> {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -89,14 +89,14 @@ fn is_still_at(file: &File, path: &Path) -> Result<bool> {
     Ok(there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
 }
 
-/// Elsewhere a file that is open can be neither replaced nor moved away.
+/// Only Unix can replace or move an open file.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
 fn is_still_at(_file: &File, _path: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether the lock is held by anybody. A lock file that is not there or cannot be asked is held by nobody.
+/// Whether a process holds the lock. A lock file that is missing or unreadable counts as free.
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
@@ -110,7 +110,7 @@ fn open(path: &Path) -> Result<File> {
     OpenOptions::new().read(true).write(true).open(path).map_err(Error::io("open", path))
 }
 
-/// Over the words of the one before: giving the room of a file back and taking it again costs more than all else here.
+/// Overwrites the previous holder in place: truncating and growing a file is the costliest step here.
 fn write_holder(file: &mut File, holder: &str) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     file.write_all(format!("{holder:<HOLDER_BYTES$}\n").as_bytes())

@@ -1,4 +1,4 @@
-//! The store while its lock is held: the only type with methods that change anything.
+//! The store while its lock is held: the only type with methods that change a store.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -43,21 +43,21 @@ pub struct LockedStore<'s> {
 }
 
 impl Store {
-    /// Waits for the exclusive lock and heals what is derived.
+    /// Waits for the exclusive lock and mends derived files.
     pub fn lock(&self, wait: Duration, holder: &str) -> Result<LockedStore<'_>> {
         LockedStore::acquire(self, wait, holder)
     }
 }
 
 impl<'s> LockedStore<'s> {
-    /// Waits for the lock, heals what is derived or constant, and reads the list of checkpoints.
+    /// Waits for the lock, mends derived and constant files, and reads the inventory.
     pub(super) fn acquire(store: &'s Store, wait: Duration, holder: &str) -> Result<Self> {
         let layout = store.layout();
         refuse_newer(layout)?;
         directories::create_private_in(layout.dir(), &layout.own()).map_err(|cause| gone(layout, cause))?;
         let mut lock = lock::acquire(&layout.lock(), wait, None).map_err(|cause| gone(layout, cause))?;
         if lock.had_to_wait {
-            // Meanwhile the store may have been replaced.
+            // The store may have been replaced meanwhile.
             ownership::check(layout)?;
             refuse_newer(layout)?;
             store.objects().refresh()?;
@@ -73,7 +73,7 @@ impl<'s> LockedStore<'s> {
         init::write_exclusion_list(layout)?;
         ref_files::unpack(layout, store.objects())?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
-        // Without the file all goes on as before, only more slowly.
+        // Without the commit cache the next read is only slower.
         let _ = reader.keep(layout);
         Ok(Self { store, lock, inventory, recovery })
     }
@@ -86,7 +86,7 @@ impl<'s> LockedStore<'s> {
         &self.inventory
     }
 
-    /// Whether checkpoints are known and not one of them is anywhere in the store any more. What may not be read is not lost.
+    /// Whether checkpoints are known and none of them is in the store any more. An unreadable object is not lost.
     pub fn has_lost_all(&self) -> bool {
         let Inventory { checkpoints, damaged, .. } = &self.inventory;
         let is_nowhere = |lost: &DamagedCheckpoint| lost.id.commit().is_none_or(|id| !self.store.objects().holds(&id));
@@ -94,17 +94,17 @@ impl<'s> LockedStore<'s> {
         is_all_gone && self.store.objects().take_unread().is_none()
     }
 
-    /// What taking the lock had to mend.
+    /// Repairs made when the lock was taken.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
     }
 
-    /// The lock alone, for what goes on with the directory and not with what is in it.
+    /// Returns the lock alone, for work on the directory as a whole.
     pub fn into_lock(self) -> LockGuard {
         self.lock
     }
 
-    /// A directory for this process alone; it outlives the lock.
+    /// Creates a scratch directory for this process; it outlives the lock.
     pub fn begin_scratch(&self) -> Result<Scratch> {
         Scratch::create(&self.store.layout().own())
     }
@@ -113,8 +113,7 @@ impl<'s> LockedStore<'s> {
         PackSet::begin(&self.store.layout().objects(), self.store.objects())
     }
 
-    /// A commit that plain git put on `main` in this very moment keeps a ref before `main` moves on; the next writer
-    /// adopts it.
+    /// Keeps a commit that plain git just put on `main` by a ref, before `main` moves on; the next writer adopts it.
     pub(super) fn keep_foreign_main(&self) -> Result<()> {
         let layout = self.store.layout();
         let Some(main) = ref_files::read_main(layout)? else { return Ok(()) };
@@ -124,12 +123,12 @@ impl<'s> LockedStore<'s> {
         Ok(())
     }
 
-    /// Brings `main` and the manifest up to date with the list.
+    /// Brings `main` and the manifest up to date with the inventory.
     pub fn write_derived(&self) -> Result<()> {
         let layout = self.store.layout();
         let newest = self.inventory.newest().map(|newest| newest.id);
         match newest {
-            // A name that leads nowhere would be an error to git.
+            // Git would report a ref to nothing as an error.
             None => ref_files::remove_main(layout)?,
             Some(newest) if ref_files::read_main(layout).is_ok_and(|main| main == Some(newest)) => {}
             Some(newest) => ref_files::write_main(layout, newest)?,
@@ -152,8 +151,8 @@ impl<'s> LockedStore<'s> {
         }
     }
 
-    /// Drops checkpoints, durably: out of the manifest first, then their refs, so that no row calls them back.
-    /// Their objects go when the store is pruned.
+    /// Drops checkpoints durably: first from the manifest, then their refs, so that no row brings them back. Pruning
+    /// removes their objects.
     pub fn drop_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
@@ -164,8 +163,8 @@ impl<'s> LockedStore<'s> {
         ref_files::sync(self.store.layout())
     }
 
-    /// The same for what a policy drops: after a power cut some may be there again, whole, since nothing of them goes
-    /// before a sweep has made the dropping durable.
+    /// Evicts checkpoints by policy. After a power cut some may be back, whole: no object is removed before a sweep has
+    /// made the eviction durable.
     pub fn evict_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
@@ -181,7 +180,7 @@ impl<'s> LockedStore<'s> {
         self.write_derived()
     }
 
-    /// Drops, durably, what only rows of the manifest still name.
+    /// Drops, durably, checkpoints that only rows of the manifest still name.
     pub fn drop_rows(&mut self, rows: &[CheckpointId]) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
@@ -204,7 +203,7 @@ impl<'s> LockedStore<'s> {
         ref_files::remove(layout, &gone)
     }
 
-    /// Pins a checkpoint or lets it go; the answer is whether that changed anything.
+    /// Pins or unpins a checkpoint; returns whether that changed anything.
     pub fn set_pinned(&mut self, id: ObjectId, pinned: bool) -> Result<bool> {
         let layout = self.store.layout();
         if ref_files::is_pinned(layout, id)? == pinned {
@@ -222,7 +221,7 @@ impl<'s> LockedStore<'s> {
         Ok(true)
     }
 
-    /// Keeps what a scan saw for the next one; `known` is the cache that it went by.
+    /// Saves the stat cache of a scan; `known` is the cache that the scan used.
     pub fn save_stat_cache(&self, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
         stat_cache::save(self.store.layout(), basis, listing, known)
     }
@@ -236,37 +235,37 @@ impl<'s> LockedStore<'s> {
         holds::write(self.store.layout(), holds)
     }
 
-    /// Gives back the room of everything that is not in `live`: dead packs go, mostly dead and small ones are merged,
-    /// and of `versions` of large files, the newest of each line first, all but that become deltas.
+    /// Frees the space of all objects outside `live`: removes dead packs, merges small and mostly dead ones, and
+    /// deltifies `versions` of large files against the newest of each line, which comes first.
     pub fn sweep(&self, live: &ObjectIds, versions: &[Vec<ObjectId>]) -> Result<RepackOutcome> {
         let survey = self.survey(live)?;
         let layout = self.store.layout();
         let plan = delta_plan::plan(&survey, versions, &rejected_bases::read(layout));
         let outcome = self.repack(&survey, &plan, live, &|| false)?;
-        // Where it cannot be written they are tried again.
+        // If this cannot be written, they are only tried again.
         let _ = rejected_bases::add(layout, &outcome.rejected_bases, live);
         Ok(outcome)
     }
 
-    /// The same down to the last dead byte, however much has to be rewritten for it.
+    /// Frees the space of every dead object, however much has to be rewritten.
     pub fn sweep_tightly(&self, live: &ObjectIds) -> Result<RepackOutcome> {
         let survey = self.survey(live)?;
         self.repack(&survey, &repack_plan::plan_tight(&survey.facts()), live, &|| false)
     }
 
-    /// The part of it that is cheap and brings the packs down to about `at_most`, until `stop` says so.
+    /// Does the cheap part of a sweep, down to about `at_most` packs, until `stop` returns true.
     pub fn sweep_cheaply(&self, live: &ObjectIds, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
         let survey = self.survey(live)?;
         let plan = repack_plan::plan_cheap(&survey.quick_facts(), at_most, &|pack| survey.has_deltas(&pack.name));
         self.repack(&survey, &plan, live, stop).map(|_| ())
     }
 
-    /// Remembers that packs were tidied up after this checkpoint.
+    /// Records the newest checkpoint at the time of this gc.
     pub fn note_gc(&self, newest: ObjectId) {
         last_gc::remember(self.store.layout(), newest);
     }
 
-    /// Removes pins of what is nowhere.
+    /// Removes pins of commits that are not in the store.
     pub fn drop_lost_pins(&self) -> Result<()> {
         let layout = self.store.layout();
         let lost = mark::lost_pins(self.store)?;
@@ -274,8 +273,8 @@ impl<'s> LockedStore<'s> {
         if lost.is_empty() { Ok(()) } else { ref_files::sync(layout) }
     }
 
-    /// Removes plain git's own index if nobody touched it since `before_ms` (milliseconds since 1970): it is a cache,
-    /// and the blobs that it names would never go.
+    /// Removes plain git's own index if it is unchanged since `before_ms` (milliseconds since 1970): it is a cache, and
+    /// would keep its blobs alive forever.
     pub fn drop_old_git_index(&self, before_ms: i64) -> Result<()> {
         let path = self.store.layout().git_index();
         let touched = std::fs::metadata(&path).and_then(|found| found.modified()).ok();
@@ -290,7 +289,7 @@ impl<'s> LockedStore<'s> {
         pack_usage::survey(self.store.objects(), live)
     }
 
-    /// Repacks, and keeps the stat cache good: it names packs, and every blob that it names lives on in some pack.
+    /// Repacks and updates the packs named in the stat cache: each of its blobs lives on in some pack.
     fn repack(
         &self,
         survey: &PackUsage,
@@ -306,20 +305,20 @@ impl<'s> LockedStore<'s> {
         }
         let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
         if let Some(cache) = cache {
-            // Without it the next scan checks each blob that it relies on; on a full disk that has to do.
+            // On failure (a full disk) the next scan just checks each blob that it relies on.
             let _ = stat_cache::save_packs(self.store.layout(), &cache, objects.packs());
         }
         Ok(outcome)
     }
 
-    /// Rebuilds the index of every whole pack that lacks a good one. Gives the files written.
+    /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.
     pub fn mend_indexes(&self) -> Result<Vec<PathBuf>> {
         self.store.objects().look_again();
         unindexed_packs::write_indexes(self.store.objects())
     }
 
-    /// Renames what nothing can be made of, so that it is in nobody's way: a journal that cannot be read, and an
-    /// exclusion list that is no text. Gives the new names.
+    /// Renames unusable files out of the way: an unreadable journal, and an exclusion list that is not text. Returns
+    /// the new names.
     pub fn set_unreadable_aside(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
         let layout = self.store.layout();
         let mut aside = Vec::new();
@@ -334,7 +333,7 @@ impl<'s> LockedStore<'s> {
         Ok(aside)
     }
 
-    /// Removes caches that do not add up; the next `create` fills them again.
+    /// Removes caches that fail their checks; the next `create` fills them again.
     pub fn drop_bad_caches(&self) -> Result<()> {
         let layout = self.store.layout();
         if stat_cache::read(layout).is_none() {
@@ -362,7 +361,7 @@ impl<'s> LockedStore<'s> {
         self.store.journal()
     }
 
-    /// Writes journals while the store itself is borrowed for a record.
+    /// Returns a writer of journals for while the store itself is borrowed for a record.
     pub fn journal_writer(&self) -> JournalWriter<'s> {
         JournalWriter(self.store)
     }
@@ -376,7 +375,7 @@ impl<'s> LockedStore<'s> {
     }
 }
 
-/// Whether packs that were just published are where they were put.
+/// Checks that packs just published are where they were put.
 pub(super) fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<()> {
     packs.iter().try_for_each(|stamp| {
         let pack = layout.packs().join(format!("{}.pack", stamp.name));
@@ -391,7 +390,7 @@ fn set_aside(layout: &Layout, path: &Path, name: &str, now_ms: i64) -> Result<Pa
     Ok(aside)
 }
 
-/// A newer program may mean by its commits what this one would destroy.
+/// Refuses commits of a newer format, which this program could misread and destroy.
 fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
     match inventory.newest_format {
         found if found > message::FORMAT => {
@@ -401,7 +400,7 @@ fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
     }
 }
 
-/// A store that is not there any more was there when we opened it.
+/// Reports a missing store as gone: it was there when it was opened.
 fn gone(layout: &Layout, cause: Error) -> Error {
     match cause {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
@@ -411,7 +410,7 @@ fn gone(layout: &Layout, cause: Error) -> Error {
     }
 }
 
-/// In a store of a newer format not even the lock is ours to touch.
+/// Refuses a store of a newer format, of which not even the lock may be touched.
 fn refuse_newer(layout: &Layout) -> Result<()> {
     match description::format_of(layout) {
         Some(found) if found > description::FORMAT => {
@@ -422,7 +421,7 @@ fn refuse_newer(layout: &Layout) -> Result<()> {
     }
 }
 
-/// See [`LockedStore::journal_writer`]. It exists only while the lock is held.
+/// Writes journals, see [`LockedStore::journal_writer`]. It exists only while the lock is held.
 pub struct JournalWriter<'s>(&'s Store);
 
 impl JournalWriter<'_> {

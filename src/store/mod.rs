@@ -1,4 +1,4 @@
-//! The directory that we own: a bare git repository with one ref a checkpoint. It knows nothing of working directories.
+//! The store: a bare git repository of our own with one ref per checkpoint. It knows nothing of working directories.
 
 pub mod damage;
 pub mod files;

@@ -1,4 +1,5 @@
-//! The directory that we own: a bare git repository with one ref a checkpoint. It knows nothing of working directories.
+//! The store open for reading: a bare git repository with one ref per checkpoint. It knows nothing of working
+//! directories.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,10 +27,10 @@ use crate::store::state::{holds, stat_cache};
 use crate::store::trees::meta_tree::{self, CheckpointExtras};
 use crate::store::trees::{self, database_tree};
 
-/// A salvage that takes longer than this to put its store into place has been stopped.
+/// Longest wait for a salvage to put its store into place; one that takes longer was stopped.
 const LONGEST_SALVAGE: Duration = Duration::from_secs(30);
 
-/// A store that is there, open for reading. Nothing here writes or waits.
+/// An existing store, open for reading. Nothing here writes or waits.
 pub struct Store {
     layout: Layout,
     objects: Objects,
@@ -49,18 +50,18 @@ impl Store {
         Self::open_plain(layout).map(Some)
     }
 
-    /// Opens one that was just looked at, or just made.
+    /// Opens a store whose ownership was just checked, or that was just made.
     pub(super) fn open_plain(layout: Layout) -> Result<Self> {
         let objects = Objects::open(&layout.objects())?;
         Ok(Self { layout, objects })
     }
 
-    /// Opens the store in `dir`, and makes it first where there is none.
+    /// Opens the store in `dir`, creating it if there is none.
     pub fn open_or_create(dir: PathBuf, description: &Description) -> Result<Self> {
         if let Some(store) = Self::open(dir.clone())? {
             return Ok(store);
         }
-        // Between two renames of a salvage the place is empty for a moment: nobody may build there then.
+        // Between two renames of a salvage the place is empty for a moment, and no store may be created there.
         replace_store::settle(&dir, LONGEST_SALVAGE)?;
         if let Some(store) = Self::open(dir.clone())? {
             return Ok(store);
@@ -92,13 +93,13 @@ impl Store {
         Inventory::read_with_rows(&self.layout, CommitReader::with_kept(&self.objects, kept))
     }
 
-    /// The same, with every commit read from its pack.
+    /// Reads the inventory with every commit from its pack.
     pub(in crate::store) fn inventory_as_stored(&self) -> Result<Inventory> {
         Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects))
     }
 
-    /// The journal of a restore. Changes are under way only once its two checkpoints are here: where neither is, it was
-    /// brought from another store, and nothing in it is believed.
+    /// Reads the journal of a restore. Changes begin only once its two checkpoints are stored: a journal without either
+    /// was copied from another store and is not trusted.
     pub fn journal(&self) -> Result<JournalState> {
         let state = journal::read(&self.layout)?;
         let is_here = |id: &ObjectId| self.objects.contains(id) || refs::ref_files::exists(&self.layout, *id);
@@ -112,20 +113,20 @@ impl Store {
         })
     }
 
-    /// Whether some process holds the lock at this moment.
+    /// Whether a process holds the lock at this moment.
     pub fn is_locked(&self) -> bool {
         lock::is_held(&self.layout.lock())
     }
 
-    /// What a tree cannot hold; the standard one where the checkpoint names none.
+    /// Returns the meta of a checkpoint; the default one if it names none.
     ///
     /// # Errors
-    /// A meta that is named and cannot be read makes the checkpoint damaged.
+    /// A meta that is named but unreadable makes the checkpoint damaged.
     pub fn meta(&self, checkpoint: &Checkpoint) -> Result<Meta> {
         self.extras(checkpoint).map(|extras| extras.meta)
     }
 
-    /// The meta, and what else belongs to a checkpoint without being a file of the user's.
+    /// Returns the extras of a checkpoint: its meta and what else lies beside the tree.
     ///
     /// # Errors
     /// As [`Self::meta`].
@@ -134,7 +135,7 @@ impl Store {
         meta_tree::read(&self.objects, id).map_err(|why| self.damage(checkpoint.id, why))
     }
 
-    /// The databases that a checkpoint holds.
+    /// Returns the databases of a checkpoint.
     ///
     /// # Errors
     /// As [`Self::meta`].
@@ -143,7 +144,7 @@ impl Store {
         database_tree::read(&self.objects, beside.databases).map_err(|why| self.damage(checkpoint.id, why))
     }
 
-    /// The whole state that a checkpoint holds: every tree is read and checked, its meta too.
+    /// Reads the whole state of a checkpoint; every tree and the meta are checked.
     pub fn snapshot(&self, checkpoint: &Checkpoint) -> Result<Snapshot> {
         let read = trees::convert::read_snapshot(&self.objects, checkpoint.tree);
         let mut snapshot = read.map_err(|why| self.damage(checkpoint.id, why))?;
@@ -151,18 +152,18 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// The failure for something of a checkpoint that cannot be read.
+    /// Returns the error for an unreadable part of a checkpoint.
     pub fn damage(&self, checkpoint: ObjectId, why: String) -> Error {
         inventory::damage_or_eviction(&self.layout, checkpoint, why)
     }
 
-    /// The exclusion list as it stands; without one the built-in list.
+    /// Returns the exclusion list; the built-in one if there is none.
     pub fn exclusion_list(&self) -> Vec<u8> {
         let built_in = || crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes().to_vec();
         read_regular::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
     }
 
-    /// Whether a cache may be believed: its checkpoints are there, and each of its packs is as it was.
+    /// Whether a cache can be trusted: its checkpoints exist, and each of its packs is unchanged.
     pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
         let packs = self.objects.packs();
         let named = [Some(cache.checkpoint()), cache.restored()];
@@ -170,37 +171,37 @@ impl Store {
             && cache.packs().iter().all(|pack| packs.contains(pack))
     }
 
-    /// Whether an object is there, can be read, and is what its id says.
+    /// Whether an object exists, is readable and matches its id.
     pub fn has_whole(&self, id: ObjectId) -> bool {
         self.objects.stream_blob(&id, &mut std::io::sink()).is_ok()
     }
 
-    /// The cache of the last scan, if there is one that adds up.
+    /// Returns the stat cache of the last scan, if there is a valid one.
     pub fn stat_cache(&self) -> Option<stat_cache::StatCache> {
         stat_cache::read(&self.layout)
     }
 
-    /// The newest checkpoint of when packs were last tidied up, which may be gone.
+    /// Returns the newest checkpoint at the time of the last gc; it may be gone.
     pub fn last_gc(&self) -> Option<ObjectId> {
         last_gc::last(&self.layout)
     }
 
-    /// The holds that were taken, also those that have ended.
+    /// Returns all holds that were taken, including those that have ended.
     ///
     /// # Errors
-    /// In words: they cannot be read, so none stands.
+    /// A message: the holds cannot be read, so none is in force.
     pub fn holds(&self) -> std::result::Result<Vec<Hold>, String> {
         holds::read(&self.layout)
     }
 
-    /// What was left out by rule when that was last told, in the words of then.
+    /// Returns the last report of what the rules left out, as it was worded then.
     pub fn left_out(&self) -> Option<String> {
         read_regular::read_text(&self.layout.left_out()).ok()
     }
 }
 
-/// Makes all that a store has from the start. Another process may make the same one at this moment, have the lock
-/// before us, and clear our temporary files away as leftovers: then it is done once more.
+/// Makes the initial files of a store. Another process may make the same store, take the lock first and clear our
+/// temporary files as leftovers: hence several tries.
 fn make(layout: &Layout, description: &Description) -> Result<()> {
     const TRIES: usize = 10;
     let attempt = || {

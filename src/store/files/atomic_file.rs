@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// The start of the names of files that are being written.
+/// Prefix of the names of temporary files.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
 
-/// Makes a new file that only its owner can read, open for reading and writing.
+/// Creates a file that only its owner can read, open for reading and writing.
 ///
 /// # Errors
-/// Something of that name exists, or it cannot be made.
+/// The name is taken, or the file cannot be created.
 pub fn create_private(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -24,7 +24,7 @@ pub fn create_private(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// A hostile umask can take bits away even from the owner, so the mode is set once more.
+/// Sets the mode once more: a hostile umask can take bits away even from the owner.
 #[cfg(unix)]
 fn make_private(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -43,17 +43,17 @@ fn make_private(_file: &File) -> std::io::Result<()> {
 /// Flushes content and metadata of a file to the disk.
 ///
 /// # Errors
-/// The flush failed: what was written may be lost.
+/// The flush failed: the written data may be lost.
 pub fn sync_file(file: &File, path: &Path) -> Result<()> {
     file.sync_all().map_err(Error::io("flush", path))
 }
 
-/// The same by path; a file that is not there needs nothing.
+/// Flushes the file at a path, if there is one.
 ///
 /// # Errors
-/// It cannot be opened, or the flush failed.
+/// The file cannot be opened, or the flush failed.
 pub fn sync_if_there(path: &Path) -> Result<()> {
-    // Windows flushes only what is open for writing.
+    // Windows flushes only a file that is open for writing.
     match OpenOptions::new().read(true).write(cfg!(windows)).open(path) {
         Ok(file) => sync_file(&file, path),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(()),
@@ -61,8 +61,7 @@ pub fn sync_if_there(path: &Path) -> Result<()> {
     }
 }
 
-/// Flushes several files: a file system that keeps a log writes it once for all of them, if all of them have their place
-/// on the disk by then.
+/// Flushes several files together: all are queued first, so a journaling file system commits its log only once.
 ///
 /// # Errors
 /// One of the flushes failed.
@@ -73,8 +72,8 @@ pub fn sync_together(files: &[&TemporaryFile]) -> Result<()> {
     files.iter().try_for_each(|file| file.sync())
 }
 
-/// Lets the system begin to write what a file holds, without waiting for it. Of the calls that do so this is the one that
-/// is safe to make; that the pages are not needed any more it makes true only for those already written.
+/// Starts writeback of a file without waiting for it. `DontNeed` is the only safe call that does so; it drops only
+/// pages that are already written.
 #[cfg(target_os = "linux")]
 fn start_writing(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
@@ -83,7 +82,7 @@ fn start_writing(file: &File) {
 #[cfg(not(target_os = "linux"))]
 fn start_writing(_file: &File) {}
 
-/// Whether so many bytes can be written for certain, as far as the system tells.
+/// Whether `bytes` of free space are certain, as far as the system tells.
 #[cfg(unix)]
 pub fn has_room(dir: &Path, bytes: u64) -> bool {
     rustix::fs::statvfs(dir).is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= bytes)
@@ -94,10 +93,10 @@ pub fn has_room(_dir: &Path, _bytes: u64) -> bool {
     true
 }
 
-/// Flushes the names in a directory to the disk; Windows has no such call.
+/// Flushes a directory's entries to the disk; Windows has no such call.
 ///
 /// # Errors
-/// The flush failed. A file system that cannot flush directories is none.
+/// The flush failed. A file system that cannot flush directories is not an error.
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     match File::open(path).and_then(|directory| directory.sync_all()) {
@@ -114,7 +113,7 @@ pub fn sync_directory(_path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Renames within one directory; a file of the new name is replaced.
+/// Renames a file, replacing a file of the new name.
 ///
 /// # Errors
 /// The rename failed; both names are as before.
@@ -123,10 +122,10 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(Error::io("rename into place", to))
 }
 
-/// Exchanges two names in one step, whatever they stand for; `false` where the system cannot do that.
+/// Exchanges two names of any kind in one step; `false` where the system cannot do that.
 ///
 /// # Errors
-/// It could, but failed; both names are as before.
+/// The exchange failed; both names are as before.
 #[cfg(target_os = "linux")]
 pub fn exchange(one: &Path, other: &Path) -> Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -144,7 +143,7 @@ pub fn exchange(_one: &Path, _other: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// Gives a file that is never written to again a second name, or makes a private copy where there are no links.
+/// Hard-links a file that is never written to again, or copies it where there are no links.
 ///
 /// # Errors
 /// Neither could be done.
@@ -160,10 +159,10 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     temporary.publish(to)
 }
 
-/// Removes a file; one that is not there is no error.
+/// Removes a file; a missing one is no error.
 ///
 /// # Errors
-/// It is there and cannot be removed.
+/// The file cannot be removed.
 pub fn remove_if_there(path: &Path) -> Result<bool> {
     match std::fs::remove_file(path) {
         Ok(()) => Ok(true),
@@ -172,7 +171,7 @@ pub fn remove_if_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// A file under a temporary name, which goes unless it is published.
+/// A file under a temporary name, removed on drop unless it is published.
 #[derive(Debug)]
 pub struct TemporaryFile {
     path: PathBuf,
@@ -181,10 +180,10 @@ pub struct TemporaryFile {
 }
 
 impl TemporaryFile {
-    /// Makes `<prefix><pid><separator><random>` in `directory`.
+    /// Creates `<prefix><pid><separator><random>` in `directory`.
     ///
     /// # Errors
-    /// The file cannot be made.
+    /// The file cannot be created.
     pub fn create(directory: &Path, prefix: &str, separator: &str) -> Result<Self> {
         const TRIES: usize = 8;
         let mut last = None;
@@ -214,7 +213,7 @@ impl TemporaryFile {
         sync_file(&self.file, &self.path)
     }
 
-    /// Gives the file its lasting name. The directory is not flushed.
+    /// Renames the file to its final name. The directory is not flushed.
     ///
     /// # Errors
     /// The rename failed; the temporary file is removed.
@@ -228,22 +227,22 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.published {
-            // Nothing can be done about a leftover here; the next sweep takes it.
+            // A leftover is removed by the next sweep.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether a write failed because there is no room.
+/// Whether a write failed because the disk or the quota is full.
 pub fn is_full(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// Writes shorter content over a file in place: the one way that needs no room at all. A kill in between can leave it
-/// torn, so it is for files that are derived from others.
+/// Overwrites a file in place with shorter content, which works on a full disk. A kill in between can leave it torn, so
+/// it is only for derived files.
 ///
 /// # Errors
-/// The new content is longer than the old, or there is no old one: no room. Or the file cannot be written.
+/// The new content is longer than the old, or there is no old file (both: no room), or the file cannot be written.
 pub fn shrink(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = match OpenOptions::new().write(true).open(path) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => {
@@ -260,12 +259,12 @@ pub fn shrink(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_file(&file, path)
 }
 
-/// Sixteen hex digits that nobody can guess: names for what must not meet anything.
+/// Sixteen unpredictable hex digits, for names that must not collide.
 pub fn random_hex() -> String {
     format!("{:016x}", random())
 }
 
-/// Replaces or makes a file so that, whatever happens, it holds the old bytes or the new ones.
+/// Replaces or creates a file atomically: after a crash it holds the old bytes or the new ones.
 ///
 /// # Errors
 /// The file could not be written; then it is as before.
@@ -277,8 +276,8 @@ fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The same with the temporary file in another directory of the same file system, for places where nothing strange
-/// may be seen even for a moment.
+/// As [`replace`], with the temporary file in another directory of the same file system, for directories in which no
+/// temporary name may ever appear.
 ///
 /// # Errors
 /// The file could not be written; then it is as before.
@@ -289,7 +288,7 @@ pub fn replace_through(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     sync_directory(parent_of(path))
 }
 
-/// The same for what can be made again from other files: a power cut may leave it as it was, or empty.
+/// As [`replace_through`] for derived files, without a flush: a power cut may leave the old content, or none.
 ///
 /// # Errors
 /// The file could not be written; then it is as before.
@@ -297,7 +296,7 @@ pub fn replace_derived(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     put_in_place(written_aside(aside, bytes)?, aside, path)
 }
 
-/// A temporary file in `aside` with these bytes; it is not flushed.
+/// Writes a temporary file in `aside` with these bytes; it is not flushed.
 ///
 /// # Errors
 /// It cannot be written.
@@ -307,19 +306,19 @@ pub fn written_aside(aside: &Path, bytes: &[u8]) -> Result<TemporaryFile> {
     Ok(temporary)
 }
 
-/// Renames a file to its place, from which whatever stands there as a directory is kept aside. Nothing is flushed.
+/// Renames a file to its place, moving a directory that is in the way aside. Nothing is flushed.
 ///
 /// # Errors
-/// It could not be renamed; then what stood there is as before, or aside.
+/// The rename failed; the old file is as before, or was moved aside.
 pub fn put_in_place(temporary: TemporaryFile, aside: &Path, path: &Path) -> Result<()> {
     if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-        // Nothing of ours is a directory here: whatever it is, it is kept out of the way.
+        // No path of ours is a directory here; a foreign one is kept.
         rename(path, &aside.join(format!("in-the-way-{}", random_hex())))?;
     }
     temporary.publish(path)
 }
 
-/// A number that no other process is likely to draw.
+/// A random number that another process is unlikely to draw.
 fn random() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

@@ -1,4 +1,4 @@
-//! Directories of a store: made for their owner alone, whatever the umask.
+//! Creates private directories of a store, whatever the umask.
 
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Makes a directory and what is missing above it, each 0700. One that is there already is left as it is.
+/// Creates a directory and its missing parents, each 0700. An existing one is left as it is.
 pub fn create_private(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -26,10 +26,10 @@ pub fn create_private(path: &Path) -> Result<()> {
     }
 }
 
-/// Makes one directory in another, which must be there.
+/// Creates one directory in a parent that must exist.
 ///
 /// # Errors
-/// `NotFound` if the other one is gone.
+/// `NotFound` if the parent is gone.
 pub fn create_private_in(above: &Path, path: &Path) -> Result<()> {
     match create_one(path) {
         Ok(()) => make_private(path),
@@ -47,7 +47,7 @@ fn create_one(path: &Path) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-/// Gives a directory of ours the mode 0700.
+/// Gives a directory of the store the mode 0700.
 pub fn make_private(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let found = std::fs::metadata(path).map_err(Error::io("look at", path))?;

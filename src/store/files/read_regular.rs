@@ -1,13 +1,13 @@
-//! Reading files that must be plain ones: a FIFO that was put in place of one blocks nobody.
+//! Reads regular files only; a FIFO in place of one does not block.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-/// What stands at a path, links not followed; `None` if nothing does.
+/// Metadata of a path, links not followed; `None` if it does not exist.
 ///
 /// # Errors
-/// The system does not tell.
+/// The metadata cannot be read.
 pub fn lstat(path: &Path) -> io::Result<Option<Metadata>> {
     match std::fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
@@ -17,7 +17,7 @@ pub fn lstat(path: &Path) -> io::Result<Option<Metadata>> {
 }
 
 /// # Errors
-/// Nothing is there, something other than a plain file (`InvalidData`), or it cannot be read.
+/// The file is missing, not a regular file (`InvalidData`), or cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let found = file.metadata()?;
@@ -37,7 +37,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens in a way that neither follows a link nor waits for anybody. It saves a look at the path before.
+/// Opens a file without following a link or blocking, which saves a check of the path beforehand.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::OFlags;
@@ -57,7 +57,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// # Errors
-/// As [`read`]; `InvalidData` also for what is not UTF-8.
+/// As [`read`]; `InvalidData` also for text that is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }

@@ -1,5 +1,5 @@
-//! A directory for what is only needed while one process runs: locked as long as it lives, cleared away afterwards by
-//! whoever comes next.
+//! A scratch directory for one process: locked while the process lives, removed later by the next holder of the store's
+//! lock.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ const PREFIX: &str = "bisect-";
 const LOCK: &str = "lock";
 const TREE: &str = "tree";
 
-/// A scratch directory of this process. It goes when this is dropped.
+/// A scratch directory of this process, removed on drop.
 #[derive(Debug)]
 pub struct Scratch {
     dir: PathBuf,
-    /// A kernel lock: it ends with the process, however that ends.
+    /// A kernel lock, which ends with the process.
     lock: Option<File>,
 }
 
 impl Scratch {
-    /// Makes one. The caller holds the lock of the store, so nobody sweeps it before it is locked.
+    /// Creates a scratch directory. The caller holds the lock of the store, so no sweep runs before it is locked.
     pub(in crate::store) fn create(own: &Path) -> Result<Self> {
         let dir = own.join(format!("{PREFIX}{}", atomic_file::random_hex()));
         directories::create_private(&dir)?;
@@ -34,7 +34,7 @@ impl Scratch {
         &self.dir
     }
 
-    /// An empty directory in it; what was there is removed.
+    /// Creates an empty directory in it, replacing a previous one.
     pub fn fresh_tree(&self) -> Result<PathBuf> {
         let tree = self.dir.join(TREE);
         remove_all(&tree)?;
@@ -42,12 +42,12 @@ impl Scratch {
         Ok(tree)
     }
 
-    /// Removes it, and says what stood in the way.
+    /// Removes the directory and reports a failure.
     pub fn remove(mut self) -> Result<()> {
         self.clear()
     }
 
-    /// The lock first: Windows keeps the name of a file that is open.
+    /// Releases the lock first: Windows keeps the name of an open file.
     fn clear(&mut self) -> Result<()> {
         self.lock = None;
         remove_all(&self.dir)
@@ -56,7 +56,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is tried again by the next one who holds the lock of the store.
+        // A directory that cannot be removed now is removed by the next sweep.
         let _ = self.clear();
     }
 }
@@ -66,14 +66,14 @@ pub(in crate::store) fn sweep(own: &Path) -> Result<()> {
     for entry in std::fs::read_dir(own).map_err(Error::io("read", own))? {
         let entry = entry.map_err(Error::io("read", own))?;
         if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) && !is_alive(&entry.path()) {
-            // It costs room and nothing else, so it stops nobody's work.
+            // A leftover only costs space, so a failure stops nothing.
             let _ = remove_all(&entry.path());
         }
     }
     Ok(())
 }
 
-/// Only a lock that can be had, or one that was never made, tells that nobody is there.
+/// Whether the owning process may be alive: not if the lock is free or was never made.
 fn is_alive(dir: &Path) -> bool {
     match File::options().write(true).open(dir.join(LOCK)) {
         Ok(lock) => lock.try_lock().is_err(),
@@ -81,7 +81,7 @@ fn is_alive(dir: &Path) -> bool {
     }
 }
 
-/// Removes a directory of ours with all that a user's command left in it. No link is followed.
+/// Removes a scratch directory with everything that a user's command left in it. No link is followed.
 #[expect(clippy::disallowed_methods, reason = "the directory is one of the store's own")]
 fn remove_all(dir: &Path) -> Result<()> {
     use std::io::ErrorKind::{NotFound, PermissionDenied};
@@ -95,7 +95,7 @@ fn remove_all(dir: &Path) -> Result<()> {
     }
 }
 
-/// Gives every directory back what its owner needs to empty it.
+/// Restores the permissions that the owner needs to empty each directory.
 fn loosen(top: &Path) {
     let mut open = vec![top.to_path_buf()];
     while let Some(dir) = open.pop() {

@@ -1,4 +1,4 @@
-//! The description of a store: its format and the root that it is for. The path decides; device and inode are hints.
+//! The description of a store: its format and its root. The path is decisive; device and inode are hints.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,10 @@ use crate::error::{Error, Result};
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 
-/// The newest format of a store that this program writes.
+/// Newest store format that this program writes.
 pub const FORMAT: u32 = 1;
 
-/// Device and inode of the root, and of the directory in which it lies, when that was last written down. Zero where
-/// they are not known.
+/// Device and inode of the root and of its parent directory when last recorded; zero where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     pub root: (u64, u64),
@@ -21,11 +20,11 @@ pub struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     pub format: u32,
-    /// Canonical absolute path, raw bytes.
+    /// Canonical absolute path as raw bytes.
     pub root: Vec<u8>,
     pub created_ms: i64,
     pub identity: Identity,
-    /// The user said once that this root is meant although it is dangerous.
+    /// The user has once confirmed this root although it is dangerous.
     pub forced: bool,
 }
 
@@ -39,7 +38,7 @@ impl Description {
         self.root == root.as_os_str().as_encoded_bytes()
     }
 
-    /// The root as a path; `None` where this system cannot have such a name.
+    /// Returns the root as a path; `None` where the system does not allow such a name.
     pub fn root_path(&self) -> Option<PathBuf> {
         #[cfg(unix)]
         return Some(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(self.root.clone()).into());
@@ -47,10 +46,10 @@ impl Description {
         return String::from_utf8(self.root.clone()).ok().map(PathBuf::from);
     }
 
-    /// Reads the description of a store; `None` if it has none that makes sense.
+    /// Reads the description of a store; `None` if it is missing or invalid.
     ///
     /// # Errors
-    /// Only a failure of the system other than that the file is missing.
+    /// A failure of the system other than a missing file.
     pub fn read(layout: &Layout) -> Result<Option<Self>> {
         let path = layout.description();
         match read_regular::read_text(&path) {
@@ -71,7 +70,7 @@ impl Description {
         atomic_file::replace(&layout.description(), self.render().as_bytes())
     }
 
-    /// The text of the file.
+    /// Renders the text of the file.
     pub fn render(&self) -> String {
         let Self { format, root, created_ms, identity, forced } = self;
         let Identity { root: (dev, ino), parent: (parent_dev, parent_ino) } = identity;
@@ -83,8 +82,8 @@ impl Description {
     }
 }
 
-/// The format that a description names, however little else of it is understood. One whose sum is wrong is damaged
-/// and names none; every format has that last line, so that a flipped byte is not taken for a newer one.
+/// Reads only the format of a description. One with a wrong checksum is damaged and has none; every format has the
+/// checksum line, so a flipped byte is never taken for a newer format.
 pub fn format_of(layout: &Layout) -> Option<u32> {
     let text = read_regular::read_text(&layout.description()).ok()?;
     checksummed_text::unseal(&text)?.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()

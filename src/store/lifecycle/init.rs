@@ -1,4 +1,4 @@
-//! What every store has whether or not a checkpoint was made: directories and constant files, made and healed alike.
+//! Creates and mends the directories and constant files that every store has.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 
 const HEAD: &str = "ref: refs/heads/main\n";
-/// Plain git may be used with a work tree on this store: it must not change a byte on the way.
+/// Attributes for plain git with a work tree on this store: it must not change a byte.
 const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding -eol\n";
 const KEEPER: &str = "This file keeps a directory that git needs from being empty.\n";
 
-/// What git's fsck calls errors in the user's own files; in a store they are none.
+/// Errors of git's fsck about the user's own files, which are valid in a store.
 const FSCK_IGNORED: [&str; 13] = [
     "gitmodulesBlob",
     "gitmodulesLarge",
@@ -30,7 +30,7 @@ const FSCK_IGNORED: [&str; 13] = [
     "zeroPaddedFilemode",
 ];
 
-/// Makes what is missing, mends what differs, and takes from others any right to the store.
+/// Creates missing parts, mends differing ones and makes the store private.
 pub fn heal(layout: &Layout) -> Result<()> {
     for dir in layout.directories() {
         directories::create_private(&dir)?;
@@ -39,7 +39,7 @@ pub fn heal(layout: &Layout) -> Result<()> {
     constants(layout).iter().try_for_each(|(path, expected)| keep(&layout.own(), path, expected))
 }
 
-/// Files that are the same in every store, but for the path of the store.
+/// Files that are the same in every store, except for its path.
 pub fn constants(layout: &Layout) -> [(PathBuf, Vec<u8>); 4] {
     [
         (layout.head(), HEAD.into()),
@@ -49,7 +49,7 @@ pub fn constants(layout: &Layout) -> [(PathBuf, Vec<u8>); 4] {
     ]
 }
 
-/// Writes the exclusion list of a new store. It is the user's from then on: an emptied one stays empty.
+/// Writes the exclusion list of a new store. From then on it is the user's: an emptied one stays empty.
 pub fn write_exclusion_list(layout: &Layout) -> Result<()> {
     let path = layout.exclusion_list();
     if path.exists() {
@@ -59,8 +59,8 @@ pub fn write_exclusion_list(layout: &Layout) -> Result<()> {
     }
 }
 
-/// Writes the two files that nobody could make again, the exclusion list and the description, and flushes them at once.
-/// The description comes last: with it, there is a store.
+/// Writes the two files that cannot be derived, the exclusion list and the description, and flushes them. The
+/// description comes last: it makes the store exist.
 pub fn write_founding_files(layout: &Layout, description: &Description) -> Result<()> {
     let own = layout.own();
     let list = match layout.exclusion_list() {
@@ -78,7 +78,7 @@ pub fn write_founding_files(layout: &Layout, description: &Description) -> Resul
     atomic_file::sync_directory(&own)
 }
 
-/// Constant files are not flushed: every writer makes those anew that a power cut took.
+/// Writes a constant file without a flush: every writer restores one lost in a power cut.
 fn keep(aside: &Path, path: &Path, expected: &[u8]) -> Result<()> {
     match std::fs::read(path) {
         Ok(found) if found == expected => Ok(()),
@@ -99,7 +99,7 @@ fn config(layout: &Layout) -> String {
     )
 }
 
-/// A path inside double quotes of a git config.
+/// Quotes a path for a value of git's config.
 fn quote(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t")

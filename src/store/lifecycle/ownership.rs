@@ -1,4 +1,5 @@
-//! Whether a directory is a store, and one that may be used: ours, without anything planted in it, and of plain parts.
+//! Whether a directory is a store and safe to use: owned by the user, with nothing planted and no unexpected file
+//! types.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use crate::store::files::read_regular;
 use crate::store::layout::Layout;
 use crate::store::refs::ref_files::{self, Family};
 
-/// What would lead git, or us, elsewhere.
+/// Files that would redirect git, or us, elsewhere.
 const PLANTED: [&str; 7] = [
     "commondir",
     "gitdir",
@@ -20,10 +21,10 @@ const PLANTED: [&str; 7] = [
     "refs/replace",
 ];
 
-/// Whether anything of a store is there. A half-made one counts: it will be completed.
+/// Whether any part of a store exists. A half-made one counts: it will be completed.
 ///
 /// # Errors
-/// Something other than a directory stands there.
+/// The path is not a directory.
 pub fn is_store(layout: &Layout) -> Result<bool> {
     if let Some(found) = lstat(layout.dir())?.filter(|found| !found.is_dir()) {
         return Err(wrong_kind(layout, layout.dir(), &found, "directory"));
@@ -36,8 +37,8 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
     Ok(false)
 }
 
-/// Refuses a store that another user owns, that leads elsewhere, or that has something in place of a file or directory
-/// that could not be read or would be waited for. Nothing of it is opened.
+/// Refuses a store that another user owns, that leads elsewhere, or in which a file or directory has another type and
+/// could block a read. Opens none of its files.
 pub fn check(layout: &Layout) -> Result<()> {
     let refuse = |why: String| Error::HostileStore { store: layout.dir().to_path_buf(), why };
     let Some(dir) = lstat(layout.dir())? else { return Ok(()) };
@@ -61,14 +62,14 @@ pub fn check(layout: &Layout) -> Result<()> {
     }
 }
 
-/// Whether nothing says which checkpoints there were, or that there were none.
+/// Whether nothing tells which checkpoints existed, not even that there were none.
 fn tells_of_nothing(layout: &Layout) -> bool {
     let manifest = read_regular::read(&layout.manifest()).unwrap_or_default();
     let has_refs = || ref_files::names(layout, Family::Checkpoints).is_ok_and(|names| !names.is_empty());
     !manifest::is_readable(&manifest) && !has_refs()
 }
 
-/// Directories that are none, and files that are no plain ones.
+/// Returns paths of the wrong type: not a directory, or not a regular file.
 fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'static str)>> {
     let mut wrong = Vec::new();
     for path in layout.directories().into_iter().skip(1) {
@@ -80,7 +81,7 @@ fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'st
     Ok(wrong)
 }
 
-/// A link may lead to anybody's file: that is an attack. Anything else is damage.
+/// Classifies a wrong file type: a link may lead to another user's file and is an attack, any other type is damage.
 fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> Error {
     let inside = path.strip_prefix(layout.dir()).unwrap_or(path);
     let named = if inside.as_os_str().is_empty() { "it".to_owned() } else { inside.display().to_string() };
@@ -88,10 +89,10 @@ fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> E
     if found.is_symlink() { Error::HostileStore { store, why } } else { Error::StoreUnusable { store, why } }
 }
 
-/// Whether something is there; if so it is a plain directory of this user.
+/// Whether a path exists; if so, it is a directory of this user.
 ///
 /// # Errors
-/// It is something else, or another user's.
+/// The path is of another type or owned by another user.
 pub fn is_own_directory(dir: &Path) -> Result<bool> {
     let refuse = |why: String| Error::HostileStore { store: dir.to_path_buf(), why };
     let Some(found) = lstat(dir)? else { return Ok(false) };

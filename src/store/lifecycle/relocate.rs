@@ -1,8 +1,8 @@
-//! Moving a store to the place of another root, and taking over what was recorded at that place meanwhile.
+//! Moves a store to the place of another root, taking over the checkpoints recorded there meanwhile.
 //!
-//! Order: everything of the other store comes into this one, which loses nothing if it ends there; the other one is
-//! taken out of its name; this one takes that name; the description follows. After a kill at any point the whole
-//! history is in a store that its description names, and the next attempt goes on.
+//! Order: copy everything from the other store into this one, detach the other one, rename this one to its place, then
+//! update the description. After a kill at any point the whole history is in a store that its description names, and
+//! the next attempt continues.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,14 +19,14 @@ use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_writer::free_name;
 use crate::store::runs::{projected, run_reader, run_refs};
 
-/// What belongs to one pack, the index last: without it the pack is not seen.
+/// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
 
-/// Brings all objects, checkpoints, pins and workflows of one store into another. Both are locked.
+/// Copies all objects, checkpoints, pins and workflows of one store into another. Both are locked.
 ///
 /// # Errors
-/// A checkpoint of the other store is damaged: what tells of it would go with that store. Or something cannot be read or
-/// written; both stores are whole, and what came over stays.
+/// The other store has a damaged checkpoint, whose traces would be lost with it; or something cannot be read or
+/// written. Then both stores are whole, and copied parts stay.
 pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
     if let Some(lost) = from.inventory().damaged.first() {
         let why = format!("{}; nothing is taken over while that is so", lost.why);
@@ -55,9 +55,9 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
     take_over_workflows(store, from)
 }
 
-/// Brings the workflows of one store into another that has its objects by now. Of two of the same id the one that comes
-/// gets a number, unless one of them only goes on where the other ends. Files that were written for them are those of
-/// the store that comes: it is the one of the directory as it stands.
+/// Copies the workflows of one store into another that already has its objects. On equal ids the incoming run gets a
+/// number, unless one continues the other. Files written for runs are those of the incoming store, which belongs to the
+/// directory as it is.
 fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
     let (into, source, objects) = (store.store().layout(), from.store().layout(), store.store().objects());
     let mut names = BTreeMap::new();
@@ -97,7 +97,7 @@ fn copy_packs(from: &Path, into: &Path) -> Result<()> {
     atomic_file::sync_directory(into)
 }
 
-/// The name of such a file tells its content, so one that is there is the same. A link costs no room.
+/// Links or copies a file whose name is derived from its content: an existing one is the same.
 fn bring(from: &Path, to: &Path) -> Result<()> {
     if to.exists() || std::fs::hard_link(from, to).is_ok() {
         return Ok(());
@@ -106,11 +106,11 @@ fn bring(from: &Path, to: &Path) -> Result<()> {
     atomic_file::replace(to, &bytes)
 }
 
-/// Gives a store the name of another one, in one step where the system can do that, so that nobody finds the place
-/// empty. The other one, which is no longer needed, comes out of its name.
+/// Exchanges the places of two stores, in one step where the system can, so that the place is never seen empty. The
+/// other store, no longer needed, is detached.
 ///
 /// # Errors
-/// A rename failed. Both are there; a second attempt goes on.
+/// A rename failed. Both stores exist; a second attempt continues.
 pub fn trade(store: LockedStore<'_>, other: LockedStore<'_>, description: &Description) -> Result<Detached> {
     let (old, place) = (store.store().dir().to_path_buf(), other.store().dir().to_path_buf());
     if !atomic_file::exchange(&old, &place)? {
@@ -124,10 +124,10 @@ pub fn trade(store: LockedStore<'_>, other: LockedStore<'_>, description: &Descr
     StoreRemoval::of_locked_at(other, old).detach()
 }
 
-/// Gives a store the name `place`, which must be free, and describes it as the store of another root.
+/// Renames a store to `place`, which must be free, and describes it as the store of another root.
 ///
 /// # Errors
-/// It cannot be renamed; then it is where it was.
+/// The rename failed; the store is where it was.
 pub fn move_to(store: LockedStore<'_>, place: &Path, description: &Description) -> Result<()> {
     if let Some(folder) = place.parent() {
         directories::create_private(folder)?;
@@ -138,7 +138,7 @@ pub fn move_to(store: LockedStore<'_>, place: &Path, description: &Description) 
         atomic_file::sync_directory(folder)?;
     }
     let described = description.write(&Layout::new(place.to_path_buf()));
-    // The lock's file moved with the store: held until the description is right, it keeps others out all the time.
+    // The lock file moved with the store: holding it until the description is right keeps other processes out.
     drop(store);
     described
 }

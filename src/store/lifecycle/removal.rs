@@ -1,4 +1,4 @@
-//! Removing a whole store: out of its name in one step, then piece by piece, so that no half of one is ever taken for a store.
+//! Removes a whole store: renames it first, then deletes it, so that a partial one is never taken for a store.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,20 +12,20 @@ use crate::store::lock::{self, LockGuard};
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::names_in;
 
-/// What stands between the name of a store and a random part in the name of one that is being removed.
+/// Separates a store's name from the random suffix in the name of a store being removed.
 const DELETED_MARK: &str = ".deleted-";
-/// Hex digits of the name of a store directory, which copies and leftovers begin with.
+/// Hex digits in the name of a store directory; copies and leftovers begin with them.
 const NAME_DIGITS: usize = 16;
 
-/// A store that nobody else is at work in, about to go.
+/// A store that is about to be removed and that no other process uses.
 #[derive(Debug)]
 pub struct StoreRemoval {
     dir: PathBuf,
-    /// Held until the last piece is gone. A copy, or what has no place for a lock file, is nobody's to lock.
+    /// Held until the last file is removed; `None` for a copy or a directory without a place for a lock file.
     lock: Option<LockGuard>,
 }
 
-/// A directory that is no store any more.
+/// A directory that is no longer a store.
 #[derive(Debug)]
 pub struct Detached {
     aside: PathBuf,
@@ -36,7 +36,7 @@ impl StoreRemoval {
     /// Waits for the lock of a store. `None` if there is nothing to remove.
     ///
     /// # Errors
-    /// It is another user's or no directory; somebody else holds the lock for longer than `wait`.
+    /// The store is another user's or no directory; another process holds the lock for longer than `wait`.
     pub fn of_store(dir: &Path, wait: Duration, holder: &str) -> Result<Option<Self>> {
         if !ownership::is_own_directory(dir)? {
             return Ok(None);
@@ -48,29 +48,29 @@ impl StoreRemoval {
         Ok(Some(Self { dir: dir.to_path_buf(), lock }))
     }
 
-    /// The same for a store whose lock is held.
+    /// Removes a store whose lock is held.
     pub fn of_locked(store: LockedStore<'_>) -> Self {
         let dir = store.store().dir().to_path_buf();
         Self::of_locked_at(store, dir)
     }
 
-    /// The same for one that has got another name meanwhile.
+    /// Removes a locked store that was renamed meanwhile.
     pub fn of_locked_at(store: LockedStore<'_>, dir: PathBuf) -> Self {
         Self { dir, lock: Some(store.into_lock()) }
     }
 
-    /// The same for a damaged copy that a repair kept.
+    /// Removes a damaged copy that a repair kept.
     ///
     /// # Errors
-    /// It is another user's or no directory.
+    /// The copy is another user's or no directory.
     pub fn of_copy(dir: &Path) -> Result<Option<Self>> {
         Ok(ownership::is_own_directory(dir)?.then(|| Self { dir: dir.to_path_buf(), lock: None }))
     }
 
-    /// Takes the directory out of its name. From here on it is gone for everybody, killed or not.
+    /// Renames the directory. From here on the store is gone, even after a kill.
     ///
     /// # Errors
-    /// It could not be renamed; then it is as before.
+    /// The rename failed; the store is as before.
     pub fn detach(self) -> Result<Detached> {
         let name = self.dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let stem = name.get(..NAME_DIGITS).unwrap_or(name);
@@ -85,16 +85,16 @@ impl StoreRemoval {
 
 impl Detached {
     /// # Errors
-    /// Something in it cannot be removed; the next [`clear_leftovers`] tries again.
+    /// A file cannot be removed; the next [`clear_leftovers`] tries again.
     pub fn remove(self) -> Result<()> {
         remove_tree(&self.aside)
     }
 }
 
-/// Removes what killed removals left in a folder of stores; `of` limits that to one store.
+/// Removes leftovers of killed removals from a folder of stores; `of` limits that to one store.
 ///
 /// # Errors
-/// The folder cannot be listed, or something in it cannot be removed.
+/// The folder cannot be listed, or a leftover cannot be removed.
 pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
     let wanted = of.and_then(Path::file_name).and_then(|name| name.to_str());
     for name in names_in(folder)? {
@@ -106,10 +106,10 @@ pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Removes what salvages of a store left that were cut off: it would take the place of the store that goes.
+/// Removes leftovers of interrupted salvages of a store, which would take the place of the removed store.
 ///
 /// # Errors
-/// A salvage is under way for longer than `wait`, or something cannot be removed.
+/// A salvage runs for longer than `wait`, or a leftover cannot be removed.
 pub fn clear_unfinished(place: &Path, wait: Duration) -> Result<()> {
     let left = replace_store::unfinished(place);
     let (Some(folder), false) = (place.parent(), left.is_empty()) else { return Ok(()) };
@@ -120,7 +120,7 @@ pub fn clear_unfinished(place: &Path, wait: Duration) -> Result<()> {
 #[expect(clippy::disallowed_methods, reason = "the directory was a store, and nothing in it is the user's")]
 fn remove_tree(dir: &Path) -> Result<()> {
     match std::fs::remove_dir_all(dir) {
-        // Another process may be clearing the same leftover away.
+        // Another process may be removing the same leftover.
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", dir)(e)),
         _ => Ok(()),
     }

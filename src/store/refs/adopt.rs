@@ -1,8 +1,8 @@
-//! Adoption: commits that plain git made in this store become checkpoints like any others, under their own ids.
+//! Adoption: turns commits that plain git made in this store into checkpoints under their own ids.
 //!
-//! A store made by hand is one line of commits on a branch, with a manifest beside it. Each commit that a row names
-//! gets a ref of its own, and the branch goes, so that space can come back once the last of them is dropped. Later
-//! commits of plain git are found on `main` and treated alike.
+//! A store made by hand is one line of commits on a branch, with a manifest beside it. Each commit named by a row gets
+//! a ref, and the branch is removed, so that its space can be freed once all are dropped. Later commits of plain git
+//! are found on `main` and adopted likewise.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopted_places, plain_git};
 
-/// Gives each of them its ref, then moves away what would keep the whole line alive. Runs under the lock; a kill
-/// in between leaves a state from which the next run goes on.
+/// Writes a ref for each commit to adopt, then moves away what would keep the whole line alive. Runs under the lock;
+/// after a kill in between the next run continues.
 ///
 /// # Errors
 /// A ref cannot be written or removed.
@@ -31,7 +31,7 @@ pub fn run(
     let adopted = inventory.checkpoints.iter().filter(|c| c.adopted).chain(&found);
     let places: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
     match adopted_places::remember(layout, &places) {
-        // Where nothing new is adopted it can wait for room, and what gives room back cannot wait for it.
+        // With nothing new to adopt a full disk is tolerated, so that commands which free space still run.
         Err(Error::Io { source, .. }) if found.is_empty() && atomic_file::is_full(&source) => {}
         remembered => remembered?,
     }
@@ -44,7 +44,7 @@ pub fn run(
     Ok(found)
 }
 
-/// A branch whose tip has a ref of its own is not needed; `main` is, and follows the newest checkpoint.
+/// Removes branches whose tip has a ref of its own, except `main`, which follows the newest checkpoint.
 fn remove_branches(layout: &Layout, inventory: &Inventory) -> Result<()> {
     let known = inventory.ids();
     for (name, id) in ref_files::tips(layout)? {
@@ -55,7 +55,7 @@ fn remove_branches(layout: &Layout, inventory: &Inventory) -> Result<()> {
     Ok(())
 }
 
-/// Reflogs name commits that are to be dropped one day. They are kept where git does not look.
+/// Moves reflogs to where git does not look: they name commits that may be dropped later.
 fn move_logs_away(layout: &Layout) -> Result<()> {
     let logs = layout.dir().join("logs");
     if logs.symlink_metadata().is_err() {
@@ -65,10 +65,10 @@ fn move_logs_away(layout: &Layout) -> Result<()> {
     atomic_file::rename(&logs, &aside)
 }
 
-/// A detached HEAD is about to be rewritten: the commit that it names must not be lost by that.
+/// Keeps the commit of a detached HEAD by a ref: HEAD is about to be rewritten.
 ///
 /// # Errors
-/// Its ref cannot be written.
+/// The ref cannot be written.
 pub fn keep_detached_head(layout: &Layout) -> Result<()> {
     match ref_files::detached_head(layout)? {
         Some(id) => ref_files::write(layout, Family::Foreign, id, id),

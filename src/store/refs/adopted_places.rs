@@ -1,5 +1,5 @@
-//! The places in the list that commits of plain git got when they were adopted: nothing in such a commit tells them, and
-//! its time, which is known to the second only, does not tell it from checkpoints of the same second.
+//! Sequence numbers given to adopted commits of plain git: the commit does not hold one, and its time, in seconds,
+//! cannot order it among checkpoints of the same second.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 
-/// Sequence number of each; empty where the file is missing or does not add up.
+/// Reads the sequence number of each; empty if the file is missing or invalid.
 pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {
     read_regular::read_text(&layout.adopted()).ok().and_then(|text| parse(&text)).unwrap_or_default()
 }
 
-/// Writes the file if it does not tell one of the places.
+/// Writes the file if it lacks one of the places.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn remember(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()> {
     if places.is_empty() {
         return Ok(());

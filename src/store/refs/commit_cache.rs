@@ -1,7 +1,7 @@
-//! Commits of checkpoints as they were last read, so that a list opens no pack.
+//! A cache of checkpoint commits, so that listing opens no pack.
 //!
-//! One is believed while its pack and that pack's index have the size and the time that they had then. Whoever checks the
-//! store reads the commits themselves.
+//! A commit is trusted while its pack and that pack's index keep their size and time. A check of the store reads the
+//! commits themselves.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -19,24 +19,24 @@ use crate::store::state::stat_cache_head::{Input, put, sum_at_end};
 
 const MAGIC: &[u8; 8] = b"CKPTCM01";
 const SUM_BYTES: usize = 8;
-/// With fewer that had to be read from packs, the file is left as it is.
+/// Fewest commits read from packs for which the file is rewritten.
 const WORTH_WRITING: usize = 8;
 
-/// What tells that a pack and its index are as they were.
+/// Stamps that tell whether a pack and its index are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Holder {
     pack: PackStamp,
     index: (u64, i64),
 }
 
-/// The commits that one pack holds.
+/// A pack and its commits.
 type Held = (Holder, Vec<(ObjectId, Vec<u8>)>);
 
-/// Contents of commits by their id.
+/// Contents of commits by id.
 #[derive(Debug, Default)]
 pub struct CachedCommits {
     held: BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>,
-    /// Where each is among those.
+    /// The position of each commit in `held`.
     places: HashMap<ObjectId, (Holder, usize)>,
 }
 
@@ -53,13 +53,13 @@ impl CachedCommits {
     }
 }
 
-/// Whether the file is there, and adds up.
+/// Whether the file is valid; `None` if there is none.
 pub fn is_sound(layout: &Layout) -> Option<bool> {
     let bytes = read_regular::read(&layout.commits()).ok()?;
     Some(parse(&bytes).is_some())
 }
 
-/// Those of the file that may be believed; none if it does not add up.
+/// Reads the commits that can be trusted; none if the file is invalid.
 pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
     let found = read_regular::read(&layout.commits()).ok().and_then(|bytes| parse(&bytes)).unwrap_or_default();
     let packs: HashMap<PackStamp, _> = objects.pack_list().into_iter().map(|pack| (pack.stamp.clone(), pack)).collect();
@@ -75,10 +75,10 @@ pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
     kept
 }
 
-/// Writes the file anew if many of the commits that were `read` now were not in it.
+/// Rewrites the file if it lacks many of the commits that were `read` now.
 ///
 /// # Errors
-/// It could not be written; it is as before.
+/// The file cannot be written; it is as before.
 pub fn keep(layout: &Layout, objects: &Objects, kept: &CachedCommits, read: Vec<(ObjectId, Vec<u8>)>) -> Result<()> {
     if read.len() < WORTH_WRITING {
         return Ok(());
@@ -94,7 +94,7 @@ pub fn keep(layout: &Layout, objects: &Objects, kept: &CachedCommits, read: Vec<
     atomic_file::replace_derived(&layout.own(), &layout.commits(), &render(&held))
 }
 
-/// Size and time of a plain file.
+/// Size and time of a regular file.
 fn stamp_of(path: &Path) -> Option<(u64, i64)> {
     let meta = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let age = meta.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();

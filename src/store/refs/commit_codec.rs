@@ -1,10 +1,10 @@
-//! Commit objects: their bytes from parts and back. It reads no store.
+//! Encodes and parses commit objects, without access to a store.
 
 use crate::model::state::object_id::ObjectId;
 
 const IDENTITY: &str = "checkpoint <checkpoint@localhost>";
 
-/// What we read of a commit, ours or one that plain git made.
+/// The parts we read of a commit, ours or plain git's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitParts {
     pub tree: ObjectId,
@@ -15,22 +15,22 @@ pub struct CommitParts {
     pub message: String,
 }
 
-/// The bytes of a parentless commit at a time in UTC; the message is taken as it is.
+/// Encodes a parentless commit at a time in UTC; the message is taken as it is.
 pub fn encode(tree: ObjectId, seconds: i64, message: &str) -> Vec<u8> {
     encode_after(tree, None, seconds, message)
 }
 
-/// The same for one that stands on another.
+/// Encodes a commit with an optional parent.
 pub fn encode_after(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, message: &str) -> Vec<u8> {
     let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
     let time = format!("{IDENTITY} {seconds} +0000");
     format!("tree {tree}\n{parent}author {time}\ncommitter {time}\n\n{message}").into_bytes()
 }
 
-/// Takes a commit apart; headers that we do not know are passed over.
+/// Parses a commit, skipping unknown headers.
 ///
 /// # Errors
-/// Says in words what is missing or malformed.
+/// A message that names the missing or malformed part.
 pub fn parse(commit: &[u8]) -> Result<CommitParts, String> {
     let (mut rest, tree) = id_line(commit, b"tree ")?.ok_or("the commit names no tree")?;
     let mut parents = Vec::new();
@@ -54,7 +54,7 @@ pub fn parse(commit: &[u8]) -> Result<CommitParts, String> {
     Ok(CommitParts { tree, parents, seconds, message: String::from_utf8_lossy(rest).into_owned() })
 }
 
-/// The rest and the id, if the bytes start with a line of that key.
+/// Returns the rest and the id if the bytes start with a line of that key.
 fn id_line<'a>(bytes: &'a [u8], key: &[u8]) -> Result<Option<(&'a [u8], ObjectId)>, String> {
     let Some(rest) = bytes.strip_prefix(key) else { return Ok(None) };
     let malformed = || "the commit has a malformed id".to_owned();
@@ -63,7 +63,7 @@ fn id_line<'a>(bytes: &'a [u8], key: &[u8]) -> Result<Option<(&'a [u8], ObjectId
     Ok(Some((tail, ObjectId::from_hex(digits).ok_or_else(malformed)?)))
 }
 
-/// The seconds in `name <mail> seconds zone`.
+/// Parses the seconds in `name <mail> seconds zone`.
 fn time_of(person: &[u8]) -> Result<i64, String> {
     let after_mail = person.iter().rposition(|b| *b == b'>').map_or(person, |at| &person[at + 1..]);
     std::str::from_utf8(after_mail)
@@ -73,7 +73,7 @@ fn time_of(person: &[u8]) -> Result<i64, String> {
         .ok_or_else(|| "the commit has no readable time".into())
 }
 
-/// What a tag names, by its first line.
+/// The object that a tag names, by its first line.
 pub fn tagged(tag: &[u8]) -> Option<ObjectId> {
     let line = tag.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?;
     ObjectId::from_hex(std::str::from_utf8(line).ok()?)

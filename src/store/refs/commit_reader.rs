@@ -1,4 +1,4 @@
-//! Commits read as checkpoints: ours by their trailers, those of plain git by their place on their line.
+//! Reads commits as checkpoints: ours by their trailers, those of plain git by their position in the history.
 
 use std::collections::HashMap;
 
@@ -15,16 +15,16 @@ use crate::store::refs::commit_codec::{self, CommitParts};
 
 const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint";
 
-/// Reads commits and remembers the places that it worked out.
+/// Reads commits and remembers their sequence numbers.
 pub struct CommitReader<'o> {
     objects: &'o Objects,
-    /// Sequence numbers of commits met so far. One that cannot be read counts as 0.
+    /// Sequence numbers of commits met so far; 0 for an unreadable commit.
     places: HashMap<ObjectId, u64>,
     newest_format: u32,
     kept: CachedCommits,
-    /// Commits that were not among those.
+    /// Commits that were not in `kept`.
     read: Vec<(ObjectId, Vec<u8>)>,
-    /// Time in milliseconds since 1970 and sequence number of the checkpoints of ours that were read.
+    /// Time in milliseconds since 1970 and sequence number of each of our checkpoints read so far.
     own: Vec<(i64, u64)>,
 }
 
@@ -33,12 +33,12 @@ impl<'o> CommitReader<'o> {
         Self::with_kept(objects, CachedCommits::default())
     }
 
-    /// One that takes commits from what was kept of them where it can.
+    /// Creates a reader that takes commits from the commit cache where it can.
     pub fn with_kept(objects: &'o Objects, kept: CachedCommits) -> Self {
         Self { objects, places: HashMap::new(), newest_format: 0, kept, read: Vec::new(), own: Vec::new() }
     }
 
-    /// Keeps what had to be read for the next reader, if that is worth it.
+    /// Saves commits that had to be read to the commit cache, if there are enough.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -46,12 +46,12 @@ impl<'o> CommitReader<'o> {
         commit_cache::keep(layout, self.objects, &self.kept, self.read)
     }
 
-    /// Takes in the places that adopted commits have, before the first of them is read.
+    /// Adds the sequence numbers of adopted commits, before the first of them is read.
     pub fn take_in_places(&mut self, places: impl IntoIterator<Item = (ObjectId, u64)>) {
         self.places.extend(places);
     }
 
-    /// The largest format number among the checkpoints of ours that were read.
+    /// The largest format number among our checkpoints read so far.
     pub fn newest_format(&self) -> u32 {
         self.newest_format
     }
@@ -60,15 +60,15 @@ impl<'o> CommitReader<'o> {
         self.objects
     }
 
-    /// Takes in a commit that was just read, so that it is not read again: the disk may not give it twice.
+    /// Adds a commit that was just read, so that it is not read again: a failing disk may not return it twice.
     pub fn take_in(&mut self, id: ObjectId, content: Vec<u8>) {
         self.read.push((id, content));
     }
 
-    /// Reads one commit as a checkpoint, or says why it is none.
+    /// Reads a commit as a checkpoint.
     ///
     /// # Errors
-    /// It is missing, damaged, no commit, or has trailers of ours that make no sense.
+    /// The commit is missing or damaged, the object is no commit, or our trailers in it are invalid.
     pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, String> {
         let commit = self.parts(id)?;
         if let Some(own) = self.own_of(id, &commit)? {
@@ -78,8 +78,7 @@ impl<'o> CommitReader<'o> {
         Ok(Checkpoint { id, tree: commit.tree, meta: None, record, pinned: false, adopted: true })
     }
 
-    /// The same for a commit of ours; `None` for one of plain git. Those of ours are to be read first: they tell where
-    /// the others stand.
+    /// Reads a commit of ours; `None` for one of plain git. Read ours first: the places of the others depend on them.
     ///
     /// # Errors
     /// As [`Self::checkpoint`].
@@ -99,7 +98,7 @@ impl<'o> CommitReader<'o> {
     }
 
     /// # Errors
-    /// As [`Self::checkpoint`], but the message is not looked at.
+    /// As [`Self::checkpoint`], but the message is not checked.
     pub fn parts(&mut self, id: ObjectId) -> Result<CommitParts, String> {
         if let Some(content) = self.kept.get(id) {
             return commit_codec::parse(content);
@@ -116,9 +115,9 @@ impl<'o> CommitReader<'o> {
         Ok(parts)
     }
 
-    /// The sequence number of a commit: what its trailer says, or one more than the largest among its parents.
-    /// So a commit of plain git stands after the checkpoint on which it was made, and before whatever came later.
-    /// One without parents, such as an amended checkpoint, has nothing but its time to tell its place.
+    /// The sequence number of a commit: its trailer's, or one more than the largest of its parents. So a commit of
+    /// plain git comes after the checkpoint it was made on, and before all later ones. One without parents, such as an
+    /// amended checkpoint, is placed by its time.
     fn place_of(&mut self, id: ObjectId) -> u64 {
         let mut pending = vec![id];
         let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
@@ -150,17 +149,17 @@ impl<'o> CommitReader<'o> {
         self.places.get(&id).copied().unwrap_or_default()
     }
 
-    /// The largest sequence number among the checkpoints of ours that are not younger than a commit.
+    /// The largest sequence number among our checkpoints that are not younger than a commit.
     fn last_before(&mut self, id: ObjectId) -> u64 {
         let Ok(commit) = self.parts(id) else { return 0 };
-        // The commit knows its time to the second only.
+        // The commit's time is in seconds only.
         let until_ms = commit.seconds.saturating_mul(1000).saturating_add(999);
         let earlier = self.own.iter().filter(|(time_ms, _)| *time_ms <= until_ms);
         earlier.map(|(_, sequence)| *sequence).max().unwrap_or_default()
     }
 }
 
-/// Reads one commit as a checkpoint, or says why it is none.
+/// Reads a commit as a checkpoint.
 ///
 /// # Errors
 /// As [`CommitReader::checkpoint`].

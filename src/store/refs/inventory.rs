@@ -1,4 +1,4 @@
-//! The list of checkpoints: refs and the commits that they name, in order of their sequence.
+//! The inventory of checkpoints: refs and their commits, ordered by sequence.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,20 +18,20 @@ use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopted_places, commit_codec, plain_git};
 
-/// Missing ids after which the list of what the store was last seen to hold is relied on.
+/// Missing ids after which the known list of objects is trusted without looking at the disk again.
 const LOOKED_FOR_ANEW: usize = 64;
 
-/// Everything that the refs name, and what rows of the manifest name beside that.
+/// All checkpoints that the refs name, and those that only rows of the manifest name.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    /// In order of their sequence, oldest first.
+    /// Ordered by sequence, oldest first.
     pub checkpoints: Vec<Checkpoint>,
     pub damaged: Vec<DamagedCheckpoint>,
-    /// Among the checkpoints: those that only a row of the manifest still names.
+    /// Those of `checkpoints` that only a row of the manifest still names.
     pub without_ref: Vec<ObjectId>,
-    /// Among the checkpoints: those that plain git made and nobody has taken over yet.
+    /// Those of `checkpoints` that plain git made and that are not adopted yet.
     pub unadopted: Vec<ObjectId>,
-    /// The largest format number among the commits that the refs name.
+    /// The largest format number among the commits named by refs.
     pub newest_format: u32,
 }
 
@@ -40,13 +40,13 @@ impl Inventory {
         Self::read_by(layout, &mut CommitReader::new(objects))
     }
 
-    /// The same with a reader that goes on to be used.
+    /// Reads the inventory with a reader that is used further.
     pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
         let mut inventory = Self::default();
         let mut of_plain_git = Vec::new();
         for id in ref_files::names(layout, Family::Checkpoints)? {
-            // To look anew for each of a million refs of what is gone would take minutes.
+            // Looking again for each of a million refs of missing commits would take minutes.
             let read = match inventory.damaged.len() {
                 LOOKED_FOR_ANEW.. if !reader.objects().holds(&id) => Err(ObjectError::Missing(id).to_string()),
                 _ => reader.own(id),
@@ -75,8 +75,8 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// The list for those who only read: in it are also rows of the manifest whose ref is gone, if their commit is
-    /// there or damaged, and what plain git made since the last command that wrote.
+    /// Reads the inventory for readers only. It adds rows of the manifest whose ref is gone, if their commit exists or
+    /// is damaged, and commits of plain git since the last writing command.
     pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
         let objects = reader.objects();
         let mut inventory = Self::read_by(layout, &mut reader)?;
@@ -90,7 +90,7 @@ impl Inventory {
                 let rows = inventory.rows_without_checkpoint(text);
                 rows.iter().flat_map(|row| objects.by_prefix(row)).collect()
             }
-            // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost.
+            // Without a manifest an evicted checkpoint looks like one whose ref was lost.
             None => objects.commits(),
         };
         let known = inventory.ids();
@@ -110,8 +110,8 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Rows that lead nowhere: what the program itself drops loses its row before anything else, so that their commits
-    /// were lost. One that says all that the row of a checkpoint would, which has none, is that row with a garbled id.
+    /// Adds rows whose commits are lost: the program itself drops a row before anything else. A row that equals the
+    /// missing row of a checkpoint except for its id is that row with a garbled id.
     ///
     /// # Errors
     /// The refs cannot be listed.
@@ -120,7 +120,7 @@ impl Inventory {
         if without.is_empty() {
             return Ok(());
         }
-        // A checkpoint may have been made, or dropped, since the refs were read.
+        // A checkpoint may have been made or dropped since the refs were read.
         let made: HashSet<String> =
             ref_files::names(layout, Family::Checkpoints)?.into_iter().map(ObjectId::short).collect();
         let now = read_regular::read(&layout.manifest()).unwrap_or_default();
@@ -140,7 +140,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// The manifest as it is to be. Rows of what is damaged stay as they stand in `before`: nothing else may tell of it.
+    /// Renders the manifest. Rows of damaged checkpoints stay as in `before`: they may be their only trace.
     pub fn manifest(&self, before: &str) -> String {
         let damaged: HashSet<String> = self.damaged.iter().map(|damaged| damaged.id.short()).collect();
         let is_kept = |id: &str| damaged.contains(&id[..ObjectId::SHORT_DIGITS]);
@@ -155,12 +155,12 @@ impl Inventory {
         self.checkpoints.push(checkpoint);
     }
 
-    /// Every id of a commit in it, of damaged ones too.
+    /// The ids of all commits, including damaged ones.
     pub fn ids(&self) -> ObjectIds {
         self.checkpoints.iter().map(|c| c.id).chain(self.damaged.iter().filter_map(|lost| lost.id.commit())).collect()
     }
 
-    /// Ids in rows of a manifest that name none of these checkpoints.
+    /// Ids in rows of a manifest that match none of these checkpoints.
     pub fn rows_without_checkpoint(&self, text: &str) -> Vec<String> {
         let known: HashSet<String> = self.ids().into_iter().map(ObjectId::short).collect();
         let mut rows = manifest::ids(text);
@@ -168,7 +168,7 @@ impl Inventory {
         rows
     }
 
-    /// What looked damaged may have been evicted between the reading of its ref and of its commit.
+    /// Drops damaged entries that were in fact evicted between reading the ref and the commit.
     fn drop_evicted_meanwhile(&mut self, layout: &Layout) -> Result<()> {
         if !self.damaged.is_empty() {
             let still = ref_files::names(layout, Family::Checkpoints)?;
@@ -193,18 +193,18 @@ impl Inventory {
         self.newest().map_or(1, |c| c.record.sequence + 1)
     }
 
-    /// An id that begins like this and is damaged: asked for after no whole checkpoint answered.
+    /// Finds a damaged checkpoint by prefix, after no intact one matched.
     pub fn damaged_by_prefix(&self, prefix: &str) -> Option<&DamagedCheckpoint> {
         self.damaged.iter().find(|damaged| damaged.id.answers_to(prefix))
     }
 }
 
-/// Whether an object is there and cannot be read.
+/// Whether an object exists but cannot be read.
 pub fn is_damaged(objects: &Objects, id: ObjectId) -> bool {
     matches!(objects.read(&id), Err(ObjectError::Io(_) | ObjectError::Corrupt { .. }))
 }
 
-/// Whether a row names a transition of a workflow: that is no checkpoint, and nothing that was lost.
+/// Whether a row names a transition of a workflow, which is neither a checkpoint nor lost.
 pub fn names_transition(objects: &Objects, digits: &str) -> bool {
     objects.by_prefix(digits).iter().any(|id| match objects.read(id) {
         Ok((ObjectKind::Commit, bytes)) => {
@@ -214,14 +214,14 @@ pub fn names_transition(objects: &Objects, digits: &str) -> bool {
     })
 }
 
-/// What is known of a checkpoint of which nothing is left but its row.
+/// Describes a checkpoint of which only its row is left.
 pub fn lost_row(id: String, row: &str) -> DamagedCheckpoint {
     let rest = escape(manifest::rest(row));
     let why = format!("its commit is nowhere in the store, all that is left is its row: {rest}");
     DamagedCheckpoint { id: CheckpointId::Row(id), why }
 }
 
-/// What a check found to be damaged may have been evicted since the refs were read.
+/// Removes checkpoints from a report of damage that were evicted since the refs were read.
 pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut CheckReport) -> Result<()> {
     if !report.damaged.is_empty() {
         let still = ref_files::names(layout, Family::Checkpoints)?;
@@ -232,7 +232,7 @@ pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut CheckRe
     Ok(())
 }
 
-/// A failure to read an object that a checkpoint needs, told apart from its eviction.
+/// Turns a failure to read an object of a checkpoint into damage, or into an eviction if the ref is gone.
 pub fn damage_or_eviction(layout: &Layout, checkpoint: ObjectId, why: String) -> Error {
     match ref_files::names(layout, Family::Checkpoints) {
         Ok(refs) if !refs.contains(&checkpoint) => Error::EvictedMeanwhile { id: checkpoint },

@@ -1,4 +1,4 @@
-//! Commits that plain git made in a store and that no ref of ours names yet.
+//! Commits that plain git made in a store and that have no ref of ours yet.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files;
 
-/// What plain git made and nobody has taken over yet, in no particular order. Nothing is written.
+/// Lists commits of plain git that are not adopted yet, in no particular order. Writes nothing.
 ///
 /// # Errors
 /// The refs cannot be listed.
@@ -28,13 +28,13 @@ pub fn candidates(
     let mut line = line_of(reader, &tips, known);
     let made_by_hand = known.is_empty();
     if let Some(rows) = manifest.map(manifest::ids).filter(|rows| made_by_hand && !rows.is_empty()) {
-        // Whoever keeps such a store by hand evicts by taking rows out. A tip may be too new to have one.
+        // In a store kept by hand, removing a row evicts the checkpoint. A tip may be too new to have a row.
         line.retain(|id| tips.contains(id) || rows.iter().any(|row| id.to_hex().starts_with(row.as_str())));
     }
     Ok(line.into_iter().filter_map(|id| reader.checkpoint(id).ok()).collect())
 }
 
-/// The tips, and what lies below them down to a commit that is known or that we made.
+/// The tips and their ancestors, down to a commit that is known or ours.
 pub fn line_of(reader: &mut CommitReader<'_>, tips: &[ObjectId], known: &ObjectIds) -> Vec<ObjectId> {
     let mut seen: HashSet<ObjectId> = HashSet::new();
     let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! Recording a checkpoint: commit, pack and refs, in the order that survives a kill at any point.
+//! Records a checkpoint: commit, pack and refs, in an order that survives a kill at any point.
 
 use crate::error::Result;
 use crate::model::checkpoint::message;
@@ -11,19 +11,19 @@ use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::refs::{commit_codec, ref_files};
 use crate::store::trees::meta_tree::{self, Extras};
 
-/// A tree whose objects were given to `pack`, with all that is to be said about it.
+/// A tree whose objects were added to `pack`, and the data that goes with it.
 pub struct NewCheckpoint<'s> {
     pub pack: PackSet<'s>,
     pub tree: ObjectId,
     pub meta: Meta,
     pub beside: Extras,
-    /// Its sequence number is the least that it may get.
+    /// Its sequence number is a lower bound.
     pub record: Record,
 }
 
 impl LockedStore<'_> {
-    /// Makes a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in the order that survives
-    /// a kill at any point. `announce` is told the id before the ref is written. The sequence number is given here.
+    /// Records a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in an order that survives a kill
+    /// at any point, and assigns its sequence number. `announce` gets the id before the ref is written.
     pub fn record(
         &mut self,
         new: NewCheckpoint,
@@ -40,7 +40,7 @@ impl LockedStore<'_> {
             None => Vec::new(),
         };
         let layout = self.store().layout();
-        // Once the pack has its name, nothing more needs room: its commit would count as a checkpoint where no manifest is.
+        // Staged before the pack gets its name: its commit would count as a checkpoint where there is no manifest.
         let staged = ref_files::stage_checkpoint(layout, id)?;
         let staged_meta = meta.map(|meta| ref_files::stage_meta(layout, meta)).transpose()?;
         let published = pack.finish(Some(&staged))?;
@@ -49,18 +49,18 @@ impl LockedStore<'_> {
             ref_files::publish_meta(layout, id, staged)?;
         }
         self.keep_foreign_main()?;
-        // A user's own `git gc` may take a pack that no ref names yet: it is looked for while none does, and once more
-        // when that can no longer happen.
+        // The user's own `git gc` may remove a pack that no ref names yet: check before the ref is published, and once
+        // more when that can no longer happen.
         let done = check_still_there(layout, &published)
             .and_then(|()| ref_files::publish_checkpoint(layout, id, staged))
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
-            // Nobody was told of this checkpoint, so nothing is to name it; the failure itself is what is to be said.
+            // The caller gets the failure, so no ref may name this checkpoint; a second failure is not reported.
             let _ = self.remove_refs(&[id]).and_then(|()| ref_files::sync(layout));
             return Err(e);
         }
         self.store().objects().add_packs(&published);
-        // The checkpoint stands. What could not be removed is there twice, which a prune mends.
+        // The checkpoint is recorded. Folded packs that could not be removed are duplicates, which a prune removes.
         let _ = self.drop_folded(&folded, &published);
         let checkpoint = Checkpoint { id, tree, meta, record, pinned: false, adopted: false };
         self.inventory.checkpoints.push(checkpoint.clone());
@@ -68,7 +68,7 @@ impl LockedStore<'_> {
     }
 }
 
-/// What is to be said beside the tree; nothing where all is as usual.
+/// Adds the meta and what else lies beside the tree; `None` if all is default.
 fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>> {
     if beside.is_empty() && *meta == Meta::default() {
         return Ok(None);

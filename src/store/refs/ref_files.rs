@@ -1,7 +1,7 @@
-//! References as files: the name of a ref under `refs/checkpoints` is itself the commit, so a torn file loses nothing.
+//! Refs as files: the name of a ref under `refs/checkpoints` is itself the commit, so a torn file loses nothing.
 //!
-//! Refs are read and written here and not through libgit2, because libgit2 passes over a damaged ref in silence
-//! and one bad line in `packed-refs` hides all of them from it.
+//! They are not read and written through libgit2, which skips a damaged ref in silence and sees none at all after one
+//! bad line in `packed-refs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use crate::store::layout::Layout;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::odb::Objects;
 
-/// Of one part of the path of a file, on every file system that is about.
+/// Longest file name, in bytes, that every common file system accepts.
 const LONGEST_NAME_BYTES: usize = 255;
 
 /// Families of refs whose last component is the id of a checkpoint's commit.
@@ -24,7 +24,7 @@ pub enum Family {
     Checkpoints,
     Meta,
     Pins,
-    /// A commit that another program put on `main`: kept until somebody decides about it.
+    /// A commit that another program put on `main`, kept until it is adopted.
     Foreign,
 }
 
@@ -39,10 +39,10 @@ impl Family {
     }
 }
 
-/// What git too passes over at the end of a ref.
+/// Blanks that git too ignores at the end of a ref.
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// What a ref file holds.
+/// The content of a ref file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefValue {
     Id(ObjectId),
@@ -50,7 +50,7 @@ pub enum RefValue {
     Torn,
 }
 
-/// Reads one family: by the id in the name, what the file says. Files with other names are no refs of ours.
+/// Reads one family: the value of each ref by the id in its name. Files with other names are not ours.
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
     let folder = layout.refs().join(family.folder());
     let mut found = BTreeMap::new();
@@ -73,8 +73,7 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
     Ok(found)
 }
 
-/// The ids in the names of one family alone, for those to whom a torn file is as good as a whole one. No file is
-/// opened.
+/// The ids in the names of one family, for callers that need no values. Opens no ref file.
 ///
 /// # Errors
 /// The directory cannot be listed.
@@ -88,11 +87,11 @@ pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
     Ok(found)
 }
 
-/// The branch to which HEAD leads.
+/// The branch that HEAD points to.
 pub const MAIN: &str = "refs/heads/main";
 
-/// What keeps lines of commits alive that are no checkpoints yet: branches, and what an earlier writer set aside.
-/// By name, relative to the store; those that name nothing are passed over.
+/// Refs that keep lines of unadopted commits alive: branches, and those that an earlier writer set aside. By name,
+/// relative to the store; refs without a value are skipped.
 pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
     const FOLDERS: [&str; 2] = ["refs/heads", "refs/foreign"];
     let mut tips = BTreeMap::new();
@@ -115,7 +114,7 @@ pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
     Ok(tips)
 }
 
-/// The commit that HEAD itself names, where it names no branch.
+/// The commit of a detached HEAD.
 pub fn detached_head(layout: &Layout) -> Result<Option<ObjectId>> {
     match read_file(&layout.head())? {
         Some(RefValue::Id(id)) => Ok(Some(id)),
@@ -123,7 +122,7 @@ pub fn detached_head(layout: &Layout) -> Result<Option<ObjectId>> {
     }
 }
 
-/// The commit that `main` names, if it names one.
+/// The commit that `main` names, if any.
 pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     let loose = read_file(&layout.main())?;
     if let Some(RefValue::Id(id)) = loose {
@@ -132,12 +131,12 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     Ok(packed(layout, MAIN)?.get(MAIN).copied())
 }
 
-/// The ref of a checkpoint that is about to be, under a temporary name: to be flushed together with its packs.
+/// Writes the ref of a new checkpoint under a temporary name, to be flushed together with its packs.
 pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
     atomic_file::written_aside(&layout.own(), format!("{id}\n").as_bytes())
 }
 
-/// Gives a staged ref, which was flushed, its name, durably. From then on the checkpoint is there.
+/// Renames a staged and flushed ref into place, durably. From then on the checkpoint exists.
 pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) -> Result<()> {
     let folder = layout.refs().join(Family::Checkpoints.folder());
     directories::create_private(&folder)?;
@@ -145,13 +144,13 @@ pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) 
     atomic_file::sync_directory(&folder)
 }
 
-/// The ref of the meta of a checkpoint that is about to be, under a temporary name.
+/// Writes the meta ref of a new checkpoint under a temporary name.
 pub fn stage_meta(layout: &Layout, value: ObjectId) -> Result<TemporaryFile> {
     directories::create_private(&layout.refs().join(Family::Meta.folder()))?;
     atomic_file::written_aside(&layout.own(), format!("{value}\n").as_bytes())
 }
 
-/// Gives it its name. The commit names the meta too, so a power cut may take the ref.
+/// Renames a staged meta ref into place. The commit names the meta too, so the ref may be lost in a power cut.
 pub fn publish_meta(layout: &Layout, name: ObjectId, staged: TemporaryFile) -> Result<()> {
     atomic_file::put_in_place(staged, &layout.own(), &path(layout, Family::Meta, name))
 }
@@ -161,7 +160,7 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
     atomic_file::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
 }
 
-/// On a full disk it is written over in place: it is derived, and has the same length as before.
+/// Points `main` at a commit. On a full disk it is overwritten in place: it is derived, and its length is the same.
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     let text = format!("{commit}\n");
     match atomic_file::replace_derived(&layout.own(), &layout.main(), text.as_bytes()) {
@@ -172,7 +171,7 @@ pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     }
 }
 
-/// Writes a ref that is none of ours, by its full name, which is below `refs/` and has only plain components.
+/// Writes a foreign ref by its full name, which is below `refs/` and has only plain components.
 pub fn write_named(layout: &Layout, name: &str, value: ObjectId) -> Result<()> {
     let path = match layout.dir().join(name) {
         folder if layout.directories().contains(&folder) => out_of_the_way(layout),
@@ -182,12 +181,12 @@ pub fn write_named(layout: &Layout, name: &str, value: ObjectId) -> Result<()> {
     atomic_file::replace_through(&layout.own(), &path, format!("{value}\n").as_bytes())
 }
 
-/// A place for a ref that stands where a folder of ours belongs.
+/// A new path for a ref that is in the way of one of our folders.
 pub(in crate::store) fn out_of_the_way(layout: &Layout) -> PathBuf {
     layout.refs().join(format!("in-the-way-{}", atomic_file::random_hex()))
 }
 
-/// Leaves `main` unborn, as in a store without a checkpoint.
+/// Leaves `main` unborn, as in an empty store.
 pub fn remove_main(layout: &Layout) -> Result<()> {
     if atomic_file::remove_if_there(&layout.main())? {
         atomic_file::sync_directory(&layout.refs().join("heads"))?;
@@ -200,7 +199,7 @@ pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
     Ok(names(layout, Family::Pins)?.contains(&checkpoint))
 }
 
-/// Removes refs; those that are gone already are no error.
+/// Removes refs; missing ones are no error.
 pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
     for (family, id) in gone {
         atomic_file::remove_if_there(&path(layout, *family, *id))?;
@@ -209,7 +208,7 @@ pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
     remove_packed(layout, &names.collect()).map(drop)
 }
 
-/// Takes refs out of `packed-refs` by their full names; whether one was there.
+/// Removes refs from `packed-refs` by their full names; returns whether any was there.
 pub fn remove_packed(layout: &Layout, names: &BTreeSet<String>) -> Result<bool> {
     if names.is_empty() || !layout.packed_refs().exists() {
         return Ok(false);
@@ -232,7 +231,7 @@ fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()
     atomic_file::replace_through(&layout.own(), &layout.packed_refs(), lines.as_bytes())
 }
 
-/// Makes removals of refs durable.
+/// Makes the removal of refs durable.
 pub fn sync(layout: &Layout) -> Result<()> {
     for family in [Family::Checkpoints, Family::Meta, Family::Pins] {
         atomic_file::sync_directory(&layout.refs().join(family.folder()))?;
@@ -240,8 +239,8 @@ pub fn sync(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Turns `packed-refs`, which a user's own `git gc` may have left, into files of one ref each. Those of checkpoints of
-/// which nothing is there stay in it: as files, a million of them would take minutes.
+/// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. Refs of checkpoints whose
+/// commit is missing stay packed: as files, a million of them would take minutes.
 pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
     if !layout.packed_refs().exists() {
         return Ok(());
@@ -264,11 +263,11 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
     write_packed(layout, &dead)
 }
 
-/// Every value of every ref but those named after a commit in `gone`, and of HEAD if it is detached:
-/// the roots of all that must stay.
+/// The values of all refs except those named after a commit in `gone`, and of a detached HEAD: the roots of all live
+/// objects.
 ///
 /// # Errors
-/// A ref outside our own families that cannot be read: nothing may be dropped then.
+/// A foreign ref cannot be read; then nothing may be dropped.
 pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     let is_gone =
         |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
@@ -291,7 +290,7 @@ pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
     Ok(roots)
 }
 
-/// Files under `refs/` that name nothing, and whose name does not tell either what they should.
+/// Files under `refs/` without a valid value whose name does not tell it either.
 ///
 /// # Errors
 /// A directory cannot be listed.
@@ -327,18 +326,18 @@ fn root_of(path: &Path) -> Result<Option<ObjectId>> {
 pub(in crate::store) fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
     match std::fs::read_dir(folder) {
         Ok(entries) => entries.collect::<std::io::Result<_>>().map_err(Error::io("read", folder)),
-        // A file where a folder should be has no refs below it.
+        // A file in place of a folder has no refs below it.
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
         Err(e) => Err(Error::io("read", folder)(e)),
     }
 }
 
-/// The file of one ref.
+/// The path of a ref.
 pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
     layout.refs().join(family.folder()).join(name.to_hex())
 }
 
-/// What one ref file says; `None` if there is none.
+/// Reads a ref file; `None` if there is none.
 pub(in crate::store) fn read_file(path: &Path) -> Result<Option<RefValue>> {
     let bytes = match read_regular::read(path) {
         Ok(bytes) => bytes,
@@ -350,7 +349,7 @@ pub(in crate::store) fn read_file(path: &Path) -> Result<Option<RefValue>> {
     Ok(Some(id.map_or(RefValue::Torn, RefValue::Id)))
 }
 
-/// The part of `packed-refs` whose names begin like this, by name. Lines that make no sense are passed over, each alone.
+/// The refs in `packed-refs` whose names start with `beginning`, by name. Each invalid line is skipped.
 pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, ObjectId>> {
     let mut refs = BTreeMap::new();
     each_packed(layout, beginning, &mut |name, _, id| {
@@ -359,7 +358,7 @@ pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, Objec
     Ok(refs)
 }
 
-/// Gives name, what follows the beginning in it, and value of each of them.
+/// Calls `see` with the name, the rest of it after `beginning`, and the value of each.
 fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str, &str)) -> Result<()> {
     let path = layout.packed_refs();
     let bytes = match read_regular::read(&path) {
@@ -377,12 +376,12 @@ fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str,
     Ok(())
 }
 
-/// Git takes no control characters in the name of a ref either.
+/// Whether a part of a ref's name is valid as a file name. Git forbids control characters too.
 fn can_be_a_file(part: &str) -> bool {
     !matches!(part, "" | "." | "..") && part.len() <= LONGEST_NAME_BYTES && !part.chars().any(char::is_control)
 }
 
-/// Whether a checkpoint has its ref.
+/// Whether a checkpoint has a ref.
 pub fn exists(layout: &Layout, checkpoint: ObjectId) -> bool {
     path(layout, Family::Checkpoints, checkpoint).exists()
         || packed(layout, &format!("refs/checkpoints/{checkpoint}")).is_ok_and(|refs| !refs.is_empty())

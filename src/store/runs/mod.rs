@@ -1,4 +1,4 @@
-//! Workflows in the store: each is a line of commits under a ref of its own.
+//! Runs in the store: each is a line of commits under a ref of its own.
 
 pub mod namespace;
 pub mod projected;

@@ -1,4 +1,4 @@
-//! The two namespaces of workflow refs, and reading what is stored in them.
+//! The two namespaces of run refs, and reading the refs in them.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use crate::model::run_id::is_legal;
 use crate::store::layout::Layout;
 use crate::store::refs::ref_files::{self, RefValue};
 
-/// Where a workflow stands.
+/// The namespace of a run's ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RefNamespace {
     Live,
-    /// Put aside: nothing is recorded there.
+    /// Archived: nothing is recorded there.
     Archived,
 }
 
@@ -30,7 +30,7 @@ impl RefNamespace {
         format!("{}/{id}", self.folder())
     }
 
-    /// Where a ref of this full name stands, and whose it is; `None` if it is none of a workflow.
+    /// The namespace and id in the full name of a ref; `None` if it is no ref of a run.
     pub fn of_name(name: &str) -> Option<(Self, &str)> {
         let id_on =
             |namespace: Self| name.strip_prefix(namespace.folder())?.strip_prefix('/').filter(|id| is_legal(id));
@@ -38,10 +38,10 @@ impl RefNamespace {
     }
 }
 
-/// The refs that are there.
+/// The refs of a namespace that exist.
 ///
 /// # Errors
-/// They cannot be listed.
+/// The refs cannot be listed.
 pub fn stored(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<String, RefValue>> {
     let mut found = BTreeMap::new();
     for (name, value) in ref_files::packed(layout, namespace.folder())? {

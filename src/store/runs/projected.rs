@@ -1,5 +1,5 @@
-//! Which files of the project were last written for workflows, and as what: a file of its own, replaced in one step. It is
-//! derived from the workflows, so damage holds nobody up.
+//! Which files of the project were last written for runs, and with which content: one file, replaced atomically. It is
+//! derived, so damage to it stops nothing.
 
 use std::io::ErrorKind;
 
@@ -12,31 +12,31 @@ use crate::store::layout::Layout;
 use crate::store::repository::Store;
 
 const FILE: &str = "file ";
-/// In place of the sum of a file that was removed, or that nobody has read.
+/// Stands for the missing checksum of a file that was removed or never read.
 const NO_SUM: &str = "-";
 const SUM_DIGITS: usize = 64;
 
-/// One file of the project.
+/// A file of the project that was written for a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Projected {
     /// Relative to the root.
     pub path: String,
-    /// SHA-256 of what was last written there, in hex.
+    /// SHA-256 of the content last written, in hex.
     pub sum: Option<String>,
-    /// The id of the workflow for which it was written.
+    /// The id of the run for which it was written.
     pub workflow: String,
 }
 
 impl Store {
-    /// The files that were last written for workflows; none if nobody knows of any.
+    /// The files last written for runs; none if unknown.
     pub fn projected(&self) -> Vec<Projected> {
         self.projected_or_why_not().unwrap_or_default()
     }
 
-    /// The same.
+    /// The files last written for runs.
     ///
     /// # Errors
-    /// In words: the note is there and cannot be read, or makes no sense.
+    /// A message: the record exists but cannot be read or is invalid.
     pub fn projected_or_why_not(&self) -> Result<Vec<Projected>, String> {
         read(self.layout())
     }

@@ -1,4 +1,4 @@
-//! Reading workflows: each is a ref to the newest of a line of commits, one for each transition, with the state of then.
+//! Reads runs: a ref names the newest commit of a line, one commit per transition, each with its state.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -16,22 +16,22 @@ use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
 
 const STATE: &str = "state.json";
-/// Fewer states than this take little room as they are.
+/// Fewest states for which deltas are worthwhile.
 const WORTH_DELTAS: usize = 8;
 
-/// One transition with the state to which it led.
+/// A transition and the state that it led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     pub commit: ObjectId,
     pub parent: Option<ObjectId>,
     /// Milliseconds since 1970.
     pub time_ms: i64,
-    /// As it is stored, with all trailers.
+    /// The message as stored, with all trailers.
     pub message: String,
     pub state: Vec<u8>,
 }
 
-/// The same with the state unread.
+/// A transition without its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
     pub commit: ObjectId,
@@ -42,25 +42,25 @@ pub struct Transition {
     pub state: ObjectId,
 }
 
-/// Transitions, the newest first.
+/// Transitions, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TransitionLine {
     pub transitions: Vec<Transition>,
-    /// Why it ends before its beginning, if it is damaged there.
+    /// Why the line ends early, if it is damaged.
     pub broken: Option<String>,
 }
 
-/// The workflows on one shelf.
+/// The runs of one namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tips {
-    /// By id; of a torn ref the tip was found by the commits themselves.
+    /// Tips by id; the tip behind a torn ref was found among the commits.
     pub found: Vec<(String, ObjectId)>,
-    /// Ids whose ref is torn and of which no commit tells.
+    /// Ids whose ref is torn and whose tip was not found.
     pub torn: Vec<String>,
 }
 
 impl Store {
-    /// The newest transition of each live workflow, by id.
+    /// The newest transition of each live run, by id.
     ///
     /// # Errors
     /// The refs cannot be read.
@@ -68,7 +68,7 @@ impl Store {
         Ok(tips(self, RefNamespace::Live)?.found)
     }
 
-    /// The same of those that were put aside, by the name that they got then.
+    /// The newest transition of each archived run, by its archived name.
     ///
     /// # Errors
     /// The refs cannot be read.
@@ -76,7 +76,7 @@ impl Store {
         Ok(tips(self, RefNamespace::Archived)?.found)
     }
 
-    /// Ids of live workflows of which nothing tells the newest transition.
+    /// Ids of live runs whose newest transition is unknown.
     ///
     /// # Errors
     /// The refs cannot be read.
@@ -84,7 +84,7 @@ impl Store {
         Ok(tips(self, RefNamespace::Live)?.torn)
     }
 
-    /// One transition, with its state.
+    /// Reads one transition with its state.
     ///
     /// # Errors
     /// [`Error::Damaged`] if it cannot be read.
@@ -95,7 +95,7 @@ impl Store {
         Ok(Revision { commit, parent, time_ms, message, state })
     }
 
-    /// The transitions from `tip` on, the newest first. No state is read.
+    /// The transitions from `tip` on, newest first. Reads no state.
     pub fn workflow_line(&self, tip: ObjectId, at_most: usize) -> TransitionLine {
         let mut line = TransitionLine::default();
         let mut next = Some(tip);
@@ -116,7 +116,7 @@ impl Store {
 }
 
 impl Store {
-    /// The states of each workflow that has more than a few, the newest first and each only once.
+    /// The states of each run that has more than a few, newest first, each only once.
     ///
     /// # Errors
     /// The refs cannot be read.
@@ -134,7 +134,7 @@ impl Store {
     }
 }
 
-/// All on one shelf. Nothing is written.
+/// The runs of one namespace. Writes nothing.
 ///
 /// # Errors
 /// The refs cannot be read.
@@ -170,8 +170,8 @@ fn named((id, value): (String, RefValue)) -> Option<(String, ObjectId)> {
     }
 }
 
-/// The newest whole transition of each of these workflows that is not below another one of it, and not `taken` as the
-/// newest of another workflow. It looks at every commit of the store.
+/// The newest intact transition of each of these runs that has no later one and is not `taken` as the tip of another
+/// run. Reads every commit of the store.
 pub fn newest_of(objects: &Objects, ids: &BTreeSet<String>, taken: &[ObjectId]) -> BTreeMap<String, ObjectId> {
     let mut met: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
     for id in objects.commits() {
@@ -193,7 +193,7 @@ fn newest(line: &[Transition], taken: &[ObjectId]) -> Option<ObjectId> {
 /// Reads the commit and the tree of a transition.
 ///
 /// # Errors
-/// In words: one of them cannot be read, or it is no transition.
+/// A message: an object cannot be read, or the commit is no transition.
 pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, String> {
     let CommitParts { tree, parents, seconds, message } = commit_of(objects, id)?;
     let entries = convert::read_tree(objects, tree)?;
@@ -203,10 +203,10 @@ pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, String>
     Ok(Transition { commit: id, parent: parents.first().copied(), time_ms, message, state })
 }
 
-/// Reads the commit alone.
+/// Reads a commit.
 ///
 /// # Errors
-/// In words.
+/// A message.
 pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, String> {
     let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
     if kind == ObjectKind::Commit { commit_codec::parse(&bytes) } else { Err(format!("{} is no commit", id.short())) }
@@ -215,7 +215,7 @@ pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, String>
 /// Reads a state.
 ///
 /// # Errors
-/// In words.
+/// A message.
 pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, String> {
     match objects.read(&id) {
         Ok((ObjectKind::Blob, state)) => Ok(state),
@@ -224,12 +224,12 @@ pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The bytes of the tree of a transition.
+/// Encodes the tree of a transition.
 pub fn tree_of(state: ObjectId) -> Vec<u8> {
     tree_codec::encode(&mut [TreeEntry { mode: MODE_FILE, name: STATE.as_bytes().into(), id: state }])
 }
 
-/// Whether one transition is another one, or stands on it.
+/// Whether `upper` is `lower` or a descendant of it.
 pub fn stands_on(objects: &Objects, upper: ObjectId, lower: ObjectId) -> bool {
     let mut next = Some(upper);
     while let Some(id) = next {

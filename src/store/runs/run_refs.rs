@@ -1,4 +1,4 @@
-//! The refs of workflows. Their names are chosen by people, so a torn file does not tell what it should hold.
+//! The refs of runs. Their names are chosen by people, so a torn file does not tell its value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use crate::store::refs::ref_files::{self, RefValue};
 use crate::store::runs::namespace::{RefNamespace, stored};
 use crate::store::runs::run_roll;
 
-/// All on one shelf, by id. Files of other names are no refs of ours. A workflow that the roll has there and of which there is
-/// no ref has lost it: that counts as torn.
+/// Reads the refs of a namespace, by id. Files with other names are not ours. A run that is on the roll but has no ref
+/// has lost it and counts as torn.
 ///
 /// # Errors
-/// They cannot be listed or read.
+/// The refs cannot be listed or read.
 pub fn read(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<String, RefValue>> {
     let mut found = stored(layout, namespace)?;
     for ((on, id), _) in run_roll::read(layout).unwrap_or_default() {
@@ -27,10 +27,10 @@ pub fn read(layout: &Layout, namespace: RefNamespace) -> Result<BTreeMap<String,
     Ok(found)
 }
 
-/// What one of them says; `None` if there is none.
+/// Reads a ref; `None` if there is none.
 ///
 /// # Errors
-/// It cannot be read.
+/// The ref cannot be read.
 pub fn value(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<RefValue>> {
     match ref_files::read_file(&path(layout, namespace, id))? {
         Some(value) => Ok(Some(value)),
@@ -41,18 +41,18 @@ pub fn value(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Optio
     }
 }
 
-/// A ref under a temporary name, to be flushed together with what it names.
+/// Writes a ref under a temporary name, to be flushed together with its commit.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
     atomic_file::written_aside(&layout.own(), format!("{tip}\n").as_bytes())
 }
 
-/// Gives a staged ref, which was flushed, its name, durably.
+/// Renames a staged and flushed ref into place, durably.
 ///
 /// # Errors
-/// It could not be renamed, or not be made durable.
+/// The rename or the flush failed.
 pub fn publish(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId, staged: TemporaryFile) -> Result<()> {
     let folder = layout.dir().join(namespace.folder());
     if !folder.is_dir() {
@@ -63,12 +63,12 @@ pub fn publish(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId
     }
     atomic_file::put_in_place(staged, &layout.own(), &path(layout, namespace, id))?;
     atomic_file::sync_directory(&folder)?;
-    // Without it the ref counts as ever; only its loss would not be noticed.
+    // Without its entry on the roll the ref is valid; only its loss would go unnoticed.
     let _ = run_roll::enter(layout, namespace, id, tip);
     Ok(())
 }
 
-/// A file in the place of a folder goes out of the way: one that is a ref to plain git stays one, under another name.
+/// Moves a file in place of a folder out of the way; one that is a ref to plain git stays a ref, under another name.
 fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
     let up_to_refs = folder.ancestors().take_while(|place| *place != layout.refs());
     for place in up_to_refs.filter(|place| !place.is_dir()) {
@@ -83,23 +83,23 @@ fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes one, durably.
+/// Writes a ref, durably.
 ///
 /// # Errors
-/// It could not be written; then it is as before.
+/// The ref cannot be written; it is as before.
 pub fn write(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) -> Result<()> {
     let staged = stage(layout, tip)?;
     staged.sync()?;
     publish(layout, namespace, id, tip, staged)
 }
 
-/// Removes one, durably; whether there was one.
+/// Removes a ref, durably; returns whether there was one.
 ///
 /// # Errors
-/// It could not be removed.
+/// The ref cannot be removed.
 pub fn remove(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<bool> {
     run_roll::strike_out(layout, namespace, id)?;
-    // Plain git may have packed it since the lock was taken.
+    // Plain git may have packed the ref since the lock was taken.
     let was_packed = ref_files::remove_packed(layout, &BTreeSet::from([namespace.name_of(id)]))?;
     let gone = atomic_file::remove_if_there(&path(layout, namespace, id))?;
     if gone {
@@ -108,7 +108,7 @@ pub fn remove(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<bool
     Ok(gone || was_packed)
 }
 
-/// The file of one.
+/// The path of a ref.
 pub fn path(layout: &Layout, namespace: RefNamespace, id: &str) -> PathBuf {
     layout.dir().join(namespace.folder()).join(id)
 }

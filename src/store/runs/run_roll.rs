@@ -1,4 +1,4 @@
-//! The roll of workflows: which there are and where each stands, so that one whose ref is lost is known to be missing.
+//! The roll of runs: their namespaces and names, so that the loss of a ref is noticed.
 
 use std::collections::BTreeMap;
 
@@ -10,21 +10,21 @@ use crate::store::layout::Layout;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::runs::namespace::{self, RefNamespace};
 
-/// In place of the commit of one that moves on with each transition.
+/// Stands for the commit of a live run, which changes with each transition.
 const MOVES: &str = "-";
 
-/// By shelf and name; with the commit of one that stands still.
+/// By namespace and name; with the commit of an archived run.
 pub type Roll = BTreeMap<(RefNamespace, String), Option<ObjectId>>;
 
-/// The roll; `None` where it is missing or does not add up.
+/// Reads the roll; `None` if it is missing or invalid.
 pub fn read(layout: &Layout) -> Option<Roll> {
     parse(&read_regular::read_text(&layout.workflow_roll()).ok()?)
 }
 
-/// Enters a workflow. A roll that is missing is made from the refs.
+/// Adds a run to the roll. A missing roll is made from the refs.
 ///
 /// # Errors
-/// The refs cannot be read, or the roll not be written; then it is as before.
+/// The refs cannot be read, or the roll cannot be written; then it is as before.
 pub fn enter(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) -> Result<()> {
     let known = read(layout);
     let entry = ((namespace, id.to_owned()), tip_of(namespace, RefValue::Id(tip)));
@@ -39,11 +39,11 @@ pub fn enter(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) 
     atomic_file::replace_derived(&layout.own(), &layout.workflow_roll(), render(&roll).as_bytes())
 }
 
-/// Strikes a workflow out, durably: it must not be missed once its ref is removed. Where that cannot be written the whole
-/// roll goes.
+/// Removes a run from the roll, durably, before its ref goes, so that it is not reported as lost. If the roll cannot be
+/// written, it is deleted.
 ///
 /// # Errors
-/// The roll can neither be written nor be removed.
+/// The roll can neither be written nor removed.
 pub fn strike_out(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<()> {
     let Some(mut roll) = read(layout) else { return Ok(()) };
     if roll.remove(&(namespace, id.to_owned())).is_none() {
@@ -54,10 +54,10 @@ pub fn strike_out(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<
         .or_else(|_| atomic_file::remove_if_there(&path).and_then(|_| atomic_file::sync_directory(&layout.own())))
 }
 
-/// Makes the roll where it is missing and there are workflows.
+/// Makes the roll if it is missing and there are runs.
 ///
 /// # Errors
-/// The refs cannot be read, or the roll not be written.
+/// The refs cannot be read, or the roll cannot be written.
 pub fn make_if_missing(layout: &Layout) -> Result<()> {
     if read(layout).is_some() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What of a damaged workflow can be kept: from its newest whole transition on, on a line of its own where what lies below is lost.
+//! Salvages a damaged run from its newest intact transition on, as a line of its own where earlier ones are lost.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_reader::{self, Transition};
 use crate::store::runs::run_refs;
 
-/// Gives a workflow its ref, unless the store has one of that name. What of it is lost, as it is to be told.
+/// Writes the ref of a run unless the store has one of that name. Returns a report of what is lost.
 ///
 /// # Errors
-/// Something cannot be written, or we were asked to stop.
+/// A file cannot be written, or the user interrupted.
 pub fn put_back(
     layout: &Layout,
     objects: &Objects,
@@ -42,7 +42,7 @@ pub fn put_back(
     Ok(Some(format!("{name} (transitions before {})", newest.commit.short())))
 }
 
-/// The first from `tip` downwards that can be read with its state, or the newest anywhere that says it is this workflow's.
+/// The first intact transition from `tip` downwards, or else the newest in the store that names this run.
 fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition> {
     let whole = |commit: ObjectId| {
         let found = run_reader::transition(objects, commit).ok()?;

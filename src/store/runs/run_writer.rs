@@ -1,4 +1,4 @@
-//! Recording transitions of workflows, and moving and removing workflows, while the lock is held.
+//! Records transitions of runs, and moves and removes runs, while the lock is held.
 
 use crate::error::{Error, Result};
 use crate::model::run_id::is_legal;
@@ -13,25 +13,25 @@ use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::projected::{self, Projected};
 use crate::store::runs::{run_reader, run_refs};
 
-/// Numbers that are tried behind a name that is taken.
+/// Numbers tried as suffixes of a name that is taken.
 const MOST_OF_A_NAME: usize = 10_000;
 
-/// What came of recording a transition.
+/// The result of recording a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
     Done(ObjectId),
-    /// Nothing was recorded: this is the newest transition, and not the one that was expected.
+    /// Nothing was recorded: the newest transition is this one, not the expected one.
     Moved(Option<ObjectId>),
 }
 
 impl LockedStore<'_> {
-    /// Adds a transition to a workflow whose newest one is `expected`; `None` begins a new workflow. `message` is a subject,
-    /// perhaps text below it, and perhaps trailers in its last paragraph, to which the store's own are added. Once this
-    /// returns, commit and ref are durable.
+    /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run. `message` is a subject,
+    /// optional text, and optional trailers in its last paragraph, to which the store's own are added. On return,
+    /// commit and ref are durable.
     ///
     /// # Errors
-    /// The ref is torn, the transition before cannot be read or was written by a newer program, or something cannot be
-    /// written: all is as before.
+    /// The ref is torn, the previous transition is unreadable or from a newer program, or a file cannot be written:
+    /// nothing has changed.
     pub fn record_workflow(
         &mut self,
         id: &str,
@@ -58,22 +58,22 @@ impl LockedStore<'_> {
         let folded = self.fold_small_packs(pack.first())?;
         let staged = run_refs::stage(layout, commit)?;
         let published = pack.finish(Some(&staged))?;
-        // As with a checkpoint: a user's own `git gc` may take a pack that no ref names yet.
+        // As with a checkpoint: the user's own `git gc` may remove a pack that no ref names yet.
         let done = check_still_there(layout, &published)
             .and_then(|()| run_refs::publish(layout, RefNamespace::Live, id, commit, staged))
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
-            // Nobody was told of this transition; the failure itself is what is to be said.
+            // The caller gets the failure of the transition; one of this clean-up is not reported.
             let _ = put_back(layout, id, present);
             return Err(e);
         }
         self.store().objects().add_packs(&published);
-        // The transition stands. What could not be removed is there twice, which a prune mends.
+        // The transition is recorded. Folded packs that could not be removed are duplicates, which a prune removes.
         let _ = self.drop_folded(&folded, &published);
         Ok(Recorded::Done(commit))
     }
 
-    /// What stands on something that is not there could never be read to its beginning.
+    /// Checks that the parent is readable, without which the line could not be read to its beginning.
     fn check_parent(&self, id: &str, parent: ObjectId) -> Result<()> {
         let damaged = |why| Error::Damaged { what: format!("workflow {id}"), why };
         let commit = run_reader::commit_of(self.store().objects(), parent).map_err(damaged)?;
@@ -86,11 +86,11 @@ impl LockedStore<'_> {
         }
     }
 
-    /// Puts a live workflow aside under a name of its own, or under that and a number if it is taken. The name that it
-    /// got; `None` if there is no such workflow.
+    /// Archives a live run under `name`, with a number if that is taken. Returns the name it got; `None` if there is no
+    /// such run.
     ///
     /// # Errors
-    /// Its ref is torn, or something cannot be written: then it is on one of the shelves, or on both.
+    /// The ref is torn, or a file cannot be written: then the run is in one namespace or in both.
     pub fn archive_workflow(&mut self, id: &str, name: &str) -> Result<Option<String>> {
         refuse_illegal(name)?;
         let layout = self.store().layout();
@@ -106,19 +106,19 @@ impl LockedStore<'_> {
         Ok(Some(name))
     }
 
-    /// Drops a workflow with all its transitions, durably; whether there was one. Room comes back with the next prune.
+    /// Deletes a run with all its transitions, durably; returns whether there was one. The next prune frees the space.
     ///
     /// # Errors
-    /// Its ref cannot be removed.
+    /// The ref cannot be removed.
     pub fn delete_workflow(&mut self, id: &str, archived: bool) -> Result<bool> {
         let place = if archived { RefNamespace::Archived } else { RefNamespace::Live };
         if is_legal(id) { run_refs::remove(self.store().layout(), place, id) } else { Ok(false) }
     }
 
-    /// Notes which files of the project were last written for workflows, and as what.
+    /// Records which files of the project were last written for runs, and with which content.
     ///
     /// # Errors
-    /// The note cannot be written; then it is as before.
+    /// The record cannot be written; it is as before.
     pub fn write_projected(&self, files: &[Projected]) -> Result<()> {
         projected::write(self.store().layout(), files)
     }
@@ -139,7 +139,7 @@ fn put_back(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> {
     }
 }
 
-/// What a ref names; one that is torn is an error.
+/// The commit that a ref names; a torn ref is an error.
 fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<ObjectId>> {
     match run_refs::value(layout, namespace, id)? {
         None => Ok(None),
@@ -150,7 +150,7 @@ fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<
     }
 }
 
-/// The first of `name`, `name-2`, … that is free, or that holds what `is_it` says; whether it does.
+/// The first of `name`, `name-2`, … that is free or whose value satisfies `is_it`; and whether it does.
 ///
 /// # Errors
 /// The refs cannot be read.
@@ -171,7 +171,7 @@ pub fn free_name(
     Err(Error::unexpected(format!("there is no free name for workflow {name}")))
 }
 
-/// A long name is cut, so that the number makes it no longer than a name may be.
+/// Appends a number, cutting a name that would get too long.
 fn numbered(name: &str, number: usize) -> String {
     let ending = format!("-{number}");
     let whole = format!("{name}{ending}");
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w-2"));
         let archived = [("w".to_owned(), first), ("w-2".to_owned(), second)];
         assert_eq!(store.archived_workflows().unwrap(), archived);
-        // A kill between the two steps leaves it on both shelves.
+        // A kill between the two steps leaves it in both namespaces.
         run_refs::write(store.layout(), RefNamespace::Live, "w", second).unwrap();
         assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w-2"));
         assert!(store.workflows().unwrap().is_empty());

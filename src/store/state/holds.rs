@@ -1,4 +1,4 @@
-//! The holds of a store: a file of its own, replaced in one step, of which damage holds nobody up.
+//! The holds of a store: one file, replaced atomically; damage to it stops nothing.
 
 use std::io::ErrorKind;
 
@@ -9,10 +9,10 @@ use crate::store::layout::Layout;
 
 const HOLD: &str = "hold ";
 
-/// All that were taken, also those that have ended.
+/// Reads all holds that were taken, including those that have ended.
 ///
 /// # Errors
-/// In words: the file is there and cannot be read, or makes no sense.
+/// A message: the file exists but cannot be read or is invalid.
 pub fn read(layout: &Layout) -> Result<Vec<Hold>, String> {
     match read_regular::read_text(&layout.holds()) {
         Ok(text) => parse(&text).ok_or_else(|| "it does not add up".to_owned()),

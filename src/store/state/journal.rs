@@ -1,4 +1,4 @@
-//! The journal of a restore: what is under way, durable before the first change and gone after the last.
+//! The journal of a restore in progress: durable before the first change, removed after the last.
 
 use std::io::ErrorKind;
 
@@ -16,14 +16,14 @@ use crate::store::layout::Layout;
 
 const FIRST_LINE: &str = "checkpoint-journal 1";
 
-/// How far the restore had come when this was written.
+/// The progress of the restore when the journal was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalStage {
-    /// Nothing of the user's was changed yet.
+    /// No file of the user was changed yet.
     Preparing,
     /// Changes may have begun.
     Applying,
-    /// All changes are made and durable; only the staging directory may still be there.
+    /// All changes are made and durable; only the staging directory may be left.
     Finished,
 }
 
@@ -48,20 +48,20 @@ pub struct Journal {
     pub target: ObjectId,
     pub safety: ObjectId,
     pub reach: RestoreScope,
-    /// Names the staging directory: sixteen hex digits.
+    /// Name of the staging directory: sixteen hex digits.
     pub staging: String,
-    /// Names the one that a way out of this restore fills: nothing of the user's is in it yet.
+    /// Name of the staging directory that a way out of this restore is filling; it holds none of the user's files yet.
     pub filling: Option<String>,
-    /// This takes an interrupted restore back, so its target is also where `undo` leads.
+    /// Whether this takes back an interrupted restore; then `undo` leads to its target too.
     pub settles: bool,
 }
 
-/// What stands in place of a journal.
+/// The state of the journal file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalState {
     None,
     Open(Journal),
-    /// There is one, but it cannot be read.
+    /// The file exists but cannot be read.
     Unreadable,
 }
 
@@ -88,7 +88,7 @@ pub fn remove(layout: &Layout) -> Result<()> {
     }
 }
 
-/// The text of a journal, with its sum.
+/// Renders a journal with its checksum.
 pub fn render(journal: &Journal) -> String {
     let mut text = format!(
         "{FIRST_LINE}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
@@ -120,7 +120,7 @@ pub fn render(journal: &Journal) -> String {
     format!("{text}sum {sum:016x}\n")
 }
 
-/// `None` if the sum is not that of the text, or something in it is not understood.
+/// Parses a journal; `None` if the checksum is wrong or a line is not understood.
 pub fn parse(bytes: &[u8]) -> Option<Journal> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (body, sum) = text.strip_suffix('\n')?.rsplit_once("sum ")?;

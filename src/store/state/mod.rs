@@ -1,4 +1,4 @@
-//! What a store remembers in small files beside its objects and refs.
+//! Small state files of a store beside its objects and refs.
 
 pub mod holds;
 pub mod journal;

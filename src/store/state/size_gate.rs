@@ -1,4 +1,4 @@
-//! Which sessions are over the size gate and which began under it: remembered, so that nobody counts twice.
+//! Remembers which sessions are over the size gate, so that files are not counted again.
 
 use crate::base::text::percent_encode;
 use crate::store::files::{atomic_file, read_regular};
@@ -7,12 +7,12 @@ use crate::store::layout::Layout;
 /// Sessions remembered; the oldest are forgotten first and count again.
 const REMEMBERED: usize = 64;
 
-/// What a decision was made about: the same session under the same limit and rules gets the same answer.
+/// The inputs of a decision: the same session, limit and rules give the same answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateKey {
     pub session: String,
     pub limit: u64,
-    /// A digest of the rules that decide what counts.
+    /// Digest of the rules that decide which files count.
     pub rules: u64,
 }
 
@@ -22,14 +22,14 @@ impl GateKey {
     }
 }
 
-/// Whether this session is over the limit, if that was decided before.
+/// Whether this session is over the limit, if already decided.
 pub fn recall(layout: &Layout, key: &GateKey) -> Option<bool> {
     let text = read_regular::read_text(&layout.size_gate()).ok()?;
     let prefix = format!("{} ", key.words());
     text.lines().rev().find_map(|line| line.strip_prefix(&prefix)).map(|verdict| verdict == "over")
 }
 
-/// Remembers a decision. A failure costs one more count and is not reported.
+/// Remembers a decision. A failure only costs another count and is not reported.
 pub fn remember(layout: &Layout, key: &GateKey, over: bool) {
     let text = read_regular::read_text(&layout.size_gate()).unwrap_or_default();
     let words = key.words();

@@ -1,8 +1,8 @@
-//! The stat cache: what the last scan saw and which blobs that gave. Only a hint, checksummed, rebuilt at need.
+//! The stat cache: the files of the last scan and their blobs. Only a hint, checksummed, rebuilt when needed.
 //!
-//! Two files. The base is a magic word, a block (see `model::kept_block`) and the XXH3 sum of both. The patch says what
-//! the cache is good for, brings a block of the directories that changed since the base was written, or none, and ends
-//! in a sum too. What does not add up makes the whole cache worthless and nothing else.
+//! Two files. The base is a magic word, a block (see `model::kept_block`) and the XXH3 sum of both. The patch holds the
+//! validity of the cache, a block of directories changed since the base was written, if any, and a sum. A wrong sum
+//! invalidates the cache and nothing else.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use crate::store::state::stat_cache_head::{self as head, SUM_BYTES, sum_at_end};
 pub use crate::store::state::stat_cache_head::Head;
 
 const BASE_MAGIC: &[u8; 8] = b"CKPTSC02";
-/// A writer puts two files in place one after the other; who comes in between looks again.
+/// Attempts to read: a writer replaces the two files one after the other.
 const TRIES: usize = 2;
 
-/// A listing that can be trusted as far as its checkpoint and its packs are still there unchanged.
+/// A listing that is valid while its checkpoint and its packs exist unchanged.
 #[derive(Clone, Debug)]
 pub struct StatCache {
     pub head: Head,
@@ -39,7 +39,7 @@ impl StatCache {
         self.head.checkpoint
     }
 
-    /// Another one, whose packs hold what was restored, if anything was.
+    /// Another checkpoint, whose packs hold the restored files, if any.
     pub fn restored(&self) -> Option<ObjectId> {
         self.head.restored
     }
@@ -53,7 +53,7 @@ impl StatCache {
     }
 }
 
-/// What a cache is good for.
+/// The checkpoints, packs and rules that a cache is valid for.
 pub struct Basis {
     pub checkpoint: ObjectId,
     /// See [`StatCache::restored`].
@@ -62,12 +62,12 @@ pub struct Basis {
     pub rules: RulesStamp,
 }
 
-/// Reads the cache; `None` if there is none that adds up.
+/// Reads the cache; `None` if there is no valid one.
 pub fn read(layout: &Layout) -> Option<StatCache> {
     (0..TRIES).find_map(|_| read_once(layout))
 }
 
-/// The packs that the cache goes by, if there is one, from the smaller file alone.
+/// The packs that the cache relies on, read from the smaller file alone.
 pub fn packs(layout: &Layout) -> Option<Vec<PackStamp>> {
     Some(head::parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?.0.packs)
 }
@@ -84,12 +84,11 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
     Some(StatCache { head, kept: Arc::new(CachedListing::new(base, patch)?) })
 }
 
-/// Writes what a scan saw: as a patch where that will do, and not at all where the cache says just that already.
-/// `known` is the cache that the scan knew and that is in place. Nothing is flushed to disk: a lost cache costs time and
-/// nothing else.
+/// Saves the listing of a scan: as a patch if possible, and not at all if the cache is the same already. `known` is the
+/// cache that the scan used and that is in place. Nothing is flushed: a lost cache only costs time.
 ///
 /// # Errors
-/// A file cannot be written; the cache is worthless then.
+/// A file cannot be written; then the cache is invalid.
 pub fn save(layout: &Layout, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
     let Basis { checkpoint, restored, packs, rules } = basis;
     if let Some((known, patch)) = known.and_then(|known| Some((known, cache_writer::patch(listing, &known.kept)?))) {
@@ -107,7 +106,7 @@ pub fn save(layout: &Layout, basis: Basis, listing: &Listing, known: Option<&Sta
     write_patch(layout, &Head { base_sum, checkpoint, restored, packs, rules }, &[])
 }
 
-/// Says of a cache that is in place that it is good for other packs: what it names lives on in them.
+/// Updates the packs of a cache that is in place, after its blobs moved to them.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -115,13 +114,13 @@ pub fn save_packs(layout: &Layout, cache: &StatCache, packs: Vec<PackStamp>) -> 
     write_patch(layout, &Head { packs, ..cache.head.clone() }, cache.kept.patch_bytes())
 }
 
-/// Whether `listing` is what the cache holds, seen under the same rules.
+/// Whether `listing` equals the content of the cache, under the same rules.
 pub fn says_already(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
     cache.head.rules == rules
         && cache_writer::patch(listing, &cache.kept).is_some_and(|patch| patch == cache.kept.patch_bytes())
 }
 
-/// Removes what is there of a cache.
+/// Removes the files of the cache.
 ///
 /// # Errors
 /// A file cannot be removed.

@@ -1,4 +1,4 @@
-//! The first part of the patch file of the stat cache: what the cache is good for.
+//! The head of the stat cache's patch file: what the cache is valid for.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,19 +11,19 @@ pub const SUM_BYTES: usize = 8;
 
 const MAGIC: &[u8; 8] = b"CKPTSP03";
 
-/// A cache may be believed while these are there, unchanged.
+/// The cache is valid while these exist unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The sum of the base that the patch is for.
+    /// Checksum of the base to which the patch belongs.
     pub base_sum: u64,
     pub checkpoint: ObjectId,
-    /// Another one that must be there too: what it holds was restored, and is named here.
+    /// Another required checkpoint, whose restored files are in the cache.
     pub restored: Option<ObjectId>,
     pub packs: Vec<PackStamp>,
     pub rules: RulesStamp,
 }
 
-/// The bytes of a patch file; an empty block is a patch of nothing.
+/// Renders a patch file; an empty block means no changes.
 pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4096 + block.len());
     out.extend(MAGIC);
@@ -32,7 +32,7 @@ pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
         put(&mut out, number);
     }
     out.extend(head.checkpoint.as_bytes());
-    // Where there is none, the first one stands twice.
+    // Without a second checkpoint the first is written twice.
     out.extend(head.restored.unwrap_or(head.checkpoint).as_bytes());
     for pack in &head.packs {
         pack.render(&mut out);
@@ -43,12 +43,12 @@ pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Appends a number, as all numbers of these files are.
+/// Appends a number, little-endian, 8 bytes.
 pub fn put(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
-/// The head, and the block if there is one; `None` if the bytes do not add up.
+/// Parses the head, and the block if there is one; `None` if the bytes are invalid.
 pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<CachedBlock>)> {
     sum_at_end(&bytes)?;
     let end = bytes.len() - SUM_BYTES;
@@ -67,11 +67,11 @@ pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<CachedBlock>)> {
     Some((head, block))
 }
 
-/// What is left of a file to be parsed; `None` everywhere where it ends too soon.
+/// The unparsed rest of a file; reads return `None` at its end.
 pub struct Input<'b>(pub &'b [u8]);
 
 impl PackStamp {
-    /// Appends it as [`Input::pack`] reads it.
+    /// Appends the stamp in the form that [`Input::pack`] reads.
     pub fn render(&self, out: &mut Vec<u8>) {
         put(out, self.name.len() as u64);
         out.extend(self.name.as_bytes());
@@ -98,7 +98,7 @@ impl<'b> Input<'b> {
     }
 }
 
-/// The sum in the last eight bytes, if it is the one of all before it.
+/// Returns the checksum in the last eight bytes if it matches the bytes before it.
 pub fn sum_at_end(bytes: &[u8]) -> Option<u64> {
     let (body, sum) = bytes.split_last_chunk::<SUM_BYTES>()?;
     let sum = u64::from_le_bytes(*sum);
