@@ -1,4 +1,4 @@
-//! What a check of the store finds: damaged checkpoints with the paths concerned, damaged files, and derived things.
+//! The report of a check: damaged checkpoints with the paths concerned, damaged files, and derived files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,40 +9,40 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::store::layout::Layout;
 
-/// How a check goes about its work.
+/// Options of a check.
 pub struct CheckOptions<'o> {
-    /// Every object is read and hashed, not only looked up.
+    /// Whether every object is read and hashed, not only looked up.
     pub full: bool,
-    /// Asked again and again; an error ends the check.
+    /// Called repeatedly; an error ends the check.
     pub go_on: &'o dyn Fn() -> crate::error::Result<()>,
-    /// Told of each object that was looked at.
+    /// Counts each checked object.
     pub progress: &'o Progress,
 }
 
-/// Everything that was found, and how much was looked at.
+/// The findings of a check and the amount checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
     pub checkpoints: usize,
-    /// Distinct objects, and the bytes of their content.
+    /// Distinct objects and the bytes of their content.
     pub objects: u64,
     pub bytes: u64,
     pub damaged: Vec<DamagedState>,
-    /// Files that hold what nothing else holds.
+    /// Damaged files with content that is nowhere else.
     pub files: Vec<FileFinding>,
-    /// Files that are made from others, and will be again.
+    /// Damaged files that are derived and will be rewritten.
     pub derived: Vec<FileFinding>,
 }
 
-/// A checkpoint that cannot be had whole.
+/// A damaged checkpoint and its faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedState {
     pub id: CheckpointId,
-    /// Unknown where the commit itself cannot be read.
+    /// Unknown if the commit is unreadable.
     pub reason: Option<String>,
     pub faults: Vec<Fault>,
 }
 
-/// One of which not even the commit can be read.
+/// A checkpoint whose commit is unreadable.
 impl From<DamagedCheckpoint> for DamagedState {
     fn from(lost: DamagedCheckpoint) -> Self {
         let object = lost.id.commit();
@@ -50,17 +50,17 @@ impl From<DamagedCheckpoint> for DamagedState {
     }
 }
 
-/// One thing that a checkpoint lacks.
+/// A missing or damaged part of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// `None` where it is no path of the user's: the commit or its meta.
+    /// `None` for parts without a user's path: the commit or its meta.
     pub path: Option<RelPath>,
-    /// The object that is missing or damaged, where it is one.
+    /// The missing or damaged object, if there is one.
     pub object: Option<ObjectId>,
     pub why: String,
 }
 
-/// A file of the store that is not what it should be.
+/// A damaged file of the store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileFinding {
     /// Relative to the store.
@@ -69,12 +69,12 @@ pub struct FileFinding {
 }
 
 impl CheckReport {
-    /// Nothing is lost: at most derived files are wrong.
+    /// Whether nothing is lost: at most derived files are wrong.
     pub fn is_whole(&self) -> bool {
         self.damaged.is_empty() && self.files.is_empty()
     }
 
-    /// Objects that checkpoints lack, with the paths at which they hold them.
+    /// Missing or damaged objects of checkpoints, with their paths.
     pub fn missing(&self) -> BTreeMap<ObjectId, Vec<RelPath>> {
         let mut missing: BTreeMap<ObjectId, Vec<RelPath>> = BTreeMap::new();
         for fault in self.damaged.iter().flat_map(|state| &state.faults) {
@@ -86,7 +86,7 @@ impl CheckReport {
     }
 }
 
-/// A finding whose path is told from the store on.
+/// A finding with its path relative to the store.
 pub fn finding(layout: &Layout, path: &Path, why: String) -> FileFinding {
     FileFinding { file: path.strip_prefix(layout.dir()).unwrap_or(path).to_path_buf(), why }
 }

@@ -1,4 +1,4 @@
-//! Checking checkpoints: each one's commit, meta, every tree and every blob, and what its parents hold.
+//! Checks checkpoints: commit, meta, every tree and blob, and the parents of each.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,11 +16,11 @@ use crate::store::trees::meta_tree::{self, CheckpointExtras};
 use crate::store::trees::tree_codec::MODE_GITLINK;
 use crate::store::trees::tree_memo::TreeMemo;
 
-/// Checks one checkpoint after the other; what they share is looked at once.
+/// Checks checkpoints one after the other; shared objects are checked once.
 pub struct StateChecker<'c> {
     objects: &'c Objects,
     options: &'c CheckOptions<'c>,
-    /// Trees below which nothing is wrong.
+    /// Trees without a fault in them.
     clean: HashSet<ObjectId>,
     blobs: HashMap<ObjectId, Option<String>>,
     counted: HashSet<ObjectId>,
@@ -31,10 +31,10 @@ impl<'c> StateChecker<'c> {
         Self { objects, options, clean: HashSet::new(), blobs: HashMap::new(), counted: HashSet::new() }
     }
 
-    /// Checks one checkpoint and adds what is found to the report.
+    /// Checks a checkpoint and adds its faults to the report.
     ///
     /// # Errors
-    /// We were asked to stop. Damage is none.
+    /// The caller asked to stop. Damage is not an error.
     pub fn check(&mut self, id: ObjectId, report: &mut CheckReport) -> Result<()> {
         report.checkpoints += 1;
         let mut faults = Vec::new();
@@ -62,18 +62,18 @@ impl<'c> StateChecker<'c> {
         Ok(())
     }
 
-    /// Whether a commit, all its parents and all that they hold are there.
+    /// Whether a commit, all its ancestors and all their objects are intact.
     ///
     /// # Errors
-    /// We were asked to stop.
+    /// The caller asked to stop.
     pub fn line_is_whole(&mut self, commit: ObjectId) -> Result<bool> {
         Ok(self.check_commits(commit, &mut CheckReport::default())?.is_empty())
     }
 
-    /// What is wrong with a commit, its parents and all that they hold.
+    /// The faults of a commit, its ancestors and all their objects.
     ///
     /// # Errors
-    /// We were asked to stop.
+    /// The caller asked to stop.
     pub fn check_commits(&mut self, newest: ObjectId, report: &mut CheckReport) -> Result<Vec<Fault>> {
         let mut faults = Vec::new();
         self.check_line(newest, &mut faults, report)?;
@@ -94,7 +94,7 @@ impl<'c> StateChecker<'c> {
         Some(extras)
     }
 
-    /// Everything in the tree beside the files, if there is one.
+    /// Checks the tree beside the files, if there is one.
     fn check_beside(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
         let mut found = Vec::new();
         self.check_tree(id, &mut found, report)?;
@@ -106,7 +106,7 @@ impl<'c> StateChecker<'c> {
         Ok(())
     }
 
-    /// Whether the directories that only the meta knows are no files in the tree. A tree that cannot be read is told of
+    /// Checks that directories known only to the meta are not files in the tree. An unreadable tree is reported
     /// elsewhere.
     fn check_agreement(&self, meta: &Meta, tree: ObjectId, faults: &mut Vec<Fault>) {
         let mut memo = TreeMemo::new(self.objects);
@@ -119,7 +119,7 @@ impl<'c> StateChecker<'c> {
         }
     }
 
-    /// The commit and its parents, of which ours have none: each is needed for git to be content.
+    /// Checks a commit and its ancestors, which git needs; our checkpoints have none.
     fn check_line(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
         let mut seen = HashSet::new();
         let mut pending = vec![id];
@@ -181,7 +181,7 @@ impl<'c> StateChecker<'c> {
         Ok(())
     }
 
-    /// What is wrong with a blob.
+    /// The fault of a blob, if any.
     fn check_blob(&mut self, id: ObjectId, report: &mut CheckReport) -> Option<String> {
         if let Some(known) = self.blobs.get(&id) {
             return known.clone();

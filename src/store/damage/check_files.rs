@@ -1,4 +1,4 @@
-//! Checking the small files of a store: constants, description, refs, manifest, journal and what is derived.
+//! Checks the small files of a store: constants, description, refs, manifest, journal and derived files.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::store::runs::run_roll;
 use crate::store::state::journal::JournalState;
 use crate::store::state::stat_cache;
 
-/// Compares what is derived with what it is derived from, and names what cannot be read.
+/// Compares derived files with their sources, and reports unreadable files.
 ///
 /// # Errors
 /// A directory cannot be listed.
@@ -46,7 +46,7 @@ fn check_constants(layout: &Layout, report: &mut CheckReport) {
     }
 }
 
-/// The list is the user's own, so any text is right; without one the built-in list is in force.
+/// Checks the exclusion list: any text is valid; without a list the built-in one is in force.
 fn check_list(layout: &Layout, report: &mut CheckReport) {
     let path = layout.exclusion_list();
     match read_regular::read(&path) {
@@ -97,7 +97,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
     for family in [Family::Checkpoints, Family::Pins] {
         for (id, value) in ref_files::read_family(layout, family)? {
             if value != RefValue::Id(id) {
-                // The name says what the file should.
+                // The name tells the right content.
                 let path = ref_files::path(layout, family, id);
                 report.derived.push(finding(
                     layout,
@@ -124,14 +124,14 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
         let name = path.strip_prefix(layout.dir()).ok().and_then(Path::to_str);
         name.is_some_and(|name| RefNamespace::of_name(name).is_some())
     };
-    // Those of workflows are looked at with their lines.
+    // Refs of runs are checked with their lines.
     for path in ref_files::unreadable(layout)?.into_iter().filter(|path| !of_workflow(path)) {
         report.files.push(finding(layout, &path, "it names no object".into()));
     }
     Ok(())
 }
 
-/// A commit that plain git put there is no fault.
+/// Checks `main`; a commit that plain git put there is no fault.
 fn check_main(store: &Store, inventory: &Inventory, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
     let newest = inventory.newest().map(|newest| newest.id);

@@ -1,4 +1,4 @@
-//! Checking the files that hold objects: every pack with its index, every loose object, each copy of each object.
+//! Checks the files that hold objects: every pack with its index, every loose object, each copy of each object.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -15,15 +15,15 @@ use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::PackReader;
 use crate::store::objects::pack::pack_walk;
 
-/// Looks at the frames of all packs; a full check reads and hashes whatever lies in them, and all loose objects.
+/// Checks the frames of all packs; a full check reads and hashes all their objects and all loose ones.
 ///
 /// # Errors
-/// The directories cannot be listed, or we were asked to stop.
+/// The directories cannot be listed, or the caller asked to stop.
 pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, report: &mut CheckReport) -> Result<()> {
     objects.look_again();
     let mut seen = ObjectIds::default();
     if options.full {
-        // Each object counts here, needed or not.
+        // A full check counts each object, needed or not.
         (report.objects, report.bytes) = (0, 0);
     }
     let mut listed = HashSet::new();
@@ -65,7 +65,7 @@ fn check_pack(
     report: &mut CheckReport,
 ) -> Result<()> {
     if pack.pack_path.symlink_metadata().is_err() {
-        // A prune has put another in its place meanwhile.
+        // A prune has replaced the pack meanwhile.
         return Ok(());
     }
     if let Some(rescued) = pack.rescued() {
@@ -81,7 +81,7 @@ fn check_pack(
     let Ok(index) = pack.index() else { return Ok(()) };
     let found_before = report.files.len();
     let mut entries: Vec<IndexEntry> = index.entries().filter(|_| options.full).collect();
-    // A delta stands behind its base, which is then still in memory.
+    // In order of offset: a delta comes after its base, which is then still cached.
     entries.sort_unstable_by_key(|entry| entry.offset);
     for entry in entries {
         (options.go_on)()?;
@@ -105,7 +105,7 @@ fn check_pack(
     Ok(())
 }
 
-/// Packs that nobody can open at all, and indexes that have lost theirs.
+/// Reports packs that cannot be opened, and indexes without a pack.
 fn check_names(layout: &Layout, listed: &HashSet<String>, report: &mut CheckReport) -> Result<()> {
     let files = loose_files::names_in(&layout.packs())?;
     for file in &files {

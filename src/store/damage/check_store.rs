@@ -1,4 +1,4 @@
-//! The check of a whole store, or of one checkpoint of it: every finding in one report.
+//! Checks a whole store, or one of its checkpoints, into one report.
 
 use crate::base::progress::WorkPhase;
 use crate::error::Result;
@@ -10,10 +10,10 @@ use crate::store::refs::inventory;
 use crate::store::repository::Store;
 
 impl Store {
-    /// Checks the whole store, or one checkpoint of it. Nothing is written.
+    /// Checks the whole store or one checkpoint. Writes nothing.
     ///
     /// # Errors
-    /// The store could not be looked at, or we were asked to stop. Damage is in the report.
+    /// The store could not be examined, or the caller asked to stop. Damage is in the report.
     pub fn check(&self, only: Option<&CheckpointId>, options: &CheckOptions<'_>) -> Result<CheckReport> {
         let inventory = self.inventory_as_stored()?;
         let mut report = CheckReport::default();
@@ -37,7 +37,7 @@ impl Store {
     }
 }
 
-/// Whether commit, meta and all trees of a checkpoint can be read: what it lacks is the bytes of some files.
+/// Whether commit, meta and all trees of a checkpoint are readable, so that only bytes of files are missing.
 pub fn lacks_only_bytes(store: &Store, id: &CheckpointId) -> bool {
     let commit = id.commit().and_then(|id| read_checkpoint(store.objects(), id).ok());
     commit.is_some_and(|checkpoint| store.snapshot(&checkpoint).is_ok())

@@ -1,4 +1,4 @@
-//! Checking workflows: the whole line of each. Damage there is no checkpoint's.
+//! Checks the whole line of each run. Damage there is reported apart from checkpoints.
 
 use crate::error::Result;
 use crate::store::damage::check::{CheckReport, Fault, finding};
@@ -8,10 +8,10 @@ use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs};
 
-/// Names each workflow that cannot be had whole.
+/// Reports each run that is not intact.
 ///
 /// # Errors
-/// The refs cannot be read, or we were asked to stop.
+/// The refs cannot be read, or the caller asked to stop.
 pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
     for namespace in RefNamespace::BOTH {

@@ -1,4 +1,4 @@
-//! Damage: finding it, mending it, and saving what can still be read.
+//! Damage: finds it, mends it, and salvages all that is still readable.
 
 pub mod check;
 pub mod check_checkpoints;

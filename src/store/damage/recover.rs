@@ -1,4 +1,5 @@
-//! What taking the lock mends: refs that only the manifest or the packs still remember, and leftovers of killed runs.
+//! Repairs made when the lock is taken: refs that only the manifest or packs still name, and leftovers of killed
+//! processes.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
@@ -18,18 +19,18 @@ use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs, run_roll};
 use crate::store::trees::convert;
 
-/// What had to be mended, for one warning each.
+/// The repairs made, for one warning each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Checkpoints whose ref was gone.
     pub refs_restored: Vec<ObjectId>,
-    /// The manifest could not be read, or had lost rows.
+    /// The manifest was unreadable or had lost rows.
     pub manifest_rebuilt: bool,
-    /// Commits of plain git that were taken over.
+    /// Commits of plain git that were adopted.
     pub adopted: Vec<ObjectId>,
-    /// Indexes of packs that were missing or damaged.
+    /// Number of pack indexes that were missing or damaged.
     pub indexes_rebuilt: usize,
-    /// Workflows whose ref was torn.
+    /// Runs whose ref was torn.
     pub workflows_restored: Vec<String>,
 }
 
@@ -40,7 +41,7 @@ impl Recovery {
     }
 }
 
-/// Runs under the lock.
+/// Mends the store; the caller holds the lock.
 pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Inventory) -> Result<Recovery> {
     sweep::sweep_temporaries(&store.layout().objects())?;
     sweep_own(store)?;
@@ -54,12 +55,12 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
     }
     let lost = match before.text() {
         Some(text) => ids_of_rows(store, inventory, text),
-        // Without a manifest nothing tells an evicted checkpoint from one whose ref was lost: all are kept.
+        // Without a manifest an evicted checkpoint looks like one whose ref was lost: all are kept.
         None => store.objects().commits(),
     };
     let may_be_more = before.text().is_none_or(|text| inventory.rows_without_checkpoint(text).len() > lost.len());
     if may_be_more && let Some(unread) = store.objects().take_unread() {
-        // What is not found now is in no row of the next manifest, and nothing else tells of that checkpoint.
+        // A checkpoint not found now gets no row in the next manifest, its last trace.
         return Err(unread);
     }
     for id in lost {
@@ -80,21 +81,21 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
     Ok(recovery)
 }
 
-/// Only where something could not be found or read, or a pack lacks its index: all else would cost every command.
+/// Rebuilds indexes if damage was noticed or a pack lacks its index: looking at more would slow every command.
 fn mend_indexes(store: &Store) -> Result<usize> {
     let objects = store.objects();
     let noticed = objects.has_rescued() || !unindexed_packs::without_index(&store.layout().packs())?.is_empty();
     Ok(if noticed && objects.look_again() { unindexed_packs::write_indexes(objects)?.len() } else { 0 })
 }
 
-/// `main` follows the newest checkpoint, so that plain git finds its history and what it adds stands on it.
+/// Points `main` at the newest checkpoint, so that plain git finds its history and adds to it.
 fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
     let main = ref_files::read_main(store.layout())?;
     let newest = inventory.newest().map(|newest| newest.id);
     let is_damaged = |main| !inventory.ids().contains(&main) && store.objects().contains(&main);
     match (main, newest) {
         (Some(main), Some(newest)) if main == newest => Ok(()),
-        // Something that could not be taken over, because it is damaged, is left to whoever records next.
+        // A damaged commit of plain git, which could not be adopted, is left to the next recording.
         (Some(main), _) if is_damaged(main) => Ok(()),
         (_, Some(newest)) => ref_files::write_main(store.layout(), newest),
         (Some(_), None) if inventory.damaged.is_empty() => ref_files::remove_main(store.layout()),
@@ -102,7 +103,7 @@ fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
     }
 }
 
-/// Temporary files that a killed run left beside the lock, or beside the manifest.
+/// Removes temporary files that a killed process left beside the lock or the manifest.
 fn sweep_own(store: &Store) -> Result<()> {
     scratch::sweep(&store.layout().own())?;
     for dir in [store.layout().own(), store.dir().to_path_buf()] {
@@ -116,7 +117,7 @@ fn sweep_own(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Refs whose file is torn get their content from their name; meta refs that are gone from the commit's trailer.
+/// Restores torn refs from their names, and lost meta refs from the commit's trailer.
 fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     let layout = store.layout();
     for (id, value) in ref_files::read_family(layout, Family::Checkpoints)? {
@@ -142,10 +143,10 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     ref_files::remove(layout, &lost)
 }
 
-/// A torn ref of a workflow names again what the commits tell. One of which none tells is left as it is.
+/// Restores torn refs of runs from the commits; without such a commit a ref is left as it is.
 fn mend_workflows(store: &Store) -> Result<Vec<String>> {
     let layout = store.layout();
-    // Where it cannot be written the next writer tries again.
+    // If the roll cannot be written, the next writer tries again.
     let _ = run_roll::make_if_missing(layout);
     let mut restored = Vec::new();
     for namespace in RefNamespace::BOTH {
@@ -190,13 +191,13 @@ fn read_manifest(store: &Store) -> Result<ManifestState> {
     }
 }
 
-/// Commits that rows of the manifest name and no ref does.
+/// Commits named by rows of the manifest but by no ref.
 fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId> {
     inventory.rows_without_checkpoint(text).iter().flat_map(|prefix| store.objects().by_prefix(prefix)).collect()
 }
 
-/// Gives a checkpoint its ref back, if it has none: where a row names it whatever is wrong with it, because nothing else
-/// would tell of it then, and else only if it is whole.
+/// Restores the ref of a checkpoint if it has none: with a row even if it is damaged, because nothing else would name
+/// it; without one only if it is intact.
 fn restore_ref(
     store: &Store,
     reader: &mut CommitReader<'_>,

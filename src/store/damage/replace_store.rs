@@ -1,8 +1,8 @@
-//! One store takes the place of another, which stays beside it; whatever a kill leaves of that is put right later.
+//! Replaces a damaged store, which is kept beside the new one, and cleans up after a kill in between.
 //!
-//! The new store is built in `<name>.fresh-<16 hex>`, where the mark says how far it is. The exchange is one step where
-//! the system can do it. Then the damaged one, which has no mark, lies under the name of the new one, and is given its
-//! own: `<name>.corrupt-<time>`.
+//! The new store is built in `<name>.fresh-<16 hex>`, where the mark tells its progress. The exchange is one step where
+//! the system allows it. Then the damaged one, which has no mark, has the new one's name, and is renamed to
+//! `<name>.corrupt-<time>`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -14,18 +14,18 @@ use crate::store::layout::Layout;
 use crate::store::lock;
 use crate::store::objects::loose_files::names_in;
 
-/// What stands between the name of a store and the time in the name of a damaged copy.
+/// Separates a store's name from the time in the name of a damaged copy.
 pub const KEPT_MARK: &str = ".corrupt-";
 const FRESH_MARK: &str = ".fresh-";
-/// Hex digits that tell one from the other.
+/// Hex digits in the name of a new store.
 const FRESH_DIGITS: usize = 16;
 
-/// How far a new store is.
+/// The progress of a new store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// It may lack anything.
+    /// Possibly incomplete.
     BeingMade,
-    /// It is complete and durable.
+    /// Complete and durable.
     Whole,
 }
 
@@ -48,16 +48,16 @@ pub fn remove_mark(store: &Layout) -> Result<()> {
 
 fn mark_of(store: &Path) -> Option<Mark> {
     let text = read_regular::read_text(&Layout::new(store.to_path_buf()).salvage_mark()).ok()?;
-    // A torn mark is that of a store that was not finished.
+    // A torn mark belongs to an unfinished store.
     Some(if text == Mark::Whole.word() { Mark::Whole } else { Mark::BeingMade })
 }
 
-/// A name beside the store that nobody has.
+/// An unused name for a new store beside this one.
 pub fn fresh_beside(place: &Path) -> PathBuf {
     beside(place, &format!("{FRESH_MARK}{}", atomic_file::random_hex()))
 }
 
-/// Where a damaged store is kept: `time_ms` is when it was found to be damaged.
+/// An unused path for a damaged store; `time_ms` is when the damage was found.
 pub fn kept_beside(place: &Path, time_ms: i64) -> PathBuf {
     let first = beside(place, &format!("{KEPT_MARK}{}", compact_utc(time_ms)));
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
@@ -71,12 +71,12 @@ fn beside(place: &Path, ending: &str) -> PathBuf {
     place.with_file_name(name)
 }
 
-/// Damaged copies of this store that were kept earlier, in order of their names.
+/// Damaged copies of this store kept earlier, ordered by name.
 pub fn kept_copies(place: &Path) -> Vec<PathBuf> {
     siblings(place, KEPT_MARK)
 }
 
-/// What salvages of this store left that were cut off.
+/// New stores left by interrupted salvages of this store.
 pub fn unfinished(place: &Path) -> Vec<PathBuf> {
     siblings(place, FRESH_MARK)
 }
@@ -92,10 +92,10 @@ fn siblings(place: &Path, mark: &str) -> Vec<PathBuf> {
     found.iter().map(|name| parent.join(name)).collect()
 }
 
-/// Puts a whole new store into its place; what was there is kept under `kept`.
+/// Puts a complete new store into place, keeping the old one as `kept`.
 ///
 /// # Errors
-/// A rename failed. Both are there then, and the next writer finds out which is which.
+/// A rename failed. Then both stores exist, and the next writer settles them.
 pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
     let parent = place.parent().unwrap_or(place);
     if atomic_file::exchange(fresh, place)? {
@@ -109,10 +109,10 @@ pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
     atomic_file::sync_directory(parent)
 }
 
-/// Puts right what killed salvages left beside a store. Waits that long for one that is under way, then leaves it alone.
+/// Cleans up after killed salvages of a store. Waits up to `wait` for a running one, then leaves it alone.
 ///
 /// # Errors
-/// Something cannot be renamed or removed.
+/// A store cannot be renamed or removed.
 pub fn settle(place: &Path, wait: Duration) -> Result<()> {
     let left = siblings(place, FRESH_MARK);
     let layout = Layout::new(place.to_path_buf());
@@ -126,7 +126,7 @@ pub fn settle(place: &Path, wait: Duration) -> Result<()> {
             Some(Mark::Whole) if place.symlink_metadata().is_err() => atomic_file::rename(path, place)?,
             Some(Mark::BeingMade) => remove_store(path)?,
             None if is_hollow(path) => remove_store(path)?,
-            // One that is whole may hold what came from a working directory that has changed since: that is kept too.
+            // A complete store may hold files of a working directory that has changed since, so it is kept too.
             Some(Mark::Whole) | None => atomic_file::rename(path, &kept_beside(place, changed_ms(path)))?,
         }
     }
@@ -141,7 +141,7 @@ fn is_fresh_name(path: &Path) -> bool {
     name.is_some_and(|(_, hex)| hex.len() == FRESH_DIGITS && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// A directory that was made and has no file in it yet.
+/// Whether a path is a directory without any file in it.
 fn is_hollow(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) && !crate::store::gc::usage::has_files(path)
 }
@@ -152,7 +152,7 @@ fn changed_ms(path: &Path) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or_default()
 }
 
-/// A half-made store holds nothing that the damaged one does not hold too.
+/// Removes a half-made store, all of which the damaged one holds too.
 #[expect(clippy::disallowed_methods, reason = "the directory was made by a salvage of ours and never used")]
 pub fn remove_store(path: &Path) -> Result<()> {
     std::fs::remove_dir_all(path).map_err(Error::io("remove", path))

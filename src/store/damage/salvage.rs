@@ -1,4 +1,4 @@
-//! Salvage: a fresh store beside a damaged one, filled with all that can still be read, then put in its place.
+//! Salvage: fills a fresh store beside a damaged one with all that is still readable, then puts it in its place.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,39 +30,39 @@ use crate::store::state::journal::{self, JournalState};
 
 pub use crate::store::damage::salvage_objects::Unreadable;
 
-/// What a salvage has to say for itself.
+/// The result of a salvage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Salvaged {
-    /// Where the damaged store lies now.
+    /// Path at which the damaged store is kept.
     pub kept_as: PathBuf,
     pub whole: usize,
-    /// Checkpoints that lack the bytes of some files and stay all the same: the others can be restored one by one.
+    /// Kept checkpoints that lack the bytes of some files; their other files can be restored one by one.
     pub in_part: usize,
-    /// Checkpoints that stay in the kept copy alone.
+    /// Checkpoints that remain only in the kept copy.
     pub lost: Vec<DamagedState>,
-    /// Refs of workflows and of other programs that led to nothing whole, or not to all that they led to before.
+    /// Refs of runs and of other programs that were lost, or cut to their intact part.
     pub lost_refs: Vec<String>,
 }
 
-/// A salvage under way. Until it is finished the damaged store is not touched.
+/// A salvage in progress. Until it is finished the damaged store is untouched.
 pub struct Salvage<'s> {
     place: PathBuf,
     fresh: Store,
     remembered: Remembered,
     go_on: &'s dyn Fn() -> Result<()>,
     finished: bool,
-    /// Nobody else may exchange stores here meanwhile.
+    /// Keeps other processes from exchanging stores here.
     _beside: Option<LockGuard>,
-    /// Held on, because the file goes on being the lock once the store is in its place.
+    /// Held to the end, because its file remains the lock once the store is in place.
     _lock: LockGuard,
 }
 
 impl<'s> Salvage<'s> {
-    /// Builds the fresh store. The caller holds the lock of the damaged one, if that has one that can be held.
-    /// `description` is what the new store is to say of itself where the old one cannot be asked.
+    /// Builds the fresh store. The caller holds the lock of the damaged one, if that can be locked. `description` is
+    /// used where the old store's is unreadable.
     ///
     /// # Errors
-    /// Another salvage is under way, the disk is full, or we were asked to stop; nothing has changed then.
+    /// Another salvage is running, the disk is full, or the caller asked to stop; then nothing has changed.
     pub fn begin(
         place: &Path,
         description: &Description,
@@ -94,12 +94,12 @@ impl<'s> Salvage<'s> {
         Ok(salvage)
     }
 
-    /// The store that is being made, to be given what it lacks.
+    /// The new store, so that the caller can add missing objects.
     pub fn store(&self) -> &Store {
         &self.fresh
     }
 
-    /// What the checkpoints that are remembered still lack.
+    /// Checks the remembered checkpoints in the new store.
     pub fn check(&self) -> Result<CheckReport> {
         let progress = Progress::default();
         let options = CheckOptions { full: true, go_on: self.go_on, progress: &progress };
@@ -110,10 +110,10 @@ impl<'s> Salvage<'s> {
         Ok(report)
     }
 
-    /// Gives every checkpoint that is whole, or lacks no more than bytes of files, its ref, and puts the fresh store into place.
+    /// Restores the ref of each checkpoint that lacks at most bytes of files, and puts the new store into place.
     ///
     /// # Errors
-    /// Something cannot be written or renamed. The damaged store is there still, here or beside.
+    /// A file cannot be written or renamed. The damaged store still exists, in its place or beside it.
     pub fn finish(mut self, now_ms: i64) -> Result<Salvaged> {
         let report = self.check()?;
         let lost: BTreeSet<ObjectId> = report.damaged.iter().filter_map(|state| state.id.commit()).collect();
@@ -153,13 +153,13 @@ impl<'s> Salvage<'s> {
 impl Drop for Salvage<'_> {
     fn drop(&mut self) {
         if !self.finished && self.fresh.dir().symlink_metadata().is_ok() {
-            // Where this fails the next writer does it.
+            // On failure the next writer removes it.
             let _ = replace_store::remove_store(self.fresh.dir());
         }
     }
 }
 
-/// Description, exclusion list, journal, and whatever else is readable beside them and is not derived.
+/// Copies description, exclusion list, journal, and other readable files that are not derived.
 fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Result<()> {
     let known = Description::read(from).ok().flatten();
     let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);
@@ -169,7 +169,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         Ok(bytes) if !bytes.contains(&0) => atomic_file::replace_through(&to.own(), &to.exclusion_list(), &bytes)?,
         _ => init::write_exclusion_list(to)?,
     }
-    // One that only the disk does not give is waited for: it may know of a restore that was cut off.
+    // A read failure of the disk ends the salvage: the journal may record an interrupted restore.
     if let JournalState::Open(journal) = journal::read(from)? {
         journal::write(to, &journal)?;
     }
@@ -181,7 +181,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
         from.stat_cache_patch(),
         from.commits(),
         from.size_gate(),
-        // What can be kept of the workflows enters itself; files of the others are taken in anew.
+        // Salvaged runs enter the roll themselves; files of the others are taken in anew.
         from.workflow_roll(),
         from.projected(),
         from.last_gc(),
@@ -199,7 +199,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     Ok(())
 }
 
-/// Makes the names in every directory durable.
+/// Flushes the entries of every directory.
 fn sync_below(dir: &Path) -> Result<()> {
     for path in Layout::new(dir.to_path_buf()).directories() {
         atomic_file::sync_directory(&path)?;
@@ -207,7 +207,7 @@ fn sync_below(dir: &Path) -> Result<()> {
     atomic_file::sync_directory(dir)
 }
 
-/// Looks for objects in the damaged copies that were kept of a store, and writes what it finds into that store.
+/// Searches the kept damaged copies of a store for objects, and writes those found into the store.
 ///
 /// # Errors
 /// The store cannot be written.

@@ -1,4 +1,4 @@
-//! What a salvage could not take over: the kept copies that may hold more, and fetching it once they can be read.
+//! Kept copies that may hold more than a salvage could take, and fetching it once they are readable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,11 +17,11 @@ use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::ref_files;
 
-/// By the name of a kept copy, what needs no fetching from there: ids of checkpoints and names of refs that the store was
-/// given once. What was dropped since stays away.
+/// By name of a kept copy: ids of checkpoints and names of refs that the store was already given. They are not fetched
+/// again, so that dropped ones stay dropped.
 type Notes = BTreeMap<String, BTreeSet<String>>;
 
-/// Remembers that a kept copy may hold checkpoints which its store lacks. `decided_by_names` are those that it has been given.
+/// Notes that a kept copy may hold checkpoints that its store lacks; it was given `decided_by_names`.
 ///
 /// # Errors
 /// The note cannot be written.
@@ -31,7 +31,7 @@ pub fn note(layout: &Layout, copy: &Path, decided_by_names: BTreeSet<String>) ->
     write(layout, &notes)
 }
 
-/// The kept copies that are noted and still there.
+/// The noted kept copies that still exist.
 ///
 /// # Errors
 /// The note cannot be read.
@@ -46,11 +46,11 @@ fn name_of(copy: &Path) -> String {
     copy.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Brings over what the noted copies can give by now, and forgets those that have nothing more. How many checkpoints
-/// came; the caller reads the list anew then.
+/// Fetches what the noted copies can give by now, and forgets copies without more. Returns the number of fetched
+/// checkpoints; if any, the caller reads the inventory again.
 ///
 /// # Errors
-/// The store cannot be written, or we were asked to stop.
+/// The store cannot be written, or the caller asked to stop.
 pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result<usize> {
     let layout = locked.store().layout();
     let before = noted(layout)?;
@@ -70,7 +70,7 @@ pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result
     Ok(fetched)
 }
 
-/// How many checkpoints came, and whether the copy has no more.
+/// Returns the number of fetched checkpoints, and whether the copy has no more.
 fn fetch_from(
     locked: &LockedStore<'_>,
     copy: &Layout,
@@ -96,7 +96,7 @@ fn fetch_from(
     Ok((came.len(), came.len() == wanted.checkpoints.len() && lost.is_empty() && !wanted.is_doubtful))
 }
 
-/// What a store was given of what is remembered.
+/// The remembered checkpoints and refs that a store was given.
 pub fn given(remembered: &Remembered, checkpoints: &[ObjectId], lost_refs: &[String]) -> BTreeSet<String> {
     let names = remembered.others.keys().filter(|name| !lost_refs.contains(name)).cloned();
     checkpoints.iter().map(|id| id.to_hex()).chain(names).collect()
@@ -104,7 +104,7 @@ pub fn given(remembered: &Remembered, checkpoints: &[ObjectId], lost_refs: &[Str
 
 fn noted(layout: &Layout) -> Result<Notes> {
     let text = match read_regular::read_text(&layout.left_behind()) {
-        // A note that is no text is as good as none.
+        // A note that is not text counts as none.
         Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => String::new(),
         read => read.map_err(Error::io("read", &layout.left_behind()))?,
     };

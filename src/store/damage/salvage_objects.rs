@@ -1,4 +1,4 @@
-//! Taking over objects from a damaged store: wholly good packs as they are, of all others whatever is whole.
+//! Copies objects from a damaged store: intact packs as they are, from others every intact object.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -13,21 +13,21 @@ use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind};
 use crate::store::objects::pack::pack_walk;
 use crate::store::objects::pack::pack_writer::{PackError, PackWriter};
 
-/// What is made of a pack that the disk does not give.
+/// How to treat a pack that the disk fails to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// It may be whole, and readable the next time: nobody asked for a store without it.
+    /// Fail: the pack may be intact and readable the next time, and the user did not ask for a store without it.
     Stops,
-    /// It is left behind, in the store that is kept.
+    /// Skip it: it remains in the kept copy.
     IsPassedOver,
 }
 
-/// Brings every object that `from` can still give into `to`, which nobody else knows yet.
+/// Copies every object that `from` can still give into `to`, which no other process uses yet.
 ///
 /// # Errors
-/// The new store cannot be written, or we were asked to stop. What is damaged is passed over.
+/// The new store cannot be written, or the caller asked to stop. Damaged objects are skipped.
 pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
-    // Without the directory there is nothing to take.
+    // Without the directory there is nothing to copy.
     let old = match Objects::open(from) {
         Ok(old) => old,
         Err(cause @ Error::Io { .. }) if unreadable == Unreadable::Stops => return Err(cause),
@@ -43,7 +43,7 @@ pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn 
             if unreadable == Unreadable::Stops {
                 for path in [&pack.index_path, &pack.pack_path] {
                     match std::fs::read(path) {
-                        // What is gone for good will not be there the next time either.
+                        // A missing file will not be readable the next time either.
                         Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {}
                         read => drop(read.map_err(Error::io("read", path))?),
                     }
@@ -76,7 +76,7 @@ pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn 
     to.refresh()
 }
 
-/// Brings single objects that are wanted, as far as `from` has them; those that were found.
+/// Copies the wanted objects that `from` has; returns those found.
 ///
 /// # Errors
 /// The pack cannot be written.
@@ -104,9 +104,9 @@ fn is_wholly_good(pack: &Pack, go_on: &dyn Fn() -> Result<()>) -> Result<bool> {
     Ok(pack.reader().is_ok_and(|reader| u64::from(reader.declared_count()) == index.count() as u64))
 }
 
-/// Packs are never written to, so both stores can have the same file.
+/// Links a pack: packs are never written to, so both stores can share the file.
 fn link_pack(pack: &Pack, pack_dir: &Path) -> Result<()> {
-    // The index comes last: a pack without one is not looked at.
+    // The index comes last: a pack without one is ignored.
     for path in [&pack.pack_path, &pack.index_path] {
         let Some(name) = path.file_name() else { continue };
         atomic_file::link_or_copy(path, &pack_dir.join(name))?;
@@ -114,7 +114,7 @@ fn link_pack(pack: &Pack, pack_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// An entry that is damaged is left behind; its store is kept.
+/// Copies an entry; a damaged one is skipped, since its store is kept.
 fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result<()> {
     let copied = match (pack.header(id), pack.place_of(id), pack.reader()) {
         (
@@ -135,7 +135,7 @@ fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result
         _ => Ok(()),
     };
     match copied {
-        // The entry is whole, but what follows it is not what the checksum was made of.
+        // The entry is intact, but bytes after it break the checksum.
         Err(PackError::Source(_)) => take_whole(pack, id, writer),
         other => other.map_err(Error::from),
     }

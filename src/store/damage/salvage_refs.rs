@@ -1,4 +1,4 @@
-//! What a damaged store still remembers of its checkpoints, whatever state its refs and its manifest are in.
+//! The checkpoints that a damaged store still names, whatever the state of its refs and its manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,23 +20,23 @@ use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs, run_salvage};
 
-/// Ids and names, not looked at any further.
+/// Ids and names, not checked any further.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     pub checkpoints: BTreeSet<ObjectId>,
-    /// Rows of the manifest that lead nowhere.
+    /// Rows of the manifest without a commit.
     pub lost_rows: Vec<DamagedCheckpoint>,
     pub pins: BTreeSet<ObjectId>,
-    /// Refs that are none of ours, by their full name.
+    /// Foreign refs and refs of runs, by full name.
     pub others: BTreeMap<String, ObjectId>,
-    /// Full names of refs of workflows that are torn, and of which no commit tells.
+    /// Full names of torn refs of runs without a commit that restores them.
     pub torn: Vec<String>,
-    /// There may have been more: something could not be read.
+    /// There may have been more: a file could not be read.
     pub is_doubtful: bool,
 }
 
-/// Collects what refs and rows name. If there are neither, every commit of ours counts: nothing tells then which of
-/// them were dropped.
+/// Collects the checkpoints named by refs and rows. Without a readable manifest every checkpoint commit counts: nothing
+/// tells which were dropped.
 pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     let mut found = Remembered::default();
     let mut family = |family| {
@@ -70,10 +70,11 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     found
 }
 
-/// Gives those checkpoints and every other ref that leads to something whole their refs. The names of the others.
+/// Restores the refs of `kept` checkpoints and every other ref that leads to intact commits. Returns the names of the
+/// others.
 ///
 /// # Errors
-/// A ref cannot be written, or we were asked to stop.
+/// A ref cannot be written, or the caller asked to stop.
 pub fn put_back(
     layout: &Layout,
     objects: &Objects,
@@ -129,7 +130,7 @@ fn id_in(path: &Path) -> Option<ObjectId> {
     ObjectId::from_hex(read_regular::read_text(path).ok()?.trim_end())
 }
 
-/// Adds those whose ref is torn to what is remembered of a damaged store, by what the commits tell.
+/// Adds runs whose ref is torn, with the tip found among the commits.
 pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered) {
     for namespace in RefNamespace::BOTH {
         let read = run_refs::read(damaged, namespace);

@@ -1,4 +1,5 @@
-//! Packs whose index or frame is damaged, made readable again: in memory by anybody, on disk by whoever has the lock.
+//! Makes packs with a damaged index or frame readable again: in memory by any process, on disk by the holder of the
+//! lock.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,15 +14,15 @@ use crate::store::objects::pack::pack_list::{Pack, Rescued};
 use crate::store::objects::pack::pack_reader::{PackReader, ReadError};
 use crate::store::objects::pack::pack_walk::{self, PackWalk};
 
-/// Packs, each as readable as it can be made.
+/// Packs, made as readable as possible.
 #[derive(Debug, Default)]
 pub struct Rescue {
     pub packs: Vec<Arc<Pack>>,
-    /// One that the disk did not give in full.
+    /// The failure to read a pack completely.
     pub unread: Option<Error>,
 }
 
-/// The packs of a directory, with each that is damaged as readable as it can be made, and each that has no index.
+/// The packs of a directory; damaged ones and those without an index are made as readable as possible.
 ///
 /// # Errors
 /// The directory cannot be listed.
@@ -40,7 +41,7 @@ pub fn rescue(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<Rescue> {
     Ok(done)
 }
 
-/// Names of packs that lack their index.
+/// Names of packs without an index.
 ///
 /// # Errors
 /// The directory cannot be listed.
@@ -54,7 +55,7 @@ pub fn without_index(pack_dir: &Path) -> Result<Vec<String>> {
     Ok(files.iter().filter_map(orphan).collect())
 }
 
-/// `None` if nothing is wrong, or nothing can be read at all.
+/// Rescues a damaged pack; `None` if it is intact or entirely unreadable.
 fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     let mut unreadable = |cause| {
         unread.get_or_insert(Error::io("read", &pack.pack_path)(cause));
@@ -81,13 +82,13 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     Some(pack.rescued_with(index, reader, Rescued { why, is_whole }))
 }
 
-/// An index that adds up is right about every entry, however little is left of the pack.
+/// The index of a pack if its checksum is right: then all its entries are right, whatever the state of the pack.
 fn good_index(pack: &Pack) -> Option<PackIndex> {
     let index = pack.index().ok().filter(|index| index.checksum_is_right())?;
     Some(index.clone())
 }
 
-/// Writes the index of every pack that is whole itself. The caller holds the lock. Gives the files written.
+/// Writes the index of every intact pack. The caller holds the lock. Returns the files written.
 ///
 /// # Errors
 /// A file cannot be written.

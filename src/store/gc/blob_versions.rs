@@ -1,4 +1,4 @@
-//! Versions of large files: which contents stood at the same path in one checkpoint after the other.
+//! Versions of large files: the contents of one path in successive checkpoints.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, TreeLine};
 
-/// Content below this gains too little.
+/// Smallest content, in bytes, for which deltas are worthwhile.
 const SMALLEST_BYTES: u64 = 1 << 20;
-/// Content above this stays whole: a delta of it takes several times as much memory, when made and when read.
+/// Largest content, in bytes, that becomes a delta: a delta takes several times its memory, both to make and to read.
 const LARGEST_BYTES: u64 = 256 << 20;
-/// What takes less room in a pack than this is not worth a look.
+/// Smallest compressed size, in bytes, of an object that is looked at.
 const WORTH_A_LOOK_BYTES: u64 = 64 << 10;
 
-/// Whether some large content of `live` is not in `newest`: only then can there be versions.
+/// Whether some large content of `live` is not in `newest`, without which there are no versions.
 pub fn may_exist(catalogue: &Catalogue<'_>, live: &ObjectIds, newest: &ObjectIds) -> bool {
     live.difference(newest).any(|id| catalogue.room_of(id) >= WORTH_A_LOOK_BYTES && is_large(catalogue, id))
 }
@@ -26,10 +26,10 @@ fn is_large(catalogue: &Catalogue<'_>, id: &ObjectId) -> bool {
     matches!(found, Some((Some(ObjectKind::Blob), SMALLEST_BYTES..=LARGEST_BYTES)))
 }
 
-/// Contents of large files by path, in lines that begin with the newest. Each content stands in one line at most.
+/// Lines of contents of large files by path, newest first. Each content is in one line at most.
 ///
 /// # Errors
-/// In words: a tree cannot be read.
+/// A message: a tree cannot be read.
 pub fn lines(catalogue: &Catalogue<'_>, trees_newest_first: &[ObjectId]) -> Result<Vec<Vec<ObjectId>>, String> {
     let mut finder = Finder {
         catalogue,
@@ -46,10 +46,10 @@ pub fn lines(catalogue: &Catalogue<'_>, trees_newest_first: &[ObjectId]) -> Resu
 
 struct Finder<'c> {
     catalogue: &'c Catalogue<'c>,
-    /// Trees of the last older side, which is the newer one of the next comparison.
+    /// Trees of the last older side, which is the newer side of the next comparison.
     known: IdMap<Arc<[u8]>>,
     is_large: IdMap<bool>,
-    /// What stands behind each content of a line; `None` at the end.
+    /// The next older content in a line; `None` at its end.
     older_than: IdMap<Option<ObjectId>>,
     heads: Vec<ObjectId>,
 }
@@ -90,7 +90,7 @@ impl Finder<'_> {
             return;
         }
         match self.older_than.get(&newer) {
-            // It has an older one from another path.
+            // The content has an older version from another path.
             Some(Some(_)) => return,
             Some(None) => {}
             None => self.heads.push(newer),
@@ -110,14 +110,14 @@ impl Finder<'_> {
     }
 }
 
-/// Lines of two trees that have the same name and differ.
+/// Pairs of entries of two trees with the same name and different ids.
 fn same_names<'t>(newer: &'t [u8], older: &'t [u8]) -> Result<Vec<(TreeLine<'t>, TreeLine<'t>)>, String> {
     let older: Vec<TreeLine<'t>> = tree_codec::lines(older).collect::<Result<_, _>>()?;
     let mut by_name: Option<HashMap<&[u8], TreeLine<'_>>> = None;
     let mut found = Vec::new();
     for (at, line) in tree_codec::lines(newer).enumerate() {
         let line = line?;
-        // Mostly nothing came or went, and each line stands where it stood.
+        // Usually the trees have the same names, at the same positions.
         let same = older.get(at).filter(|other| other.name == line.name).copied().or_else(|| {
             let index = || older.iter().map(|line| (line.name, *line)).collect();
             by_name.get_or_insert_with(index).get(line.name).copied()

@@ -1,16 +1,16 @@
-//! Making a delta in git's format: blocks of the base are looked for at every place of the target.
+//! Makes a delta in git's format: searches the target for blocks of the base at every offset.
 
-/// Bytes that must be equal for two places to be compared.
+/// Bytes that must be equal for a match.
 const WINDOW: usize = 32;
-/// One window of the base in so many bytes can be found.
+/// Bytes of the base per indexed window.
 const STEP: usize = 64;
-/// The base is looked up by at most so many of its windows, so that the table stays small.
+/// Most windows of the base in the table, so that it stays small.
 const MOST_BLOCKS: usize = 1 << 20;
-/// What one copy takes at most; git writes no longer ones.
+/// Longest copy instruction, in bytes; git writes no longer ones.
 const MOST_COPIED: usize = 0x10000;
 const MOST_INSERTED: usize = 0x7f;
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-/// What each byte of the window is multiplied by.
+/// The factor for each byte of the window.
 const POWERS: [u64; WINDOW] = powers();
 
 const fn powers() -> [u64; WINDOW] {
@@ -23,7 +23,7 @@ const fn powers() -> [u64; WINDOW] {
     powers
 }
 
-/// Instructions that make `target` of `base`, or `None` if they would take more than `at_most` bytes.
+/// Returns the instructions that make `target` from `base`, or `None` if they take more than `at_most` bytes.
 pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
     if base.len() < WINDOW || target.len() < WINDOW || u32::try_from(base.len()).is_err() {
         return None;
@@ -32,7 +32,7 @@ pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
     let mut delta = Instructions { bytes: Vec::new(), at_most };
     delta.number(base.len());
     delta.number(target.len());
-    // Up to `done` the target is made; up to `at` no block of the base was met.
+    // The delta covers the target up to `done`; no block of the base matches between `done` and `at`.
     let (mut done, mut at) = (0, 0);
     let mut rolling = Rolling::over(target, 0);
     loop {
@@ -61,7 +61,7 @@ pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
     Some(delta.bytes)
 }
 
-/// The longest common part around a place of both, but not before `done` in the target: its starts and its length.
+/// The longest common part around an offset of both, not before `done` in the target: both starts and the length.
 fn common(base: &[u8], from: usize, target: &[u8], at: usize, done: usize) -> Option<(usize, usize, usize)> {
     let ahead = equal_bytes(&base[from..], &target[at..]);
     if ahead < WINDOW {
@@ -77,7 +77,7 @@ fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     steps + a[steps..].iter().zip(&b[steps..]).take_while(|(a, b)| a == b).count()
 }
 
-/// A sum over a window that moves by one byte at a time.
+/// A rolling hash over a window that moves one byte at a time.
 struct Rolling {
     sum: u64,
 }
@@ -98,9 +98,9 @@ fn value(byte: u8) -> u64 {
     u64::from(byte) + 1
 }
 
-/// Places of the base by the sum of the window that starts there.
+/// Offsets in the base by the hash of the window that starts there.
 struct Blocks {
-    /// Sum and place plus one; zero where there is none.
+    /// Hash and offset plus one; zero for an empty slot.
     table: Vec<(u32, u32)>,
     shift: u32,
 }
@@ -114,7 +114,7 @@ impl Blocks {
         for at in (0..=base.len() - WINDOW).step_by(step) {
             let (slot, tag) = blocks.place(Rolling::over(base, at).sum);
             let place = u32::try_from(at + 1).unwrap_or_default();
-            // Of blocks that look alike the first is as good as any.
+            // Among similar blocks the first is as good as any.
             if blocks.table[slot].1 == 0 {
                 blocks.table[slot] = (tag, place);
             }
@@ -167,7 +167,7 @@ impl Instructions {
         let (mut from, mut left) = (from, len);
         while left > 0 {
             let len = left.min(MOST_COPIED);
-            // The longest copy is the one without a length.
+            // A copy of the longest length is encoded without a length.
             let digits = [from, from >> 8, from >> 16, from >> 24, len, len >> 8].map(low_byte);
             let op = self.bytes.len();
             self.bytes.push(0x80);

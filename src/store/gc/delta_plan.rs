@@ -1,4 +1,4 @@
-//! Which versions of large files become deltas, and what that means for their packs: rules over a survey.
+//! Which versions of large files become deltas, and which packs are rewritten for that: rules over a survey.
 
 use std::collections::HashSet;
 
@@ -11,13 +11,13 @@ use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
 
-/// Whoever reads the last version of a chain makes all before it; git too stops here.
+/// Longest chain of deltas, as in git: reading its last version rebuilds all the others.
 pub const LONGEST_CHAIN: usize = 50;
 
-/// The plan of `prune` where `lines` of versions are known, the newest of each first.
+/// The plan of `prune` with known `lines` of versions, newest first.
 ///
-/// A version can only become a delta if its pack is rewritten, and is worth nothing as a base if its own stays. So what
-/// could become deltas counts as dead at first; whatever lies in packs that stay even so is left out, until no more is.
+/// A version can become a delta only if its pack is rewritten, and is useless as a base if its own pack stays. So all
+/// candidates count as dead at first; those in packs that stay anyway are removed, repeatedly, until none is left.
 pub fn plan(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSet<Pair>) -> RepackPlan {
     let mut runs = runs(survey, lines, rejected_bases);
     loop {
@@ -35,8 +35,8 @@ pub fn plan(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSe
     }
 }
 
-/// The lines without what is in no pack, cut where one version is known to be of no use for the next, and where a chain
-/// of deltas is as long as it may be.
+/// The lines without versions that are in no pack, split where a version is a rejected base of the next, and where a
+/// chain of deltas has its greatest length.
 fn runs(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSet<Pair>) -> Vec<Vec<BlobVersion>> {
     if lines.is_empty() {
         return Vec::new();
@@ -67,7 +67,7 @@ fn runs(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSet<Pa
     runs
 }
 
-/// `None` for what cannot be read: it stays as it is.
+/// Finds a version in its pack; `None` if it is unreadable: then it stays as it is.
 fn version(pack: &Pack, entry: &IndexEntry) -> Option<BlobVersion> {
     let (index, reader) = (pack.index().ok()?, pack.reader().ok()?);
     let end = index.end_of(entry.offset, reader.entries_end());

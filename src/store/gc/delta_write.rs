@@ -1,4 +1,4 @@
-//! Writing versions of a large file: the newest whole, each older one as a delta of the next newer.
+//! Writes versions of a large file: the newest whole, each older one as a delta of the next newer.
 
 use std::sync::Arc;
 
@@ -17,23 +17,23 @@ use crate::store::objects::pack::pack_writer::PackWriter;
 pub struct RunWriter<'a> {
     pub objects: &'a Objects,
     pub survey: &'a PackUsage,
-    /// Where the one was of no use for the other.
+    /// Pairs for which the delta did not pay off.
     pub rejected_bases: Vec<Pair>,
 }
 
-/// The version before, on which the next may stand.
+/// The previous, newer version, the possible base of the next.
 struct Newer<'v> {
     version: &'v BlobVersion,
-    /// Bytes of the last whole one.
+    /// Compressed bytes of the last whole version.
     whole_room: u64,
-    /// How many deltas lead to it.
+    /// Length of its chain of deltas.
     depth: usize,
     content: Option<Arc<Vec<u8>>>,
 }
 
 impl RunWriter<'_> {
     /// # Errors
-    /// A version cannot be read, or the pack not be written.
+    /// A version cannot be read, or the pack cannot be written.
     pub fn write(&mut self, writer: &mut PackWriter<'_>, run: &[BlobVersion]) -> Result<()> {
         let mut newer: Option<Newer<'_>> = None;
         for version in run {
@@ -65,7 +65,7 @@ impl RunWriter<'_> {
             None => self.content(newer.version)?,
         };
         let content = self.content(version)?;
-        // What a delta takes is compared with what the whole takes, compressed both.
+        // The sizes of delta and whole are compared compressed.
         let whole_room = if version.base.is_none() { version.end - version.entry.offset } else { newer.whole_room };
         let delta = delta_make::make(&base, &content, content.len() / 2);
         drop(base);
@@ -96,7 +96,7 @@ impl RunWriter<'_> {
         Ok(Newer { version, whole_room: version.end - version.entry.offset, depth: 0, content })
     }
 
-    /// What is made of it is read back and hashed at the end, so that a right checksum is enough here.
+    /// Reads a version by its checksum alone: the result is read back and hashed at the end.
     fn content(&self, version: &BlobVersion) -> Result<Arc<Vec<u8>>> {
         if version.base.is_none()
             && let Ok(reader) = self.pack_of(version)?.reader()

@@ -1,4 +1,4 @@
-//! The mark of a prune: every object that something still needs.
+//! The mark phase of a prune: every object that is still needed.
 
 use crate::error::{Error, Result};
 use crate::model::git_index;
@@ -11,17 +11,17 @@ use crate::store::repository::Store;
 use crate::store::state::journal::JournalState;
 use crate::store::trees::convert;
 
-/// Objects reachable from any ref, or named by the journal, leaving out refs of `gone` checkpoints.
+/// Objects reachable from any ref or named by the journal, ignoring refs of `gone` checkpoints.
 ///
 /// # Errors
-/// A ref, the journal, a commit or a tree that cannot be read: what it needs is unknown then, so nothing may go.
+/// A ref, the journal, a commit or a tree is unreadable: what it needs is unknown, so nothing may be removed.
 pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
     let mut reach = Reach::new(store);
     extend(store, gone, &mut reach)?;
     Ok(reach.met)
 }
 
-/// The same on top of what was reached before.
+/// Adds the live objects to those reached before.
 ///
 /// # Errors
 /// As [`live`].
@@ -33,8 +33,8 @@ pub fn extend(store: &Store, gone: &ObjectIds, reach: &mut Reach<'_>) -> Result<
     Ok(())
 }
 
-/// What plain git has staged in this store, blobs and trees: between its `add` and its `commit` nothing else names them,
-/// and without them it could not commit.
+/// Blobs and trees that plain git has staged in this store: between its `add` and its `commit` nothing else names them,
+/// and git could not commit without them.
 fn staged(store: &Store) -> (ObjectIds, Vec<ObjectId>) {
     let index = read_regular::read(&store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
     let index = index.unwrap_or_default();
@@ -56,14 +56,14 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
             return Err(Error::Damaged { what: "the journal of an interrupted restore".into(), why });
         }
     }
-    // `main` is derived: one that names nothing is no reason to stop, unless that is a checkpoint.
+    // `main` is derived: a missing commit there is ignored, unless it has a checkpoint's ref.
     let lost_main =
         ref_files::read_main(layout)?.filter(|id| !store.objects().contains(id) && !ref_files::exists(layout, *id));
     roots.retain(|id| Some(*id) != lost_main);
     Ok(roots)
 }
 
-/// Pins of what is no checkpoint and nowhere at all: they keep nothing.
+/// Pins of commits that are neither checkpoints nor in the store: they keep nothing alive.
 ///
 /// # Errors
 /// The refs cannot be listed.

@@ -1,4 +1,4 @@
-//! Taking small packs into the one that is being written, so that long series of small writes leave few packs behind.
+//! Folds small packs into the pack being written, so that long series of small writes leave few packs behind.
 
 use std::sync::Arc;
 
@@ -14,22 +14,22 @@ use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::objects::pack::read_back::bytes_arrived;
 use crate::store::state::stat_cache;
 
-/// A new pack counts as at least this large: what is not much larger is always taken in.
+/// Lower bound, in bytes, on the counted size of a new pack, so that small packs are always folded.
 const COUNTED_BYTES: u64 = 16 << 10;
-/// A pack so many times as large as all that are taken in before it is left alone, so that no byte is copied often.
+/// Factor over the bytes folded so far; a larger pack is left alone, so that no byte is copied often.
 const MUCH_LARGER: u64 = 2;
-/// Fewer than this are left for later.
+/// Fewest packs worth folding.
 const WORTH_IT: usize = 8;
-/// What is copied at once is not felt.
+/// Upper bound, in bytes, on a new pack with all it takes in, so that the delay is not noticed.
 const MOST_BYTES: u64 = 512 << 10;
-/// So are so many packs, each of which stays open meanwhile.
+/// Upper bound on packs per fold; each stays open meanwhile.
 const MOST_PACKS: usize = 64;
-/// With less than this left on the disk nothing is copied.
+/// Free disk space, in bytes, below which nothing is folded.
 const ROOM_BYTES: u64 = 4 << 20;
 
 impl LockedStore<'_> {
-    /// Copies the smallest packs into `into`, whatever in them still lives. Those given back are in it with all that they
-    /// hold; the others could not be read, and stay as they are.
+    /// Copies the smallest packs into `into`, with live and dead objects alike. Returns the packs that were copied
+    /// whole; unreadable ones stay as they are.
     ///
     /// # Errors
     /// The new pack cannot be written.
@@ -38,14 +38,14 @@ impl LockedStore<'_> {
         packs.sort_by(|a, b| a.stamp.size_bytes.cmp(&b.stamp.size_bytes).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
         let mut budget = Budget::of(into.bytes_written());
         let hoped = packs.iter().take_while(|pack| budget.takes(pack.stamp.size_bytes)).count();
-        // On a full disk what is new comes first.
+        // On a full disk the new objects come first.
         if hoped < WORTH_IT || !atomic_file::has_room(self.store().dir(), ROOM_BYTES) {
             return Ok(Vec::new());
         }
         let mut budget = Budget::of(into.bytes_written());
         let mut chosen = Vec::new();
         for pack in packs {
-            // Before it is looked into: of the first that is too large there would be much to read.
+            // Checked before the pack is opened: the first one that is too large would take long to read.
             if !budget.has_room_for(pack.stamp.size_bytes) {
                 break;
             }
@@ -65,8 +65,8 @@ impl LockedStore<'_> {
         Ok(folded)
     }
 
-    /// Removes packs of which all is in `published`, and keeps the stat cache good. They are read back before: call it
-    /// when nothing is left to do but this.
+    /// Removes packs whose content is in `published`, and updates the stat cache. The new packs are read back first, so
+    /// call it last.
     ///
     /// # Errors
     /// A new pack cannot be read back, so nothing was removed; or an old one cannot be removed.
@@ -85,21 +85,21 @@ impl LockedStore<'_> {
         let cache = stat_cache::packs(store.layout()).filter(|packs| is_named(packs)).and_then(|_| store.stat_cache());
         let cache = cache.filter(|cache| store.trusts(cache));
         sweep::remove_caches(&store.layout().objects())?;
-        // One of the same name is the new one.
+        // A folded pack of the same name is the new pack.
         for pack in folded.iter().filter(|pack| published.iter().all(|stamp| stamp.name != pack.stamp.name)) {
             sweep::remove_pack(&pack_dir, &pack.stamp.name)?;
         }
         store.objects().refresh()?;
         if let Some(cache) = cache {
-            // Without it the next scan checks each blob that it relies on.
+            // Otherwise the next scan would check each blob that it relies on.
             stat_cache::save_packs(store.layout(), &cache, store.objects().packs())?;
         }
         Ok(())
     }
 }
 
-/// How much a new pack may take in, the smallest first: so much that each byte is copied about as often as packs can double
-/// until they are large.
+/// How much a new pack may take in, smallest packs first: each byte is copied about as often as a pack doubles until it
+/// is large.
 struct Budget {
     bytes: u64,
     packs: usize,
@@ -115,7 +115,7 @@ impl Budget {
         !is_much_larger && self.bytes.saturating_add(size) <= MOST_BYTES && self.packs < MOST_PACKS
     }
 
-    /// Whether there is room for one more, of this size; then it is taken.
+    /// Adds a pack of this size if it fits; returns whether it did.
     fn takes(&mut self, size: u64) -> bool {
         let fits = self.has_room_for(size);
         if fits {
@@ -126,7 +126,7 @@ impl Budget {
     }
 }
 
-/// What a sound pack holds, unless some of it are deltas, which are cheaper left where they are.
+/// The entries of a sound pack; `None` if it holds deltas, which are cheaper left where they are.
 fn plain_entries(pack: &Pack) -> Option<Vec<IndexEntry>> {
     pack.check_frame().ok()?;
     let is_plain =

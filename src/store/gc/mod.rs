@@ -1,4 +1,4 @@
-//! Garbage collection: what is still needed, and giving back the room of the rest.
+//! Garbage collection: finds live objects and frees the space of the rest.
 
 pub mod blob_versions;
 pub mod delta_make;

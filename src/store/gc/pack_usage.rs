@@ -1,4 +1,4 @@
-//! What lives where: each live object is claimed by one pack, so that copies elsewhere are dead. It writes nothing.
+//! Which pack holds which live objects: each is claimed by one pack, so copies elsewhere are dead. Writes nothing.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
 
-/// One pack as it was found.
+/// A pack and its live objects.
 pub struct SurveyedPack {
     pub pack: Arc<Pack>,
-    /// Nobody has looked for deltas.
+    /// Figures of the pack, before a search for deltas.
     pub facts: PackFacts,
-    /// The live objects that count as being here.
+    /// Live objects claimed by this pack.
     pub claimed: Vec<IndexEntry>,
 }
 
@@ -28,27 +28,27 @@ impl SurveyedPack {
     }
 }
 
-/// All packs and loose objects of a store, against what lives.
+/// All packs and loose objects of a store, compared with the live objects.
 pub struct PackUsage {
     pub packs: Vec<SurveyedPack>,
-    /// Live objects that are there and that no readable pack can give.
+    /// Live objects that exist but that no readable pack can give.
     pub unclaimed: Vec<ObjectId>,
     /// All loose objects, live or dead.
     pub loose: Vec<ObjectId>,
 }
 
 impl PackUsage {
-    /// The figures of all packs. Deltas are looked for where the live share is low, which reads each header there.
+    /// The figures of all packs. Searches packs with a low live share for deltas, which reads each header there.
     pub fn facts(&self) -> Vec<PackFacts> {
         self.packs.iter().map(|found| PackFacts { has_deltas: found.has_deltas(), ..found.facts.clone() }).collect()
     }
 
-    /// The same, with no look for deltas: that is asked of [`Self::has_deltas`].
+    /// The figures without a search for deltas, for which there is [`Self::has_deltas`].
     pub fn quick_facts(&self) -> Vec<PackFacts> {
         self.packs.iter().map(|found| found.facts.clone()).collect()
     }
 
-    /// Whether the pack of that name is low and holds deltas.
+    /// Whether the pack of that name has a low live share and holds deltas.
     pub fn has_deltas(&self, name: &str) -> bool {
         self.get(name).is_some_and(SurveyedPack::has_deltas)
     }
@@ -58,7 +58,7 @@ impl PackUsage {
     }
 }
 
-/// Looks at the index of every pack.
+/// Reads the index of every pack.
 ///
 /// # Errors
 /// The directories cannot be listed.
@@ -66,7 +66,7 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     objects.refresh()?;
     let loose = loose_files::list(objects.objects_dir())?;
     let mut packs: Vec<SurveyedPack> = objects.pack_list().into_iter().map(|pack| first_look(pack, live)).collect();
-    // Packs that will stay claim first, so that what is also elsewhere dies there.
+    // Packs that will stay claim first, so that copies elsewhere are dead.
     packs.sort_by(|a, b| {
         let rank = |found: &SurveyedPack| (is_low(&found.facts), std::cmp::Reverse(found.facts.total_bytes));
         rank(a).cmp(&rank(b)).then_with(|| a.facts.name.cmp(&b.facts.name))
@@ -77,7 +77,8 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     for found in &mut packs {
         claim(found, &copies, &mut taken);
     }
-    // What is nowhere is no worse off whatever goes; only a blob can be missing here, so nothing else hangs on it.
+    // Missing objects are left out: no removal can harm them. Only a blob can be missing here, so nothing depends on
+    // it.
     let mut unclaimed: Vec<ObjectId> = live.difference(&taken).filter(|id| objects.holds(id)).copied().collect();
     unclaimed.sort_unstable();
     Ok(PackUsage { packs, unclaimed, loose })
@@ -112,7 +113,7 @@ fn count_live(pack: &Pack, claimed: &[IndexEntry], facts: &mut PackFacts) {
     }
 }
 
-/// How many places have an object, for those that more than one has.
+/// The number of copies of each object that has more than one.
 fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> IdMap<u32> {
     let mut copies: IdMap<u32> = IdMap::default();
     for id in packs.iter().flat_map(|found| &found.claimed).map(|entry| &entry.id).chain(loose) {
@@ -124,7 +125,7 @@ fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> IdMap<u32> {
 
 fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     let pack = Arc::clone(&found.pack);
-    // The other copies of an object will go, so this one must be whole. A single copy is all there is: it stays.
+    // Other copies of an object will be removed, so this one must be intact. A single copy always stays.
     let damaged = found.facts.damaged;
     let before = found.claimed.len();
     found.claimed.retain(|IndexEntry { id, .. }| {
@@ -142,7 +143,7 @@ fn is_delta(pack: &Pack, id: &ObjectId) -> bool {
     matches!(pack.header(id), Ok(Some(header)) if header.kind == EntryKind::Delta)
 }
 
-/// The object from which the delta at `offset` is made.
+/// The base of the delta at `offset`.
 pub fn base_id(pack: &Pack, offset: u64) -> Option<ObjectId> {
     match pack_delta::base_of(pack.reader().ok()?, offset).ok()?.0 {
         Base::Object(id) => Some(id),

@@ -1,4 +1,4 @@
-//! What can be reached from some objects: every tree is read once, level by level, by several threads.
+//! Finds the objects reachable from given roots: each tree is read once, level by level, by several threads.
 
 use crate::base::work_queue;
 use crate::error::{Error, Result};
@@ -11,26 +11,26 @@ use crate::store::refs::commit_codec;
 use crate::store::repository::Store;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
 
-/// Objects for which another thread gains more than it costs.
+/// Objects per level for which another thread pays off.
 const WORTH_A_THREAD: usize = 64;
 
-/// All that was reached until now.
+/// All objects reached so far.
 pub struct Reach<'s> {
     store: &'s Store,
     catalogue: Catalogue<'s>,
     pub met: ObjectIds,
 }
 
-/// What some objects name.
+/// Objects named by other objects.
 #[derive(Default)]
 struct Links {
-    /// To be read in their turn.
+    /// Still to be read.
     to_read: Vec<ObjectId>,
     blobs: Vec<ObjectId>,
 }
 
 impl<'s> Reach<'s> {
-    /// Takes the packs as they are listed.
+    /// Uses the packs as they are listed now.
     pub fn new(store: &'s Store) -> Self {
         Self { store, catalogue: Catalogue::new(store.objects()), met: ObjectIds::default() }
     }
@@ -39,10 +39,10 @@ impl<'s> Reach<'s> {
         &self.catalogue
     }
 
-    /// Adds all that is reachable from `roots`, and tells `on_new` what was not in it before.
+    /// Adds all objects reachable from `roots`, and calls `on_new` for each new one.
     ///
     /// # Errors
-    /// A commit or a tree that cannot be read.
+    /// A commit or a tree cannot be read.
     pub fn extend(&mut self, roots: Vec<ObjectId>, on_new: &mut dyn FnMut(ObjectId)) -> Result<()> {
         let mut found = Links { to_read: roots, blobs: Vec::new() };
         loop {
@@ -98,11 +98,11 @@ impl<'s> Reach<'s> {
 
     fn read_commit(&self, bytes: &[u8], links: &mut Links) -> std::result::Result<(), String> {
         let commit = commit_codec::parse(bytes)?;
-        // A lost ancestor of a commit of plain git is nothing that the commit itself needs.
+        // A commit of plain git does not need its lost ancestors.
         let parents = commit.parents.into_iter().filter(|parent| self.store.objects().read(parent).is_ok());
         links.to_read.extend(parents);
         links.to_read.push(commit.tree);
-        // A lost meta ref must not cost the meta.
+        // Named here too, so that a lost meta ref does not lose the meta.
         links.to_read.extend(message::parse(&commit.message).ok().and_then(|(_, meta)| meta));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Versions of which one is of no use as the base of the other: remembered, so that no prune tries that twice.
+//! Pairs of versions whose delta did not pay off, remembered so that no prune tries them again.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::store::objects::id_set::ObjectIds;
 /// A newer version and an older one.
 pub type Pair = (ObjectId, ObjectId);
 
-/// The pairs that are known. What cannot be read is not known.
+/// Reads the known pairs; none if the file is unreadable.
 pub fn read(layout: &Layout) -> HashSet<Pair> {
     let text = read_regular::read_text(&layout.rejected_bases()).unwrap_or_default();
     let pair = |line: &str| {
@@ -21,7 +21,7 @@ pub fn read(layout: &Layout) -> HashSet<Pair> {
     text.lines().filter_map(pair).collect()
 }
 
-/// Adds pairs, and forgets those of which one is not in `live`.
+/// Adds pairs, and drops those with an object outside `live`.
 ///
 /// # Errors
 /// The file cannot be written.

@@ -1,4 +1,4 @@
-//! Carrying out a repack plan: copy what lives, check the copy, and only then remove the old.
+//! Carries out a repack plan: copies live objects, checks the copy, and only then removes the old packs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::objects::pack::read_back::read_back;
 
-/// A pack of deltas holds about this much, or one line of versions.
+/// Approximate size of a pack of deltas, in bytes; one line of versions may exceed it.
 const WRITTEN_AT_ONCE_BYTES: u64 = 32 << 20;
 
-/// What a repack did. Bytes are those of packs and loose objects.
+/// The result of a repack. Bytes are those of packs, indexes and loose objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepackOutcome {
     pub packs_before: usize,
@@ -33,21 +33,20 @@ pub struct RepackOutcome {
     pub bytes_before: u64,
     pub bytes_after: u64,
     pub loose_removed: u64,
-    /// It stopped before the end because it was told to.
+    /// Whether it was stopped early by the caller.
     pub stopped: bool,
-    /// Versions of large files of which the older was tried as a delta of the newer, in vain.
+    /// Pairs of versions whose delta did not pay off.
     pub rejected_bases: Vec<Pair>,
-    /// A merge found no room; what was dropped before it stays dropped.
+    /// The disk was full during a merge; objects dropped before stay dropped.
     pub no_space: Option<String>,
 }
 
 /// Carries out a plan. The caller holds the exclusive lock and made `survey` under it.
-///
-/// The order: all that will be copied is checked; dead things go, which needs no space; then one group after the
-/// other is copied, published, read back, and its old packs go. `stop` is asked between these steps.
+/// The order: check all sources of copies; remove dead packs, which needs no space; then for each group copy, publish,
+/// read back and remove its old packs. `stop` is asked between these steps.
 ///
 /// # Errors
-/// An object that lives cannot be read (nothing was removed), or a file cannot be written or removed.
+/// A live object cannot be read (nothing was removed), or a file cannot be written or removed.
 pub fn repack(
     objects_dir: &Path,
     survey: &PackUsage,
@@ -85,9 +84,9 @@ struct RepackWork<'a> {
     live: &'a ObjectIds,
     objects: &'a Objects,
     stop: &'a dyn Fn() -> bool,
-    /// What lies in a new pack already and is in no need of a copy.
+    /// Objects that are in a new pack already.
     moved: ObjectIds,
-    /// The names of the new packs. One may come out byte for byte as an old one that is about to go: the two are one file.
+    /// Names of the new packs. One may equal an old pack that is about to be removed: then both are one file.
     published: HashSet<String>,
 }
 
@@ -96,7 +95,7 @@ impl<'a> RepackWork<'a> {
         if !self.plan.keeps_all_packs() {
             sweep::remove_caches(self.objects_dir)?;
         }
-        // What no pack can give is claimed by none: it is saved from wherever it can be had before any of them goes.
+        // Objects that no pack can give are claimed by none: save them before any copy is removed.
         let (loose, packed): (Vec<ObjectId>, Vec<ObjectId>) =
             self.survey.unclaimed.iter().partition(|id| self.survey.loose.binary_search(id).is_ok());
         self.take_in(&packed)?;
@@ -128,7 +127,7 @@ impl<'a> RepackWork<'a> {
         Ok(())
     }
 
-    /// Writes versions of large files, most of them as deltas. Their old copies go with the packs that are merged.
+    /// Writes versions of large files, mostly as deltas. Their old copies go with the merged packs.
     fn write_runs(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
         let mut runs = RunWriter { objects: self.objects, survey: self.survey, rejected_bases: Vec::new() };
         let mut pending = self.plan.runs.iter().peekable();
@@ -146,7 +145,7 @@ impl<'a> RepackWork<'a> {
         Ok(())
     }
 
-    /// Writes a pack of objects that no pack claims; whether there were any.
+    /// Packs objects that no pack claims; returns whether there were any.
     fn take_in(&mut self, ids: &[ObjectId]) -> Result<bool> {
         let mut writer = self.writer()?;
         ids.iter().try_for_each(|id| self.add_by_reading(&mut writer, id))?;
@@ -168,7 +167,7 @@ impl<'a> RepackWork<'a> {
         group.iter().try_for_each(|name| self.remove(name))
     }
 
-    /// A delta stays one if its base is copied too.
+    /// Copies an object; a delta stays one if its base is copied too.
     fn copy(&self, writer: &mut PackWriter<'_>, found: &SurveyedPack, id: &ObjectId) -> Result<()> {
         let pack = &*found.pack;
         let bad = |cause: ReadError| unreadable(pack, &cause);
@@ -212,7 +211,7 @@ impl<'a> RepackWork<'a> {
         PackWriter::begin(self.objects_dir, self.objects)
     }
 
-    /// Publishes a pack and reads back each object in it; whether there was anything to publish.
+    /// Publishes a pack and reads back each object in it; returns whether there was a pack to publish.
     fn publish(&mut self, writer: PackWriter<'_>) -> Result<bool> {
         let Some(stamp) = writer.finish()? else { return Ok(false) };
         let pack = Pack::stat(&self.pack_dir(), &stamp.name);
@@ -224,7 +223,7 @@ impl<'a> RepackWork<'a> {
         Ok(true)
     }
 
-    /// Whether to go on. Nothing has been changed yet, so this is the time to find what cannot be read.
+    /// Checks all sources for unreadable objects before anything is changed; returns whether to go on.
     fn check_sources(&self) -> Result<bool> {
         for found in self.plan.merge.iter().flatten().filter_map(|name| self.survey.get(name)) {
             for IndexEntry { id, .. } in &found.claimed {
@@ -266,14 +265,14 @@ impl<'a> RepackWork<'a> {
             let path = loose_files::path_of(self.objects_dir, id);
             outcome.loose_removed += u64::from(remove_if_there(&path)?);
             if let Some(fan_out) = path.parent() {
-                // It stays if something else is in it.
+                // Fails, as intended, if other files are in it.
                 let _ = std::fs::remove_dir(fan_out);
             }
         }
         Ok(())
     }
 
-    /// Removes an old pack, unless one of the new ones is the same file.
+    /// Removes an old pack, unless it is the same file as a new one.
     fn remove(&self, name: &str) -> Result<()> {
         if self.published.contains(name) {
             return Ok(());
@@ -294,7 +293,7 @@ fn is_no_space(cause: &std::io::Error) -> bool {
     matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }
 
-/// How many packs there are, and the bytes of packs, indexes and loose objects.
+/// Counts the packs, and the bytes of packs, indexes and loose objects.
 fn measure(objects_dir: &Path) -> Result<(usize, u64)> {
     let pack_dir = objects_dir.join("pack");
     let (mut packs, mut bytes) = (0, 0);

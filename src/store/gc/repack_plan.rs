@@ -3,72 +3,72 @@
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::pack::pack_index::IndexEntry;
 
-/// Live bytes that the housekeeping after a `create` merges at once: few, so that no single `create` is felt.
+/// Upper bound on live bytes merged by the gc after a `create`, so that it is not noticed.
 const MERGED_CHEAPLY_BYTES: u64 = 512 << 10;
-/// But so many small packs are merged whatever they hold. It is more than come to be until the next time, or there would be
-/// ever more of them.
+/// Lower bound on packs merged per gc, whatever they hold: more than are made between two, so that their number stays
+/// bounded.
 const MERGED_ANYHOW: usize = 10;
-/// A pack from this size on is worth keeping apart.
+/// Size in bytes from which a pack stays separate.
 const SMALL_BYTES: u64 = 2 << 20;
-/// A merged pack holds about this much, so that a merge needs little free space at once.
+/// Approximate size of a merged pack, in bytes, so that a merge needs little free space at once.
 const MERGED_UPTO_BYTES: u64 = 32 << 20;
-/// A pack with at least this share of live bytes stays as it is.
+/// Percentage of live bytes from which a pack stays as it is.
 const LIVE_PERCENT: u64 = 80;
-/// With deltas it is only half: rewriting unpacks them, which can cost more than it frees.
+/// The same for a pack with deltas: rewriting unpacks them, which can cost more than it frees.
 const LIVE_PERCENT_OF_DELTAS: u64 = 50;
 
-/// The figures of one pack. A live object that lies in several packs counts in one of them.
+/// Figures of one pack. A live object in several packs counts in one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackFacts {
     pub name: String,
     pub live_objects: u64,
     pub total_objects: u64,
-    /// Compressed bytes of the live entries.
+    /// Compressed bytes of live entries.
     pub live_bytes: u64,
-    /// Bytes of the pack file.
+    /// Size of the pack file in bytes.
     pub total_bytes: u64,
-    /// Plain git made it and it holds deltas. Only looked at where the live share is low.
+    /// Made by plain git and with deltas. Only determined for packs with a low live share.
     pub has_deltas: bool,
-    /// It cannot be read whole; nothing of it may be lost.
+    /// The pack cannot be read whole; none of its objects may be lost.
     pub damaged: bool,
 }
 
-/// What is done with each pack, by name.
+/// The fate of each pack, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepackPlan {
     pub keep: Vec<String>,
-    /// Nothing that lives is only there.
+    /// Packs that hold the only copy of no live object.
     pub drop: Vec<String>,
-    /// Each group becomes one new pack, one group after the other.
+    /// Groups of packs, each merged into one new pack, one after the other.
     pub merge: Vec<Vec<String>>,
-    /// Versions of large files, the newest first, that become deltas before their packs are merged.
+    /// Versions of large files, newest first, that become deltas before their packs are merged.
     pub runs: Vec<Vec<BlobVersion>>,
-    /// Whether loose objects are taken in (live) or removed (dead).
+    /// Whether loose objects are packed (live) or removed (dead).
     pub loose: bool,
 }
 
 impl RepackPlan {
-    /// Whether packs stay as they are; loose objects may still have to be looked at.
+    /// Whether all packs stay as they are; loose objects may still need work.
     pub fn keeps_all_packs(&self) -> bool {
         self.drop.is_empty() && self.merge.is_empty()
     }
 }
 
-/// The plan of `prune`: dead packs go, mostly dead ones are rewritten one at a time, small ones are merged.
+/// The plan of `prune`: drop dead packs, rewrite mostly dead ones one at a time, merge small ones.
 pub fn plan(facts: &[PackFacts]) -> RepackPlan {
     RepackPlan { loose: true, ..make_plan(facts, stays) }
 }
 
-/// The same where each byte counts: no dead one is left in a pack of any size.
+/// The plan of a tight prune: no dead byte is left in a pack of any size.
 pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
     let is_full = |pack: &PackFacts| pack.live_objects == pack.total_objects && pack.total_bytes > SMALL_BYTES;
     RepackPlan { loose: true, ..make_plan(facts, is_full) }
 }
 
-/// The plan of the housekeeping after a `create`, which brings the packs down to `at_most` if that is cheap. All large
-/// packs that are dead go, and as many small ones as needed; others wait for a prune. Where that is not enough, small ones
-/// with the least that lives are merged. No large pack is rewritten. `has_deltas` is asked only of those that would be
-/// merged, in place of what the figures say.
+/// The plan of the gc after a `create`, which cheaply brings the packs down to `at_most`. It drops all large dead
+/// packs, and as many small dead ones as needed; if that is not enough, it merges the small packs with the fewest live
+/// bytes. No large pack is rewritten. `has_deltas` is asked only for packs about to be merged, overriding their
+/// figures.
 pub fn plan_cheap(facts: &[PackFacts], at_most: usize, has_deltas: &dyn Fn(&PackFacts) -> bool) -> RepackPlan {
     let mut plan = RepackPlan::default();
     let (mut dead, mut small) = (Vec::new(), Vec::new());
@@ -93,7 +93,7 @@ pub fn plan_cheap(facts: &[PackFacts], at_most: usize, has_deltas: &dyn Fn(&Pack
     plan
 }
 
-/// Which of the first are merged, which become one, so that there are `over` fewer; and which are not.
+/// Splits packs into those to merge into one, so that there are `over` fewer, and the rest.
 fn cheap_to_merge<'p>(
     small: Vec<&'p PackFacts>,
     over: usize,
@@ -123,7 +123,7 @@ fn names_of(packs: &[&PackFacts]) -> Vec<String> {
 
 fn stays(pack: &PackFacts) -> bool {
     let percent = if pack.has_deltas { LIVE_PERCENT_OF_DELTAS } else { LIVE_PERCENT };
-    // Whoever merges deltas has to make each of their contents again to read them back.
+    // Merged deltas have to be unpacked to be read back.
     is_mostly_live(pack, percent) && (pack.total_bytes > SMALL_BYTES || pack.has_deltas)
 }
 
@@ -131,7 +131,7 @@ fn is_mostly_live(pack: &PackFacts, percent: u64) -> bool {
     u128::from(pack.live_bytes) * 100 >= u128::from(pack.total_bytes) * u128::from(percent)
 }
 
-/// Whether a pack should be looked at for deltas before it is planned for.
+/// Whether a pack is searched for deltas before the plan is made.
 pub fn is_low(pack: &PackFacts) -> bool {
     pack.live_objects > 0 && (pack.total_bytes <= SMALL_BYTES || !is_mostly_live(pack, LIVE_PERCENT))
 }
@@ -179,20 +179,20 @@ fn in_groups<'a, 'f>(small: &'a [&'f PackFacts]) -> Vec<&'a [&'f PackFacts]> {
     groups
 }
 
-/// Two packs become one, or dead bytes go.
+/// Whether a merge reduces the packs or drops dead objects.
 fn is_worth_it(group: &[&PackFacts]) -> bool {
     group.len() > 1 || group.iter().any(|pack| pack.live_objects < pack.total_objects)
 }
 
-/// A content of a large file where it lies.
+/// A version of a large file and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlobVersion {
     pub entry: IndexEntry,
-    /// Where its entry ends.
+    /// End offset of its entry.
     pub end: u64,
-    /// The name of its pack.
+    /// Name of its pack.
     pub pack: String,
-    /// What it is a delta of.
+    /// Its base, if it is a delta.
     pub base: Option<ObjectId>,
 }
 

@@ -1,4 +1,4 @@
-//! Removing files of dead processes and of packs that are no longer needed.
+//! Removes files of dead processes and of packs that are no longer needed.
 
 use std::path::Path;
 
@@ -6,15 +6,15 @@ use crate::error::{Error, Result};
 use crate::store::files::atomic_file::{TEMPORARY_PREFIX, remove_if_there};
 use crate::store::objects::loose_files::names_in;
 
-/// What unfinished writers leave: ours, git's and libgit2's.
+/// Prefixes of temporary files of unfinished writers: ours, git's and libgit2's.
 const TEMPORARIES: [&str; 6] = [TEMPORARY_PREFIX, "tmp_pack_", "tmp_idx_", "tmp_obj_", "tmp_object_", "tmp_rev_"];
 /// The index goes first: a pack without one is invisible to readers, an index without a pack is an error to them.
 const ENDINGS_OF_A_PACK: [&str; 7] = ["idx", "pack", "rev", "keep", "mtimes", "bitmap", "promisor"];
-/// Caches of plain git that name packs or commits, and are wrong once some are gone.
+/// Caches of plain git that name packs or commits; invalid once some are gone.
 const CACHES: [&str; 3] = ["pack/multi-pack-index", "info/commit-graph", "info/commit-graphs/commit-graph-chain"];
 
-/// Removes what dead processes left under `objects/`; the caller holds the exclusive lock, so nobody is writing.
-/// The answer is how many files went.
+/// Removes files that dead processes left under `objects/`; the caller holds the exclusive lock, so no process is
+/// writing. Returns the number of removed files.
 ///
 /// # Errors
 /// A directory cannot be listed or a file cannot be removed.
@@ -33,10 +33,10 @@ pub fn sweep_temporaries(objects_dir: &Path) -> Result<u64> {
     Ok(removed)
 }
 
-/// Removes a pack and all that belongs to it.
+/// Removes a pack and all its files.
 ///
 /// # Errors
-/// A file cannot be removed; what stands after it in the order is left.
+/// A file cannot be removed; those after it in the order are left.
 pub fn remove_pack(pack_dir: &Path, name: &str) -> Result<()> {
     for ending in ENDINGS_OF_A_PACK {
         remove_if_there(&pack_dir.join(format!("{name}.{ending}")))?;
@@ -44,7 +44,7 @@ pub fn remove_pack(pack_dir: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes the caches that plain git may have made; it does without them.
+/// Removes caches that plain git may have made and can do without.
 ///
 /// # Errors
 /// A file cannot be removed.

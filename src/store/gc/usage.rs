@@ -1,10 +1,10 @@
-//! How much room a store takes on disk.
+//! Disk space taken by a store.
 
 use std::path::Path;
 
 use walkdir::{DirEntry, WalkDir};
 
-/// Sum of the sizes of all files below a directory, in bytes. What cannot be read counts as nothing.
+/// Sum of the sizes of all files below a directory, in bytes. Unreadable ones count as zero.
 pub fn bytes_below(dir: &Path) -> u64 {
     let files =
         WalkDir::new(dir).follow_links(false).follow_root_links(false).into_iter().filter_map(std::result::Result::ok);

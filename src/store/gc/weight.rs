@@ -1,4 +1,4 @@
-//! What checkpoints take on disk: compressed bytes by the indexes, each object counted once.
+//! Disk space taken by checkpoints: compressed bytes by the indexes, each object counted once.
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
@@ -10,12 +10,12 @@ use crate::store::objects::loose_files;
 use crate::store::refs::ref_files;
 use crate::store::repository::Store;
 
-/// Bytes of one object in an index: id, checksum, offset.
+/// Bytes per object in an index: id, checksum, offset.
 const INDEX_ENTRY_BYTES: u64 = 28;
-/// Bytes of a pack and its index beside their entries.
+/// Bytes of a pack and its index without their entries.
 const EMPTY_PACK_BYTES: u64 = 1104;
 
-/// Adds up checkpoints one after the other.
+/// Adds up the space of checkpoints one after the other.
 pub struct Scale<'s> {
     store: &'s Store,
     sizes: IdMap<u64>,
@@ -24,7 +24,7 @@ pub struct Scale<'s> {
 
 impl<'s> Scale<'s> {
     /// # Errors
-    /// A directory of the store cannot be listed. An index that cannot be read weighs nothing.
+    /// A directory of the store cannot be listed. An unreadable index counts as zero.
     pub fn new(store: &'s Store) -> Result<Self> {
         let mut sizes = IdMap::default();
         for pack in store.objects().pack_list() {
@@ -43,7 +43,7 @@ impl<'s> Scale<'s> {
         Ok(Self { store, sizes, counted: Reach::new(store) })
     }
 
-    /// What is there whatever checkpoints go: files beside the objects, and what refs of others name.
+    /// Space that no checkpoint accounts for: files beside the objects, and objects of other refs.
     ///
     /// # Errors
     /// A ref or an object cannot be read.
@@ -55,10 +55,10 @@ impl<'s> Scale<'s> {
         Ok(beside + EMPTY_PACK_BYTES + self.add(others)?)
     }
 
-    /// What a checkpoint needs beyond all that was weighed before.
+    /// Space that a checkpoint needs beyond those weighed before.
     ///
     /// # Errors
-    /// An object of it cannot be read.
+    /// One of its objects cannot be read.
     pub fn more_for(&mut self, checkpoint: &Checkpoint) -> Result<u64> {
         self.add([checkpoint.id].into_iter().chain(checkpoint.meta).collect())
     }

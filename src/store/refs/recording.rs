@@ -40,7 +40,8 @@ impl LockedStore<'_> {
             None => Vec::new(),
         };
         let layout = self.store().layout();
-        // Staged before the pack gets its name: its commit would count as a checkpoint where there is no manifest.
+        // Staged first, so that a full disk cannot stop us once the pack has its name: its commit would count as a
+        // checkpoint where there is no manifest.
         let staged = ref_files::stage_checkpoint(layout, id)?;
         let staged_meta = meta.map(|meta| ref_files::stage_meta(layout, meta)).transpose()?;
         let published = pack.finish(Some(&staged))?;

@@ -18,7 +18,7 @@ use crate::store::runs::run_refs;
 /// Writes the ref of a run unless the store has one of that name. Returns a report of what is lost.
 ///
 /// # Errors
-/// A file cannot be written, or the user interrupted.
+/// A file cannot be written, or the caller asked to stop.
 pub fn put_back(
     layout: &Layout,
     objects: &Objects,
