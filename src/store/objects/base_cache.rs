@@ -1,22 +1,22 @@
-//! Contents that were made from deltas lately, so that a long chain is not followed to its end each time.
+//! Cache of contents recently made from deltas, so that a long chain is not resolved anew for each object.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::store::objects::object_error::AnyObject;
 
-/// Bytes that are kept; the newest content is kept even if it alone is larger.
+/// Upper bound on cached bytes; the newest content is kept even if it alone is larger.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// A content that may be the base of several others.
 pub type Shared = Arc<AnyObject>;
 
-/// A content for one user alone.
+/// Returns a content without sharing, cloning it if needed.
 pub fn owned(content: Shared) -> AnyObject {
     Arc::try_unwrap(content).unwrap_or_else(|shared| (shared.0, shared.1.clone()))
 }
 
-/// The last contents of one pack, by the offset of their entry.
+/// The most recent contents of one pack, by the offset of their entry.
 #[derive(Debug, Default)]
 pub struct BaseCache(Mutex<VecDeque<(u64, Shared)>>);
 
@@ -36,7 +36,7 @@ impl BaseCache {
         }
     }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     pub fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

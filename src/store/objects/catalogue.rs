@@ -1,4 +1,4 @@
-//! Where each object lies, over all packs at once, for work that reads very many of them.
+//! The place of each object, over all packs at once, for work that reads very many objects.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
 
-/// The packs whose frames are right, as they were listed, and one place for each object in them.
+/// The packs with intact frames, as last listed, and one place for each object in them.
 pub struct Catalogue<'o> {
     objects: &'o Objects,
     packs: Vec<Arc<Pack>>,
     places: IdMap<EntryPlace>,
 }
 
-/// The pack, and the position in its index.
+/// A pack's number and a position in its index.
 #[derive(Clone, Copy)]
 struct EntryPlace {
     pack: u32,
@@ -26,7 +26,7 @@ struct EntryPlace {
 }
 
 impl<'o> Catalogue<'o> {
-    /// Checks the frame of every pack. One that is damaged is left to the slow way.
+    /// Checks the frame of every pack. Objects of a damaged one are read the slow way.
     pub fn new(objects: &'o Objects) -> Self {
         let mut packs = objects.pack_list();
         packs.retain(|pack| pack.check_frame().is_ok());
@@ -42,12 +42,12 @@ impl<'o> Catalogue<'o> {
         Self { objects, packs, places }
     }
 
-    /// Kind and content of an object; the kind of a tag is `None`. An undeltified one is whole when its bytes are
-    /// those that its index knows, which is as good as its hash: they were read back when they were written. Whatever
-    /// fails that is read in the way that looks for other copies.
+    /// Kind and content of an object; the kind of a tag is `None`. For an undeltified entry the checksum in the index
+    /// is enough: its hash was verified when it was written. Anything else is read in the way that looks for other
+    /// copies.
     ///
     /// # Errors
-    /// In words: no copy of it can be read.
+    /// A message: no copy of it can be read.
     pub fn read(&self, id: &ObjectId) -> Result<AnyObject, String> {
         match self.read_by_checksum(id) {
             Ok(Some(found)) => Ok(found),
@@ -66,14 +66,14 @@ impl<'o> Catalogue<'o> {
         })
     }
 
-    /// A pack that has an object, and what its index says of it.
+    /// A pack that has an object, and its index entry.
     pub fn find(&self, id: &ObjectId) -> Option<(&Arc<Pack>, IndexEntry)> {
         let place = self.places.get(id)?;
         let pack = self.packs.get(place.pack as usize)?;
         Some((pack, pack.index().ok()?.entry_at(place.position as usize)))
     }
 
-    /// Bytes that an object takes in its pack; zero if it is in none.
+    /// Bytes of an object in its pack; zero if it is in none.
     pub fn room_of(&self, id: &ObjectId) -> u64 {
         let span = || {
             let (pack, entry) = self.find(id)?;
@@ -83,7 +83,7 @@ impl<'o> Catalogue<'o> {
         span().unwrap_or_default()
     }
 
-    /// From headers alone; `None` if no pack has it.
+    /// Kind and size, from headers alone; `None` if no pack has the object.
     pub fn kind_and_size(&self, id: &ObjectId) -> Option<(Option<ObjectKind>, u64)> {
         self.find(id)?.0.kind_and_size(id).ok()?
     }

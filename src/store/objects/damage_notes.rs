@@ -1,4 +1,4 @@
-//! What is known of damage among the packs of a store: noted as it is met, and looked at a second time when it matters.
+//! Damage found in the packs of a store: noted when it is met, and examined again when it matters.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::ReadError;
 
 impl Objects {
-    /// Makes damaged packs and those without an index as readable as they can be made, in memory and once. Done when
-    /// something could not be found or read. Whether there are such packs.
+    /// Makes damaged packs and those without an index as readable as possible, in memory and only once, after an object
+    /// was missing or unreadable. Returns whether there are such packs.
     pub fn look_again(&self) -> bool {
         let mut looked = locked(&self.looked_again);
         if *looked {
@@ -33,7 +33,7 @@ impl Objects {
                     let path = if pack.rescued()?.is_whole { &pack.index_path } else { &pack.pack_path };
                     Some((path.clone(), pack.rescued()?.why.clone()))
                 }));
-                // What was read by way of a damaged index was not there; it may be elsewhere in the same pack.
+                // An object read through a damaged index may be elsewhere in the same pack.
                 locked(&self.bad_copies).clear();
                 self.replace_listing(ObjectListing { packs, loose_fan_out: before.loose_fan_out });
             }
@@ -42,15 +42,15 @@ impl Objects {
         self.has_rescued()
     }
 
-    /// The error that kept something from being read, if the last look at all packs, or a search through them since, met
-    /// one: what they did not find may be there.
+    /// Takes the read error, if any, of the last look at all packs or of a search since: missing objects may exist
+    /// after all.
     pub fn take_unread(&self) -> Option<Error> {
         locked(&self.unread).take()
     }
 
     pub(in crate::store) fn note_unread(&self, path: &Path, cause: ReadError) {
         match cause {
-            // It went with a pack that was merged.
+            // The pack was merged into another.
             ReadError::Io(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             ReadError::Io(cause) => self.remember_unread(Error::io("read", path)(cause)),
             ReadError::Damaged(_) | ReadError::Sink(_) => {}
@@ -61,15 +61,15 @@ impl Objects {
         locked(&self.unread).get_or_insert(cause);
     }
 
-    /// Whether damaged packs were found and made readable.
+    /// Whether damaged packs were made readable.
     pub fn has_rescued(&self) -> bool {
         self.snapshot().packs.iter().any(|pack| pack.rescued().is_some())
     }
 
-    /// Forgets all damage that was met and takes the packs as they are on disk: they were mended or replaced there.
+    /// Forgets all damage found and lists the packs anew: they were mended or replaced on disk.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// The packs cannot be listed.
     pub fn forget_rescued(&self) -> Result<()> {
         *locked(&self.looked_again) = false;
         locked(&self.damaged).clear();
@@ -77,12 +77,12 @@ impl Objects {
         self.list_again(&[])
     }
 
-    /// What was found wrong with packs and indexes until now.
+    /// The damage found so far in packs and indexes.
     pub fn damaged_packs(&self) -> Vec<(PathBuf, String)> {
         locked(&self.damaged).iter().map(|(path, why)| (path.clone(), why.clone())).collect()
     }
 
-    /// Looks at frame and checksums of every index, which lookups do not, and remembers what is wrong.
+    /// Checks frame and checksums of every pack, which lookups do not, and returns all damage found.
     pub fn check_packs(&self) -> Vec<(PathBuf, String)> {
         for pack in self.pack_list() {
             if let Err(cause) = pack.check_frame() {
@@ -121,7 +121,7 @@ impl Objects {
     }
 }
 
-/// A thread that panicked while it held the lock left at worst a note out.
+/// Ignores poisoning: a thread that panicked with the lock has at worst omitted a note.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Deltas whose base is damaged in their own pack, made from another copy of that base.
+//! Rebuilds deltas whose base is damaged in their own pack from another copy of that base.
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::pack_usage::base_id;
@@ -10,11 +10,11 @@ use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
 use crate::store::objects::pack::{delta, pack_delta};
 
-/// Longer chains are not followed here; a malicious one would have no end.
+/// Longest chain rebuilt here; a malicious one would be endless.
 const LONGEST_CHAIN: usize = 64;
 
 impl Objects {
-    /// The object of that id, if it is a delta whose base can be had from anywhere.
+    /// Reads an object that is a delta, taking its base from any copy.
     pub(in crate::store) fn rebuild(&self, id: &ObjectId) -> Option<AnyObject> {
         self.rebuild_at(id, 0)
     }

@@ -1,16 +1,16 @@
-//! Sets and maps of object ids. An id is a hash already, so nothing is hashed a second time.
+//! Sets and maps of object ids. An id is a hash already, so it is not hashed again.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::model::state::object_id::ObjectId;
 
-/// Objects that live, or that go.
+/// A set of objects.
 pub type ObjectIds = HashSet<ObjectId, BuildHasherDefault<IdHasher>>;
-/// Something by object.
+/// A map by object.
 pub type IdMap<V> = HashMap<ObjectId, V, BuildHasherDefault<IdHasher>>;
 
-/// Takes the first bytes of an id for its hash.
+/// Uses the first bytes of an id as its hash.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IdHasher(u64);
 
@@ -21,7 +21,7 @@ impl Hasher for IdHasher {
         }
     }
 
-    /// The length, which is the same for all ids.
+    /// Ignores the length, which is the same for all ids.
     fn write_usize(&mut self, _: usize) {}
 
     fn finish(&self) -> u64 {

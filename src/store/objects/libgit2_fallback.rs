@@ -1,4 +1,4 @@
-//! The last resort for deltified objects: libgit2, and only over packs that are proven sane. The only file that names
+//! Last resort for deltified objects: libgit2, used only over packs that are proven sane. The only file that names
 //! git2.
 
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use crate::store::objects::loose_files::names_in;
 use crate::store::objects::object_error::AnyObject;
 use crate::store::objects::pack::pack_list::Pack;
 
-/// The same objects directory, as libgit2 sees it.
+/// The same objects directory, read by libgit2.
 pub struct Foreign {
     dir: PathBuf,
     proven: Mutex<Option<Proven>>,
 }
 
-/// What libgit2 may be asked, as long as the packs are as they were when they were looked at.
+/// The result of the safety check, valid while the packs are unchanged.
 struct Proven {
     files: Vec<Stamp>,
-    /// `None` where it may not be asked.
+    /// `None` if libgit2 must not be used.
     odb: Option<git2::Odb<'static>>,
 }
 
-/// Name, bytes and time of one file among the packs.
+/// Name, size in bytes and time of a file among the packs.
 type Stamp = (String, u64, Option<SystemTime>);
 
 impl Foreign {
@@ -32,8 +32,8 @@ impl Foreign {
         Self { dir: objects_dir.to_path_buf(), proven: Mutex::default() }
     }
 
-    /// Reads an object whole: its header alone is not asked for, because of a damaged one the binding makes a panic.
-    /// `None` where it has none, or may not be asked.
+    /// Reads an object whole; reading only the header of a damaged one makes the binding panic. `None` if libgit2 has
+    /// none or must not be used.
     pub fn read(&self, id: &ObjectId) -> Option<AnyObject> {
         let oid = git2::Oid::from_bytes(id.as_bytes()).ok()?;
         let files = stamps(&self.dir.join("pack"))?;
@@ -46,8 +46,8 @@ impl Foreign {
         Some((known_kind(object.kind()), object.data().to_vec()))
     }
 
-    /// libgit2 believes what an index says and maps beyond the end of the pack, which ends the process; it opens
-    /// whatever lies here, and a FIFO would block it for ever.
+    /// Whether libgit2 can read here safely: it trusts an index and maps beyond the end of the pack, which kills the
+    /// process, and it blocks forever on a FIFO.
     fn is_sane(&self, files: &[Stamp]) -> bool {
         let (packs, info) = (self.dir.join("pack"), self.dir.join("info"));
         let plain = |folder: &Path, name: &str| {
@@ -63,7 +63,7 @@ impl Foreign {
             })
     }
 
-    /// No repository, so that no config, ref or HEAD is read. A path that is not UTF-8 it cannot be given.
+    /// Opens no repository, so that no config, ref or HEAD is read. Paths that are not UTF-8 are unsupported.
     fn open(&self) -> Option<git2::Odb<'static>> {
         let odb = git2::Odb::new().ok()?;
         odb.add_disk_alternate(self.dir.to_str()?).ok()?;
@@ -71,7 +71,7 @@ impl Foreign {
     }
 }
 
-/// What lies in a directory, sorted; `None` where that cannot be told, or a name is no text.
+/// The files in a directory, sorted; `None` if it cannot be listed or a name is not UTF-8.
 fn stamps(folder: &Path) -> Option<Vec<Stamp>> {
     let mut stamps = Vec::new();
     for entry in std::fs::read_dir(folder).ok()? {

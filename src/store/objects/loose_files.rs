@@ -1,4 +1,4 @@
-//! Loose objects as files: which there are, where, and what one of them holds.
+//! Loose objects as files: lists, locates and reads them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use crate::store::files::read_regular;
 use crate::store::objects::deflate::zlib;
 use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind};
 
-/// A loose object of this size is not read into memory: git streams larger files into packs.
+/// Largest loose object that is read into memory; git streams larger files into packs.
 const LARGEST_BYTES: u64 = 2 << 30;
-/// Kind, blank, size, NUL.
+/// Longest header (kind, blank, size, NUL), in bytes.
 const HEADER_BYTES: usize = 32;
 
-/// Where the loose object of that id would lie.
+/// The path of a loose object.
 pub fn path_of(objects_dir: &Path, id: &ObjectId) -> PathBuf {
     let digits = id.to_hex();
     objects_dir.join(&digits[..2]).join(&digits[2..])
 }
 
-/// The fan-out directories that exist, by their first byte.
+/// The existing fan-out directories, by the first byte of their ids.
 ///
 /// # Errors
-/// The objects directory cannot be listed; one that is missing has none.
+/// The objects directory cannot be listed; a missing one is empty.
 pub fn fan_out(objects_dir: &Path) -> Result<[bool; 256]> {
     let mut present = [false; 256];
     for name in names_in(objects_dir)? {
@@ -50,12 +50,12 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
     Ok(ids)
 }
 
-/// Kind and content of the loose object of that id; the kind is `None` for a tag, which is no part of any checkpoint.
+/// Reads the kind and content of a loose object; the kind of a tag, which is never part of a checkpoint, is `None`.
 ///
-/// libgit2 is not asked: a loose object that is cut short makes it turn round and round for ever.
+/// It does not use libgit2, which loops forever on a truncated loose object.
 ///
 /// # Errors
-/// Says in words why it cannot be had: it is gone, damaged, or is something else than its name says.
+/// A message: the object is missing, damaged, or does not match its name.
 pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<ObjectKind>, Vec<u8>), String> {
     let stream = read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
     let mut bytes = zlib::inflate_unsized(&stream, LARGEST_BYTES)?;
@@ -75,10 +75,10 @@ pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<Ob
     }
 }
 
-/// The names in a directory that are text; a directory that is not there has none.
+/// The UTF-8 names in a directory; a missing directory has none.
 ///
 /// # Errors
-/// It cannot be listed.
+/// The directory cannot be listed.
 pub fn names_in(directory: &Path) -> Result<Vec<String>> {
     let listing = match std::fs::read_dir(directory) {
         Ok(listing) => listing,

@@ -1,4 +1,4 @@
-//! The object database: packs, loose files, and what is done when one of them is damaged.
+//! The object database: packs, loose files, and access to damaged ones.
 
 pub mod base_cache;
 pub mod catalogue;

@@ -1,4 +1,4 @@
-//! Why an object could not be had.
+//! The error of reading an object.
 
 use std::{fmt, io};
 
@@ -6,14 +6,14 @@ use crate::error::Error;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
 
-/// Why an object could not be had.
+/// The reason why an object could not be read.
 #[derive(Debug)]
 pub enum ObjectError {
-    /// No pack and no loose file has it.
+    /// No pack and no loose file has the object.
     Missing(ObjectId),
-    /// It is there, but no copy of it is whole.
+    /// No copy of the object is intact.
     Corrupt { id: ObjectId, why: String },
-    /// The store could not be read just now.
+    /// The store could not be read at the moment.
     Io(Error),
     /// The receiver of the content failed, not the store.
     Sink(io::Error),

@@ -1,4 +1,4 @@
-//! Reading objects by id: own packs first, then loose and deltified ones, and a second look at what is damaged.
+//! Reads objects by id: own packs first, then loose and deltified ones, and damaged packs once more after a repair.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use crate::store::objects::{base_cache, loose_files};
 
 pub use crate::store::objects::object_error::ObjectError;
 
-/// Blobs above this are inflated in pieces.
+/// Size in bytes above which blobs are inflated in pieces.
 const STREAM_FROM_BYTES: u64 = 16 << 20;
 
 type ObjectResult<T> = std::result::Result<T, ObjectError>;
@@ -26,23 +26,23 @@ pub(in crate::store) struct ObjectListing {
     pub(in crate::store) loose_fan_out: [bool; 256],
 }
 
-/// The objects of one store, to be shared by threads. It never writes.
+/// The objects of one store, shared by threads. It never writes.
 pub struct Objects {
     pub(in crate::store) dir: PathBuf,
     pub(in crate::store) listing: RwLock<Arc<ObjectListing>>,
     foreign: Foreign,
     pub(in crate::store) damaged: Mutex<BTreeMap<PathBuf, String>>,
-    /// Copies that failed once; the next attempt takes another.
+    /// Copies that failed once; the next attempt uses another.
     pub(in crate::store) bad_copies: Mutex<HashSet<(PackStamp, ObjectId)>>,
-    /// What kept the last look at damaged packs from reading one of them in full.
+    /// The read error of the last look at damaged packs.
     pub(in crate::store) unread: Mutex<Option<Error>>,
-    /// Whether damaged packs were looked at a second time: that is done once.
+    /// Whether damaged packs were examined again, which is done once.
     pub(in crate::store) looked_again: Mutex<bool>,
 }
 
 impl Objects {
     /// # Errors
-    /// The store borrows objects from elsewhere (someone planted that), or its directory cannot be listed.
+    /// The store borrows objects from elsewhere (an attack), or its directory cannot be listed.
     pub fn open(objects_dir: &Path) -> Result<Self> {
         for name in ["info/alternates", "info/http-alternates"] {
             if objects_dir.join(name).symlink_metadata().is_ok() {
@@ -65,15 +65,15 @@ impl Objects {
         &self.dir
     }
 
-    /// Looks at the directories again; what has not changed stays open.
+    /// Lists the directories again; unchanged packs stay open.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// The directories cannot be listed.
     pub fn refresh(&self) -> Result<()> {
         self.list_again(&self.snapshot().packs)
     }
 
-    /// Adds packs that were just written, the newest of all, without a look at the others.
+    /// Adds packs that were just written, as the newest, without listing the others.
     pub fn add_packs(&self, stamps: &[PackStamp]) {
         let ObjectListing { packs, loose_fan_out } = &*self.snapshot();
         let pack_dir = self.dir.join("pack");
@@ -92,7 +92,7 @@ impl Objects {
         *self.listing.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(listing);
     }
 
-    /// Tries a second time once damaged packs were looked at, if that may help.
+    /// Repeats a failed attempt if damaged packs were made readable.
     fn twice<T>(&self, attempt: impl Fn() -> ObjectResult<T>) -> ObjectResult<T> {
         match attempt() {
             Err(ObjectError::Missing(_) | ObjectError::Corrupt { .. }) if self.look_again() => attempt(),
@@ -113,12 +113,12 @@ impl Objects {
         self.snapshot().packs.iter().map(|pack| pack.stamp.clone()).collect()
     }
 
-    /// How many packs have an index that nobody has asked for yet.
+    /// Number of packs whose index has not been read.
     pub fn unread_indexes(&self) -> usize {
         self.snapshot().packs.iter().filter(|pack| !pack.has_read_index()).count()
     }
 
-    /// Looks at the directories again if a pack was looked into: what it holds counts as there, even if it is gone by now.
+    /// Lists the directories again if an index was read: objects of a pack removed since would still count as stored.
     ///
     /// # Errors
     /// As [`Self::refresh`].
@@ -127,12 +127,12 @@ impl Objects {
         if is_used { self.refresh() } else { Ok(()) }
     }
 
-    /// Whether there is an object of that id, whole or not; looks again if it is not found at once.
+    /// Whether an object exists, intact or not; lists the directories again if it is not found at once.
     pub fn contains(&self, id: &ObjectId) -> bool {
         self.holds(id) || (self.refresh().is_ok() && self.holds(id)) || (self.look_again() && self.holds(id))
     }
 
-    /// As [`Self::contains`], by what was last listed: cheap for ids that are probably new.
+    /// As [`Self::contains`], by the last listing: cheap for ids that are probably new.
     pub fn holds(&self, id: &ObjectId) -> bool {
         let listing = self.snapshot();
         let packed = |pack: &Arc<Pack>| match pack.index() {
@@ -147,16 +147,16 @@ impl Objects {
                 && loose_files::path_of(&self.dir, id).symlink_metadata().is_ok())
     }
 
-    /// Kind and content; the hash is right.
+    /// Reads kind and content, and verifies the hash.
     ///
     /// # Errors
-    /// Missing, no whole copy, or the store cannot be read.
+    /// The object is missing, has no intact copy, or the store cannot be read.
     pub fn read(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, Vec<u8>)> {
         let (kind, content) = self.read_any(id)?;
         Ok((kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?, content))
     }
 
-    /// The same for tags too, whose kind is `None`.
+    /// As [`Self::read`], including tags, whose kind is `None`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -172,7 +172,7 @@ impl Objects {
         }
     }
 
-    /// The first good copy in a pack that is no delta.
+    /// The first intact undeltified copy in a pack.
     pub(in crate::store) fn whole_copy(&self, id: &ObjectId) -> ObjectResult<Option<AnyObject>> {
         self.first_copy(id, |pack| {
             Ok(match pack.read(id)? {
@@ -183,15 +183,15 @@ impl Objects {
         })
     }
 
-    /// Bytes of the content, from the header alone.
+    /// Size of the content in bytes, from the header alone.
     ///
     /// # Errors
-    /// As [`Self::read`], but the content is not looked at.
+    /// As [`Self::read`], but the content is not verified.
     pub fn size(&self, id: &ObjectId) -> ObjectResult<u64> {
         self.kind_and_size_of(id).map(|(_, size)| size)
     }
 
-    /// The kind, which is `None` for a tag, and the bytes of the content, from the header alone.
+    /// The kind, `None` for a tag, and the size in bytes, from the header alone.
     ///
     /// # Errors
     /// As [`Self::size`].
@@ -215,15 +215,15 @@ impl Objects {
         }
     }
 
-    /// Writes the content of a blob and says how long it is; a large undeltified one takes constant memory.
+    /// Writes the content of a blob and returns its length; a large undeltified one takes constant memory.
     ///
     /// # Errors
-    /// As [`Self::read`]. What `sink` got is then worthless, but a second call tries the next copy, if there is one.
+    /// As [`Self::read`]. The output is then invalid, but a second call tries the next copy, if there is one.
     pub fn stream_blob(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<u64> {
         let mut counted = Counted { sink, bytes: 0 };
         match self.stream_large(id, &mut counted) {
             Ok(Some(size)) => return Ok(size),
-            // A sink that has got something cannot take it back; the next call finds what a second look shows.
+            // Output cannot be taken back; the next call uses packs made readable here.
             Err(failure) if counted.bytes > 0 || matches!(failure, ObjectError::Sink(_)) => {
                 self.look_again();
                 return Err(failure);
@@ -256,7 +256,8 @@ impl Objects {
         Ok(None)
     }
 
-    /// All ids that start with these hex digits, sorted. What the disk did not give is missing, see [`Self::take_unread`].
+    /// All ids that start with these hex digits, sorted. Objects that could not be read are left out, see
+    /// [`Self::take_unread`].
     pub fn by_prefix(&self, digits: &str) -> Vec<ObjectId> {
         let bound = |fill: &str| {
             let missing = 40_usize.checked_sub(digits.len())?;
@@ -267,7 +268,7 @@ impl Objects {
         if found.is_empty() && (self.look_again() || !is_all) { self.between(&low, &high).0 } else { found }
     }
 
-    /// What is found, and whether every place could be looked at.
+    /// The ids found, and whether every place could be searched.
     fn between(&self, low: &ObjectId, high: &ObjectId) -> (Vec<ObjectId>, bool) {
         let mut ids = BTreeSet::new();
         let mut is_all = true;
@@ -287,7 +288,7 @@ impl Objects {
         (ids.into_iter().collect(), is_all)
     }
 
-    /// The ids of all commits, sorted; as [`Self::by_prefix`]. Every header is read: this is for mending, not for every day.
+    /// The ids of all commits, sorted; as [`Self::by_prefix`]. Reads every header, so it is only for repairs.
     pub fn commits(&self) -> Vec<ObjectId> {
         self.look_again();
         let mut ids = self.by_prefix("");
@@ -302,7 +303,7 @@ impl Objects {
         ids
     }
 
-    /// Asks the packs in order until one has a good copy; on a miss the directory is listed again, once.
+    /// Searches the packs in order for a good copy; on a miss the directory is listed again, once.
     fn first_copy<T>(
         &self,
         id: &ObjectId,
@@ -320,10 +321,10 @@ impl Objects {
                 }
                 match ask(pack) {
                     Ok(Copy::Whole(found)) => return Ok(Some(found)),
-                    // Another pack may have it whole, which is cheaper to read.
+                    // Another pack may have an undeltified copy, which is cheaper to read.
                     Ok(Copy::Foreign) => foreign = true,
                     Ok(Copy::None) => {}
-                    // A pack that went away meanwhile was replaced by another, which the second round finds.
+                    // A pack that was removed meanwhile has been replaced; the second round finds the new one.
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {}
                     Err(cause) if pack.index().is_ok_and(|index| index.find(id).is_some()) => {
                         failure = Some(self.fail(pack, id, cause));
@@ -362,9 +363,9 @@ impl Objects {
         }
     }
 
-    /// A loose file is read directly, and each pack resolves its deltas by itself. Only what is in a pack and could not
-    /// be had from it is asked of libgit2, which would look at a loose file too. The second is whether the hash is known
-    /// to be right.
+    /// Reads loose files directly and resolves deltas within their pack. libgit2 is used only for objects that are in a
+    /// pack but unreadable, and not loose, since it would read the loose file. The second result is whether the hash is
+    /// verified.
     fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(AnyObject, bool)> {
         let mut why = None;
         let is_loose = self.loose_exists(id);
@@ -390,7 +391,7 @@ impl Objects {
         Err(failure.unwrap_or_else(|| why.map_or(ObjectError::Missing(*id), |why| corrupt(id, why))))
     }
 
-    /// The first whole copy in a pack, deltified or not; the error is why a pack that has one cannot give it.
+    /// The first intact copy in a pack, deltified or not; the error is the reason why none could be read.
     fn resolve(&self, id: &ObjectId) -> std::result::Result<Option<AnyObject>, String> {
         let mut why = None;
         for again in [false, true] {
@@ -414,7 +415,7 @@ impl Objects {
     }
 }
 
-/// Knows how much went through it.
+/// Counts the bytes written through it.
 struct Counted<'w> {
     sink: &'w mut dyn Write,
     bytes: u64,

@@ -1,7 +1,7 @@
-//! Contents for a restore: found in one look, and checked with the fast SHA-1.
+//! Reads contents for a restore: a single look-up, verified with the fast SHA-1.
 //!
-//! The fast one excludes accidents. That no two contents share an id was seen to when they were stored, by us or by git:
-//! whoever could plant another one here since could as well plant another checkpoint.
+//! The fast hash excludes accidents. Collisions were excluded when the contents were stored, by us or by git: an
+//! attacker who could plant one here since could just as well plant another checkpoint.
 
 use std::io::Write;
 
@@ -13,14 +13,14 @@ use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
 
-/// Compressed content above this is left to the way that takes constant memory.
+/// Largest compressed content read here, in bytes; larger ones are streamed in constant memory.
 const QUICK_UPTO_BYTES: u64 = 4 << 20;
-/// So is content above this, however little room it takes in the pack: zeros shrink to a thousandth.
+/// Largest content read here, in bytes: zeros shrink to a thousandth.
 const QUICK_CONTENT_BYTES: u64 = 16 << 20;
 
 impl Objects {
-    /// Writes the content of a blob and says how long it is. What is not found whole and undeltified at once goes by
-    /// [`Self::stream_blob`], which knows all ways and says what is wrong.
+    /// Writes the content of a blob and returns its length. A blob without an intact undeltified copy at hand is read
+    /// by [`Self::stream_blob`], which knows all ways and reports the failure.
     ///
     /// # Errors
     /// As [`Self::stream_blob`].
@@ -41,7 +41,7 @@ fn content(pack: &Pack, id: &ObjectId) -> Option<Vec<u8>> {
     if span > QUICK_UPTO_BYTES {
         return None;
     }
-    // Few entries can hold so much: the header of all others is read along with the rest.
+    // Few entries can be this large; other headers are read along with the content.
     let may_be_large = zlib::check_expansion(span, QUICK_CONTENT_BYTES).is_ok();
     if may_be_large && reader.header(entry.offset, end).ok()?.size > QUICK_CONTENT_BYTES {
         return None;

@@ -1,4 +1,4 @@
-//! Git trees from a listing, and a state by path from git trees.
+//! Builds git trees from a listing, and reads a snapshot from git trees.
 
 use crate::model::stat_cache::cached_listing::CachedDir;
 use crate::model::state::entry::{Entry, Kind, WhyNot, git_mode};
@@ -10,12 +10,12 @@ use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
 
-/// Computes the tree of every directory, children first, and gives each to `put`, which answers with its id; what is as
-/// the scan knew it keeps the tree that it had. Every file's blob must be known. Directories without a file below them
-/// get no tree, except the root.
+/// Computes the tree of every directory, children first, and passes each to `put`, which returns its id; unchanged
+/// directories keep their tree. Every file's blob must be known. Directories without a file below them get no tree,
+/// except the root.
 pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<ObjectId, E>) -> Result<ObjectId, E> {
     let mut same = vec![false; listing.dirs.len()];
-    // Parents have smaller indexes than their children, so backwards means children first.
+    // Parents have smaller indexes than their children: go backwards.
     for index in (0..listing.dirs.len()).rev() {
         if let Some(before) = before_if_same(listing, index, &same) {
             (same[index], listing.dirs[index].tree) = (true, before.tree());
@@ -32,7 +32,7 @@ pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<Obje
     }
 }
 
-/// What a directory was, if nothing in it or below it changed.
+/// The cached directory, if nothing in it or below it changed.
 fn before_if_same<'l>(listing: &'l Listing, index: usize, same: &[bool]) -> Option<CachedDir<'l>> {
     let dir = listing.dirs.get(index).filter(|dir| dir.unchanged)?;
     let kept = listing.kept.as_ref()?;
@@ -53,12 +53,12 @@ fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
     files.chain(dirs).collect()
 }
 
-/// Reads every tree below `root`. Permission bits are those that git knows, sizes are unknown and left at zero;
-/// directories are for the meta to complete. Another repository's commit, which plain git may have recorded for a
-/// nested repository, holds no bytes: something stood there and was not captured.
+/// Reads every tree below `root`. Permissions are those that git knows, sizes are zero (unknown); the meta adds the
+/// directories. A gitlink, which plain git may have recorded for a nested repository, has no content: it counts as
+/// uncaptured.
 ///
 /// # Errors
-/// In words: a tree that is missing, damaged, or holds a name that must not be written to a disk.
+/// A message: a tree is missing, damaged, or holds a name that must not be written to a disk.
 pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, String> {
     let mut snapshot = Snapshot::default();
     let mut pending = vec![(RelPath::root(), root)];
@@ -70,7 +70,7 @@ pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, Stri
     Ok(snapshot)
 }
 
-/// Puts one entry of a tree into a state. What is a directory is given back, with its tree.
+/// Adds an entry of a tree to a snapshot; returns a directory with its tree instead.
 pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) -> Option<(RelPath, ObjectId)> {
     let (kind, perm) = match entry.mode {
         MODE_DIRECTORY => return Some((path, entry.id)),
@@ -86,7 +86,7 @@ pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) -> O
     None
 }
 
-/// One tree, checked.
+/// Reads and checks one tree.
 pub fn read_tree(objects: &Objects, id: ObjectId) -> Result<Vec<TreeEntry>, String> {
     let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
     if kind != ObjectKind::Tree {

@@ -1,4 +1,4 @@
-//! The tree of the databases of a checkpoint: one blob each, under a name that tells which.
+//! The tree of a checkpoint's databases: one blob each, under a name that identifies it.
 
 use crate::base::text::escape_bytes;
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::trees::convert::read_tree;
 use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
 
-/// Writes the tree; the blobs must have been given to the pack. `None` where there is no database.
+/// Writes the tree; the blobs must be in the pack already. `None` if there is no database.
 ///
 /// # Errors
 /// The pack cannot be written.
@@ -29,10 +29,10 @@ pub fn write(pack: &mut PackSet<'_>, databases: &Databases) -> Result<Option<Obj
     Ok(Some(pack.add(ObjectKind::Tree, &tree_codec::encode(&mut entries))?))
 }
 
-/// Reads the tree; none is no database.
+/// Reads the tree; without one there are no databases.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message.
 pub fn read(objects: &Objects, tree: Option<ObjectId>) -> Result<Databases, String> {
     let Some(tree) = tree else { return Ok(Databases::new()) };
     let known = |entry: TreeEntry| {

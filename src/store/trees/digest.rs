@@ -1,8 +1,8 @@
-//! One SHA-256 over all that a checkpoint holds, which anybody can compute again from the files.
+//! One SHA-256 over the whole content of a checkpoint, which can be recomputed from the files.
 //!
-//! It is taken over one record for each content, in bytewise order of its kind and name:
-//! `<mode> <SHA-256 of the content, hex>  <path>` and a NUL, where the mode is git's six octal digits and the content of a
-//! symlink its text. A document of values follows as `state <…>  @state`, a database as `database <…>  <name>`.
+//! It covers one record per content, in bytewise order of kind and name: `<mode> <SHA-256 of the content, hex>  <path>`
+//! and a NUL, where the mode is git's six octal digits and the content of a symlink is its target. The document of
+//! values follows as `state <…>  @state`, a database as `database <…>  <name>`.
 
 use std::io::{self, Write};
 
@@ -15,26 +15,26 @@ use crate::store::objects::odb::Objects;
 use crate::store::trees::convert;
 use crate::store::trees::meta_tree::Extras;
 
-/// Content with a NUL byte in so many bytes at its start is binary, as git sees it.
+/// A NUL within this many bytes from the start marks binary content, as in git.
 const BINARY_WITHIN_BYTES: u64 = 8000;
 
-/// What was read of one content.
+/// The figures of one content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub sha256: [u8; 32],
     pub size_bytes: u64,
-    /// `None` for a binary content.
+    /// `None` for binary content.
     pub lines: Option<u64>,
 }
 
 impl Facts {
-    /// The sum as every other tool writes it.
+    /// The checksum in lower-case hex.
     pub fn sha256_hex(&self) -> String {
         hex(&self.sha256)
     }
 }
 
-/// Takes one content in, piece by piece.
+/// Computes the figures of one content in pieces.
 #[derive(Default)]
 pub struct ContentSink {
     sum: Sha256,
@@ -69,7 +69,7 @@ impl Write for ContentSink {
     }
 }
 
-/// Passes a content on to where it is wanted, and takes it in on the way.
+/// Forwards a content to a writer and computes its figures on the way.
 pub struct Passing<'w> {
     to: &'w mut dyn Write,
     sink: ContentSink,
@@ -97,7 +97,7 @@ impl Write for Passing<'_> {
     }
 }
 
-/// The sum under way. Records must come in order.
+/// The digest in progress. Records must come in order.
 #[derive(Default)]
 pub struct Digest(Sha256);
 
@@ -118,7 +118,7 @@ impl Digest {
     }
 }
 
-/// All that was read to compute a sum.
+/// A digest and the amount of content covered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     pub hash: String,
@@ -127,10 +127,10 @@ pub struct Sum {
     pub binary_files: u64,
 }
 
-/// Reads every content of a state whole. Each object is checked against its id on the way.
+/// Reads every content of a snapshot. Each object is checked against its id.
 ///
 /// # Errors
-/// Something that cannot be read, named.
+/// A message that names the unreadable content.
 pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Sum, String> {
     let files = snapshot.files.iter().map(|(path, entry)| {
         let facts = facts(objects, entry.id).map_err(|why| format!("{path}: {why}"));
@@ -139,10 +139,10 @@ pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Su
     sum_of(objects, files, beside)
 }
 
-/// The same over files that were read elsewhere, in order of their paths, each with git's mode for it.
+/// Computes the digest of files read elsewhere, ordered by path, each with git's mode.
 ///
 /// # Errors
-/// As [`sum`], or what the first of the files comes with.
+/// As [`sum`], or the first error among the files.
 pub fn sum_of<'f>(
     objects: &Objects,
     files: impl Iterator<Item = (&'f RelPath, Result<(u32, Facts), String>)>,
@@ -171,7 +171,7 @@ pub fn sum_of<'f>(
     Ok(sum)
 }
 
-/// What one object holds.
+/// The figures of one object.
 ///
 /// # Errors
 /// It cannot be read.
@@ -181,7 +181,7 @@ pub fn facts(objects: &Objects, id: ObjectId) -> Result<Facts, String> {
     Ok(sink.finish())
 }
 
-/// SHA-256 of some bytes, as every other tool writes it.
+/// SHA-256 of some bytes in lower-case hex.
 pub fn sum_of_bytes(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

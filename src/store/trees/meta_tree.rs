@@ -1,5 +1,4 @@
-//! What stands beside the tree of a checkpoint: the meta blob alone, or a tree of it and of what else belongs to the
-//! checkpoint without being a file of the user's.
+//! The extras of a checkpoint: the meta blob alone, or a tree of it and the other objects beside the checkpoint's tree.
 
 use crate::model::state::meta::Meta;
 use crate::model::state::meta_text;
@@ -13,18 +12,18 @@ const RULES: &str = "rules";
 const STATE: &str = "state.json";
 const DATABASES: &str = "databases";
 
-/// Objects beside the files; each must have been given to the pack.
+/// Objects beside the files; each must be in the pack already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
-    /// Tree of the ignore files outside the scope that have a say in it.
+    /// Tree of the ignore files outside the scope that affect it.
     pub rules: Option<ObjectId>,
-    /// Blob of the values that are no files.
+    /// Blob of the values that are not files.
     pub state: Option<ObjectId>,
     /// Tree of the databases, each a blob.
     pub databases: Option<ObjectId>,
 }
 
-/// The same, with the meta, as it is read.
+/// The extras with the meta, as they are read.
 #[derive(Clone, Debug, Default)]
 pub struct CheckpointExtras {
     pub meta: Meta,
@@ -37,12 +36,12 @@ impl Extras {
     }
 }
 
-/// The bytes of the meta blob.
+/// Renders the meta blob.
 pub fn blob(meta: &Meta) -> Vec<u8> {
     meta_text::render(meta)
 }
 
-/// The bytes of the tree of a meta blob and what is beside it.
+/// Encodes the tree of a meta blob and the extras.
 pub fn tree(meta: ObjectId, beside: &Extras) -> Vec<u8> {
     let entry =
         |name: &str, mode, id: Option<ObjectId>| id.map(|id| TreeEntry { mode, name: name.as_bytes().into(), id });
@@ -55,7 +54,7 @@ pub fn tree(meta: ObjectId, beside: &Extras) -> Vec<u8> {
     tree_codec::encode(&mut parts.into_iter().flatten().collect::<Vec<_>>())
 }
 
-/// The object that a checkpoint would name; `None` where nothing is to be said.
+/// The id that a checkpoint would name; `None` if there is nothing to record.
 ///
 /// # Errors
 /// The content is an attack on the hash.
@@ -67,10 +66,10 @@ pub fn id_of(meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>, Collision
     if beside.is_empty() { Ok(Some(meta)) } else { hash_object(ObjectKind::Tree, &tree(meta, beside)).map(Some) }
 }
 
-/// Reads either form.
+/// Reads the extras in either form.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message.
 pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, String> {
     let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
     if kind != ObjectKind::Tree {

@@ -1,4 +1,4 @@
-//! Git trees: made from a listing, read back, compared, and what lies beside them.
+//! Git trees: builds, reads and compares them, and handles the extras beside them.
 
 pub mod convert;
 pub mod database_tree;

@@ -1,4 +1,4 @@
-//! Tree objects: their bytes from entries and back. It reads no store.
+//! Tree objects: encoding and parsing. Reads no store.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -12,15 +12,15 @@ pub const MODE_FILE: u32 = 0o100_644;
 pub const MODE_EXECUTABLE: u32 = 0o100_755;
 pub const MODE_SYMLINK: u32 = 0o120_000;
 pub const MODE_DIRECTORY: u32 = 0o40_000;
-/// A commit of another repository, which plain git records for a nested one.
+/// A gitlink: the commit of a nested repository, which plain git records.
 pub const MODE_GITLINK: u32 = 0o160_000;
-/// A group-writable file, as the first versions of git wrote it.
+/// Group-writable file, as written by the first versions of git.
 const MODE_FILE_OLD: u32 = 0o100_664;
 
-/// One line of a tree.
+/// An entry of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// As git writes it, in octal: `100644`, `100755`, `120000`, `40000`, `160000`.
+    /// Git's mode: `100644`, `100755`, `120000`, `40000`, `160000` (octal).
     pub mode: u32,
     /// One component, any bytes but `/` and NUL.
     pub name: Box<[u8]>,
@@ -33,7 +33,7 @@ impl TreeEntry {
     }
 }
 
-/// The bytes of a tree; the entries are put in git's order.
+/// Encodes a tree; sorts the entries in git's order.
 pub fn encode(entries: &mut [TreeEntry]) -> Vec<u8> {
     entries.sort_unstable_by(in_git_order);
     let len = entries.iter().map(|entry| entry.name.len() + 28).sum();
@@ -52,14 +52,14 @@ fn in_git_order(a: &TreeEntry, b: &TreeEntry) -> Ordering {
     compare((&a.name, a.is_directory()), (&b.name, b.is_directory()))
 }
 
-/// Compares two names, each with whether it is a directory's: bytewise, where that of a directory ends in `/`.
+/// Compares two names bytewise, with `/` appended to a directory's name.
 fn compare((a, a_is_dir): (&[u8], bool), (b, b_is_dir): (&[u8], bool)) -> Ordering {
     let common = a.len().min(b.len());
     let next = |name: &[u8], is_dir: bool| name.get(common).copied().or(is_dir.then_some(b'/'));
     a[..common].cmp(&b[..common]).then_with(|| next(a, a_is_dir).cmp(&next(b, b_is_dir))).then_with(|| a.cmp(b))
 }
 
-/// What bears a name in a tree that [`parse`] took apart.
+/// Finds the entry of a name in a tree returned by [`parse`].
 pub fn find<'t>(tree: &'t [TreeEntry], name: &[u8]) -> Option<&'t TreeEntry> {
     let found = |is_dir| {
         let at = tree.binary_search_by(|entry| compare((&entry.name, entry.is_directory()), (name, is_dir))).ok()?;
@@ -68,11 +68,11 @@ pub fn find<'t>(tree: &'t [TreeEntry], name: &[u8]) -> Option<&'t TreeEntry> {
     found(false).or_else(|| found(true))
 }
 
-/// Takes a tree apart, strictly: what passes can be written below a directory without leaving it.
+/// Parses a tree strictly: a result can be written below a directory without leaving it.
 ///
 /// # Errors
-/// Says in words what is wrong: cut short, unknown mode, a name that is empty, `.`, `..`, holds `/` or stands for
-/// `.git` on some file system, a name twice, or the wrong order.
+/// A message: truncated, unknown mode, a name that is empty, `.`, `..`, contains `/` or means `.git` on some file
+/// system, a duplicate name, or the wrong order.
 pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, String> {
     let mut entries: Vec<TreeEntry> = Vec::with_capacity(tree.len() / 32);
     let mut rest = tree;
@@ -94,7 +94,7 @@ fn parse_entry(bytes: &[u8]) -> Result<(TreeEntry, &[u8]), String> {
     Ok((TreeEntry { mode: line.mode, name: line.name.into(), id: line.id }, tail))
 }
 
-/// One line of a tree where it lies. Its name was not looked at.
+/// An entry borrowed from a tree. Its name is unchecked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeLine<'t> {
     pub mode: u32,
@@ -102,8 +102,8 @@ pub struct TreeLine<'t> {
     pub id: ObjectId,
 }
 
-/// The lines of a tree, for those who only follow its ids: neither names nor their order are judged. It ends with the
-/// first error, in words.
+/// Iterates over the entries of a tree, for callers that only follow ids: names and order are not checked. Ends after
+/// the first error, a message.
 pub fn lines(tree: &[u8]) -> impl Iterator<Item = Result<TreeLine<'_>, String>> {
     let mut rest = tree;
     std::iter::from_fn(move || {
@@ -147,7 +147,7 @@ fn check_name(name: &[u8]) -> Result<(), String> {
     if bad { Err(format!("the tree has the forbidden name '{}'", escape_bytes(name))) } else { Ok(()) }
 }
 
-/// A file and a directory of one name need not be neighbours, so order alone does not show them.
+/// Checks that no name is used twice: a file and a directory of one name need not be neighbours in git's order.
 fn check_unique(entries: &[TreeEntry]) -> Result<(), String> {
     if !entries.iter().any(TreeEntry::is_directory) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Trees that are read once for many comparisons: a history shares most of them.
+//! Caches trees over many comparisons: a history shares most of them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::store::objects::odb::Objects;
 use crate::store::trees::convert::read_tree;
 use crate::store::trees::tree_codec::{self, MODE_GITLINK, TreeEntry};
 
-/// Every tree read until now.
+/// All trees read so far.
 pub struct TreeMemo<'o> {
     objects: &'o Objects,
     read: HashMap<ObjectId, Arc<[TreeEntry]>>,
@@ -23,11 +23,11 @@ impl<'o> TreeMemo<'o> {
         Self { objects, read: HashMap::new() }
     }
 
-    /// Files that differ between two trees, by path. Only directories for which `enters` says yes are looked into, equal
-    /// ones never.
+    /// Files that differ between two trees, by path. Enters only directories accepted by `enters`, and never equal
+    /// ones.
     ///
     /// # Errors
-    /// In words: a tree cannot be read.
+    /// A message: a tree cannot be read.
     pub fn diff(
         &mut self,
         before: Option<ObjectId>,
@@ -53,10 +53,10 @@ impl<'o> TreeMemo<'o> {
         Ok(changes)
     }
 
-    /// One tree, read and checked when it is first asked for.
+    /// Reads and checks a tree on first use.
     ///
     /// # Errors
-    /// In words: it cannot be read.
+    /// A message: it cannot be read.
     pub fn tree(&mut self, id: ObjectId) -> Result<Arc<[TreeEntry]>, String> {
         if let Some(known) = self.read.get(&id) {
             return Ok(Arc::clone(known));
@@ -66,10 +66,10 @@ impl<'o> TreeMemo<'o> {
         Ok(entries)
     }
 
-    /// What there is at a path below a tree; nothing where a directory on the way is missing.
+    /// The entry at a path below a tree; `None` if a directory on the way is missing.
     ///
     /// # Errors
-    /// In words: a tree on the way cannot be read.
+    /// A message: a tree on the way cannot be read.
     pub fn entry_at(&mut self, root: ObjectId, path: &RelPath) -> Result<Option<TreeEntry>, String> {
         let mut found: Option<TreeEntry> = None;
         for name in path.components() {
@@ -101,7 +101,7 @@ fn compare(
     changes: &mut Vec<TreeChange>,
 ) {
     let tree = |entry: Option<&TreeEntry>| entry.filter(|e| e.is_directory()).map(|e| e.id);
-    // The commit of a nested repository, which plain git may have recorded, is no file.
+    // A gitlink, which plain git may have recorded, is not a file.
     let is_file = |e: &&TreeEntry| !e.is_directory() && e.mode != MODE_GITLINK;
     let file = |entry: Option<&TreeEntry>| entry.filter(is_file).map(|e| (e.mode, e.id));
     if tree(before) != tree(after) {

@@ -1,5 +1,5 @@
-//! The compressor of the feature `isal`: Intel's ISA-L, which is written in assembly for each kind of processor and takes
-//! half the time. What reads streams is the same in every build.
+//! The compressor of the feature `isal`: Intel's ISA-L, assembly for each kind of processor, which takes half the time.
+//! Streams are read alike in every build.
 
 use std::io::Write;
 
@@ -9,14 +9,14 @@ use isal::{Codec, CompressionLevel};
 use super::inflate::StreamError;
 use crate::store::objects::deflate::storer::Storer;
 
-/// Up to this size the tables of the next level take longer to make than they save.
+/// Size in bytes up to which the next level's tables take longer to build than they save.
 const FIXED_TABLES_UPTO_BYTES: usize = 16 << 10;
-/// What does not shrink goes into blocks as it is, at least this large; the rest is for the frame.
+/// Smallest size of a stored block, for content that does not shrink; the next two are overheads.
 const BLOCK_BYTES: usize = 16 << 10;
 const BLOCK_HEADER_BYTES: usize = 8;
 const FRAME_BYTES: usize = 512;
 
-/// For buffers.
+/// Compresses buffers.
 pub struct Fast {
     short: CompressionLevel,
     other: CompressionLevel,
@@ -29,13 +29,13 @@ impl Default for Fast {
 }
 
 impl Fast {
-    /// Fills the start of `out`, which grows as needed, and says how far.
+    /// Compresses into the start of `out`, which grows as needed, and returns the length.
     pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
         let is_short = data.len() <= FIXED_TABLES_UPTO_BYTES;
         deflate_into(if is_short { self.short } else { self.other }, data, out)
     }
 
-    /// The same with tables made for the data, however short: how far do they shrink it?
+    /// Compresses a sample with tables made for the data, however short, and returns the length.
     pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
         deflate_into(self.other, sample, out)
     }
@@ -51,8 +51,8 @@ fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> Resu
     isal::compress_into(data, out, level, Codec::Zlib).map_err(|cause| format!("deflate failed: {cause}"))
 }
 
-/// For pieces. The encoder is made with the first: the crate gives the library a place to read from only then, so that
-/// one that never got a piece must not be ended.
+/// Compresses pieces. The encoder is made with the first piece: the library has no input buffer before, and an encoder
+/// without one must not be finished.
 #[derive(Default)]
 pub struct FastStream(Option<Box<Encoder<Vec<u8>>>>);
 

@@ -1,4 +1,4 @@
-//! The usual compressor: libdeflate for buffers, zlib for streams, each at the fastest level that shrinks.
+//! The default compressor: libdeflate for buffers, zlib for streams, each at the fastest level that shrinks.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
@@ -7,7 +7,7 @@ use crate::store::objects::deflate::libdeflate::at_level;
 
 const PIECE_BYTES: usize = 64 << 10;
 
-/// For buffers.
+/// Compresses buffers.
 pub struct Fast(libdeflater::Compressor);
 
 impl Default for Fast {
@@ -17,18 +17,18 @@ impl Default for Fast {
 }
 
 impl Fast {
-    /// Fills the start of `out`, which grows as needed, and says how far.
+    /// Compresses into the start of `out`, which grows as needed, and returns the length.
     pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
         super::libdeflate::deflate_into(&mut self.0, data, out)
     }
 
-    /// The same for a sample: how far does it shrink?
+    /// Compresses a sample and returns the length.
     pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
         self.compress(sample, out)
     }
 }
 
-/// For pieces.
+/// Compresses pieces.
 pub struct FastStream {
     state: Compress,
     out: Vec<u8>,

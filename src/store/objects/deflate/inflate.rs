@@ -1,11 +1,11 @@
-//! zlib streams undone: whole buffers with libdeflate, long ones in pieces with zlib. None is believed in what it declares.
+//! Inflates zlib streams: whole buffers with libdeflate, long ones in pieces with zlib. No declared size is trusted.
 
 use std::cell::RefCell;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
 const PIECE_BYTES: usize = 64 << 10;
-/// No deflate stream expands more than 1032 times; a few bytes are allowed for tiny ones.
+/// Largest factor by which a deflate stream expands.
 const MAX_EXPANSION: u64 = 1032;
 
 thread_local! {
@@ -15,7 +15,7 @@ thread_local! {
 /// Inflates a stream whose content has exactly `size` bytes; bytes after the end of the stream are ignored.
 ///
 /// # Errors
-/// Says in words why the stream is not that; never more than `size` bytes are made.
+/// A message; never produces more than `size` bytes.
 pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
     check_expansion(stream.len() as u64, size as u64)?;
     let mut content = vec![0; size];
@@ -28,10 +28,10 @@ pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
     Ok(content)
 }
 
-/// Inflates a whole stream of unknown size, after which nothing follows.
+/// Inflates a whole stream of unknown size; nothing may follow it.
 ///
 /// # Errors
-/// Says in words what is wrong with it; more than `at_most` bytes are not made.
+/// A message; never produces more than `at_most` bytes.
 pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
     let mut content = Vec::new();
     let mut inflater = StreamInflater::new(at_most);
@@ -47,10 +47,10 @@ pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
     }
 }
 
-/// As much as the start of a stream gives, at most so many bytes.
+/// Inflates the start of a stream, at most `at_most` bytes.
 ///
 /// # Errors
-/// Says in words why it is no stream.
+/// A message: this is no stream.
 pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, String> {
     let mut content = vec![0; at_most];
     let mut state = Decompress::new(true);
@@ -60,10 +60,10 @@ pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, String> {
     Ok(content)
 }
 
-/// Whether a declared size can be true.
+/// Checks whether a declared size is possible.
 ///
 /// # Errors
-/// A size that no stream of that length can have: a lie that must not make us allocate.
+/// No stream of that length can have this size, so nothing may be allocated for it.
 pub fn check_expansion(stream_len: u64, size: u64) -> Result<(), String> {
     if size > stream_len.saturating_mul(MAX_EXPANSION) {
         return Err(format!("declares {size} bytes, more than {stream_len} compressed ones can hold"));
@@ -71,7 +71,7 @@ pub fn check_expansion(stream_len: u64, size: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// A zlib stream read in pieces, with a known size of its content.
+/// Inflates a zlib stream in pieces, with a known size of its content.
 pub struct StreamInflater {
     state: Decompress,
     out: Vec<u8>,
@@ -84,10 +84,10 @@ impl StreamInflater {
         Self { state: Decompress::new(true), out: vec![0; PIECE_BYTES], size, ended: false }
     }
 
-    /// Feeds compressed bytes; `sink` gets content, never more than the declared size in all.
+    /// Feeds compressed bytes; `sink` gets the content, never more than the declared size in all.
     ///
     /// # Errors
-    /// `sink` failed, the bytes are no zlib stream, or it holds more than declared.
+    /// `sink` failed, the bytes are no zlib stream, or the content is longer than declared.
     pub fn push<E>(
         &mut self,
         piece: &[u8],
@@ -119,7 +119,7 @@ impl StreamInflater {
         Ok(())
     }
 
-    /// Compressed bytes taken until now; what was pushed after the end of the stream is not among them.
+    /// Compressed bytes consumed so far, without those after the end of the stream.
     pub fn consumed(&self) -> u64 {
         self.state.total_in()
     }
@@ -139,13 +139,13 @@ impl StreamInflater {
     }
 }
 
-/// How far zlib's counters went in one call.
+/// Difference of zlib's counters over one call.
 #[expect(clippy::cast_possible_truncation, reason = "one call moves within a buffer, which fits in memory")]
 pub(super) fn in_buffer(before: u64, after: u64) -> usize {
     (after - before) as usize
 }
 
-/// Why a stream ended early.
+/// The reason why a stream ended early.
 #[derive(Debug)]
 pub enum StreamError<E> {
     Zlib(String),

@@ -1,6 +1,6 @@
-//! Whole buffers by libdeflate.
+//! Compresses whole buffers with libdeflate.
 
-/// (What the crate calls its fastest level stores without compressing.)
+/// Creates a compressor. (The crate's fastest level only stores.)
 pub fn at_level(level: i32) -> libdeflater::Compressor {
     libdeflater::Compressor::new(libdeflater::CompressionLvl::new(level).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! zlib streams, made as fast as may be; what does not shrink is stored.
+//! Makes and reads zlib streams fast; content that does not shrink is stored.
 
 #[cfg(feature = "isal")]
 mod fast_isal;

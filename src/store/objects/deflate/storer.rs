@@ -1,7 +1,6 @@
-//! Stored blocks: content that does not shrink, in a zlib frame as it is.
+//! Stored blocks: wraps content that does not shrink in a zlib frame.
 
-/// Puts content that does not shrink into a zlib stream as it is: stored blocks (RFC 1951, 3.2.4) in a zlib frame
-/// (RFC 1950).
+/// Writes content uncompressed into a zlib stream: stored blocks (RFC 1951, 3.2.4) in a zlib frame (RFC 1950).
 #[derive(Default)]
 pub struct Storer {
     sum: libdeflater::Adler32,

@@ -1,4 +1,4 @@
-//! A zlib stream made in pieces, for content that is too long to be in memory.
+//! Makes a zlib stream in pieces, for content too long for memory.
 
 use super::fast::FastStream;
 use crate::store::objects::deflate::inflate::StreamError;
@@ -15,7 +15,7 @@ impl StreamDeflater {
         if store { Self::Stored(Storer::default()) } else { Self::Fast(FastStream::default()) }
     }
 
-    /// Feeds one piece; `sink` gets what is ready.
+    /// Feeds one piece; `sink` gets the compressed bytes that are ready.
     ///
     /// # Errors
     /// `sink` failed, or zlib did.

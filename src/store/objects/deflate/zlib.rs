@@ -1,4 +1,4 @@
-//! zlib streams, made as fast as may be; what does not shrink is stored.
+//! Makes zlib streams as fast as possible; content that does not shrink is stored.
 
 use crate::store::objects::deflate::fast::Fast;
 use crate::store::objects::deflate::libdeflate::{at_level, deflate_into};
@@ -9,14 +9,14 @@ pub use crate::store::objects::deflate::inflate::{
 };
 pub use crate::store::objects::deflate::stream::StreamDeflater;
 
-/// From this size on, content is looked at before it is compressed.
+/// Size in bytes above which content is sampled before it is compressed.
 const PROBE_FROM_BYTES: usize = 64 << 10;
 const SAMPLE_BYTES: usize = 4 << 10;
-/// Up to this size, building a compressor's tables takes longer than all else, and what it saves is a few percent of a
-/// store. A third of the files of a real project are this small.
+/// Size in bytes up to which content is stored: building a compressor's tables would dominate, and saves a few percent
+/// of a store. A third of the files of a real project are this small.
 const STORED_UP_TO_BYTES: usize = 512;
 
-/// A compressor for buffers, to be kept and used many times.
+/// A reusable compressor for buffers.
 pub struct Deflater {
     fast: Fast,
     stored: libdeflater::Compressor,
@@ -30,10 +30,10 @@ impl Default for Deflater {
 }
 
 impl Deflater {
-    /// The zlib stream of `data`, valid until the next call.
+    /// Returns the zlib stream of `data`, valid until the next call.
     ///
     /// # Errors
-    /// None that is known of below 4 GiB; a compressor can say that it needs more room.
+    /// None known below 4 GiB; a compressor may report too little space.
     pub fn compress(&mut self, data: &[u8]) -> Result<&[u8], String> {
         let is_large = data.len() > PROBE_FROM_BYTES;
         let store = data.len() <= STORED_UP_TO_BYTES || (is_large && self.is_incompressible(&samples(data)));
@@ -44,7 +44,7 @@ impl Deflater {
         Ok(&self.out[..len])
     }
 
-    /// The zlib stream of `data` as it is, for what is read often and is too short to be worth more.
+    /// Returns a zlib stream of `data` uncompressed, for short content that is read often.
     ///
     /// # Errors
     /// As [`Self::compress`].
@@ -64,14 +64,14 @@ impl Deflater {
     }
 }
 
-/// The start, the middle and the end of a buffer.
+/// The start, middle and end of a buffer.
 pub fn samples(data: &[u8]) -> [&[u8]; 3] {
     let len = SAMPLE_BYTES.min(data.len());
     let middle = (data.len() - len) / 2;
     [&data[..len], &data[middle..middle + len], &data[data.len() - len..]]
 }
 
-/// The CRC-32 that a pack index keeps of each entry, made in pieces.
+/// The CRC-32 of an entry in a pack index, computed in pieces.
 #[derive(Default)]
 pub struct EntryCrc(libdeflater::Crc);
 
@@ -167,11 +167,11 @@ mod tests {
         let text = b"abc".repeat(40_000);
         assert!(!deflater.is_incompressible(&samples(&text)));
         assert!(deflater.compress(&text).unwrap().len() < text.len() / 50);
-        // One compressor has fixed tables for what is short, which take a hundred bytes.
+        // ISA-L has fixed tables for short content, which cost a hundred bytes.
         let most = if cfg!(feature = "isal") { 200 } else { 50 };
         assert!(deflater.compress(&text[..600]).unwrap().len() < most);
         assert!(deflater.compress(&text[..300]).unwrap().len() < 320, "stored");
-        // Six bits in each byte, and nothing in it comes twice.
+        // Six random bits per byte, without repetitions.
         let letters: Vec<u8> = random.iter().map(|byte| b'0' + byte % 64).collect();
         assert!(!deflater.is_incompressible(&samples(&letters)));
         assert!(deflater.compress(&letters).unwrap().len() * 10 < letters.len() * 8);

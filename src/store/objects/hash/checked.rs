@@ -1,25 +1,25 @@
-//! SHA-1 that notices collision attacks: the plain hash with processor support, and beside it a look at every block.
+//! SHA-1 that detects collision attacks: the plain hash with processor support, and a check of every block beside it.
 //!
-//! It finds what the well-known checking implementation (`sha1collisiondetection`, used by git) finds, and costs about
-//! half of it: the search for suspicious blocks does not hold up the hashing.
+//! It detects what the common implementation (`sha1collisiondetection`, used by git) detects at about half the cost:
+//! the search for suspicious blocks does not delay the hashing.
 
 use super::filter::{BLOCK_BYTES, LANES};
 use super::recompress::is_half_of_collision;
 use super::wide::suspects;
 
 const GROUP_BYTES: usize = BLOCK_BYTES * LANES;
-/// FIPS 180-4, 5.3.1.
+/// Initial hash value, FIPS 180-4, 5.3.1.
 const START: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
 /// Bytes of the length at the end of the padding.
 const LENGTH_BYTES: usize = 8;
 
 type Block = [u8; BLOCK_BYTES];
 
-/// A hash under way.
+/// A hash in progress.
 pub struct CheckedSha1 {
     state: [u32; 5],
     len_bytes: u64,
-    /// Bytes that fill no group of blocks yet.
+    /// Bytes that do not fill a group of blocks yet.
     waiting: Vec<u8>,
     found: bool,
 }
@@ -50,7 +50,7 @@ impl CheckedSha1 {
         self.waiting.extend(&bytes[whole..]);
     }
 
-    /// The hash, or `None` if some block was made for an attack.
+    /// Returns the hash, or `None` if some block was made for an attack.
     pub fn finish(mut self) -> Option<[u8; 20]> {
         let mut last = std::mem::take(&mut self.waiting);
         last.push(0x80);
@@ -65,7 +65,7 @@ impl CheckedSha1 {
         (!self.found).then_some(digest)
     }
 
-    /// Takes in whole blocks.
+    /// Hashes whole blocks.
     fn take_in(&mut self, bytes: &[u8]) {
         let (blocks, _) = bytes.as_chunks::<BLOCK_BYTES>();
         let (groups, rest) = blocks.as_chunks::<LANES>();
@@ -79,7 +79,7 @@ impl CheckedSha1 {
         }
     }
 
-    /// Takes in the first `count` blocks of a group.
+    /// Hashes the first `count` blocks of a group.
     fn take_in_group(&mut self, group: &[Block; LANES], count: usize) {
         let suspected = suspects(group);
         for (block, vectors) in group.iter().zip(suspected).take(count) {
@@ -98,7 +98,7 @@ mod tests {
     use crate::cases::properties;
     use proptest::prelude::*;
 
-    /// What the reference implementation says.
+    /// The result of the reference implementation.
     fn reference(pieces: &[Vec<u8>]) -> Option<[u8; 20]> {
         let mut hasher = sha1_checked::Sha1::builder().safe_hash(false).build();
         for piece in pieces {

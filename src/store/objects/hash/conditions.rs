@@ -1,16 +1,16 @@
-//! What a block must fulfil to be half of a known kind of SHA-1 collision: relations between bits of its expanded words.
+//! Conditions for a block to be half of a known kind of SHA-1 collision: relations between bits of its expanded words.
 //!
-//! Source: M. Stevens, D. Shumow, "Speeding up detection of SHA-1 collision attacks using unavoidable attack conditions"
-//! (USENIX Security 2017), with the list that their program `sha1collisiondetection` publishes.
+//! Source: M. Stevens, D. Shumow, "Speeding up detection of SHA-1 collision attacks using unavoidable attack
+//! conditions" (USENIX Security 2017), with the list that their program `sha1collisiondetection` publishes.
 
 #![expect(clippy::unreadable_literal, reason = "a table of bits; separators would make it wider, not clearer")]
 
 /// One relation: bit `.1` of word `.0` and bit `.3` of word `.2` are equal (`.4` is 0) or differ (1) in every block of
-/// an attack by one of the disturbance vectors `.5`, whose bits count as in [`super::recompress::vectors`].
+/// an attack by one of the disturbance vectors `.5`, a bit mask in the order of [`super::recompress::vectors`].
 pub type Condition = (u8, u8, u8, u8, u8, u32);
 
-/// Hands those that rule out most to another macro, which makes straight code of them: no loop would have its shifts
-/// known when it is compiled.
+/// Passes the strongest conditions to another macro, which makes straight-line code of them: in a loop the shifts would
+/// not be compile-time constants.
 macro_rules! with_strongest {
     ($make:ident) => {
         $make! {
@@ -38,7 +38,7 @@ macro_rules! with_strongest {
 }
 pub(super) use with_strongest;
 
-/// All others.
+/// All other conditions.
 #[rustfmt::skip]
 pub const LATER: [Condition; 100] = [
     (48, 6, 50, 6, 0, 0x00041000), (55, 29, 56, 29, 0, 0x82108000), (45, 29, 47, 29, 1, 0x0000008a),

@@ -1,27 +1,27 @@
-//! Which blocks may be half of a SHA-1 collision: many blocks are looked at in one go, in a shape that compilers turn
-//! into vector instructions.
+//! Finds blocks that may be half of a SHA-1 collision, several at once, in a form that compilers turn into vector
+//! instructions.
 
 #![expect(clippy::inline_always, reason = "all of it is compiled again in `wide.rs` for other processors")]
 #![expect(clippy::needless_range_loop, reason = "loops over lanes in this shape become vector instructions")]
 
 use super::conditions::{LATER, with_strongest};
 
-/// How many blocks are looked at together.
+/// Number of blocks checked together.
 pub const LANES: usize = 8;
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 64;
-/// The conditions speak of no later word.
+/// Number of expanded words; no condition uses a later one.
 const WORDS: usize = 65;
-/// No disturbance vector has more of the later conditions than this.
+/// Upper bound on later conditions per disturbance vector.
 const MOST_LATER: usize = 16;
 const VECTORS: usize = 32;
 
 type Lanes = [u32; LANES];
 
-/// Indexes of later conditions, and how many those are.
+/// Indexes of later conditions, and their number.
 type List = ([u8; MOST_LATER], usize);
 
-/// By disturbance vector: which of the later conditions are about it.
+/// The later conditions of each disturbance vector.
 const LATER_OF: [List; VECTORS] = later_of();
 
 #[expect(clippy::cast_possible_truncation, reason = "there are fewer conditions than 256")]
@@ -43,7 +43,7 @@ const fn later_of() -> [List; VECTORS] {
     lists
 }
 
-/// For each block the disturbance vectors by which it could be half of a collision, a bit for each.
+/// For each block a bit mask of the disturbance vectors by which it could be half of a collision.
 #[inline(always)]
 pub fn suspects(blocks: &[[u8; BLOCK_BYTES]; LANES]) -> Lanes {
     let words = expand(blocks);
@@ -54,7 +54,7 @@ pub fn suspects(blocks: &[[u8; BLOCK_BYTES]; LANES]) -> Lanes {
     suspected
 }
 
-/// The strongest conditions are asked of all blocks at once. What is left has few bits.
+/// Checks the strongest conditions on all blocks at once, which leaves few bits.
 #[inline(always)]
 fn by_strongest(words: &[Lanes; WORDS]) -> Lanes {
     let mut suspected = [u32::MAX; LANES];
@@ -91,7 +91,7 @@ fn without_later(words: &[Lanes; WORDS], lane: usize, vectors: u32) -> u32 {
     left
 }
 
-/// The first words of the message schedule (FIPS 180-4, 6.1.2) of each block, side by side.
+/// Computes the first words of the message schedule (FIPS 180-4, 6.1.2) of each block, side by side.
 #[inline(always)]
 fn expand(blocks: &[[u8; BLOCK_BYTES]; LANES]) -> [Lanes; WORDS] {
     let mut words = [[0; LANES]; WORDS];
@@ -129,7 +129,7 @@ mod tests {
             sha1::Digest::update(&mut sum, [one, one_bit, other, other_bit, differ]);
             sha1::Digest::update(&mut sum, vectors.to_be_bytes());
         }
-        // Noted down when all gave the same verdicts as `ubc_check` there: on random words, and with each bit flipped in
+        // Recorded when all results equalled those of `ubc_check` there: on random words, and with each bit flipped in
         // words that fulfil all conditions of a vector.
         assert_eq!(hex::encode(sha1::Digest::finalize(sum)), "a43ecc0c640a09081d591320ed1041d0dc7a650c");
     }

@@ -7,7 +7,7 @@ use sha1::Digest as _;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::checked::CheckedSha1;
 
-/// The kinds of object that a checkpoint is made of.
+/// The object kinds of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     Blob,
@@ -16,7 +16,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The word in the header that git hashes with the content.
+    /// The kind's name in the header that git hashes with the content.
     pub fn name(self) -> &'static str {
         match self {
             Self::Blob => "blob",
@@ -30,7 +30,7 @@ impl ObjectKind {
     }
 }
 
-/// The content carries the mark of a SHA-1 collision attack, so its id would not be its own.
+/// The content bears the mark of a SHA-1 collision attack, so its id would not be unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collision;
 
@@ -42,25 +42,25 @@ impl fmt::Display for Collision {
 
 impl std::error::Error for Collision {}
 
-/// The id of an object whose content comes in pieces.
+/// Computes the id of an object whose content comes in pieces.
 pub struct ObjectHasher {
     state: CheckedSha1,
 }
 
 impl ObjectHasher {
-    /// `len` is the length of the whole content in bytes; it is part of what is hashed.
+    /// `len` is the length of the whole content in bytes; it is hashed too.
     pub fn new(kind: ObjectKind, len: u64) -> Self {
         Self::named(kind.name(), len)
     }
 
-    /// The same by git's word for the kind, which may be one that no checkpoint is made of.
+    /// Creates a hasher by git's name of the kind, including kinds that no checkpoint has.
     pub fn named(kind: &str, len: u64) -> Self {
         let mut hasher = Self { state: CheckedSha1::default() };
         hasher.update(format!("{kind} {len}\0").as_bytes());
         hasher
     }
 
-    /// A hasher that lacks git's header: the published colliding files collide only without it.
+    /// A hasher without git's header: the published colliding files collide only without it.
     #[cfg(test)]
     pub(crate) fn without_header() -> Self {
         Self { state: CheckedSha1::default() }
@@ -77,7 +77,7 @@ impl ObjectHasher {
     }
 }
 
-/// The id of an object that is in memory.
+/// Computes the id of an object in memory.
 ///
 /// # Errors
 /// [`Collision`], as [`ObjectHasher::finish`].
@@ -87,7 +87,7 @@ pub fn hash_object(kind: ObjectKind, content: &[u8]) -> Result<ObjectId, Collisi
     hasher.finish()
 }
 
-/// The same for what no checkpoint is made of too: no kind is a tag.
+/// Computes the id of any object; `None` is a tag.
 ///
 /// # Errors
 /// [`Collision`], as [`ObjectHasher::finish`].
@@ -97,7 +97,8 @@ pub fn hash_any(kind: Option<ObjectKind>, content: &[u8]) -> Result<ObjectId, Co
     hasher.finish()
 }
 
-/// The checksum at the end of a pack or an index. It guards against accidents only, so the fast SHA-1 is enough.
+/// Computes the checksum at the end of a pack or an index. It guards only against accidents, so the fast SHA-1 is
+/// enough.
 #[derive(Default)]
 pub struct TrailerHasher {
     state: sha1::Sha1,
@@ -113,14 +114,14 @@ impl TrailerHasher {
     }
 }
 
-/// The checksum of bytes that are in memory.
+/// The checksum of bytes in memory.
 pub fn trailer_of(bytes: &[u8]) -> [u8; 20] {
     let mut hasher = TrailerHasher::default();
     hasher.update(bytes);
     hasher.finish()
 }
 
-/// A checksum as it stands in the name of a pack.
+/// A checksum in hex, as in the name of a pack.
 pub fn hex_of(checksum: [u8; 20]) -> String {
     ObjectId::from_bytes(checksum).to_hex()
 }

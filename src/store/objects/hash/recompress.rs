@@ -1,15 +1,16 @@
-//! Whether a block is half of a SHA-1 collision: its partner is made, and hashed backwards and forwards.
+//! Tests whether a block is half of a SHA-1 collision: makes its partner and hashes that backwards and forwards.
 //!
-//! Source of the algorithm: M. Stevens, "Counter-cryptanalysis" (CRYPTO 2013). The partner of a block differs from it by a
-//! disturbance vector. From a state in the middle of the steps, which both share in every known attack, the partner's
-//! steps lead back to the chaining value it began with and on to the one it ends with; a collision ends as the block does.
+//! Source of the algorithm: M. Stevens, "Counter-cryptanalysis" (CRYPTO 2013). The partner of a block differs from it
+//! by a disturbance vector. From a state in the middle of the steps, which both share in every known attack, the
+//! partner's steps lead back to its first chaining value and on to its last; in a collision the last equals the
+//! block's.
 
 use std::sync::LazyLock;
 
 use super::filter::BLOCK_BYTES;
 
 const STEPS: usize = 80;
-/// A seed stands in these steps after the number of its vector.
+/// Step number after a vector's number at which its seed is placed.
 const SEED_AFTER: usize = 5;
 
 type Words = [u32; STEPS];
@@ -17,9 +18,9 @@ type State = [u32; 5];
 
 /// One way in which two colliding blocks can differ.
 pub struct Vector {
-    /// The differences of the expanded words.
+    /// Differences of the expanded words.
     difference: Words,
-    /// After so many steps both blocks have the same state.
+    /// Steps after which both blocks have the same state.
     meeting_step: usize,
 }
 
@@ -69,7 +70,7 @@ enum Disturbance {
 }
 
 impl Disturbance {
-    /// Sixteen words of the difference: the message schedule is linear, so all others follow from them.
+    /// Sixteen words of the difference: the message schedule is linear, so the others follow from them.
     fn seed(self) -> [u32; 16] {
         match self {
             Self::I => [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0x20, 1, 0x4000_0002, 0x4000_0040, 0x4000_0002],
@@ -115,8 +116,8 @@ fn vector((kind, number, rotation): (Disturbance, usize, u32)) -> Vector {
     Vector { difference, meeting_step: if number < 50 { 58 } else { 65 } }
 }
 
-/// Whether the block that led from `before` to `after` has a partner that leads to `after` too. `suspected` names the
-/// vectors to try, a bit for each.
+/// Whether the block that led from `before` to `after` has a partner that also leads to `after`. `suspected` is a bit
+/// mask of vectors to try.
 pub fn is_half_of_collision(block: &[u8; BLOCK_BYTES], before: &State, after: &State, suspected: u32) -> bool {
     let mut words = [0; STEPS];
     for (word, bytes) in words.iter_mut().zip(block.chunks_exact(4)) {
@@ -127,7 +128,7 @@ pub fn is_half_of_collision(block: &[u8; BLOCK_BYTES], before: &State, after: &S
     suspects.map(|(_, vector)| vector).any(|vector| leads_to(&words, before, vector) == *after)
 }
 
-/// The chaining value with which the partner ends.
+/// The final chaining value of the partner.
 fn leads_to(words: &Words, before: &State, vector: &Vector) -> State {
     let met = forwards(*before, words, 0..vector.meeting_step);
     let mut partner = *words;
@@ -146,7 +147,7 @@ fn schedule_from(words: &mut Words, from: usize) {
     }
 }
 
-/// What a step adds besides the state's first and last word: FIPS 180-4, 4.1.1 and 4.2.1.
+/// The terms of a step besides the state's first and last word: FIPS 180-4, 4.1.1 and 4.2.1.
 #[inline]
 fn mixed(step: usize, b: u32, c: u32, d: u32) -> u32 {
     match step {
@@ -197,7 +198,7 @@ mod tests {
                 sha1::Digest::update(&mut sum, word.to_be_bytes());
             }
         }
-        // The sum of the `dm` tables in `sha1collisiondetection`, compared word for word when it was noted down here.
+        // The sum of the `dm` tables in `sha1collisiondetection`, compared word for word when recorded here.
         assert_eq!(hex::encode(sha1::Digest::finalize(sum)), "daef9404f955b4eb37998d4164fcc71e031205d1");
     }
 }

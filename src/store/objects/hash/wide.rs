@@ -1,13 +1,13 @@
-//! The filter, compiled once more for processors with 256-bit vectors: that halves its time (27 ns a block, not 54).
+//! The filter compiled for processors with 256-bit vectors, which halves its time (27 ns a block, not 54).
 
 use super::filter::{self, BLOCK_BYTES, LANES};
 
-/// As [`filter::suspects`], in the fastest way that this processor has.
+/// As [`filter::suspects`], in the fastest way that this processor supports.
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "a function for certain processors is called after the look at the processor")]
 pub fn suspects(blocks: &[[u8; BLOCK_BYTES]; LANES]) -> [u32; LANES] {
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the one thing that the callee asks for is AVX2, which is there. It is safe code otherwise.
+        // SAFETY: the callee only requires AVX2, which was detected. It is safe code otherwise.
         unsafe { suspects_with_avx2(blocks) }
     } else {
         filter::suspects(blocks)
@@ -43,7 +43,7 @@ mod tests {
             assert_eq!(suspects(&blocks), filter::suspects(&blocks));
             suspected += suspects(&blocks).iter().filter(|vectors| **vectors != 0).count();
         }
-        // One in twenty blocks is worth a closer look: of these, some must have been.
+        // About one block in twenty is suspected.
         assert!((100..300).contains(&suspected), "{suspected}");
     }
 }

@@ -1,4 +1,4 @@
-//! The packs of one checkpoint: one for what is written in turn, more where several threads write at once.
+//! The packs of one checkpoint: one for sequential writes, more if several threads write at once.
 
 use std::path::{Path, PathBuf};
 
@@ -21,28 +21,28 @@ pub struct PackSet<'k> {
 }
 
 impl<'k> PackSet<'k> {
-    /// Nothing is written before the first object needs it.
+    /// Begins a set; no file is written before the first object.
     ///
     /// # Errors
-    /// The pack directory cannot be made.
+    /// The pack directory cannot be created.
     pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
         let claims = Claims::default();
         let first = PackWriter::begin(objects_dir, known)?.sharing(claims.clone());
         Ok(Self { objects_dir: objects_dir.to_path_buf(), known, claims, writers: vec![first] })
     }
 
-    /// The writer for what is not shared among threads.
+    /// The writer for sequential writes.
     pub fn first(&mut self) -> &mut PackWriter<'k> {
         &mut self.writers[0]
     }
 
-    /// The writer of the only pack that there will be; `None` where several hold something.
+    /// The writer of the only pack; `None` if several have objects.
     pub fn single(&mut self) -> Option<&mut PackWriter<'k>> {
         let (first, others) = self.writers.split_first_mut()?;
         others.iter().all(|writer| writer.new_object_count() == 0).then_some(first)
     }
 
-    /// Adds an object by the first writer.
+    /// Adds an object to the first pack.
     ///
     /// # Errors
     /// See [`PackError`].
@@ -50,10 +50,10 @@ impl<'k> PackSet<'k> {
         self.first().add(kind, content)
     }
 
-    /// So many writers, each for one thread.
+    /// `count` writers, each for one thread.
     ///
     /// # Errors
-    /// The pack directory cannot be made.
+    /// The pack directory cannot be created.
     pub fn writers(&mut self, count: usize) -> Result<impl Iterator<Item = &mut PackWriter<'k>>> {
         while self.writers.len() < count {
             let another = PackWriter::begin(&self.objects_dir, self.known)?;
@@ -62,15 +62,14 @@ impl<'k> PackSet<'k> {
         Ok(self.writers.iter_mut().take(count))
     }
 
-    /// Completes all packs, makes them durable together with `also`, and publishes them. Those that hold nothing leave
-    /// no file.
+    /// Completes all packs, makes them durable together with `also`, and publishes them. Empty ones leave no file.
     ///
     /// # Errors
-    /// One could not be completed; others may be there whole, and nothing needs them.
+    /// A pack could not be completed; others may be published, but nothing needs them.
     pub fn finish(self, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
         let mut writers: Vec<PackWriter<'k>> = Vec::new();
         for writer in self.writers.into_iter().filter(|writer| writer.new_object_count() > 0) {
-            // What is small enough to be still in memory needs no pack of its own.
+            // Objects that are still in memory need no pack of their own.
             let left = match writers.first_mut() {
                 Some(first) => first.absorb(writer)?,
                 None => Some(writer),

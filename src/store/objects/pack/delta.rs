@@ -1,12 +1,12 @@
-//! Git's deltas: content made from a base and instructions. It reads no pack.
+//! Applies git's deltas: content made from a base and instructions. Reads no pack.
 
-/// Neither a base nor what is made of it may be larger: git makes no deltas of files beyond 512 MiB.
+/// Upper bound on a base or result, in bytes: git makes no deltas of files beyond 512 MiB.
 const LARGEST_BYTES: u64 = 1 << 30;
 
-/// The content that a delta makes of its base.
+/// Applies a delta to its base.
 ///
 /// # Errors
-/// Says in words what is malformed, or that this is not the base that was meant.
+/// A message: the delta is malformed or for another base.
 pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, String> {
     let mut rest = delta;
     if size(&mut rest)? != base.len() as u64 {
@@ -28,15 +28,15 @@ pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, String> {
     if made.len() as u64 == wanted { Ok(made) } else { Err("a delta does not make what it declares".into()) }
 }
 
-/// What is made is mostly as large as its base; who declares far more has to show it.
+/// Initial capacity: most results are as large as their base, and a declared size is not trusted.
 fn room(wanted: u64, base_len: usize) -> usize {
     usize::try_from(wanted).unwrap_or(usize::MAX).min(base_len.saturating_mul(2))
 }
 
-/// Sizes of the base and of what is made of it, from the start of a delta.
+/// Reads the sizes of base and result at the start of a delta.
 ///
 /// # Errors
-/// In words: they are malformed.
+/// A message: they are malformed.
 pub fn sizes(delta: &[u8]) -> Result<(u64, u64), String> {
     let mut rest = delta;
     Ok((size(&mut rest)?, size(&mut rest)?))
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn copies_and_insertions_make_the_content() {
-        // From ten bytes make thirteen: copy 4 from 2, insert "new", copy 6 from 0.
+        // Makes thirteen bytes from ten: copy 4 from 2, insert "new", copy 6 from 0.
         let delta = [10, 13, 0x91, 2, 4, 3, b'n', b'e', b'w', 0x90, 6];
         assert_eq!(apply(b"0123456789", &delta).unwrap(), b"2345new012345");
     }

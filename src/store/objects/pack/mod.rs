@@ -1,4 +1,4 @@
-//! Packs: their format, reading and writing them.
+//! Packs: their format, readers and writers.
 
 pub mod checkpoint_packs;
 pub mod delta;

@@ -1,4 +1,4 @@
-//! Deltified entries of one pack: what they are made from, and their content, resolved within the pack.
+//! Deltified entries of one pack: their bases and their content, resolved within the pack.
 
 use std::sync::Arc;
 
@@ -8,32 +8,32 @@ use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::pack::delta;
 use crate::store::objects::pack::pack_reader::{self, EntryHeader, EntryKind, PackReader, ReadError};
 
-/// Git makes no longer chains.
+/// Upper bound on the length of a chain; git makes no longer ones.
 const LONGEST_CHAIN: usize = 4096;
-/// Instructions and tags above this are not read into memory.
+/// Upper bound, in bytes, on instructions and tags read into memory.
 const LARGEST_BYTES: u64 = 1 << 30;
-/// Header, and the id or the distance of the base.
+/// Upper bound on bytes of a header and the id or distance of the base.
 const PREFIX_BYTES: usize = 40;
 
-/// What a delta is made from.
+/// The base of a delta.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// The entry that starts there.
+    /// The entry that starts at this offset.
     At(u64),
     Object(ObjectId),
 }
 
-/// Where the entries of a pack lie, as its index or a walk tells.
+/// The places of entries in a pack, from its index or a walk.
 pub struct Places<'p> {
     pub offset_of: &'p dyn Fn(&ObjectId) -> Option<u64>,
-    /// Where the entry that starts there ends at the latest.
+    /// The latest end of the entry that starts at an offset.
     pub end_of: &'p dyn Fn(u64) -> u64,
 }
 
-/// The base of the delta that starts at `offset`, and its header with the length of all that precedes the stream.
+/// The base of the delta at `offset`, and its header with the length of everything before the stream.
 ///
 /// # Errors
-/// The pack cannot be read there, or this is no delta.
+/// The pack cannot be read there, or the entry is no delta.
 pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), ReadError> {
     let mut bytes = [0; PREFIX_BYTES];
     let read = reader.piece(offset, &mut bytes)?;
@@ -51,8 +51,7 @@ pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), 
     Ok((base, EntryHeader { len: header.len + len, ..header }))
 }
 
-/// Kind and content of the entry at `offset`, whatever it is made from; the kind of a tag is `None`. The hash is not
-/// looked at.
+/// Kind and content of the entry at `offset`, deltified or not; the kind of a tag is `None`. The hash is not verified.
 ///
 /// # Errors
 /// A part of the chain is damaged, or its base is not in this pack.
@@ -73,7 +72,7 @@ pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &Ba
                 let (base, header) = base_of(reader, at)?;
                 deltas.push((at, inflated(reader, at, end, &header)?));
                 at = place_of(base, places)?;
-                // Round and round, a small pack would fill the memory.
+                // An endless chain in a small pack would fill the memory.
                 if deltas.iter().any(|(above, _)| *above == at) {
                     return Err(damaged("a delta is made from itself"));
                 }
@@ -91,13 +90,13 @@ pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &Ba
 /// The instructions of the delta at `offset`.
 ///
 /// # Errors
-/// It is damaged, or no delta.
+/// The entry is damaged or no delta.
 pub fn instructions(reader: &PackReader, offset: u64, end: u64) -> Result<Vec<u8>, ReadError> {
     let (_, header) = base_of(reader, offset)?;
     inflated(reader, offset, end, &header)
 }
 
-/// Kind and size of what the delta at `offset` makes, from the start of its instructions and the headers below it.
+/// Kind and size of the result of the delta at `offset`, from the start of its instructions and the headers below it.
 ///
 /// # Errors
 /// As [`resolve`].
@@ -135,7 +134,7 @@ fn place_of(base: Base, places: &Places<'_>) -> Result<u64, ReadError> {
     }
 }
 
-/// The bytes before the stream of a delta of `size` bytes whose base starts so many bytes before it.
+/// The header of a delta of `size` bytes whose base starts `distance` bytes before it.
 pub fn encode_header(size: u64, distance: u64) -> Vec<u8> {
     const OFFSET_DELTA: u8 = 6;
     let mut header = pack_reader::encode_start(OFFSET_DELTA, size);
@@ -149,7 +148,7 @@ pub fn encode_header(size: u64, distance: u64) -> Vec<u8> {
     header
 }
 
-/// The stream of a tag, or the instructions of a delta.
+/// The content of a tag, or the instructions of a delta.
 fn inflated(reader: &PackReader, offset: u64, end: u64, header: &EntryHeader) -> Result<Vec<u8>, ReadError> {
     if header.size > LARGEST_BYTES {
         return Err(damaged("a tag or a delta has an absurd size"));
@@ -162,7 +161,7 @@ fn inflated(reader: &PackReader, offset: u64, end: u64, header: &EntryHeader) ->
     Ok(bytes)
 }
 
-/// How far back the base starts, and how many bytes say so.
+/// Parses the distance of the base, and the number of its bytes.
 fn distance(bytes: &[u8]) -> Result<(u64, usize), ReadError> {
     let mut value = 0_u64;
     for (at, byte) in bytes.iter().enumerate() {

@@ -1,16 +1,16 @@
-//! Why an object was not added to a pack.
+//! The error of adding an object to a pack.
 
 use std::{fmt, io};
 
 use crate::error::Error;
 use crate::store::objects::hash::object_hash::Collision;
 
-/// Why an object was not added; the pack is as it was before.
+/// The reason why an object was not added; the pack is unchanged.
 #[derive(Debug)]
 pub enum PackError {
-    /// The content carries the mark of a collision attack.
+    /// The content bears the mark of a collision attack.
     Collision,
-    /// The content could not be read to its end, or (copying) is not what its checksum says.
+    /// The content could not be read to its end, or a copied entry does not match its checksum.
     Source(io::Error),
     /// The pack could not be written.
     Store(Error),

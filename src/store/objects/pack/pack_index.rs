@@ -1,4 +1,4 @@
-//! Pack indexes, version 2: their bytes from entries, and lookups in them. It opens no file.
+//! Pack indexes, version 2: encoding, parsing and lookups. Opens no file.
 
 use std::sync::OnceLock;
 
@@ -8,20 +8,20 @@ use crate::store::objects::hash::object_hash::trailer_of;
 const MAGIC: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const NAMES_AT: usize = 8 + 256 * 4;
 const TRAILERS_BYTES: usize = 40;
-/// Offsets from here on stand in the table of 64-bit ones.
+/// Smallest offset that is kept in the table of 64-bit offsets.
 const LARGE_OFFSET: u64 = 1 << 31;
 
-/// What an index knows of one object.
+/// The index entry of one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexEntry {
     pub id: ObjectId,
-    /// Where the entry starts in the pack, in bytes.
+    /// Start of the entry in the pack, in bytes.
     pub offset: u64,
-    /// CRC-32 of the entry as it lies in the pack.
+    /// CRC-32 of the entry's bytes in the pack.
     pub crc: u32,
 }
 
-/// The bytes of an index; the entries are put in order of their ids.
+/// Encodes an index; sorts the entries by id.
 pub fn encode(entries: &mut [IndexEntry], pack_trailer: [u8; 20]) -> Vec<u8> {
     entries.sort_unstable_by_key(|entry| entry.id);
     let mut index = Vec::with_capacity(NAMES_AT + entries.len() * 28 + TRAILERS_BYTES);
@@ -60,15 +60,15 @@ pub struct PackIndex {
     data: Vec<u8>,
     count: usize,
     large_count: usize,
-    /// Where each entry starts, and its position here; in order of the first.
+    /// Start and position of each entry, in order of the start.
     by_offset: OnceLock<Vec<(u64, u32)>>,
 }
 
 impl PackIndex {
-    /// Checks the structure, not the checksum: ids found by a damaged index fail when the object is hashed.
+    /// Checks the structure, not the checksum: an id from a damaged index fails when the object is hashed.
     ///
     /// # Errors
-    /// Says in words why this is no index of version 2.
+    /// A message: this is no index of version 2.
     pub fn parse(data: Vec<u8>) -> Result<Self, String> {
         if data.len() < NAMES_AT + TRAILERS_BYTES {
             return Err(format!("the index has only {} bytes", data.len()));
@@ -76,7 +76,7 @@ impl PackIndex {
         if data[..8] != MAGIC {
             return Err("this is no pack index of version 2".into());
         }
-        // Numbers of four bytes, the largest first, are in order when their bytes are.
+        // Big-endian numbers are sorted if their bytes are.
         if !data[8..NAMES_AT].chunks_exact(4).is_sorted() {
             return Err("the index has a broken fan-out table".into());
         }
@@ -93,18 +93,18 @@ impl PackIndex {
         self.count
     }
 
-    /// As it is written to a file.
+    /// The content of the index file.
     pub fn bytes(&self) -> &[u8] {
         &self.data
     }
 
-    /// Whether the bytes are those that were written.
+    /// Whether the checksum matches the content.
     pub fn checksum_is_right(&self) -> bool {
         let (body, checksum) = self.data.split_at(self.data.len() - 20);
         trailer_of(body) == checksum
     }
 
-    /// The checksum at the end of the pack that this index belongs to.
+    /// The checksum of the pack that this index belongs to.
     pub fn pack_trailer(&self) -> &[u8] {
         &self.data[self.data.len() - 40..self.data.len() - 20]
     }
@@ -121,7 +121,7 @@ impl PackIndex {
         IndexEntry { id: self.id_at(position), offset: self.offset_at(position), crc }
     }
 
-    /// `u64::MAX`, which is in no pack, where the table of large offsets lacks the entry.
+    /// The offset of an entry; `u64::MAX`, which is in no pack, if the table of large offsets lacks it.
     fn offset_at(&self, position: usize) -> u64 {
         let offset = u64::from(u32_at(&self.data, NAMES_AT + self.count * 24 + position * 4));
         if offset < LARGE_OFFSET {
@@ -144,7 +144,7 @@ impl PackIndex {
         (at < self.count && self.id_at(at) == *id).then(|| self.entry_at(at))
     }
 
-    /// All ids between two, both included.
+    /// All ids from `low` to `high`, both included.
     pub fn between(&self, low: &ObjectId, high: &ObjectId) -> impl Iterator<Item = ObjectId> {
         (self.first_not_below(low)..self.count).map(|at| self.id_at(at)).take_while(move |id| id <= high)
     }
@@ -165,7 +165,7 @@ impl PackIndex {
         low
     }
 
-    /// Where the entry that starts at `offset` ends at the latest, in a pack whose entries end at `entries_end`.
+    /// The latest end of the entry that starts at `offset`, in a pack whose entries end at `entries_end`.
     pub fn end_of(&self, offset: u64, entries_end: u64) -> u64 {
         let offsets = self.by_offset();
         let next = offsets.partition_point(|(start, _)| *start <= offset);

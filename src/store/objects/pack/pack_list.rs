@@ -1,4 +1,4 @@
-//! The packs of a store: their list, newest first, and each one's index and reader, opened when first needed.
+//! The packs of a store: their list, newest first, with index and reader opened on demand.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use crate::store::objects::pack::pack_delta::{self, Places};
 use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError};
 
-/// Content up to this is made at once where only its hash is wanted, which is faster.
+/// Size in bytes up to which content is inflated at once to be hashed, which is faster.
 const AT_ONCE_UPTO_BYTES: u64 = 1 << 20;
 
-/// What tells one pack from another, and from itself after a change.
+/// Identity of a pack in one state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackStamp {
-    /// Without directory and ending: `pack-<40 hex digits>`.
+    /// Name without directory and extension: `pack-<40 hex digits>`.
     pub name: String,
-    /// Of the `.pack` file.
+    /// Size of the `.pack` file.
     pub size_bytes: u64,
-    /// Of the `.pack` file, in nanoseconds since 1970.
+    /// Time of the `.pack` file, in nanoseconds since 1970.
     pub mtime_ns: i64,
 }
 
@@ -41,15 +41,15 @@ pub struct Pack {
     rescued: Option<Rescued>,
 }
 
-/// What was wrong with a pack that is read in spite of it.
+/// The damage of a pack that is readable in spite of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rescued {
     pub why: String,
-    /// Only the index was bad: one that is right could be written.
+    /// Whether only the index was bad: then a right one can be written.
     pub is_whole: bool,
 }
 
-/// What a pack has under an id.
+/// The entry of an id in a pack.
 pub enum PackHit {
     Object(ObjectKind, Vec<u8>),
     /// A delta, which needs its base.
@@ -57,7 +57,8 @@ pub enum PackHit {
 }
 
 impl Pack {
-    /// `None` if there is no such plain file. One that cannot be looked at is taken to be there: reading it says more.
+    /// `None` if there is no such regular file. One without readable metadata is assumed to exist: reading it tells the
+    /// error.
     pub fn stat(pack_dir: &Path, name: &str) -> Option<Self> {
         let pack_path = pack_dir.join(format!("{name}.pack"));
         let index_path = pack_dir.join(format!("{name}.idx"));
@@ -71,7 +72,7 @@ impl Pack {
         Some(Self { stamp, pack_path, index_path, index, reader, bases: BaseCache::default(), rescued: None })
     }
 
-    /// The same pack with an index and a reader that were made in spite of damage.
+    /// The same pack with an index and a reader made in spite of damage.
     #[must_use]
     pub fn rescued_with(&self, index: PackIndex, reader: PackReader, rescued: Rescued) -> Self {
         Self {
@@ -85,7 +86,7 @@ impl Pack {
         }
     }
 
-    /// What is wrong with it, if it is read in spite of that.
+    /// The damage, if the pack is read in spite of it.
     pub fn rescued(&self) -> Option<&Rescued> {
         self.rescued.as_ref()
     }
@@ -116,7 +117,7 @@ impl Pack {
         Ok(self.reader.get_or_init(|| opened))
     }
 
-    /// Where the entry of an id starts and ends.
+    /// Start and end of the entry of an id.
     ///
     /// # Errors
     /// As [`Self::index`] and [`Self::reader`].
@@ -128,16 +129,16 @@ impl Pack {
     }
 
     /// # Errors
-    /// As [`Self::read`]; only the header is looked at.
+    /// As [`Self::read`]; only the header is read.
     pub fn header(&self, id: &ObjectId) -> std::result::Result<Option<EntryHeader>, ReadError> {
         let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
         self.reader()?.header(entry.offset, end).map(Some)
     }
 
-    /// The object of that id, if this pack has it; its hash is checked.
+    /// Reads an object if this pack has it, and verifies its hash.
     ///
     /// # Errors
-    /// The pack has it but cannot give it.
+    /// The pack has the object but cannot read it.
     pub fn read(&self, id: &ObjectId) -> std::result::Result<Option<PackHit>, ReadError> {
         let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
         let (header, content) = self.reader()?.content(entry.offset, end)?;
@@ -146,8 +147,7 @@ impl Pack {
         Ok(Some(PackHit::Object(kind, content)))
     }
 
-    /// The object of that id, whatever it is made from as long as that lies in this pack too; its hash is checked. The
-    /// kind of a tag is `None`.
+    /// Reads an object, resolving deltas within this pack, and verifies its hash. The kind of a tag is `None`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -158,7 +158,7 @@ impl Pack {
         Ok(Some(found))
     }
 
-    /// The same for the entry that starts at `offset`, without a look at its hash.
+    /// Reads the entry at `offset`, without verifying its hash.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -167,7 +167,7 @@ impl Pack {
         with_places(index, reader, |places| pack_delta::resolve(reader, offset, places, &self.bases))
     }
 
-    /// Kind and bytes of the content of an object, also of a delta, without making it; the kind of a tag is `None`.
+    /// Kind and size in bytes of an object, also of a delta, without building it; the kind of a tag is `None`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -177,15 +177,15 @@ impl Pack {
         with_places(index, reader, |places| pack_delta::kind_and_size(reader, entry.offset, places)).map(Some)
     }
 
-    /// Gives back the memory of contents that were made from deltas.
+    /// Frees the cache of contents made from deltas.
     pub fn forget_bases(&self) {
         self.bases.clear();
     }
 
-    /// Inflates the undeltified object of that id into `sink`, in constant memory; its hash is checked at the end.
+    /// Inflates an undeltified object into `sink`, in constant memory; verifies its hash at the end.
     ///
     /// # Errors
-    /// As [`Self::read`]; what `sink` got is then worthless.
+    /// As [`Self::read`]; the output is then invalid.
     pub fn stream(
         &self,
         id: &ObjectId,
@@ -203,7 +203,7 @@ impl Pack {
         check_hash(id, hasher.finish().ok())
     }
 
-    /// Whether the copy in this pack is whole, deltified or not.
+    /// Whether the copy in this pack is intact, deltified or not.
     pub fn can_give(&self, id: &ObjectId) -> bool {
         match self.header(id) {
             Ok(Some(header)) if header.kind == EntryKind::Delta => matches!(self.read_resolved(id), Ok(Some(_))),
@@ -223,7 +223,7 @@ impl Pack {
         streamed.is_ok() && hasher.finish() == Ok(*id)
     }
 
-    /// Whether the copy in this pack is undeltified and whole.
+    /// Whether the copy in this pack is undeltified and intact.
     pub fn has_whole(&self, id: &ObjectId) -> bool {
         match self.header(id) {
             Ok(Some(header)) if matches!(header.kind, EntryKind::Object(_)) => {
@@ -235,10 +235,10 @@ impl Pack {
         }
     }
 
-    /// Whether checksums of index and pack, and the size, fit each other. Entries are not read.
+    /// Checks that checksums of index and pack, and the size, match. Reads no entries.
     ///
     /// # Errors
-    /// Says what does not fit.
+    /// The mismatch.
     pub fn check_frame(&self) -> std::result::Result<(), ReadError> {
         if let Some(rescued) = &self.rescued {
             return Err(ReadError::Damaged(rescued.why.clone()));
@@ -253,7 +253,8 @@ impl Pack {
         Ok(())
     }
 
-    /// The same, and that every entry lies in the pack: whoever follows such an index stays within the file.
+    /// As [`Self::check_frame`], and checks that every entry lies in the pack, so that reading by this index stays in
+    /// the file.
     ///
     /// # Errors
     /// As [`Self::check_frame`].
@@ -287,11 +288,11 @@ fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result
     }
 }
 
-/// The packs that have an index, newest first; those of `before` that have not changed are taken over, and those that
-/// were rescued stay even without one.
+/// Lists the packs that have an index, newest first; unchanged ones are taken from `before`, and rescued ones stay even
+/// without an index.
 ///
 /// # Errors
-/// The directory cannot be listed; one that is missing has none.
+/// The directory cannot be listed; a missing one is empty.
 pub fn list(pack_dir: &Path, before: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
     let mut packs = Vec::new();
     for file in names_in(pack_dir)? {

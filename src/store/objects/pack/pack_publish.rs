@@ -1,4 +1,4 @@
-//! The last steps of a new pack: seal it, make it durable, and give it and its index their names.
+//! The last steps of a new pack: seals it, makes it durable, and renames it and its index into place.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -12,7 +12,8 @@ use crate::store::objects::pack::pack_reader::HEADER_BYTES;
 
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Patches the count in, reads the file back for its checksum, and appends that; `len` is its length before.
+/// Writes the count into the header, reads the file back for its checksum, and appends that; `len` is its length
+/// before.
 ///
 /// # Errors
 /// The file cannot be read or written.
@@ -34,7 +35,7 @@ pub fn seal(file: &mut &std::fs::File, count: u32, len: u64) -> io::Result<[u8; 
     Ok(trailer)
 }
 
-/// A pack and its index, whole, under temporary names.
+/// A complete pack and its index under temporary names.
 #[derive(Debug)]
 pub struct Completed {
     pack: TemporaryFile,
@@ -42,10 +43,10 @@ pub struct Completed {
     name: String,
 }
 
-/// Writes the index beside a pack that is complete.
+/// Writes the index of a complete pack.
 ///
 /// # Errors
-/// It cannot be written; nothing is left of either.
+/// The index cannot be written; no file is left of either.
 pub fn complete(
     pack_dir: &Path,
     pack: TemporaryFile,
@@ -59,10 +60,10 @@ pub fn complete(
     Ok(Completed { pack, index, name })
 }
 
-/// Flushes packs, with what else is to be durable by then, and gives them and their indexes their names, the packs first.
+/// Flushes packs, indexes and `also`, and renames each pack into place before its index.
 ///
 /// # Errors
-/// Something could not be written; what is left is at worst a whole pack without an index, which nobody sees.
+/// A file could not be written; at worst a complete pack without an index is left, which is never read.
 pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
     let files = completed.iter().flat_map(|one| [&one.pack, &one.index]);
     atomic_file::sync_together(&files.chain(also).collect::<Vec<_>>())?;
@@ -82,8 +83,8 @@ pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&Tempora
     names.into_iter().map(stamp).collect()
 }
 
-/// A file of that name has the same bytes, or is damaged: it is replaced. Where that cannot be done because
-/// somebody has it open (Windows), one of the right size is left.
+/// Replaces an existing file of that name, which is equal or damaged. If it cannot be replaced because another process
+/// has it open (Windows), one of the same size is kept.
 fn put_in_place(temporary: TemporaryFile, path: &Path) -> Result<()> {
     let len = temporary.file().metadata().map_err(Error::io("look at", temporary.path()))?.len();
     temporary.publish(path).or_else(|cause| match path.symlink_metadata() {

@@ -1,4 +1,4 @@
-//! One pack file: its entries by offset, whole, in pieces or as they lie. Deltas are named, not resolved.
+//! Reads one pack file: its entries by offset, whole, in pieces or raw. Deltas are recognized, not resolved.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,23 +7,23 @@ use std::{fmt, io};
 use crate::store::objects::deflate::zlib::{self, EntryCrc, StreamError, StreamInflater};
 use crate::store::objects::hash::object_hash::ObjectKind;
 
-/// Magic, version and count at the start of a pack.
+/// Magic, version and count at the start of a pack, in bytes.
 pub const HEADER_BYTES: u64 = 12;
-/// The checksum at its end.
+/// The checksum at its end, in bytes.
 pub const TRAILER_BYTES: u64 = 20;
-/// Content above this is read in pieces.
+/// Size in bytes above which content is read in pieces.
 const WHOLE_UPTO_BYTES: u64 = 64 << 20;
-/// No honest tree or commit is larger.
+/// Upper bound on a tree or commit, in bytes.
 const STRUCTURE_UPTO_BYTES: u64 = 256 << 20;
 const PIECE_BYTES: usize = 1 << 20;
-/// Nobody checkpoints a file of this size; who declares it lies.
+/// Upper bound on a declared object size, in bytes; a larger one is corruption.
 const SANE_SIZE: u64 = 1 << 40;
-/// A header takes at most ten bytes for a size below 2^64.
+/// Bytes read for a header, which takes at most ten for a size below 2^64.
 const ENTRY_HEADER_BYTES: usize = 16;
-/// Compressed bytes that are read for the start of a stream: the tables before its first byte must fit in.
+/// Compressed bytes read for the start of a stream: enough for the tables before its first byte.
 const STREAM_START_BYTES: usize = 1024;
 
-/// What an entry of a pack is.
+/// The kind of an entry in a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     Object(ObjectKind),
@@ -32,17 +32,17 @@ pub enum EntryKind {
     Delta,
 }
 
-/// The start of an entry.
+/// The header of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryHeader {
     pub kind: EntryKind,
-    /// Bytes of the content (of a delta: of its instructions).
+    /// Size of the content, or of a delta's instructions, in bytes.
     pub size: u64,
-    /// Bytes of this header.
+    /// Length of this header in bytes.
     pub len: usize,
 }
 
-/// Why an entry could not be had.
+/// The reason why an entry could not be read.
 #[derive(Debug)]
 pub enum ReadError {
     Damaged(String),
@@ -69,18 +69,18 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// An open pack; reading has no position, so threads can share it.
+/// An open pack; reads have no position, so threads can share it.
 #[derive(Debug)]
 pub struct PackReader {
     file: File,
     len: u64,
-    /// Where the last entry ends.
+    /// End of the last entry.
     entries_end: u64,
 }
 
 impl PackReader {
     /// # Errors
-    /// The file cannot be opened, or is no pack of a version that we know.
+    /// The file cannot be opened, or is no pack of a known version.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
@@ -94,7 +94,7 @@ impl PackReader {
         Ok(reader)
     }
 
-    /// Opens what may be cut short or have a damaged start: entries may lie anywhere up to the very end.
+    /// Opens a pack that may be truncated or have a damaged start: entries may extend to the very end.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -104,7 +104,7 @@ impl PackReader {
         Ok(Self { file, len, entries_end: len })
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
@@ -113,24 +113,24 @@ impl PackReader {
         self.len == 0
     }
 
-    /// Whether the file starts as a pack must.
+    /// Whether the file starts with the magic of a pack.
     pub fn has_magic(&self) -> bool {
         let mut magic = [0; 8];
         self.read_exact_at(&mut magic, 0).is_ok() && matches!(&magic, b"PACK\0\0\0\x02" | b"PACK\0\0\0\x03")
     }
 
-    /// How many entries the pack says that it has.
+    /// The number of entries in the header of the pack.
     pub fn declared_count(&self) -> u32 {
         let mut count = [0; 4];
         self.read_exact_at(&mut count, 8).map_or(0, |()| u32::from_be_bytes(count))
     }
 
-    /// Where the last entry ends.
+    /// End of the last entry.
     pub fn entries_end(&self) -> u64 {
         self.entries_end
     }
 
-    /// Bytes from an offset on, as many as fit and lie before the end of the entries.
+    /// Reads bytes from an offset on, as many as fit in the buffer before the end of the entries.
     ///
     /// # Errors
     /// They cannot be read, or there are none.
@@ -144,7 +144,7 @@ impl PackReader {
         Ok(read)
     }
 
-    /// The checksum at the end, as it stands there.
+    /// Reads the checksum at the end of the file.
     ///
     /// # Errors
     /// It cannot be read.
@@ -154,10 +154,10 @@ impl PackReader {
         Ok(trailer)
     }
 
-    /// The header of the entry that starts at `offset`.
+    /// Reads the header of the entry at `offset`.
     ///
     /// # Errors
-    /// The offset is outside, the header is malformed or lies.
+    /// The offset is outside the entries, or the header is malformed or implausible.
     pub fn header(&self, offset: u64, end: u64) -> Result<EntryHeader, ReadError> {
         let len = self.span(offset, end)?.min(ENTRY_HEADER_BYTES as u64);
         let mut bytes = [0; ENTRY_HEADER_BYTES];
@@ -166,7 +166,7 @@ impl PackReader {
         parse_header(bytes)
     }
 
-    /// Kind and content of the entry between `offset` and `end`; of a delta or a tag the content is empty.
+    /// Kind and content of the entry between `offset` and `end`; empty content for a delta or a tag.
     ///
     /// # Errors
     /// The pack is damaged there, cannot be read, or declares a tree or commit of absurd size.
@@ -174,11 +174,11 @@ impl PackReader {
         self.content_if(offset, end, None)
     }
 
-    /// The same, of an entry whose bytes in the pack must have this CRC-32. Larger ones than are read at once are
+    /// As [`Self::content`] for an entry whose bytes must have this CRC-32. Entries too large to be read at once are
     /// refused.
     ///
     /// # Errors
-    /// As [`Self::content`], or they have another.
+    /// As [`Self::content`], or the CRC-32 differs.
     pub fn content_by_crc(&self, offset: u64, end: u64, crc: u32) -> Result<(EntryHeader, Vec<u8>), ReadError> {
         if self.span(offset, end)? > WHOLE_UPTO_BYTES {
             return Err(ReadError::Damaged("it is too large to be read at once".into()));
@@ -208,7 +208,7 @@ impl PackReader {
         Ok((header, content))
     }
 
-    /// Memory grows with what was really inflated, not with what the header claims.
+    /// Memory grows with the inflated bytes, not with the declared size.
     fn content_in_pieces(&self, offset: u64, end: u64) -> Result<(EntryHeader, Vec<u8>), ReadError> {
         let header = self.header(offset, end)?;
         check_size(&header)?;
@@ -222,10 +222,10 @@ impl PackReader {
         Ok((header, content))
     }
 
-    /// Inflates an undeltified entry piece by piece.
+    /// Inflates an undeltified entry in pieces.
     ///
     /// # Errors
-    /// As [`Self::content`]; what `sink` got until then is worthless. An error of `sink` is given back as it is.
+    /// As [`Self::content`]; then the output so far is invalid. An error of `sink` is returned as it is.
     pub fn stream(
         &self,
         offset: u64,
@@ -244,7 +244,7 @@ impl PackReader {
         inflater.finish().map_err(ReadError::Damaged)
     }
 
-    /// The first bytes of the content of a stream that starts at `start`: at most so many as a size or two take.
+    /// The first bytes of the content of a stream that starts at `start`, enough for one or two sizes.
     ///
     /// # Errors
     /// As [`Self::content`].
@@ -255,7 +255,7 @@ impl PackReader {
         zlib::inflate_start(&bytes[..read], STREAM_START_BYTES).map_err(ReadError::Damaged)
     }
 
-    /// The bytes of the file between two offsets, in pieces.
+    /// Reads the raw bytes between two offsets, in pieces.
     ///
     /// # Errors
     /// They cannot be read, or `sink` fails.
@@ -284,14 +284,14 @@ impl PackReader {
     }
 
     /// # Errors
-    /// The bytes are not there or cannot be read.
+    /// The bytes are missing or cannot be read.
     #[cfg(unix)]
     pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, buffer, offset)
     }
 
     /// # Errors
-    /// The bytes are not there or cannot be read.
+    /// The bytes are missing or cannot be read.
     #[cfg(windows)]
     pub fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buffer.is_empty() {
@@ -313,10 +313,10 @@ fn as_usize(number: u64) -> Result<usize, ReadError> {
     usize::try_from(number).map_err(|_| ReadError::Damaged("larger than the memory of this machine".into()))
 }
 
-/// Blobs may be large; what we take apart in memory may not.
+/// Limits the size of objects that are parsed in memory; blobs may be larger.
 ///
 /// # Errors
-/// A tree or commit of absurd size.
+/// A tree or commit is implausibly large.
 pub fn check_structure_size(kind: ObjectKind, size: u64) -> Result<(), ReadError> {
     if kind != ObjectKind::Blob && size > STRUCTURE_UPTO_BYTES {
         return Err(too_large(size));
@@ -335,7 +335,7 @@ fn too_large(size: u64) -> ReadError {
     ReadError::Damaged(format!("declares {size} bytes, more than such an object may have"))
 }
 
-/// The bytes that start an undeltified entry; no kind is a tag.
+/// Encodes the header of an undeltified entry; `None` is a tag.
 pub fn encode_header(kind: impl Into<Option<ObjectKind>>, size: u64) -> Vec<u8> {
     let number = match kind.into() {
         Some(ObjectKind::Commit) => 1,
@@ -346,7 +346,7 @@ pub fn encode_header(kind: impl Into<Option<ObjectKind>>, size: u64) -> Vec<u8> 
     encode_start(number, size)
 }
 
-/// The number of a kind of entry, and a size.
+/// Encodes the number of an entry's kind and a size.
 pub fn encode_start(number: u8, size: u64) -> Vec<u8> {
     let mut rest = size >> 4;
     let mut header = vec![(number << 4) | (size & 15) as u8];

@@ -1,4 +1,4 @@
-//! Walking a pack without its index: every entry that is still whole, and whether that is all of them.
+//! Walks a pack without its index: finds every intact entry, and whether those are all.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,19 +15,19 @@ use crate::store::objects::pack::pack_reader::{
 
 const PIECE_BYTES: usize = 64 << 10;
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub struct PackWalk {
     pub entries: Vec<IndexEntry>,
-    /// Nothing was passed over, and count and checksum of the pack are right.
+    /// Whether nothing was skipped, and count and checksum of the pack are right.
     pub is_whole: bool,
-    /// The checksum that the pack ends with, or should.
+    /// The checksum at the end of the pack.
     pub trailer: [u8; 20],
-    /// The disk did not give all of it.
+    /// The read error, if the disk failed.
     pub unread: Option<io::Error>,
 }
 
-/// Reads and hashes every entry. Where one is damaged, the bytes are searched for the start of the next.
+/// Reads and hashes every entry. After a damaged one, the bytes are searched for the start of the next.
 pub fn walk(reader: &PackReader) -> PackWalk {
     let end = reader.entries_end();
     let mut found = WalkedEntry::default();
@@ -54,12 +54,12 @@ pub fn walk(reader: &PackReader) -> PackWalk {
 #[derive(Default)]
 struct WalkedEntry {
     plain: Vec<IndexEntry>,
-    /// Start and checksum.
+    /// Start and CRC-32.
     deltas: Vec<(u64, u32)>,
     ends: HashMap<u64, u64>,
 }
 
-/// Where the next entry starts.
+/// Reads an entry; returns the start of the next.
 fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Result<u64, ReadError> {
     let header = reader.header(offset, reader.entries_end())?;
     let (skipped, kind) = match header.kind {
@@ -103,7 +103,7 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
     Ok(at)
 }
 
-/// Where something that inflates as it declares starts: a header, then the two bytes of a zlib stream.
+/// Finds the next offset at which an entry can be read: a header, then the two bytes of a zlib stream.
 fn next_start(reader: &PackReader, from: u64) -> Option<u64> {
     let mut buffer = vec![0; PIECE_BYTES];
     let mut at = from;
@@ -120,9 +120,9 @@ fn next_start(reader: &PackReader, from: u64) -> Option<u64> {
     None
 }
 
-/// A cheap look that lets nearly nothing through that is no entry. What a piece cuts off is looked at in full.
+/// A cheap test that excludes nearly all false starts. One cut off by the end of a piece passes.
 fn may_start(bytes: &[u8]) -> bool {
-    /// The window of 32 KiB that every writer of packs uses.
+    /// Method byte for a window of 32 KiB, which every writer of packs uses.
     const METHOD: u8 = 0x78;
     let kind = bytes[0] >> 4 & 7;
     let number = |bytes: &[u8]| bytes.iter().take(10).take_while(|byte| **byte & 0x80 != 0).count() + 1;
@@ -141,7 +141,7 @@ fn may_start(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether each delta has its base here. Those that have become entries like any others.
+/// Resolves the deltas whose base is in this pack into entries; returns whether all could be.
 fn resolve_deltas(reader: &PackReader, found: &mut WalkedEntry) -> bool {
     let mut waiting = std::mem::take(&mut found.deltas);
     let cache = BaseCache::default();
@@ -166,7 +166,7 @@ fn resolve_deltas(reader: &PackReader, found: &mut WalkedEntry) -> bool {
     }
 }
 
-/// The last twenty bytes, and whether they are the checksum of all before them.
+/// Returns the last twenty bytes, and whether they are the checksum of all before.
 ///
 /// # Errors
 /// The pack cannot be read.

@@ -1,4 +1,4 @@
-//! One pack of new objects: written beside the others under a temporary name, published whole or not at all.
+//! Writes one pack of new objects under a temporary name and publishes it whole or not at all.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
@@ -19,42 +19,42 @@ use crate::store::objects::pack::pack_reader::{self, PackReader, ReadError};
 
 pub use crate::store::objects::pack::pack_error::PackError;
 
-/// Content up to this size is compressed in memory.
+/// Largest content compressed in memory, in bytes.
 const WHOLE_UPTO_BYTES: u64 = 16 << 20;
-/// A pack up to this size never touches the disk before it is complete.
+/// Largest pack, in bytes, that stays in memory until it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
 const PIECE_BYTES: usize = 1 << 20;
-/// Reading the indexes of more packs than this costs more than writing small objects, as long as they are not many.
+/// With more unread indexes than this, a few small objects are written without a look-up, which is faster.
 const FEW_INDEXES: usize = 8;
 const SMALL_BYTES: usize = 16 << 10;
 const MOST_UNASKED: usize = 64;
-/// What a pack begins with; the count comes at the end.
+/// Start of a pack; the count is filled in at the end.
 const START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
 
 type PackResult<T> = std::result::Result<T, PackError>;
 
-/// A pack under way. Several may be written at once, each by its own thread.
+/// A pack in progress. Several may be written at once, each by its own thread.
 pub struct PackWriter<'k> {
     known: &'k Objects,
     pack_dir: PathBuf,
-    /// Made when the pack outgrows memory.
+    /// Created when the pack outgrows memory.
     spilled: Option<TemporaryFile>,
-    /// What is not in the file yet.
+    /// Bytes not yet in the file.
     tail: Vec<u8>,
-    /// Bytes that are in the file.
+    /// Number of bytes in the file.
     flushed: u64,
     pub(in crate::store) entries: HashMap<ObjectId, IndexEntry>,
     pub(in crate::store) deflater: Deflater,
     claims: Option<Claims>,
-    /// Objects that were taken in though the store may have them.
+    /// Objects written without checking whether the store has them.
     unasked: usize,
 }
 
 impl<'k> PackWriter<'k> {
-    /// Nothing is written before the first object needs it.
+    /// Begins a pack; no file is written before the first object.
     ///
     /// # Errors
-    /// The pack directory cannot be made.
+    /// The pack directory cannot be created.
     pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
         let pack_dir = objects_dir.join("pack");
         directories::create_private(&pack_dir)?;
@@ -64,7 +64,7 @@ impl<'k> PackWriter<'k> {
         Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None, unasked: 0 })
     }
 
-    /// From now on, what another writer with the same claims has taken on is not written again.
+    /// From now on, skips objects that another writer with the same claims has claimed.
     #[must_use]
     pub fn sharing(self, claims: Claims) -> Self {
         Self { claims: Some(claims), ..self }
@@ -74,17 +74,17 @@ impl<'k> PackWriter<'k> {
         self.claims.as_ref().is_some_and(|claims| !claims.take(id))
     }
 
-    /// Objects that this pack will hold.
+    /// Number of objects in this pack.
     pub fn new_object_count(&self) -> usize {
         self.entries.len()
     }
 
-    /// Bytes of the pack up to now.
+    /// Size of the pack so far, in bytes.
     pub fn bytes_written(&self) -> u64 {
         self.flushed + self.tail.len() as u64
     }
 
-    /// Adds an object, unless this pack or the store has it already, whole.
+    /// Adds an object, unless this pack or the store has an intact copy.
     ///
     /// # Errors
     /// See [`PackError`].
@@ -97,8 +97,8 @@ impl<'k> PackWriter<'k> {
         Ok(id)
     }
 
-    /// An object in the store counts only if it can be read and is the same: a damaged one is written anew. For a commit
-    /// the indexes of all packs would be read in vain: each has a number of its own.
+    /// Whether the store has an equal readable copy; a damaged one is written again. For a commit this is skipped: each
+    /// has its own sequence number, so all indexes would be read in vain.
     fn store_has(&mut self, id: &ObjectId, kind: ObjectKind, content: &[u8]) -> bool {
         kind != ObjectKind::Commit
             && !self.costs_less_than_asking(content.len())
@@ -106,7 +106,7 @@ impl<'k> PackWriter<'k> {
             && self.known.read(id).is_ok_and(|(k, stored)| k == kind && stored == content)
     }
 
-    /// A few small objects are written without asking many packs for them. What is there twice then, a repack mends.
+    /// Lets a few small objects be written without searching many packs. A repack removes duplicates.
     fn costs_less_than_asking(&mut self, len: usize) -> bool {
         let is_cheap = self.unasked < MOST_UNASKED && len <= SMALL_BYTES && self.known.unread_indexes() > FEW_INDEXES;
         self.unasked += usize::from(is_cheap);
@@ -129,7 +129,7 @@ impl<'k> PackWriter<'k> {
         self.undo_unless(full, offset, Some(&id))
     }
 
-    /// Adds a blob whose content comes in pieces: exactly `len` bytes are read, in constant memory.
+    /// Adds a blob from a reader: exactly `len` bytes are read, in constant memory.
     ///
     /// # Errors
     /// See [`PackError`]; a reader that ends early is `Source` with `UnexpectedEof`.
@@ -152,7 +152,7 @@ impl<'k> PackWriter<'k> {
                 return Err(cause);
             }
         };
-        // Only now is the id known. Equal ids with checked hashes are equal content, so reading it back is enough.
+        // Only now is the id known. Equal checked hashes mean equal content, so reading it back is enough.
         let known = self.entries.contains_key(&entry.id)
             || (self.known.holds(&entry.id) && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok())
             || self.is_claimed(entry.id);
@@ -179,7 +179,7 @@ impl<'k> PackWriter<'k> {
             let want = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             reader.read_exact(&mut piece[..want]).map_err(PackError::Source)?;
             hasher.update(&piece[..want]);
-            // The start stands for the whole here: the rest has not been read yet.
+            // Samples only the first piece: the rest has not been read yet.
             let stream = stream.get_or_insert_with(|| {
                 StreamDeflater::new(self.deflater.is_incompressible(&zlib::samples(&piece[..want])))
             });
@@ -192,7 +192,7 @@ impl<'k> PackWriter<'k> {
         Ok((id, crc.sum()))
     }
 
-    /// Writes an object that was just read from the store, even though the store has it; no kind is a tag.
+    /// Writes an object that was just read from the store, although the store has it; kind `None` is a tag.
     ///
     /// # Errors
     /// See [`PackError`].
@@ -203,10 +203,10 @@ impl<'k> PackWriter<'k> {
         self.append(id, kind, content)
     }
 
-    /// Copies an undeltified entry as it lies in another pack, after checking its CRC.
+    /// Copies an undeltified entry from another pack unchanged, after checking its CRC.
     ///
     /// # Errors
-    /// `Source` if the old pack cannot be read there or its bytes are not those that were written.
+    /// `Source` if the old pack cannot be read there or the CRC does not match.
     pub fn copy_entry(&mut self, from: &PackReader, entry: &IndexEntry, end: u64) -> PackResult<()> {
         if self.entries.contains_key(&entry.id) {
             return Ok(());
@@ -276,7 +276,7 @@ impl<'k> PackWriter<'k> {
         done
     }
 
-    /// Takes back everything from `offset` on, also what a failed write left in the file.
+    /// Removes everything from `offset` on, including leftovers of a failed write in the file.
     fn truncate(&mut self, offset: u64) -> Result<()> {
         let in_file = offset.min(self.flushed);
         self.tail.truncate(usize::try_from(offset - in_file).unwrap_or(usize::MAX));
@@ -288,20 +288,20 @@ impl<'k> PackWriter<'k> {
             .map_err(Error::io("cut back", temporary.path()))
     }
 
-    /// Completes the pack, makes it durable and publishes it. `None`, and no file, if nothing was added.
+    /// Completes the pack, makes it durable and publishes it. `None`, and no file, if it is empty.
     ///
     /// # Errors
-    /// It could not be completed; no file of it is left, but perhaps a whole pack that nothing needs.
+    /// It could not be completed; no temporary file is left, but perhaps a published pack that nothing needs.
     pub fn finish(self) -> Result<Option<PackStamp>> {
         let pack_dir = self.pack_dir.clone();
         let completed = self.complete()?;
         Ok(pack_publish::publish(&pack_dir, completed.into_iter().collect(), None)?.pop())
     }
 
-    /// Takes over what another writer holds, if that is still all in memory; gives it back otherwise.
+    /// Takes over the objects of another writer that is still in memory; otherwise returns it.
     ///
     /// # Errors
-    /// What was taken over could not be written.
+    /// The objects could not be written.
     pub fn absorb(&mut self, other: Self) -> Result<Option<Self>> {
         if other.spilled.is_some() {
             return Ok(Some(other));
@@ -314,10 +314,10 @@ impl<'k> PackWriter<'k> {
         Ok(None)
     }
 
-    /// Completes the pack, to be published later. `None`, and no file, if nothing was added.
+    /// Completes the pack, to be published later. `None`, and no file, if it is empty.
     ///
     /// # Errors
-    /// It could not be completed; no file of it is left.
+    /// It could not be completed; no file is left.
     pub fn complete(mut self) -> Result<Option<Completed>> {
         if self.entries.is_empty() {
             return Ok(None);
@@ -358,12 +358,12 @@ fn from_stream(cause: StreamError<PackError>) -> PackError {
     }
 }
 
-/// Which objects some writer of a set has taken on, so that no two write the same.
+/// Objects claimed by some writer of a set, so that no two write the same.
 #[derive(Clone, Debug, Default)]
 pub struct Claims(Arc<Mutex<HashSet<ObjectId>>>);
 
 impl Claims {
-    /// Whether this object was nobody's until now.
+    /// Claims an object; returns whether it was unclaimed.
     pub fn take(&self, id: ObjectId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
     }

@@ -1,5 +1,5 @@
-//! Deltas in a pack under way: new ones, and those that lie in another pack. The base is always in the same pack, before
-//! them.
+//! Writes deltas into a pack in progress: new ones, and copies from another pack. The base is always in the same pack,
+//! before them.
 
 use std::io;
 
@@ -18,7 +18,7 @@ impl PackWriter<'_> {
         self.entries.contains_key(id)
     }
 
-    /// Adds an object as a delta, if that takes at most so many bytes; whether it did.
+    /// Adds an object as a delta if that takes at most `at_most` bytes; returns whether it did.
     ///
     /// # Errors
     /// See [`PackError`]; `Source` if the base is not in this pack.
@@ -30,8 +30,8 @@ impl PackWriter<'_> {
         self.append_delta(id, base, delta.len() as u64, &stream).map(|()| true)
     }
 
-    /// Copies a delta as it lies in another pack, after checking its CRC. `header` is its header with the length of all
-    /// that precedes the stream.
+    /// Copies a delta from another pack unchanged, after checking its CRC. `header` includes everything before the
+    /// stream in its length.
     ///
     /// # Errors
     /// See [`PackError`]; `Source` if the base is not in this pack, or the old pack cannot be read there.

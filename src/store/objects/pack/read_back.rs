@@ -1,4 +1,4 @@
-//! Reading back a pack that was just written, before anything that it replaces goes.
+//! Reads back a pack that was just written, before the packs that it replaces are removed.
 
 use crate::base::work_queue;
 use crate::store::objects::deflate::zlib::EntryCrc;
@@ -7,16 +7,16 @@ use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
 
-/// Content above this is hashed in pieces.
+/// Size in bytes above which content is hashed in pieces.
 const WHOLE_UPTO_BYTES: u64 = 16 << 20;
-/// Objects for which another thread gains more than it costs.
+/// Objects for which another thread pays off.
 const WORTH_A_THREAD: usize = 64;
 
-/// Whether every entry lies where the index says, with the bytes that were written. It is enough where all that goes was
-/// copied as it lay, its checksums looked at on the way, and costs less than [`read_back`].
+/// Checks that every entry is where the index says, with the written bytes. Cheaper than [`read_back`], and enough if
+/// all entries were copied unchanged and their checksums checked.
 ///
 /// # Errors
-/// Names what is not.
+/// The entry or file that is damaged.
 pub fn bytes_arrived(pack: &Pack) -> Result<(), String> {
     let found = || -> Result<Option<IndexEntry>, ReadError> {
         pack.check_places()?;
@@ -40,14 +40,14 @@ pub fn bytes_arrived(pack: &Pack) -> Result<(), String> {
     }
 }
 
-/// Whether every object of a pack is whole: each is made again and hashed.
+/// Checks every object of a pack by building and hashing it.
 ///
 /// # Errors
-/// Names what is not.
+/// The object or file that is damaged.
 pub fn read_back(pack: &Pack) -> Result<(), String> {
     pack.check_frame().map_err(|cause| cause.to_string())?;
     let mut entries: Vec<IndexEntry> = pack.index().map_err(|cause| cause.to_string())?.entries().collect();
-    // A delta stands behind its base, which is then still in memory.
+    // In order of offset: a delta comes after its base, which is then still cached.
     entries.sort_unstable_by_key(|entry| entry.offset);
     let checked = work_queue::split(&entries, WORTH_A_THREAD, |part| check_some(pack, part)).into_iter().collect();
     pack.forget_bases();
@@ -80,7 +80,7 @@ fn check_one(pack: &Pack, entry: &IndexEntry) -> Result<(), ReadError> {
     if right { Ok(()) } else { Err(ReadError::Damaged("its content has another hash".into())) }
 }
 
-/// The id that a content has. It was hashed with an eye on collisions when it came in; this guards against accidents.
+/// Hashes a content to guard against accidents; collisions were excluded when it was stored.
 fn sum_of(kind: &str, content: &[u8]) -> [u8; 20] {
     let mut hasher = begin(kind, content.len() as u64);
     hasher.update(content);
@@ -130,7 +130,7 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         let checked = || [bytes_arrived, read_back].map(|check| check(&Pack::stat(&dir, &stamp.name).unwrap()).is_ok());
         assert_eq!(checked(), [true; 2]);
-        // The header in front says nothing about an entry.
+        // The header in front does not affect any entry.
         for at in 12..whole.len() {
             let mut broken = whole.clone();
             broken[at] ^= 4;
