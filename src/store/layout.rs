@@ -177,7 +177,7 @@ impl Layout {
         self.own().join("holds")
     }
 
-    /// Lists the files of the project that were last written for workflows.
+    /// Lists the files of the project that were last written for runs.
     pub fn projected(&self) -> PathBuf {
         self.own().join("projected")
     }

@@ -59,7 +59,7 @@ pub struct Salvage<'s> {
 
 impl<'s> Salvage<'s> {
     /// Builds the fresh store. The caller holds the lock of the damaged one, if that can be locked. `description` is
-    /// used where the old store's is unreadable.
+    /// the new store's, except for a readable old creation time and forced flag.
     ///
     /// # Errors
     /// Another salvage is running, the disk is full, or the caller asked to stop; then nothing has changed.
@@ -159,7 +159,7 @@ impl Drop for Salvage<'_> {
     }
 }
 
-/// Copies description, exclusion list, journal, and other readable files that are not derived.
+/// Writes the description, and copies exclusion list, journal and other readable files that are not derived.
 fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Result<()> {
     let known = Description::read(from).ok().flatten();
     let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);

@@ -8,7 +8,7 @@ const MERGED_CHEAPLY_BYTES: u64 = 512 << 10;
 /// Lower bound on packs merged per gc, whatever they hold: more than are made between two, so that their number stays
 /// bounded.
 const MERGED_ANYHOW: usize = 10;
-/// Size in bytes from which a pack stays separate.
+/// Size in bytes above which a pack stays separate.
 const SMALL_BYTES: u64 = 2 << 20;
 /// Approximate size of a merged pack, in bytes, so that a merge needs little free space at once.
 const MERGED_UPTO_BYTES: u64 = 32 << 20;

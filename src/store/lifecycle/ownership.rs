@@ -38,7 +38,7 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
 }
 
 /// Refuses a store that another user owns, that leads elsewhere, or in which a file or directory has another type and
-/// could block a read. Opens none of its files.
+/// could block a read. Goes by metadata; reads the manifest only if the objects are missing.
 pub fn check(layout: &Layout) -> Result<()> {
     let refuse = |why: String| Error::HostileStore { store: layout.dir().to_path_buf(), why };
     let Some(dir) = lstat(layout.dir())? else { return Ok(()) };

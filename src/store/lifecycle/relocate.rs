@@ -22,7 +22,7 @@ use crate::store::runs::{projected, run_reader, run_refs};
 /// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
 
-/// Copies all objects, checkpoints, pins and workflows of one store into another. Both are locked.
+/// Copies all objects, checkpoints, pins and runs of one store into another. Both are locked.
 ///
 /// # Errors
 /// The other store has a damaged checkpoint, whose traces would be lost with it; or something cannot be read or
@@ -55,8 +55,8 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
     take_over_workflows(store, from)
 }
 
-/// Copies the workflows of one store into another that already has its objects. On equal ids the incoming run gets a
-/// number, unless one continues the other. Files written for runs are those of the incoming store, which belongs to the
+/// Copies the runs of one store into another that already has its objects. On equal ids the incoming run gets a number,
+/// unless one continues the other. Files written for runs are those of the incoming store, which belongs to the
 /// directory as it is.
 fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
     let (into, source, objects) = (store.store().layout(), from.store().layout(), store.store().objects());

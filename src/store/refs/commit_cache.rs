@@ -75,7 +75,7 @@ pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
     kept
 }
 
-/// Rewrites the file if it lacks many of the commits that were `read` now.
+/// Rewrites the file if many commits had to be `read` from packs.
 ///
 /// # Errors
 /// The file cannot be written; it is as before.

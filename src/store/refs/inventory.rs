@@ -40,7 +40,7 @@ impl Inventory {
         Self::read_by(layout, &mut CommitReader::new(objects))
     }
 
-    /// Reads the inventory with a reader that is used further.
+    /// Reads the inventory with a reader that stays in use.
     pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
         let mut inventory = Self::default();
@@ -75,8 +75,8 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Reads the inventory for readers only. It adds rows of the manifest whose ref is gone, if their commit exists or
-    /// is damaged, and commits of plain git since the last writing command.
+    /// Reads the inventory for commands that only read. Adds rows of the manifest whose ref is gone, if their commit
+    /// exists or is damaged, and commits that plain git made since the last writing command.
     pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
         let objects = reader.objects();
         let mut inventory = Self::read_by(layout, &mut reader)?;
@@ -204,7 +204,7 @@ pub fn is_damaged(objects: &Objects, id: ObjectId) -> bool {
     matches!(objects.read(&id), Err(ObjectError::Io(_) | ObjectError::Corrupt { .. }))
 }
 
-/// Whether a row names a transition of a workflow, which is neither a checkpoint nor lost.
+/// Whether a row names a transition of a run, which is neither a checkpoint nor lost.
 pub fn names_transition(objects: &Objects, digits: &str) -> bool {
     objects.by_prefix(digits).iter().any(|id| match objects.read(id) {
         Ok((ObjectKind::Commit, bytes)) => {

@@ -1,8 +1,8 @@
 //! The stat cache: the files of the last scan and their blobs. Only a hint, checksummed, rebuilt when needed.
 //!
-//! Two files. The base is a magic word, a block (see `model::kept_block`) and the XXH3 sum of both. The patch holds the
-//! validity of the cache, a block of directories changed since the base was written, if any, and a sum. A wrong sum
-//! invalidates the cache and nothing else.
+//! Two files. The base is a magic word, a block (see `model::stat_cache::cached_block`) and the XXH3 sum of both. The
+//! patch holds the validity of the cache, a block of directories changed since the base was written, if any, and a sum.
+//! A wrong sum invalidates the cache and nothing else.
 
 use std::sync::Arc;
 
