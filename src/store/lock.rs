@@ -31,8 +31,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// Waits at most `wait` for the exclusive lock. `holder` is shown to other processes meanwhile; `None` leaves the file
 /// as it is until [`LockGuard::announce`].
 ///
-/// The previous holder may have replaced or removed the store: the lock counts only if the path still leads to the
-/// locked file.
+/// The previous holder may have replaced or removed the store: the lock counts only if the locked file is still at
+/// `path`.
 ///
 /// # Errors
 /// [`Error::Busy`] with the name of the present holder; `NotFound` if the store is gone; failures of the system.

@@ -1,5 +1,4 @@
-//! The store open for reading: a bare git repository with one ref per checkpoint. It knows nothing of working
-//! directories.
+//! The store open for reading: a bare git repository with one ref per checkpoint, without knowledge of working trees.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -189,7 +188,7 @@ impl Store {
     /// Returns all holds that were taken, including those that have ended.
     ///
     /// # Errors
-    /// A message: the holds cannot be read, so none is in force.
+    /// Says why the holds cannot be read; then none is in force.
     pub fn holds(&self) -> std::result::Result<Vec<Hold>, String> {
         holds::read(&self.layout)
     }

@@ -106,7 +106,7 @@ impl<'c> StateChecker<'c> {
         Ok(())
     }
 
-    /// Checks that directories known only to the meta are not files in the tree. An unreadable tree is reported
+    /// Checks that directories known only to the meta are not files in the tree. Ignores unreadable trees, reported
     /// elsewhere.
     fn check_agreement(&self, meta: &Meta, tree: ObjectId, faults: &mut Vec<Fault>) {
         let mut memo = TreeMemo::new(self.objects);

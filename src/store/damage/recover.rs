@@ -1,5 +1,4 @@
-//! Repairs made when the lock is taken: refs that only the manifest or packs still name, and leftovers of killed
-//! processes.
+//! Repairs made when the lock is taken: refs named only by the manifest or packs, and leftovers of killed processes.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;

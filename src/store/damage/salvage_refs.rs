@@ -70,8 +70,8 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     found
 }
 
-/// Restores the refs of `kept` checkpoints and every other ref that leads to intact commits. Returns the names of the
-/// others.
+/// Restores the refs of `kept` checkpoints and every other ref that leads to intact commits. Returns the names of lost
+/// refs.
 ///
 /// # Errors
 /// A ref cannot be written, or the caller asked to stop.

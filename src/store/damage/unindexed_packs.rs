@@ -1,5 +1,4 @@
-//! Makes packs with a damaged index or frame readable again: in memory by any process, on disk by the holder of the
-//! lock.
+//! Makes packs with a damaged index or frame readable: in memory for any process, on disk under the lock.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! A scratch directory for one process: locked while the process lives, removed later by the next holder of the store's
-//! lock.
+//! A scratch directory for one process: locked while the process lives, and swept later under the store's lock.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -29,7 +29,7 @@ fn is_large(catalogue: &Catalogue<'_>, id: &ObjectId) -> bool {
 /// Lines of contents of large files by path, newest first. Each content is in one line at most.
 ///
 /// # Errors
-/// A message: a tree cannot be read.
+/// A tree cannot be read.
 pub fn lines(catalogue: &Catalogue<'_>, trees_newest_first: &[ObjectId]) -> Result<Vec<Vec<ObjectId>>, String> {
     let mut finder = Finder {
         catalogue,

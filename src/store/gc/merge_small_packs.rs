@@ -98,8 +98,8 @@ impl LockedStore<'_> {
     }
 }
 
-/// How much a new pack may take in, smallest packs first: each byte is copied about as often as a pack doubles until it
-/// is large.
+/// How much a new pack may take in, smallest packs first: a byte is copied about as often as a pack doubles until
+/// large.
 struct Budget {
     bytes: u64,
     packs: usize,

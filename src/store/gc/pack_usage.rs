@@ -77,8 +77,7 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     for found in &mut packs {
         claim(found, &copies, &mut taken);
     }
-    // Missing objects are left out: no removal can harm them. Only a blob can be missing here, so nothing depends on
-    // it.
+    // Missing objects are left out: no removal can harm them. They can only be blobs, on which nothing depends.
     let mut unclaimed: Vec<ObjectId> = live.difference(&taken).filter(|id| objects.holds(id)).copied().collect();
     unclaimed.sort_unstable();
     Ok(PackUsage { packs, unclaimed, loose })

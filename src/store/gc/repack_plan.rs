@@ -5,8 +5,7 @@ use crate::store::objects::pack::pack_index::IndexEntry;
 
 /// Upper bound on live bytes merged by the gc after a `create`, so that it is not noticed.
 const MERGED_CHEAPLY_BYTES: u64 = 512 << 10;
-/// Lower bound on packs merged per gc, whatever they hold: more than are made between two, so that their number stays
-/// bounded.
+/// Small packs merged per gc whatever they hold: more than are made between two, so that their number stays bounded.
 const MERGED_ANYHOW: usize = 10;
 /// Size in bytes above which a pack stays separate.
 const SMALL_BYTES: u64 = 2 << 20;

@@ -1,5 +1,4 @@
-//! Whether a directory is a store and safe to use: owned by the user, with nothing planted and no unexpected file
-//! types.
+//! Whether a directory is a store and safe to use: owned by the user, nothing planted, no unexpected file types.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};

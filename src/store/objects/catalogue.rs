@@ -43,11 +43,10 @@ impl<'o> Catalogue<'o> {
     }
 
     /// Kind and content of an object; the kind of a tag is `None`. For an undeltified entry the checksum in the index
-    /// is enough: its hash was verified when it was written. Anything else is read in the way that looks for other
-    /// copies.
+    /// is enough: its hash was verified when it was written. Otherwise other copies are searched too.
     ///
     /// # Errors
-    /// A message: no copy of it can be read.
+    /// No copy of the object can be read.
     pub fn read(&self, id: &ObjectId) -> Result<AnyObject, String> {
         match self.read_by_checksum(id) {
             Ok(Some(found)) => Ok(found),

@@ -42,8 +42,7 @@ impl Objects {
         self.has_rescued()
     }
 
-    /// Takes the read error, if any, of the last look at all packs or of a search since: missing objects may exist
-    /// after all.
+    /// Takes the read error, if any, of the last look at all packs or of a later search: missing objects may exist.
     pub fn take_unread(&self) -> Option<Error> {
         locked(&self.unread).take()
     }

@@ -55,7 +55,7 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
 /// It does not use libgit2, which loops forever on a truncated loose object.
 ///
 /// # Errors
-/// A message: the object is missing, damaged, or does not match its name.
+/// The object is missing, damaged, or does not match its name.
 pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<ObjectKind>, Vec<u8>), String> {
     let stream = read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
     let mut bytes = zlib::inflate_unsized(&stream, LARGEST_BYTES)?;

@@ -30,7 +30,7 @@ pub fn encode_after(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, mess
 /// Parses a commit, skipping unknown headers.
 ///
 /// # Errors
-/// A message that names the missing or malformed part.
+/// Names the missing or malformed part.
 pub fn parse(commit: &[u8]) -> Result<CommitParts, String> {
     let (mut rest, tree) = id_line(commit, b"tree ")?.ok_or("the commit names no tree")?;
     let mut parents = Vec::new();

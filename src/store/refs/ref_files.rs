@@ -263,7 +263,7 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
     write_packed(layout, &dead)
 }
 
-/// The values of all refs except those named after a commit in `gone`, and of a detached HEAD: the roots of all live
+/// The values of all refs except those named after a commit in `gone`, and of a detached HEAD: the roots of live
 /// objects.
 ///
 /// # Errors

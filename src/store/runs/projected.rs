@@ -36,7 +36,7 @@ impl Store {
     /// The files last written for runs.
     ///
     /// # Errors
-    /// A message: the record exists but cannot be read or is invalid.
+    /// Says why an existing record cannot be read or is invalid.
     pub fn projected_or_why_not(&self) -> Result<Vec<Projected>, String> {
         read(self.layout())
     }

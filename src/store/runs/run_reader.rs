@@ -193,7 +193,7 @@ fn newest(line: &[Transition], taken: &[ObjectId]) -> Option<ObjectId> {
 /// Reads the commit and the tree of a transition.
 ///
 /// # Errors
-/// A message: an object cannot be read, or the commit is no transition.
+/// An object cannot be read, or the commit is no transition.
 pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, String> {
     let CommitParts { tree, parents, seconds, message } = commit_of(objects, id)?;
     let entries = convert::read_tree(objects, tree)?;
@@ -206,7 +206,7 @@ pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, String>
 /// Reads a commit.
 ///
 /// # Errors
-/// A message.
+/// The object cannot be read or is no commit.
 pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, String> {
     let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
     if kind == ObjectKind::Commit { commit_codec::parse(&bytes) } else { Err(format!("{} is no commit", id.short())) }
@@ -215,7 +215,7 @@ pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, String>
 /// Reads a state.
 ///
 /// # Errors
-/// A message.
+/// The object cannot be read or is no blob.
 pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, String> {
     match objects.read(&id) {
         Ok((ObjectKind::Blob, state)) => Ok(state),

@@ -12,7 +12,7 @@ const HOLD: &str = "hold ";
 /// Reads all holds that were taken, including those that have ended.
 ///
 /// # Errors
-/// A message: the file exists but cannot be read or is invalid.
+/// Says why an existing file cannot be read or is invalid.
 pub fn read(layout: &Layout) -> Result<Vec<Hold>, String> {
     match read_regular::read_text(&layout.holds()) {
         Ok(text) => parse(&text).ok_or_else(|| "it does not add up".to_owned()),

@@ -54,11 +54,10 @@ fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
 }
 
 /// Reads every tree below `root`. Permissions are those that git knows, sizes are zero (unknown); the meta adds the
-/// directories. A gitlink, which plain git may have recorded for a nested repository, has no content: it counts as
-/// uncaptured.
+/// directories. A gitlink, which plain git may have recorded for a nested repository, counts as uncaptured.
 ///
 /// # Errors
-/// A message: a tree is missing, damaged, or holds a name that must not be written to a disk.
+/// A tree is missing, damaged, or holds a name that must not be written to a disk.
 pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, String> {
     let mut snapshot = Snapshot::default();
     let mut pending = vec![(RelPath::root(), root)];

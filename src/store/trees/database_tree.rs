@@ -32,7 +32,7 @@ pub fn write(pack: &mut PackSet<'_>, databases: &Databases) -> Result<Option<Obj
 /// Reads the tree; without one there are no databases.
 ///
 /// # Errors
-/// A message.
+/// The tree cannot be read, or a name in it is invalid.
 pub fn read(objects: &Objects, tree: Option<ObjectId>) -> Result<Databases, String> {
     let Some(tree) = tree else { return Ok(Databases::new()) };
     let known = |entry: TreeEntry| {

@@ -130,7 +130,7 @@ pub struct Sum {
 /// Reads every content of a snapshot. Each object is checked against its id.
 ///
 /// # Errors
-/// A message that names the unreadable content.
+/// A content cannot be read; the message names it.
 pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Sum, String> {
     let files = snapshot.files.iter().map(|(path, entry)| {
         let facts = facts(objects, entry.id).map_err(|why| format!("{path}: {why}"));

@@ -69,7 +69,7 @@ pub fn id_of(meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>, Collision
 /// Reads the extras in either form.
 ///
 /// # Errors
-/// A message.
+/// An object cannot be read or is invalid.
 pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, String> {
     let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
     if kind != ObjectKind::Tree {

@@ -71,8 +71,8 @@ pub fn find<'t>(tree: &'t [TreeEntry], name: &[u8]) -> Option<&'t TreeEntry> {
 /// Parses a tree strictly: a result can be written below a directory without leaving it.
 ///
 /// # Errors
-/// A message: truncated, unknown mode, a name that is empty, `.`, `..`, contains `/` or means `.git` on some file
-/// system, a duplicate name, or the wrong order.
+/// Says what is wrong: truncated, unknown mode, a name that is empty, `.`, `..`, contains `/` or means `.git` on some
+/// file system, a duplicate name, or the wrong order.
 pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, String> {
     let mut entries: Vec<TreeEntry> = Vec::with_capacity(tree.len() / 32);
     let mut rest = tree;

@@ -23,11 +23,10 @@ impl<'o> TreeMemo<'o> {
         Self { objects, read: HashMap::new() }
     }
 
-    /// Files that differ between two trees, by path. Enters only directories accepted by `enters`, and never equal
-    /// ones.
+    /// Files that differ between two trees, by path. Enters only directories accepted by `enters`, never equal ones.
     ///
     /// # Errors
-    /// A message: a tree cannot be read.
+    /// A tree cannot be read.
     pub fn diff(
         &mut self,
         before: Option<ObjectId>,
@@ -56,7 +55,7 @@ impl<'o> TreeMemo<'o> {
     /// Reads and checks a tree on first use.
     ///
     /// # Errors
-    /// A message: it cannot be read.
+    /// The tree cannot be read.
     pub fn tree(&mut self, id: ObjectId) -> Result<Arc<[TreeEntry]>, String> {
         if let Some(known) = self.read.get(&id) {
             return Ok(Arc::clone(known));
@@ -69,7 +68,7 @@ impl<'o> TreeMemo<'o> {
     /// The entry at a path below a tree; `None` if a directory on the way is missing.
     ///
     /// # Errors
-    /// A message: a tree on the way cannot be read.
+    /// A tree on the way cannot be read.
     pub fn entry_at(&mut self, root: ObjectId, path: &RelPath) -> Result<Option<TreeEntry>, String> {
         let mut found: Option<TreeEntry> = None;
         for name in path.components() {

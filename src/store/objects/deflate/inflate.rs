@@ -15,7 +15,7 @@ thread_local! {
 /// Inflates a stream whose content has exactly `size` bytes; bytes after the end of the stream are ignored.
 ///
 /// # Errors
-/// A message; never produces more than `size` bytes.
+/// Says what is wrong with the stream; never produces more than `size` bytes.
 pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
     check_expansion(stream.len() as u64, size as u64)?;
     let mut content = vec![0; size];
@@ -31,7 +31,7 @@ pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
 /// Inflates a whole stream of unknown size; nothing may follow it.
 ///
 /// # Errors
-/// A message; never produces more than `at_most` bytes.
+/// Says what is wrong with the stream; never produces more than `at_most` bytes.
 pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
     let mut content = Vec::new();
     let mut inflater = StreamInflater::new(at_most);
@@ -50,7 +50,7 @@ pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
 /// Inflates the start of a stream, at most `at_most` bytes.
 ///
 /// # Errors
-/// A message: this is no stream.
+/// The bytes are no zlib stream.
 pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, String> {
     let mut content = vec![0; at_most];
     let mut state = Decompress::new(true);

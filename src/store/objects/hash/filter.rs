@@ -1,5 +1,4 @@
-//! Finds blocks that may be half of a SHA-1 collision, several at once, in a form that compilers turn into vector
-//! instructions.
+//! Finds blocks that may be half of a SHA-1 collision, several at once, in a form that compilers vectorize.
 
 #![expect(clippy::inline_always, reason = "all of it is compiled again in `wide.rs` for other processors")]
 #![expect(clippy::needless_range_loop, reason = "loops over lanes in this shape become vector instructions")]

@@ -97,8 +97,7 @@ pub fn hash_any(kind: Option<ObjectKind>, content: &[u8]) -> Result<ObjectId, Co
     hasher.finish()
 }
 
-/// Computes the checksum at the end of a pack or an index. It guards only against accidents, so the fast SHA-1 is
-/// enough.
+/// Computes the checksum at the end of a pack or index. It guards only against accidents: the fast SHA-1 is enough.
 #[derive(Default)]
 pub struct TrailerHasher {
     state: sha1::Sha1,

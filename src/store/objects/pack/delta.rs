@@ -6,7 +6,7 @@ const LARGEST_BYTES: u64 = 1 << 30;
 /// Applies a delta to its base.
 ///
 /// # Errors
-/// A message: the delta is malformed or for another base.
+/// The delta is malformed or for another base.
 pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, String> {
     let mut rest = delta;
     if size(&mut rest)? != base.len() as u64 {
@@ -36,7 +36,7 @@ fn room(wanted: u64, base_len: usize) -> usize {
 /// Reads the sizes of base and result at the start of a delta.
 ///
 /// # Errors
-/// A message: they are malformed.
+/// The sizes are malformed.
 pub fn sizes(delta: &[u8]) -> Result<(u64, u64), String> {
     let mut rest = delta;
     Ok((size(&mut rest)?, size(&mut rest)?))

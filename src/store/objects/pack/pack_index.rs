@@ -68,7 +68,7 @@ impl PackIndex {
     /// Checks the structure, not the checksum: an id from a damaged index fails when the object is hashed.
     ///
     /// # Errors
-    /// A message: this is no index of version 2.
+    /// Says why this is no index of version 2.
     pub fn parse(data: Vec<u8>) -> Result<Self, String> {
         if data.len() < NAMES_AT + TRAILERS_BYTES {
             return Err(format!("the index has only {} bytes", data.len()));

@@ -57,8 +57,8 @@ pub enum PackHit {
 }
 
 impl Pack {
-    /// `None` if there is no such regular file. One without readable metadata is assumed to exist: reading it tells the
-    /// error.
+    /// `None` if there is no such regular file. One without readable metadata is assumed to exist: reading it will
+    /// tell.
     pub fn stat(pack_dir: &Path, name: &str) -> Option<Self> {
         let pack_path = pack_dir.join(format!("{name}.pack"));
         let index_path = pack_dir.join(format!("{name}.idx"));
@@ -253,8 +253,7 @@ impl Pack {
         Ok(())
     }
 
-    /// As [`Self::check_frame`], and checks that every entry lies in the pack, so that reading by this index stays in
-    /// the file.
+    /// As [`Self::check_frame`], and checks that every entry lies in the pack, so that reads by this index stay in it.
     ///
     /// # Errors
     /// As [`Self::check_frame`].

@@ -12,7 +12,7 @@ use crate::store::objects::pack::pack_reader::HEADER_BYTES;
 
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Writes the count into the header, reads the file back for its checksum, and appends that; `len` is its length
+/// Writes the count into the header, reads the file back for its checksum, and appends that; `len` is the length
 /// before.
 ///
 /// # Errors

@@ -174,8 +174,8 @@ impl PackReader {
         self.content_if(offset, end, None)
     }
 
-    /// As [`Self::content`] for an entry whose bytes must have this CRC-32. Entries too large to be read at once are
-    /// refused.
+    /// As [`Self::content`] for an entry whose bytes must have this CRC-32. Refuses entries too large to be read at
+    /// once.
     ///
     /// # Errors
     /// As [`Self::content`], or the CRC-32 differs.

@@ -1,5 +1,4 @@
-//! Writes deltas into a pack in progress: new ones, and copies from another pack. The base is always in the same pack,
-//! before them.
+//! Writes deltas into a pack in progress, new ones and copies. Their base precedes them in the same pack.
 
 use std::io;
 
