@@ -309,7 +309,7 @@ pub fn written_aside(aside: &Path, bytes: &[u8]) -> Result<TemporaryFile> {
 /// Renames a file to its place, moving a directory that is in the way aside. Nothing is flushed.
 ///
 /// # Errors
-/// The rename failed; the old file is as before, or was moved aside.
+/// The rename failed; the old file or directory is as before, or was moved aside.
 pub fn put_in_place(temporary: TemporaryFile, aside: &Path, path: &Path) -> Result<()> {
     if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
         // No path of ours is a directory here; a foreign one is kept.

@@ -364,7 +364,7 @@ impl Objects {
     }
 
     /// Reads loose files directly and resolves deltas within their pack. libgit2 is used only for objects that are in a
-    /// pack but unreadable, and not loose, since it would read the loose file. The second result is whether the hash is
+    /// pack but unreadable, and not loose, since it would read the loose file. Also returns whether the hash is
     /// verified.
     fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(AnyObject, bool)> {
         let mut why = None;

@@ -1,5 +1,4 @@
-//! Sequence numbers given to adopted commits of plain git: the commit does not hold one, and its time, in seconds,
-//! cannot order it among checkpoints of the same second.
+//! Sequence numbers of adopted commits of plain git: they do not hold one, and their time is too coarse to order them.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
-//! Which files of the project were last written for runs, and with which content: one file, replaced atomically. It is
-//! derived, so damage to it stops nothing.
+//! Which files of the project were last written for runs, and as what. Derived, so damage to the record stops nothing.
 
 use std::io::ErrorKind;
 

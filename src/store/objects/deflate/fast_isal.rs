@@ -1,5 +1,4 @@
-//! The compressor of the feature `isal`: Intel's ISA-L, assembly for each kind of processor, which takes half the time.
-//! Streams are read alike in every build.
+//! The compressor of the feature `isal`: Intel's ISA-L, in assembly, which takes half the time. Reading is the same.
 
 use std::io::Write;
 

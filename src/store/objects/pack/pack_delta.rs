@@ -72,7 +72,7 @@ pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &Ba
                 let (base, header) = base_of(reader, at)?;
                 deltas.push((at, inflated(reader, at, end, &header)?));
                 at = place_of(base, places)?;
-                // An endless chain in a small pack would fill the memory.
+                // A cycle in a small pack would fill the memory.
                 if deltas.iter().any(|(above, _)| *above == at) {
                     return Err(damaged("a delta is made from itself"));
                 }
