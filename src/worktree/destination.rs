@@ -1,4 +1,4 @@
-//! The directory of `restore --to`: whether a state may be written there, and making or opening it.
+//! The directory of `restore --to`: checks whether a state may be written there, and makes or opens it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::worktree::root::{self, Root};
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
 
-/// A directory that is empty or not there yet, by its canonical path.
+/// An empty or missing directory, by its canonical path.
 #[derive(Clone, Debug)]
 pub struct Destination {
     path: PathBuf,
@@ -17,10 +17,10 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Follows symlinks in what is there, the last one too. Of a new directory the parent must be there.
+    /// Resolves symlinks in an existing path, including the last component; a new directory needs an existing parent.
     ///
     /// # Errors
-    /// [`Error::BadDestination`] for what is no directory, not empty, or cannot be made.
+    /// [`Error::BadDestination`] if the path is no directory, is not empty, or cannot be made.
     pub fn resolve(typed: &Path) -> Result<Self> {
         let refuse = |why: &str| Error::BadDestination { dir: typed.to_path_buf(), why: why.to_owned() };
         match typed.symlink_metadata() {
@@ -55,11 +55,11 @@ impl Destination {
         &self.path
     }
 
-    /// Tells whether it lies inside the root, where the next checkpoint would capture it.
+    /// Returns whether it lies inside the root, where the next checkpoint would capture it.
     ///
     /// # Errors
-    /// [`Error::BadDestination`] for the root itself, for what stands in it already, and for any place in a `.git`,
-    /// under the base or in a store.
+    /// [`Error::BadDestination`] for the root itself, an existing directory in it, and any path in a `.git`, under the
+    /// base or in a store.
     pub fn check_apart(&self, root: &Root, base: &Path) -> Result<bool> {
         let refuse = |why: &str| Error::BadDestination { dir: self.path.clone(), why: why.to_owned() };
         let is = |place: &Path, other: &Path| {
@@ -82,10 +82,10 @@ impl Destination {
         Ok(is_inside)
     }
 
-    /// Opens the directory, and makes it first where it is new.
+    /// Opens the directory, making it first if it is missing.
     ///
     /// # Errors
-    /// It cannot be made or opened, or something came to stand in it.
+    /// It cannot be made or opened, or is no longer empty.
     pub fn claim(&self) -> Result<Claimed> {
         if self.exists {
             let work = WorkTree::open(&self.path)?;
@@ -106,11 +106,11 @@ impl Destination {
     }
 }
 
-/// A directory that is open and was empty when it was opened.
+/// An open directory that was empty when opened.
 #[derive(Debug)]
 pub struct Claimed {
     pub work: WorkTree,
-    /// Where it was made and under which name, if it was.
+    /// Parent and name, if it was newly made.
     made: Option<(Dir, Vec<u8>)>,
 }
 
@@ -119,10 +119,10 @@ impl Claimed {
         self.made.is_some()
     }
 
-    /// Removes the directory again if it was made.
+    /// Removes the directory if it was newly made.
     ///
     /// # Errors
-    /// Something stands in it.
+    /// It is not empty.
     pub fn give_up(self) -> Result<()> {
         match &self.made {
             Some((parent, name)) => parent.rmdir(name).map_err(|error| self.work.io("remove", &RelPath::root(), error)),

@@ -1,4 +1,4 @@
-//! The user's directory: what stands in it, what of it is captured, and how it is changed. It knows no store.
+//! The user's directory: scanned, filtered by rules, and changed. Knows no store.
 
 pub mod apply;
 pub mod destination;

@@ -1,25 +1,25 @@
-//! The top of the user's directory: its one true path, and whether it is a place to take checkpoints of.
+//! The root: its canonical path, and whether it may have checkpoints.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// A root by its canonical path, there or gone.
+/// A root by its canonical path, existing or gone.
 #[derive(Clone, Debug)]
 pub struct Root {
     path: PathBuf,
-    /// The same directory as the user's shell names it, where that differs.
+    /// The path as the user's shell names it, if different.
     logical: Option<PathBuf>,
-    /// Device and inode, if it is there.
+    /// Device and inode, if it exists.
     identity: Option<(u64, u64)>,
 }
 
-/// Directories shared by everybody for what is soon thrown away.
+/// Shared directories for temporary files.
 const TEMP_ROOTS: [&str; 5] = ["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
 
 impl Root {
-    /// Finds the root that `dir` names. `logical` is `PWD`, believed only if it names the same directory.
-    /// Of a directory that is gone, the parent is made canonical and the last name added.
+    /// Resolves the root that `dir` names. `logical` is `PWD`, used only if it names the same directory. If the
+    /// directory is gone, its parent is made canonical and the last name added.
     ///
     /// # Errors
     /// A path that is no directory, or whose parent is gone too.
@@ -62,8 +62,8 @@ impl Root {
         self.identity.is_some()
     }
 
-    /// Why this is no place for checkpoints, if it is none. Compared by path and by device and inode,
-    /// so that no spelling, link or second mount gets round it.
+    /// Returns why this root must not have checkpoints, if so. Compares path, device and inode, so that no spelling,
+    /// link or second mount gets round it.
     pub fn danger(&self, base: &Path, home: Option<&Path>) -> Option<String> {
         if self.path.parent().is_none() {
             return Some("it is the top of the file system".into());
@@ -92,14 +92,14 @@ impl Root {
     }
 }
 
-/// Device and inode of a path, symlinks followed; `None` where there is nothing, or the system has no such numbers.
+/// Returns device and inode of a path, following symlinks; `None` if it cannot be read.
 #[cfg(unix)]
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Elsewhere a path is known by its canonical form alone; what is there is told apart from what is not.
+/// Returns a hash of the canonical path, for systems without inodes; `None` if the path does not exist.
 #[cfg(not(unix))]
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::hash::{DefaultHasher, Hash, Hasher};
@@ -108,7 +108,7 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((0, hasher.finish()))
 }
 
-/// Makes a root that is gone, with the permission bits it had.
+/// Makes a root that is gone, with the given permission bits.
 pub fn make(path: &Path, perm: u32) -> Result<()> {
     std::fs::create_dir(path).map_err(Error::io("make", path))?;
     set_perm(path, perm)

@@ -1,7 +1,7 @@
-//! The door to SQLite: a consistent copy of a live database, and a copy put back into one, by its own means of backup.
+//! Copies live SQLite databases consistently and puts copies back, using SQLite's backup API.
 //!
-//! SQLite finds a database and the files beside it by path alone, so these paths are opened as such, and it refuses every
-//! symlink in them itself.
+//! SQLite finds a database and its companion files only by path, so they are opened by path; SQLite itself refuses
+//! every symlink in it.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -12,41 +12,41 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::base::interrupt::Interrupt;
 
-/// Whether databases of SQLite can be held at all.
+/// Whether SQLite support is built in.
 pub const IS_BUILT_IN: bool = true;
 
-/// Pages between two looks at whether somebody asks to stop.
+/// Number of pages copied between two checks for an interrupt.
 const PAGES_PER_STEP: i32 = 1024;
-/// From this size on the copy is checked without comparing each index with its table.
+/// Size in bytes from which a copy is checked without comparing indexes with tables.
 const QUICK_CHECK_FROM_BYTES: u64 = 256 << 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How long to wait for those who write, and who may ask to stop.
+/// How long to wait for other connections, and the interrupt that ends the wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience<'i> {
     pub wait: Duration,
     pub interrupt: &'i Interrupt,
 }
 
-/// Why it did not come about.
+/// Why a copy, check or put-back failed.
 #[derive(Debug)]
 pub enum Refusal {
     Interrupted(i32),
     Failed(String),
 }
 
-/// A database that was copied, held open without any lock, so that a change since then is noticed.
+/// A copied database, held open without a lock to notice later changes.
 #[derive(Debug)]
 pub struct Watched {
     connection: Connection,
     version: i64,
 }
 
-/// Copies a live database as it was at one moment into `copy`, an empty file. Nothing is written to the database.
-/// `may_recover`: what a killed writer left half-done may be rolled back, which only a writer can.
+/// Copies a live database as of one moment into `copy`, an empty file, without writing to the database. `may_recover`
+/// allows rolling back the unfinished work of a killed writer, which needs write access.
 ///
 /// # Errors
-/// It is no database, others kept it locked for too long, or we were asked to stop.
+/// It is no database, was locked for too long, or an interrupt.
 pub fn copy_out(live: &Path, copy: &Path, may_recover: bool, patience: &Patience<'_>) -> Result<Watched, Refusal> {
     let (reader, writer) = (OpenFlags::SQLITE_OPEN_READ_ONLY, OpenFlags::SQLITE_OPEN_READ_WRITE);
     let by = |flags| open(live, flags).and_then(|connection| copy_from(connection, copy, patience));
@@ -60,8 +60,8 @@ pub fn copy_out(live: &Path, copy: &Path, may_recover: bool, patience: &Patience
     }
 }
 
-/// Whether this is a database in WAL mode that nobody has open: readers need two files beside it then, which only those
-/// who may write take away again, without a byte of the database being written.
+/// Whether this is a WAL database without a log, so presumably closed: a reader then needs two companion files, which
+/// only a connection with write access removes again, without writing a byte of the database.
 fn is_closed_wal(live: &Path) -> bool {
     const READ_VERSION_AT: usize = 19;
     let mut head = [0; READ_VERSION_AT + 1];
@@ -72,7 +72,7 @@ fn is_closed_wal(live: &Path) -> bool {
 }
 
 fn copy_from(connection: Connection, copy: &Path, patience: &Patience<'_>) -> Result<Watched, Refusal> {
-    // One transaction from the first page to the last: writers that go on cannot make the copy begin anew for ever.
+    // One transaction for all pages: concurrent writers cannot restart the copy again and again.
     retry(patience, || {
         connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").inspect_err(|_| {
             let _ = connection.execute_batch("ROLLBACK");
@@ -87,10 +87,10 @@ fn copy_from(connection: Connection, copy: &Path, patience: &Patience<'_>) -> Re
     Ok(Watched { connection, version })
 }
 
-/// Looks whether a copy is sound in itself.
+/// Checks the integrity of a copy.
 ///
 /// # Errors
-/// It is not, with the first thing that is wrong.
+/// The first problem found.
 pub fn check(copy: &Path) -> Result<(), Refusal> {
     let is_large = std::fs::metadata(copy).is_ok_and(|found| found.len() >= QUICK_CHECK_FROM_BYTES);
     let question = if is_large { "PRAGMA quick_check(1)" } else { "PRAGMA integrity_check(1)" };
@@ -99,29 +99,30 @@ pub fn check(copy: &Path) -> Result<(), Refusal> {
     if answer == "ok" { Ok(()) } else { Err(Refusal::Failed(answer)) }
 }
 
-/// Puts a copy back into a live database, which others may have open, as one transaction. An empty file becomes one.
+/// Puts a copy back into a live database, which others may have open, as one transaction. An empty file becomes a
+/// database.
 ///
 /// # Errors
-/// It was changed since it was `watched`, others kept it locked for too long, or we were asked to stop: it is as it was.
+/// The database changed since it was `watched`, was locked for too long, or an interrupt; it is then unchanged.
 pub fn put_back(copy: &Path, live: &Path, watched: Option<Watched>, patience: &Patience<'_>) -> Result<(), Refusal> {
     let from = open(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut to = open(live, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     to.execute_batch("PRAGMA synchronous = FULL")?;
     watched.as_ref().map_or(Ok(()), Watched::check)?;
     let backup = Backup::new(&from, &mut to)?;
-    // A step of no page takes the lock of a writer, so what is seen of the database now stays so.
+    // A step of zero pages takes the write lock, so that the database cannot change after the check.
     wait_while_busy(patience, || backup.step(0))?;
-    // Where writers shut out readers, the look before has to do.
+    // Where the write lock shuts out readers, the earlier check has to do.
     match watched.as_ref().map_or(Ok(()), Watched::check) {
         Err(Refusal::Failed(why)) if why == LOCKED => {}
         seen => seen?,
     }
-    // Whoever closes a database last clears away beside it, which a mere reader cannot.
+    // The last connection to close removes the companion files, which a reader cannot.
     drop(watched);
     run_through(&backup, patience)
 }
 
-/// What [`Watched::check`] says if it cannot look.
+/// Message of [`Watched::check`] if the database is locked.
 const LOCKED: &str = "others kept it locked for too long";
 
 impl Watched {
@@ -133,7 +134,7 @@ impl Watched {
     }
 }
 
-/// A number that differs once another connection has changed the database.
+/// Returns a number that changes when another connection changes the database.
 fn data_version(connection: &Connection) -> Result<i64, Refusal> {
     Ok(connection.query_row("PRAGMA data_version", [], |row| row.get(0))?)
 }
@@ -161,7 +162,7 @@ fn wait_while_busy(
     })
 }
 
-/// Tries until nobody is in the way.
+/// Retries while the database is busy, up to the wait limit.
 fn retry<T>(patience: &Patience<'_>, mut act: impl FnMut() -> rusqlite::Result<T>) -> Result<T, Refusal> {
     let began = Instant::now();
     loop {
@@ -182,7 +183,7 @@ impl From<rusqlite::Error> for Refusal {
         if is_busy(&error) {
             return Self::Failed(LOCKED.to_owned());
         }
-        // The words for the code say enough; a message may quote what stands in the database.
+        // Only the words for the code: a message may quote database content.
         Self::Failed(match error {
             rusqlite::Error::SqliteFailure(code, _) => code.to_string(),
             other => other.to_string(),

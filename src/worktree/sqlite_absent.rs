@@ -1,4 +1,4 @@
-//! What stands in for the door to SQLite in a program that was built without it.
+//! Stand-in for `sqlite` in a build without SQLite.
 
 use std::path::Path;
 use std::time::Duration;

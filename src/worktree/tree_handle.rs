@@ -1,4 +1,4 @@
-//! The root as an open directory: the only way in which the user's files are reached.
+//! The root as an open directory: the only access to the user's files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 use crate::worktree::sys::{self, Access, Dir};
 
-/// What the owner of a directory needs to make and remove names in it.
+/// Bits that the owner needs to make and remove names in a directory.
 pub const OWNER_WX: u32 = 0o300;
 
 /// The root of a working directory, held open.
@@ -40,20 +40,20 @@ impl WorkTree {
         &self.root
     }
 
-    /// What the root was when it was opened.
+    /// Returns the stat of the root when it was opened.
     pub fn root_stat(&self) -> &Stat {
         &self.stat
     }
 
-    /// The directory at a path, reached through directories only.
+    /// Opens the directory at a path, following no symlink.
     ///
     /// # Errors
-    /// Nothing stands there, a component is no directory but perhaps a symlink, or the system refuses.
+    /// The path does not exist, a component is no directory (perhaps a symlink), or an I/O error.
     pub fn dir(&self, path: &RelPath) -> Result<Dir> {
         self.root.open_below(path, Access::Read).map_err(|error| self.io("open", path, error))
     }
 
-    /// The directory at a path as a root of its own, which stays the same one whatever becomes of the path.
+    /// Opens the directory at a path as a root of its own; it stays the same if the path is moved.
     ///
     /// # Errors
     /// As [`Self::dir`].
@@ -64,10 +64,10 @@ impl WorkTree {
         Ok(Self { path: self.shown(path), root, stat, mount })
     }
 
-    /// What stands at a path, reached through directories only; `None` if nothing can be reached there.
+    /// Returns the stat of a path, following no symlink; `None` if it does not exist.
     ///
     /// # Errors
-    /// The system refuses to tell.
+    /// I/O errors.
     pub fn stat(&self, path: &RelPath) -> Result<Option<Stat>> {
         let stat = match path.parent() {
             None => self.root.stat(),
@@ -81,12 +81,12 @@ impl WorkTree {
         }
     }
 
-    /// Whether another file system is mounted at this directory, or at one above it below the root.
+    /// Whether this directory is on another mount than the root.
     pub fn is_foreign(&self, dir: &Dir, stat: &Stat) -> bool {
         self.is_other_mount(stat, dir.mount_id())
     }
 
-    /// The same for a directory of which the mount is known already.
+    /// As [`Self::is_foreign`], with the mount id known.
     pub fn is_other_mount(&self, stat: &Stat, mount: Option<u64>) -> bool {
         match (self.mount, mount) {
             (Some(ours), Some(theirs)) => ours != theirs,
@@ -106,7 +106,7 @@ impl WorkTree {
         }
     }
 
-    /// The whole path, to be shown; never to be opened.
+    /// Returns the full path for messages; never to be opened.
     pub fn shown(&self, path: &RelPath) -> PathBuf {
         let mut shown = self.path.clone();
         for name in path.components() {
@@ -118,13 +118,13 @@ impl WorkTree {
         shown
     }
 
-    /// The failure of an action at a path.
+    /// Makes the error of a failed action at a path.
     pub fn io(&self, action: &'static str, path: &RelPath, source: std::io::Error) -> Error {
         Error::TreeIo { action, path: self.shown(path), source }
     }
 }
 
-/// Looks at many paths one after the other, and keeps the directory of the last one open.
+/// Stats many paths in turn, keeping the last parent directory open.
 pub struct Looker<'w> {
     work: &'w WorkTree,
     held: Option<(RelPath, Dir)>,
@@ -153,7 +153,7 @@ impl<'w> Looker<'w> {
     }
 }
 
-/// Does something in the root; one that its owner may not write is opened up for just that time.
+/// Runs `act` in the root; if permission is denied, makes the root writable for that time.
 pub fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let root = work.root();
     match act() {

@@ -1,97 +1,97 @@
-//! What is to be done to the directory, as data.
+//! Planned and applied changes of the directory, as data.
 
 use std::sync::Arc;
 
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 
-/// What must stand at a path for the plan to hold.
+/// State of a path that the plan expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Absent,
     Present(Stat),
 }
 
-/// A staged file that goes to its path.
+/// A staged file to be moved to its path.
 #[derive(Clone, Debug)]
 pub struct WriteStep {
     pub path: RelPath,
-    /// The index under which it was staged.
+    /// Index of the file in the stage.
     pub staged: usize,
     pub expect: Expect,
 }
 
-/// A file or link that goes.
+/// A file or symlink to be removed.
 #[derive(Clone, Debug)]
 pub struct Removal {
     pub path: RelPath,
     pub expect: Stat,
 }
 
-/// A directory that is new with all that is in it. It was staged as a tree and goes to its path in one step.
+/// A directory that is new as a whole, staged as a tree and moved to its path by one rename.
 #[derive(Clone, Debug)]
 pub struct Graft {
     pub path: RelPath,
-    /// The number of its tree in the stage.
+    /// Number of the tree in the stage.
     pub staged: usize,
     pub holds: Arc<[GraftedDir]>,
 }
 
-/// What was staged in one directory of a tree.
+/// The files staged in one directory of a tree.
 #[derive(Clone, Debug)]
 pub struct GraftedDir {
-    /// From the top of the tree.
+    /// Path relative to the top of the tree.
     pub below: RelPath,
     pub files: Vec<(Name, Stat)>,
 }
 
-/// Everything that is to be done, in the order of these fields.
+/// All planned changes, applied in the order of these fields.
 #[derive(Clone, Debug, Default)]
 pub struct ApplyPlan {
-    /// Files where a directory is needed, and files of directories where a file is needed.
+    /// Files to be replaced by a directory, and files in directories to be replaced by a file.
     pub displaced: Vec<Removal>,
-    /// Directories where a file is needed, children first.
+    /// Directories to be replaced by a file, children first.
     pub displaced_dirs: Vec<RelPath>,
-    /// Where something new comes although something stands there: it goes with these, under another spelling.
+    /// Target paths occupied under another spelling by an entry of `displaced` or `displaced_dirs`.
     pub freed: Vec<RelPath>,
-    /// With their permission bits, parents first.
+    /// New directories with their permission bits, parents first.
     pub make_dirs: Vec<(RelPath, u32)>,
     pub grafts: Vec<Graft>,
     pub writes: Vec<WriteStep>,
-    /// Files that keep their content.
+    /// Files of which only the mode changes.
     pub chmods: Vec<(RelPath, u32, Stat)>,
     pub deletes: Vec<Removal>,
-    /// Children first. One that is not empty then stays.
+    /// Children first; a directory that is not empty by then stays.
     pub remove_dirs: Vec<RelPath>,
     pub dir_modes: Vec<(RelPath, u32)>,
-    /// Whether set-uid, set-gid and sticky are set as given; otherwise directories keep theirs, and files only those
-    /// that they have and should have.
+    /// Whether set-uid, set-gid and sticky are set as given; otherwise directories keep theirs, and files keep only
+    /// those that they have and should have.
     pub special_bits: bool,
 }
 
 /// One change to the directory.
 #[derive(Debug)]
 pub enum AppliedStep {
-    /// What stood at `path` waits in the stage as `gone`.
+    /// The old file was moved to `<stage>/<gone>`.
     Moved {
         path: RelPath,
         gone: String,
         expected: Stat,
     },
-    /// What stood at `path` waits in the stage as `staged`; `ours` stands at `path`.
+    /// The old file was exchanged with `<stage>/<staged>`; `path` now holds `ours`.
     Exchanged {
         path: RelPath,
         staged: String,
         expected: Stat,
         ours: Stat,
     },
-    /// `ours` stands at `path`, where nothing stood.
+    /// The staged file was moved to `path`, which was free.
     Placed {
         path: RelPath,
         staged: String,
         ours: Stat,
     },
-    /// The tree `staged` stands at `path`, where nothing stood.
+    /// The tree `staged` was moved to `path`, which was free.
     Grafted {
         path: RelPath,
         staged: String,
@@ -104,7 +104,7 @@ pub enum AppliedStep {
         path: RelPath,
         perm: u32,
     },
-    /// `perm` are the bits before.
+    /// `perm` holds the bits before the change.
     ChangedMode {
         path: RelPath,
         perm: u32,
@@ -124,7 +124,7 @@ impl AppliedStep {
         }
     }
 
-    /// Where in the stage a file of the user's waits, and what it was.
+    /// Returns the name in the stage of the user's replaced file, with its expected stat.
     pub(in crate::worktree) fn waiting(&self) -> Option<(&str, &Stat)> {
         match self {
             Self::Moved { gone, expected, .. } => Some((gone, expected)),

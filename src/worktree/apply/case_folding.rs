@@ -1,4 +1,4 @@
-//! Names that are two to a plan and one to the file system: it folds case, or forms of Unicode.
+//! Names that differ in a plan but are one on a file system that folds case or Unicode forms.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,12 +9,12 @@ use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Removal};
 use crate::worktree::sys::Access;
 use crate::worktree::tree_handle::{Looker, WorkTree};
 
-/// Why a new name cannot come where something stands.
+/// Reason of an obstacle: a path that should be free is occupied.
 pub(in crate::worktree) const APPEARED: &str = "appeared";
 const SPELLED_OTHERWISE: &str = "stands there under another spelling of its name";
 
-/// The plan with everything that goes first where something new is to come to the same place under another spelling.
-/// `None` if there is no such place.
+/// Returns the plan with those removals moved to the front that free a target path spelled differently; `None` if there
+/// is no such path.
 pub(in crate::worktree) fn removals_first(work: &WorkTree, plan: &ApplyPlan) -> Option<ApplyPlan> {
     let mut looker = Looker::new(work);
     let mut look = |path: &RelPath| looker.stat(path).ok().flatten().map(|stat| place(&stat));
@@ -35,21 +35,21 @@ pub(in crate::worktree) fn removals_first(work: &WorkTree, plan: &ApplyPlan) -> 
     (!turned.freed.is_empty()).then_some(turned)
 }
 
-/// The inode number and its time of change: what is the same for all spellings of a name.
+/// Inode number and ctime, which are the same for all spellings of a name.
 type Place = (u64, i64);
 
 fn place(stat: &Stat) -> Place {
     (stat.ino, stat.ctime_ns)
 }
 
-/// Paths at which the plan expects nothing.
+/// Returns the paths that the plan expects to be free.
 fn coming(plan: &ApplyPlan) -> impl Iterator<Item = &RelPath> {
     let absent = plan.writes.iter().filter(|write| write.expect == Expect::Absent).map(|write| &write.path);
     let dirs = plan.make_dirs.iter().map(|(path, _)| path).chain(plan.grafts.iter().map(|graft| &graft.path));
     absent.chain(dirs)
 }
 
-/// Says of each obstacle in the way of a new name whether it is listed under another spelling of that name.
+/// Changes the reason of each occupied path that its directory lists under another spelling only.
 pub(in crate::worktree) fn tell_spellings(work: &WorkTree, obstacles: &mut [Obstacle]) {
     let mut listed: HashMap<RelPath, HashSet<Name>> = HashMap::new();
     for obstacle in obstacles.iter_mut().filter(|obstacle| obstacle.why == APPEARED) {
@@ -75,7 +75,7 @@ mod tests {
         RelPath::new(text.as_bytes()).unwrap()
     }
 
-    /// A second link is at the same place under another name, as another spelling is where names fold.
+    /// A second hard link stands in for another spelling: two names of the same inode.
     #[test]
     fn what_goes_goes_first_only_where_its_place_is_needed() {
         let temp = tempfile::tempdir().unwrap();

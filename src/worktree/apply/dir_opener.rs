@@ -1,4 +1,4 @@
-//! Directories open for change: those that forbid it even to their owner are opened up for the time of the change.
+//! Directories opened for changes; owner permissions that are missing are granted for the time of the change.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,14 +8,14 @@ use crate::worktree::apply::apply_steps::AppliedStep;
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
-/// What the owner needs to list, change and enter a directory.
+/// Bits that the owner needs to list, change and enter a directory.
 const OWNER_RWX: u32 = 0o700;
 
-/// Hands out directories by path, and keeps the last one open, since steps come sorted by path.
+/// Opens directories by path and caches the last one, since steps come sorted by path.
 pub(in crate::worktree) struct DirOpener<'w> {
     work: &'w WorkTree,
     current: Option<(RelPath, Dir)>,
-    /// Permission bits that directories had before they were opened up.
+    /// Original permission bits of the directories that were opened up.
     unlocked: BTreeMap<RelPath, u32>,
 }
 
@@ -24,10 +24,10 @@ impl<'w> DirOpener<'w> {
         Self { work, current: None, unlocked: BTreeMap::new() }
     }
 
-    /// The directory that holds `path`, with its owner's permission to change it.
+    /// Returns the parent directory of `path`, with its owner's permission to change it.
     ///
     /// # Errors
-    /// The system's; [`sys::is_absent`] if it can no longer be reached through directories alone.
+    /// I/O errors; [`sys::is_absent`] if the directory can no longer be reached through directories alone.
     pub(in crate::worktree) fn parent_of(&mut self, path: &RelPath, log: &mut Vec<AppliedStep>) -> io::Result<&Dir> {
         let parent = path.parent().unwrap_or_default();
         let held = match self.current.take() {
@@ -40,7 +40,7 @@ impl<'w> DirOpener<'w> {
         Ok(&self.current.insert(held).1)
     }
 
-    /// The directory that holds `path`, only to look at or change the mode of what is in it.
+    /// Returns the parent directory of `path`, opened only to stat entries or change their modes.
     pub(in crate::worktree) fn look_into_parent_of(
         &mut self,
         path: &RelPath,
@@ -53,13 +53,13 @@ impl<'w> DirOpener<'w> {
         }
     }
 
-    /// The directory is gone: neither is it kept open, nor are its permission bits put back.
+    /// Forgets a removed directory, so that its permission bits are not put back.
     pub(in crate::worktree) fn forget(&mut self, path: &RelPath) {
         self.unlocked.remove(path);
         self.current = None;
     }
 
-    /// Directories opened up since the last call, with the bits that they had.
+    /// Returns the directories opened up since the last call, with their original bits.
     pub(in crate::worktree) fn take_unlocked(&mut self) -> BTreeMap<RelPath, u32> {
         std::mem::take(&mut self.unlocked)
     }
@@ -96,7 +96,7 @@ impl<'w> DirOpener<'w> {
         Ok(dir)
     }
 
-    /// A directory of somebody else's stays as it is: perhaps the group may write there, or the step itself fails.
+    /// Ignores a refused chmod (another owner): the group may have write access, or else the step itself fails.
     fn unlock(&mut self, path: &RelPath, dir: &Dir, log: &mut Vec<AppliedStep>) -> io::Result<()> {
         let perm = dir.stat()?.perm();
         if perm & OWNER_RWX != OWNER_RWX && dir.chmod(perm | OWNER_RWX).is_ok() {

@@ -1,4 +1,4 @@
-//! The steps of an apply, forward: each looks first, acts, and is logged so that it can be taken back.
+//! The forward steps of an apply: each one checks, acts, and is logged so that it can be rolled back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,20 +18,20 @@ use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::{Looker, WorkTree};
 
-/// Why the work ended before its end.
+/// Why the apply stopped early.
 pub(in crate::worktree) enum Stop {
     Changed(Vec<Obstacle>),
     Failed(Error),
 }
 
-/// What a directory is to have when all is done.
+/// Mode that a directory gets at the end.
 enum FinalMode {
     Exactly(u32),
-    /// These bits, and the special ones as the plan says.
+    /// These bits; special bits follow [`ApplyPlan::special_bits`].
     Wanted(u32),
 }
 
-/// What was done so far.
+/// The steps done so far, and their results.
 #[derive(Default)]
 pub(in crate::worktree) struct ApplyProgress {
     pub(in crate::worktree) done: Vec<AppliedStep>,
@@ -58,7 +58,7 @@ impl<'a> ApplyRun<'a> {
         Self { work, stage, reach: DirOpener::new(work), plan, interrupt, progress: ApplyProgress::default() }
     }
 
-    /// Looks at every path before the first change, so that all that differ can be named.
+    /// Checks every path before the first change, so that the error names all that differ.
     pub(in crate::worktree) fn check_all(&self) -> Result<(), Stop> {
         let plan = self.plan;
         let will_be_free: BTreeSet<&RelPath> =
@@ -72,7 +72,7 @@ impl<'a> ApplyRun<'a> {
         let mut obstacles = Vec::new();
         let mut looker = Looker::new(self.work);
         for (path, expect) in expected {
-            // What cannot be looked at yet is looked at again once its directory was opened up.
+            // A path that is unreadable now is checked again once its directory is opened up.
             let Ok(now) = looker.stat(path) else { continue };
             if let Some(why) = difference(now.as_ref(), &expect) {
                 obstacles.push(Obstacle { path: path.clone(), why: why.into() });
@@ -110,7 +110,7 @@ impl<'a> ApplyRun<'a> {
         Stop::Failed(self.work.io(action, path, error))
     }
 
-    /// Renames a file into the stage.
+    /// Moves a file into the stage.
     fn remove(&mut self, removal: &Removal) -> Result<(), Stop> {
         self.check_interrupt()?;
         let (path, expected) = (&removal.path, removal.expect);
@@ -132,7 +132,7 @@ impl<'a> ApplyRun<'a> {
         self.compare_waiting(path, &gone, &expected)
     }
 
-    /// Looks again at a file that has come into the stage.
+    /// Compares a file again after it was moved into the stage.
     fn compare_waiting(&self, path: &RelPath, name: &str, expected: &Stat) -> Result<(), Stop> {
         match self.stage.dir().stat_child(name.as_bytes()) {
             Ok(now) if is_same_after_rename(&now, expected) => Ok(()),
@@ -141,7 +141,8 @@ impl<'a> ApplyRun<'a> {
         }
     }
 
-    /// Somebody who had a file open may have written to it after it was replaced: these bytes are in no checkpoint.
+    /// Checks the replaced files once more: a process that had one open may have written bytes that are in no
+    /// checkpoint.
     pub(in crate::worktree) fn check_waiting(&self) -> Result<(), Stop> {
         for step in &self.progress.done {
             if let Some((name, expected)) = step.waiting() {
@@ -159,14 +160,14 @@ impl<'a> ApplyRun<'a> {
         match self.rmdir(path) {
             Ok(true) => {}
             Ok(false) => self.progress.left_alone.push(path.clone()),
-            // Somebody else removed it: that is what was wanted.
+            // Another process removed it, with the wanted result.
             Err(Stop::Changed(_)) if matches!(self.work.stat(path), Ok(None)) => {}
             Err(stop) => return Err(stop),
         }
         Ok(())
     }
 
-    /// `false` if it is not empty.
+    /// Removes a directory; returns `false` if it is not empty.
     fn rmdir(&mut self, path: &RelPath) -> Result<bool, Stop> {
         self.check_interrupt()?;
         let removed = self.reach.parent_of(path, &mut self.progress.done).and_then(|dir| {
@@ -184,7 +185,7 @@ impl<'a> ApplyRun<'a> {
         }
     }
 
-    /// For its owner only, until all is in it.
+    /// Makes a directory for its owner only; the final mode is set once it is filled.
     fn make_dir(&mut self, path: &RelPath) -> Result<(), Stop> {
         self.check_interrupt()?;
         let done = &mut self.progress.done;
@@ -225,7 +226,7 @@ impl<'a> ApplyRun<'a> {
         if let Some((name, expected)) = waiting {
             self.compare_waiting(path, &name, &expected)?;
         }
-        // Only now: a rename changes ctime, and the next scan is to know this file.
+        // Taken after the rename, which changes ctime, so that the stat cache fits the next scan.
         let parent = self.reach.parent_of(path, &mut self.progress.done);
         let stat = parent.and_then(|dir| dir.stat_child(path.name()));
         let stat = stat.map_err(|error| self.fail("look at", path, error))?;
@@ -254,13 +255,13 @@ impl<'a> ApplyRun<'a> {
         Ok(())
     }
 
-    /// Children first, since a directory may lose the permission to reach what is in it.
+    /// Sets the directory modes, children first, since a parent may lose search permission.
     fn set_dir_modes(&mut self) -> Result<(), Stop> {
         let mut wanted: BTreeMap<RelPath, FinalMode> = BTreeMap::new();
         wanted.extend(self.reach.take_unlocked().into_iter().map(|(path, perm)| (path, FinalMode::Exactly(perm))));
         let named = self.plan.make_dirs.iter().chain(&self.plan.dir_modes);
         wanted.extend(named.map(|(path, perm)| (path.clone(), FinalMode::Wanted(*perm))));
-        // A path sorts after those above it, so the last one is always a child of none that are left.
+        // A path sorts after its ancestors, so the last one is never an ancestor of another.
         while let Some((path, mode)) = wanted.pop_last() {
             self.check_interrupt()?;
             self.set_dir_mode(&path, &mode)?;
@@ -299,8 +300,8 @@ enum Put {
     Differs(&'static str),
 }
 
-/// Puts a staged file at its path, if there is what is expected there. Nothing may fail after the rename: it must be
-/// logged, or it would not be taken back.
+/// Moves a staged file to its path if that is as expected. Nothing may fail after the rename, or it would not be logged
+/// and rolled back.
 fn put(stage: &Dir, staged: &str, dir: &Dir, name: &[u8], expect: &Expect) -> io::Result<Put> {
     let ours = stage.stat_child(staged.as_bytes())?;
     match expect {
@@ -320,7 +321,7 @@ fn difference(now: Option<&Stat>, expect: &Expect) -> Option<&'static str> {
         (None, Expect::Absent) => None,
         (Some(_), Expect::Absent) => Some(APPEARED),
         (None, Expect::Present(_)) => Some("is gone"),
-        // Moving one name of a file away changes the time of change of all its names.
+        // Renaming one hard link changes the ctime of all.
         (Some(now), Expect::Present(expected)) if expected.links > 1 => {
             (!is_same_after_rename(now, expected)).then_some("was changed")
         }
@@ -332,7 +333,7 @@ fn changed(path: &RelPath, why: &str) -> Stop {
     Stop::Changed(vec![Obstacle { path: path.clone(), why: why.into() }])
 }
 
-/// Some systems say that an entry exists where others say that the directory is not empty.
+/// Whether rmdir failed on a directory that is not empty; some systems report that as `AlreadyExists`.
 fn is_not_empty(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }

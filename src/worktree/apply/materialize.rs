@@ -1,4 +1,4 @@
-//! Writes a state into an empty directory, and takes all of it back if that fails. No link is followed, nothing replaced.
+//! Writes a state into an empty directory and removes it again on failure; follows no link, replaces nothing.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -12,29 +12,29 @@ use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
 const WRITE_BUFFER_BYTES: usize = 64 * 1024;
-/// Permission bits of a directory while it is filled.
+/// Permission bits of a directory while it is being filled.
 const WHILE_FILLED: u32 = 0o700;
 
-/// What is to be written.
+/// The state to be written.
 #[derive(Debug)]
 pub struct WantedEntry<'w> {
     /// Permission bits for the top; `None` leaves it as it is.
     pub top: Option<u32>,
-    /// Directories below the top with the permission bits that they get at the end.
+    /// Directories below the top with their final permission bits.
     pub dirs: &'w BTreeMap<RelPath, u32>,
     pub files: Vec<(&'w RelPath, Entry)>,
-    /// Set-uid, set-gid and sticky bits are put on too.
+    /// Whether set-uid, set-gid and sticky bits are set too.
     pub special_bits: bool,
 }
 
-/// Writes the bytes of one file, or the text of a link, and checks them while it does.
+/// Writes and verifies the bytes of one file, or the target of a symlink.
 pub type Content<'c> = dyn FnMut(&RelPath, ObjectId, &mut dyn Write) -> Result<u64> + 'c;
 
 /// Writes everything below the top of `work`.
 ///
 /// # Errors
-/// Something stands there already, the content cannot be had, the system refuses, or a signal came. Whatever was made
-/// is removed again then; what could not be removed is named in the error.
+/// A path is occupied, the content cannot be read, an I/O error, or a signal. All that was made is removed again; the
+/// error names what could not be removed.
 pub fn materialize(
     work: &WorkTree,
     wanted: &WantedEntry<'_>,
@@ -49,15 +49,15 @@ pub fn materialize(
 struct Writer<'w> {
     work: &'w WorkTree,
     kept_bits: u32,
-    /// In the order of making; whether it is a directory.
+    /// Paths in order of creation, and whether each is a directory.
     made: Vec<(RelPath, bool)>,
-    /// The directory that was last written to.
+    /// The directory last written to, cached.
     holder: Option<(RelPath, Dir)>,
 }
 
 impl Writer<'_> {
     fn write_all(&mut self, wanted: &WantedEntry<'_>, content: &mut Content<'_>, stop: &Interrupt) -> Result<()> {
-        // Bytewise order: what holds a directory comes before it.
+        // Bytewise order: parents come first.
         for path in wanted.dirs.keys() {
             self.make_dir(path)?;
         }
@@ -69,7 +69,7 @@ impl Writer<'_> {
             }
         }
         stop.check().map_err(|signal| Error::Interrupted { signal })?;
-        // Backwards: a directory that takes its own write or search bit away must not be needed any more.
+        // Children first: a parent may lose its write or search bit.
         for (path, perm) in wanted.dirs.iter().rev() {
             let bits = perm & self.kept_bits;
             self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), bits))?;
@@ -81,7 +81,7 @@ impl Writer<'_> {
     fn make_dir(&mut self, path: &RelPath) -> Result<()> {
         self.within(path, "make", |dir| dir.make_dir(path.name()))?;
         self.made.push((path.clone(), true));
-        // A umask may have taken away what is needed to fill it.
+        // The umask may have removed bits needed to fill it.
         self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), WHILE_FILLED))
     }
 
@@ -103,7 +103,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Acts in the directory that holds a path.
+    /// Runs `act` in the parent directory of a path.
     fn within<T>(&mut self, path: &RelPath, action: &'static str, act: impl Fn(&Dir) -> io::Result<T>) -> Result<T> {
         let parent = path.parent().unwrap_or_default();
         if self.holder.as_ref().is_none_or(|(held, _)| *held != parent) {
@@ -115,11 +115,11 @@ impl Writer<'_> {
         act(dir).map_err(|error| self.work.io(action, path, error))
     }
 
-    /// Removes only what was made here; whatever somebody else put there stays, and keeps the directory that holds it.
+    /// Removes only what was made here; foreign files stay, and so do their directories.
     fn take_back(&mut self, error: Error) -> Error {
         let made = std::mem::take(&mut self.made);
         for (path, _) in made.iter().filter(|(_, is_dir)| *is_dir) {
-            // Only a directory that already has its final mode may need this.
+            // Needed only where the final mode is already set.
             let _ = self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), WHILE_FILLED));
         }
         let mut left = None;

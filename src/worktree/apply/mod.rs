@@ -1,4 +1,4 @@
-//! Changing the directory: content made complete in a stage, steps forward, and the way back.
+//! Changes to the directory: content completed in a stage, forward steps, and rollback.
 
 pub mod apply_steps;
 mod case_folding;

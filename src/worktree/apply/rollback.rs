@@ -1,4 +1,4 @@
-//! What an apply has done, step by step, and how each step is taken back.
+//! Rolls back the steps of an apply.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -12,7 +12,7 @@ use crate::worktree::apply::stage::Stage;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Whether this is the same file with the same bytes after it was renamed, which alone changes its ctime.
+/// Whether this is the same unchanged file; ctime is ignored, since a rename changes it.
 pub(in crate::worktree) fn is_same_after_rename(now: &Stat, before: &Stat) -> bool {
     now.ino == before.ino
         && now.mode == before.mode
@@ -20,11 +20,11 @@ pub(in crate::worktree) fn is_same_after_rename(now: &Stat, before: &Stat) -> bo
         && now.mtime_ns == before.mtime_ns
 }
 
-/// Takes back all steps, the last one first, and goes on where one cannot be. What is returned could not be taken back.
+/// Rolls back all steps, last one first, continuing after failures. Returns the paths that could not be rolled back.
 pub(in crate::worktree) fn take_back(work: &WorkTree, stage: &Stage, done: &[AppliedStep]) -> Vec<Obstacle> {
     let mut reach = DirOpener::new(work);
     let mut problems = Vec::new();
-    // Directories that had to be opened up once more for this.
+    // Mode changes made by the rollback itself.
     let mut opened_up = Vec::new();
     for step in done.iter().rev() {
         if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
@@ -52,7 +52,7 @@ fn undo(
     match step {
         AppliedStep::ChangedMode { perm, .. } => {
             let dir = reach.look_into_parent_of(path, opened_up)?;
-            // A change that was refused left the old mode in place.
+            // A refused chmod left the old mode in place.
             if has_mode(&dir, path, *perm) { Ok(()) } else { set_mode(&dir, path, *perm) }
         }
         AppliedStep::Moved { gone, .. } => {
@@ -83,7 +83,7 @@ fn undo(
     }
 }
 
-/// Sets the bits of what stands at `path`, given the directory that holds it; the root has none and is that directory.
+/// Sets the mode of `path` in its parent directory; for the root path, `parent` is the root itself.
 pub(in crate::worktree) fn set_mode(parent: &Dir, path: &RelPath, perm: u32) -> io::Result<()> {
     if path.is_root() { parent.chmod(perm) } else { parent.chmod_child(path.name(), perm) }
 }
@@ -104,7 +104,7 @@ fn if_present(done: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Puts the former file back. Bytes that somebody wrote to the new one meanwhile stay where they are, and that is told.
+/// Puts the old file back; fails and leaves the new one in place if another process wrote to it meanwhile.
 fn exchange_back(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> io::Result<()> {
     match stage.rename_exchange(staged, dir, name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return stage.rename_no_replace(staged, dir, name),
@@ -129,7 +129,7 @@ fn take_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> 
     Err(changed_again())
 }
 
-/// Takes a tree out with all that was staged in it; whatever somebody changed or put there meanwhile keeps it in place.
+/// Moves a tree back into the stage; fails and leaves it in place if another process changed or added something.
 fn take_tree_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], holds: &[GraftedDir]) -> io::Result<()> {
     match dir.rename_dir_no_replace(name, stage, staged) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,7 +1,7 @@
-//! The place in the root where new content is made complete before it goes to its path, and where what it replaces waits.
+//! Staging directory in the root: holds new content until it is complete, and replaced files until the apply ends.
 //!
-//! Single files lie in it under a number. A directory that is new as a whole is made as a tree, `tree-<number>`, so that
-//! one rename brings it to its path with all that is in it.
+//! Single files are named by number. A directory that is new as a whole is staged as a tree, `tree-<number>`, and moved
+//! to its path by one rename.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,22 +15,22 @@ use crate::worktree::apply::stage_removal::{self, TREE_PREFIX, stage_path};
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::{WorkTree, in_writable_root};
 
-/// So few files and directories are made durable one by one; more are left to one call for the whole file system.
+/// Upper bound on files and directories synced one by one; more are synced by one call for the whole file system.
 const SYNCED_SINGLY: usize = 16;
-/// What the owner needs to fill a directory and to move it: one that lacks it gets its mode at the very end.
+/// Bits that the owner needs to fill and move a directory; one that lacks them gets its mode at the very end.
 const OWNER_RWX: u32 = 0o700;
 
-/// The name of a tree in a stage.
+/// Returns the name of a tree in the stage.
 pub fn tree_name(number: usize) -> String {
     format!("{TREE_PREFIX}{number}")
 }
 
-/// Whether a directory with these permission bits can be filled and moved when it has them already.
+/// Whether a directory with these permission bits can be filled and moved.
 pub fn can_be_moved(perm: u32) -> bool {
     perm & OWNER_RWX == OWNER_RWX
 }
 
-/// A stage directory that is open for use, by several threads at a time. It stays on disk until it is discarded.
+/// An open stage, usable by several threads. It stays on disk until it is discarded.
 #[derive(Debug)]
 pub struct Stage {
     dir: Dir,
@@ -39,27 +39,27 @@ pub struct Stage {
     unsynced: Mutex<Unsynced>,
 }
 
-/// What still has to be made durable.
+/// Content not yet synced.
 #[derive(Debug, Default)]
 struct Unsynced {
-    /// While they are few.
+    /// At most [`SYNCED_SINGLY`] open files, to be synced one by one.
     files: Vec<File>,
     count: usize,
 }
 
-/// A directory of a stage that is open to be filled.
+/// An open directory of a stage, to be filled.
 #[derive(Debug)]
 pub struct StagePlace {
     dir: Dir,
-    /// From the root; to be shown.
+    /// Path from the root, for messages.
     path: RelPath,
 }
 
 impl Stage {
-    /// Makes `.checkpoint-stage-<hex16>` in the root, for its owner only.
+    /// Makes `.checkpoint-stage-<hex16>` in the root, accessible to its owner only.
     ///
     /// # Errors
-    /// It exists, or the root cannot be written.
+    /// The stage exists, or the root cannot be written.
     pub fn create(work: &WorkTree, hex16: &str) -> Result<Self> {
         let path = stage_path(hex16)?;
         let make = |name: &[u8]| -> io::Result<Dir> {
@@ -72,7 +72,7 @@ impl Stage {
         Ok(Self { dir, path, kept_bits: RWX_BITS, unsynced: Mutex::default() })
     }
 
-    /// From now on set-uid, set-gid and sticky bits are put on too.
+    /// Sets set-uid, set-gid and sticky bits too from now on.
     pub fn keep_special_bits(&mut self) {
         self.kept_bits = RWX_BITS | SPECIAL_BITS;
     }
@@ -85,20 +85,20 @@ impl Stage {
         &self.path
     }
 
-    /// A directory in the stage, by its path in it: the stage itself for the root path.
+    /// Opens a directory in the stage by its path there; the root path is the stage itself.
     ///
     /// # Errors
-    /// It is not there.
+    /// The directory is missing.
     pub fn place(&self, work: &WorkTree, below: &RelPath) -> Result<StagePlace> {
         let path = self.path.join_all(below);
         let dir = self.dir.open_below(below, Access::Read).map_err(|error| work.io("open", &path, error))?;
         Ok(StagePlace { dir, path })
     }
 
-    /// Makes the directory at a path in the stage, for its owner only; `place` is the one that holds it.
+    /// Makes the directory `below` in the stage, for its owner only; `place` is its parent.
     ///
     /// # Errors
-    /// The system refuses.
+    /// I/O errors.
     pub fn make_dir(&self, work: &WorkTree, place: &StagePlace, below: &RelPath) -> Result<()> {
         let made = place.dir.make_dir(below.name());
         made.map_err(|error| work.io("make", &place.path.join(below.name()), error))?;
@@ -106,10 +106,10 @@ impl Stage {
         Ok(())
     }
 
-    /// Gives a directory of a tree the mode that it is to have, if it can be filled and moved with that.
+    /// Sets the final mode of a directory in a tree, unless that would prevent filling and moving it.
     ///
     /// # Errors
-    /// The system refuses.
+    /// I/O errors.
     pub fn set_mode(&self, work: &WorkTree, place: &StagePlace, perm: u32) -> Result<()> {
         if !can_be_moved(perm) {
             return Ok(());
@@ -132,7 +132,7 @@ impl Stage {
         self.make_file(work, (&self.dir, &self.path), index.to_string().as_bytes(), (kind, perm), writer)
     }
 
-    /// Makes a file with what `writer` writes; for a symlink that is its text.
+    /// Makes a file from the output of `writer`; for a symlink that is its target.
     ///
     /// # Errors
     /// `writer` failed, or the file cannot be made.
@@ -163,7 +163,7 @@ impl Stage {
             return dir.stat_child(name).map_err(failed);
         }
         let wanted = perm & self.kept_bits;
-        // Nobody else comes into the stage, so it may have its bits from the start.
+        // The stage is closed to other users, so the file may have its bits from the start.
         let mut file = dir.create_file_with(name, wanted & RWX_BITS).map_err(failed)?;
         writer(&mut file)?;
         let mut stat = sys::stat_file(&file).map_err(failed)?;
@@ -175,7 +175,7 @@ impl Stage {
         Ok(stat)
     }
 
-    /// A file of the user's that an exchange by renames took out and could not put back, with the stage's path.
+    /// Returns the path in the stage of a user's file that an emulated exchange moved out and could not put back.
     pub(in crate::worktree) fn half_exchanged(&self) -> Option<RelPath> {
         let items = self.dir.list().ok()?;
         let found = items.iter().find(|item| item.name.ends_with(sys::SWAP_SUFFIX))?;
@@ -197,25 +197,25 @@ impl Stage {
         if cfg!(target_os = "linux") { Ok(()) } else { file.sync_all() }
     }
 
-    /// Whether one call for the whole file system is cheaper than one for each file.
+    /// Whether one sync of the whole file system is cheaper than one for each file.
     pub(in crate::worktree) fn holds_many(&self) -> bool {
         self.unsynced().count > SYNCED_SINGLY
     }
 
-    /// Makes the files durable that were made here, wherever they are by now.
+    /// Syncs the files made in the stage, wherever they are by now.
     ///
     /// # Errors
-    /// The system cannot write them.
+    /// I/O errors.
     pub(in crate::worktree) fn sync_files(&self) -> io::Result<()> {
         self.unsynced().files.iter().try_for_each(File::sync_all)
     }
 
-    /// Removes the stage with all that is still in it.
+    /// Removes the stage and its remaining content.
     ///
     /// # Errors
-    /// The system refuses, or something stands in it that this program never put there.
+    /// I/O errors, or the stage holds something that this program never put there.
     pub fn discard(self, work: &WorkTree) -> Result<()> {
-        // What is open cannot go everywhere.
+        // Some systems cannot remove open files.
         self.unsynced().files.clear();
         stage_removal::remove(work, &self.dir, &self.path)
     }

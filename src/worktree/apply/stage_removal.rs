@@ -1,4 +1,4 @@
-//! Removing a stage, and what a killed run left of one.
+//! Removes a stage, or the leftover stage of a killed process.
 
 use std::io::{self, Read};
 use std::time::Duration;
@@ -11,23 +11,23 @@ use crate::worktree::tree_handle::{WorkTree, in_writable_root};
 pub const HEX_DIGITS: usize = 16;
 
 pub const PREFIX: &str = ".checkpoint-stage-";
-/// What the name of a tree begins with.
+/// Prefix of the name of a tree.
 pub const TREE_PREFIX: &str = "tree-";
 
-/// The same, and to list it.
+/// Bits that the owner needs to list, change and enter a directory.
 const OWNER_RWX: u32 = 0o700;
-/// What the names of removed files begin with that a file system keeps until they are closed.
+/// Prefixes of the names under which a file system keeps removed files until they are closed.
 const HIDDEN: [&[u8]; 2] = [b".fuse_hidden", b".nfs"];
-/// How often the directory that holds them is tried again, and after which time.
+/// Number of attempts to remove a directory that holds such files, [`PAUSE`] apart.
 const TRIES: usize = 40;
 const PAUSE: Duration = Duration::from_millis(5);
-/// With fewer names than this, a second thread costs more than it gives.
+/// Number of names from which a second thread pays off.
 const SHARED_FROM_NAMES: usize = 128;
 
-/// Whether a stage that a killed run left holds a file of which `is_known` says that its bytes are nowhere else.
+/// Whether a leftover stage holds a file whose bytes are nowhere else, according to `is_known`.
 ///
 /// # Errors
-/// The system refuses, or `is_known` failed.
+/// I/O errors, or `is_known` failed.
 pub fn leftover_holds_news(
     work: &WorkTree,
     hex16: &str,
@@ -44,7 +44,6 @@ pub fn leftover_holds_news(
         let failed = |error: io::Error| work.io("read", &path.join_all(&below), error);
         let place = dir.open_below(&below, Access::Read).map_err(failed)?;
         for item in place.list().map_err(failed)? {
-            // Only what was the user's counts: our own half-written files can be made again.
             if let Ok((mut file, stat)) = place.open_file(&item.name) {
                 if stat.size_bytes > 0 && !is_known(&mut file, stat.size_bytes)? {
                     return Ok(true);
@@ -57,11 +56,11 @@ pub fn leftover_holds_news(
     Ok(false)
 }
 
-/// Removes the stage that a killed run left; nothing happens if there is none. No symlink in it is followed.
+/// Removes the leftover stage of a killed process, if there is one. Follows no symlink.
 ///
 /// # Errors
-/// It is no directory, the system refuses, or a directory that is not empty and no tree of ours stands in it: no run
-/// of this program puts one there, so it belongs to somebody.
+/// The stage is no directory, an I/O error, or it holds a directory that is neither empty nor a tree of ours: this
+/// program never makes one, so it is the user's.
 pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
     let path = stage_path(hex16)?;
     match work.root().open_child(path.name(), Access::Read) {
@@ -71,7 +70,7 @@ pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
     }
 }
 
-/// In the stage itself only a tree is; all that lies in a tree is.
+/// Whether an item is a directory of ours: in the stage itself only a tree, in a tree every directory.
 fn is_ours_to_enter(place: &Dir, below: &RelPath, item: &Item) -> bool {
     (!below.is_root() || is_tree_name(&item.name)) && is_dir(place, &item.name)
 }
@@ -80,9 +79,9 @@ fn is_dir(place: &Dir, name: &[u8]) -> bool {
     place.stat_child(name).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
 }
 
-/// Removes an open stage with all that is in it.
+/// Removes an open stage and its content.
 pub(in crate::worktree) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<()> {
-    // Each directory comes before those in it; what is empty by then goes backwards.
+    // Parents come first; the emptied directories are removed in reverse.
     let mut places = vec![RelPath::root()];
     let mut at = 0;
     while let Some(below) = places.get(at).cloned() {
@@ -111,14 +110,14 @@ pub(in crate::worktree) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) ->
     Ok(())
 }
 
-/// On FUSE and NFS a file that was open a moment ago goes by another name until the system knows that it is closed.
+/// Whether only hidden files are left: FUSE and NFS rename a removed file until the system knows that it is closed.
 fn holds_only_hidden(dir: &Dir) -> bool {
     let is_hidden = |item: &Item| HIDDEN.iter().any(|prefix| item.name.starts_with(prefix));
     dir.list().is_ok_and(|items| items.iter().all(is_hidden))
 }
 
-/// The journal that names the stage goes next, perhaps on another disk: after a loss of power nobody would know whose a
-/// stage is that came back. Where it cannot be flushed, that is the worst that can happen, and no reason to fail.
+/// Syncs the root: the journal that names the stage is removed next, perhaps on another disk, and after a power loss a
+/// stage that reappeared would belong to no journal. A failure is ignored, as an orphaned stage is the worst outcome.
 fn flush_root(work: &WorkTree) {
     let root = RelPath::root();
     if work.root().open_below(&root, Access::Read).and_then(|root| root.sync()).is_err() {
@@ -126,10 +125,10 @@ fn flush_root(work: &WorkTree) {
     }
 }
 
-/// The name that could not go, none if it was the directory itself, and why.
+/// The name that could not be removed (empty for the directory itself), and why.
 type Refusal = (Vec<u8>, io::Error);
 
-/// Removes all names of a directory but those of trees, and of directories in them, which it gives back.
+/// Removes all entries of a directory except trees and directories in them, which it returns.
 fn empty(stage: &Dir, below: &RelPath) -> std::result::Result<Vec<RelPath>, Refusal> {
     let whole = |error: io::Error| (Vec::new(), error);
     let place = open_for_change(stage, below).map_err(whole)?;
@@ -137,7 +136,7 @@ fn empty(stage: &Dir, below: &RelPath) -> std::result::Result<Vec<RelPath>, Refu
     if items.len() < SHARED_FROM_NAMES {
         return remove_items(&place, below, &items);
     }
-    // The file system gives the room of one file back while the next name goes.
+    // The file system frees one file while the next name is removed.
     std::thread::scope(|scope| {
         let (one, other) = items.split_at(items.len() / 2);
         let one = scope.spawn(|| remove_items(&place, below, one));
@@ -163,7 +162,7 @@ fn remove_items(place: &Dir, below: &RelPath, items: &[Item]) -> std::result::Re
     Ok(left)
 }
 
-/// A directory of a tree may have come back from its place with a mode that keeps its owner out.
+/// Opens a directory for removal of its entries; one rolled back into the stage may lack its owner's permissions.
 fn open_for_change(stage: &Dir, below: &RelPath) -> io::Result<Dir> {
     let opened = stage.open_below(below, Access::Read);
     if below.is_root() {
@@ -179,7 +178,7 @@ fn open_for_change(stage: &Dir, below: &RelPath) -> io::Result<Dir> {
     parent.open_child(below.name(), Access::Read)
 }
 
-/// Whether what bears this name in a stage is a tree.
+/// Whether this is the name of a tree in a stage.
 pub fn is_tree_name(name: &[u8]) -> bool {
     name.strip_prefix(TREE_PREFIX.as_bytes()).is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
@@ -192,7 +191,7 @@ pub fn stage_path(hex16: &str) -> Result<RelPath> {
     Ok(RelPath::root().join(name.as_bytes()))
 }
 
-/// Whether a directory of this name is one of ours.
+/// Whether this is the name of a stage.
 pub fn is_stage_name(name: &[u8]) -> bool {
     let digits = name.strip_prefix(PREFIX.as_bytes());
     digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))

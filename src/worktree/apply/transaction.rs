@@ -1,8 +1,8 @@
-//! Changes the directory as a plan says: all of it, or nothing.
+//! Applies a plan to the directory: all of it, or nothing.
 //!
-//! No byte of the user's is overwritten or unlinked here. What must go is renamed or exchanged into the stage, compared
-//! there with what the plan expected, and waits until the caller has closed its journal. Any difference or failure
-//! takes back every step done.
+//! No byte of the user's is overwritten or unlinked here. Replaced files are renamed or exchanged into the stage,
+//! compared there with the plan, and kept until the caller has closed its journal. Any difference or failure rolls back
+//! every step.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -19,19 +19,20 @@ use crate::worktree::apply::{case_folding, rollback};
 use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;
 
-/// More places than this are made durable by one call for the whole file system, where there is one.
+/// Upper bound on paths synced one by one; more are synced by one call for the whole file system, where possible.
 const SYNCED_SINGLY: usize = 64;
 
-/// Why nothing, or too little, was done.
+/// Why a plan was not applied.
 #[derive(Debug)]
 pub enum ApplyError {
-    /// These were not what the plan expected. All is as before.
+    /// These paths differed from the plan; everything is as before.
     Changed(Vec<Obstacle>),
-    /// `problems` names what could not be taken back; then the stage, with what waits in it, stays.
+    /// If `problems` is not empty, it names the paths that could not be rolled back, and the stage stays with its
+    /// files.
     Failed { error: Error, rolled_back: bool, problems: Vec<Obstacle> },
 }
 
-/// A plan that was carried out. What it replaced still waits in the stage.
+/// An applied plan; the replaced files are still in the stage.
 #[derive(Debug)]
 pub struct Applied<'w> {
     work: &'w WorkTree,
@@ -41,10 +42,10 @@ pub struct Applied<'w> {
     left_alone: Vec<RelPath>,
 }
 
-/// Carries out a plan with the files of a stage.
+/// Applies a plan with the files of a stage.
 ///
 /// # Errors
-/// See [`ApplyError`]; a signal is the error [`Error::Interrupted`]. If all was taken back, the stage is gone too.
+/// See [`ApplyError`]; a signal is the error [`Error::Interrupted`]. After a full rollback the stage is removed too.
 pub fn apply<'w>(
     work: &'w WorkTree,
     stage: Stage,
@@ -52,7 +53,7 @@ pub fn apply<'w>(
     interrupt: &Interrupt,
 ) -> std::result::Result<Applied<'w>, ApplyError> {
     let checked = ApplyRun::new(work, &stage, plan, interrupt).check_all();
-    // Only where something stands in the way can a name be another spelling of one that goes.
+    // Only an occupied path can be another spelling of a name to be removed.
     let turned = if checked.is_err() { case_folding::removals_first(work, plan) } else { None };
     let mut run = ApplyRun::new(work, &stage, turned.as_ref().unwrap_or(plan), interrupt);
     let checked = if turned.is_some() { run.check_all() } else { checked };
@@ -68,7 +69,7 @@ fn take_back(work: &WorkTree, stage: Stage, done: &[AppliedStep], stop: Stop) ->
     let problems = rollback::take_back(work, &stage, done);
     let rolled_back = problems.is_empty();
     if rolled_back {
-        // Only our own files are left in it. If it stays, the caller's journal still names it.
+        // Only our own files are left in it; if it stays, the caller's journal still names it.
         let _ = stage.discard(work);
     }
     match stop {
@@ -81,13 +82,13 @@ fn take_back(work: &WorkTree, stage: Stage, done: &[AppliedStep], stop: Stop) ->
 }
 
 impl Applied<'_> {
-    /// Each file that was written or whose mode was changed, with its stat after that.
+    /// Returns each file whose content or mode was changed, with its stat after the change.
     pub fn stats(&self) -> &[(RelPath, Stat)] {
         &self.stats
     }
 
-    /// Files that were written to after they had been replaced, by somebody who had them open: these bytes are only in
-    /// the stage.
+    /// Returns the files that another process, having them open, wrote to after they were replaced; these bytes exist
+    /// only in the stage.
     pub fn written_late(&self) -> Vec<RelPath> {
         let late = |step: &&AppliedStep| {
             step.waiting().is_some_and(|(name, expected)| {
@@ -98,15 +99,15 @@ impl Applied<'_> {
         self.done.iter().filter(late).map(|step| step.path().clone()).collect()
     }
 
-    /// Directories that should have gone but are not empty.
+    /// Returns the directories that were to be removed but are not empty.
     pub fn left_alone(&self) -> &[RelPath] {
         &self.left_alone
     }
 
-    /// Makes all changes durable.
+    /// Syncs all changes to the disk.
     ///
     /// # Errors
-    /// The system cannot write them.
+    /// I/O errors.
     pub fn sync(&self) -> Result<()> {
         let mut places = BTreeSet::new();
         self.done.iter().for_each(|step| add_places(step, &mut places));
@@ -125,7 +126,7 @@ impl Applied<'_> {
         for place in &places {
             match self.sync_place(place) {
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    // It may not be opened, not even by its owner.
+                    // Its mode forbids opening it even to its owner.
                     whole()?;
                 }
                 Err(error) if !sys::is_absent(&error) => return Err(self.work.io("write", place, error)),
@@ -135,7 +136,7 @@ impl Applied<'_> {
         Ok(())
     }
 
-    /// A directory that was changed, or a file whose mode was. What stands there in their stead needs nothing.
+    /// Syncs a changed directory, or a file whose mode changed; anything that has replaced them meanwhile is skipped.
     fn sync_place(&self, path: &RelPath) -> io::Result<()> {
         match self.work.root().open_below(path, sys::Access::Read) {
             Err(error) if sys::is_absent(&error) => {}
@@ -148,16 +149,16 @@ impl Applied<'_> {
         }
     }
 
-    /// Removes the stage with all that was replaced.
+    /// Removes the stage and the replaced files in it.
     ///
     /// # Errors
-    /// The system refuses.
+    /// I/O errors.
     pub fn discard(self) -> Result<()> {
         self.stage.discard(self.work)
     }
 }
 
-/// Directories that a step changed, and files of which it changed the mode alone.
+/// Collects the directories that a step changed, and paths of which only the mode changed.
 fn add_places(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     let path = step.path();
     places.insert(path.parent().unwrap_or_default());
@@ -168,7 +169,7 @@ fn add_places(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     }
 }
 
-/// Files that a step brought.
+/// Collects the files that a step placed.
 fn add_files(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     let path = step.path();
     match step {
@@ -196,7 +197,7 @@ mod tests {
 
     const HEX: &str = "00112233445566aa";
 
-    /// A root with the file `f`, a stage, and a plan that gives the named files the bytes `ours`.
+    /// Sets up a root with the file `f`, a stage, and a plan that writes the bytes `ours` to the named files.
     fn scene(names: &[&str]) -> (tempfile::TempDir, WorkTree, Stage, ApplyPlan) {
         let temp = tempfile::tempdir().unwrap();
         fs::File::create_new(temp.path().join("f")).unwrap().write_all(b"old").unwrap();
@@ -239,7 +240,7 @@ mod tests {
         let interrupt = Interrupt::default();
         let mut run = ApplyRun::new(&work, &stage, &plan, &interrupt);
         assert!(run.check_all().is_ok() && run.go().is_ok());
-        // What an editor does through a descriptor that it opened before.
+        // Like an editor writing through a descriptor that it opened before.
         open.write_all(b" and late").unwrap();
         assert!(matches!(run.check_waiting(), Err(Stop::Changed(_))));
         assert!(rollback::take_back(&work, &stage, &run.progress.done).is_empty());

@@ -1,4 +1,4 @@
-//! A directory that gets its name only once all that is in it is written and flushed.
+//! A directory that gets its final name only once its content is written and synced.
 
 use std::io;
 
@@ -8,12 +8,12 @@ use crate::worktree::files::private_dir::open_or_make;
 use crate::worktree::sys::{Access, Dir, Item, ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Before sixteen hex digits: the names of those that are being filled.
+/// Prefix of the name of an unfinished directory; 16 hex digits follow.
 const MARK: &str = ".unfinished-";
 const HEX_DIGITS: usize = 16;
 const WHILE_FILLED: u32 = 0o700;
 
-/// One that is being filled.
+/// A directory that is being filled.
 #[derive(Debug)]
 pub struct Unfinished<'w> {
     holder: &'w WorkTree,
@@ -22,15 +22,15 @@ pub struct Unfinished<'w> {
 }
 
 impl<'w> Unfinished<'w> {
-    /// Makes one below the top of `holder`, and removes those that killed runs left there: whoever calls this is the only
-    /// one who does.
+    /// Makes an unfinished directory in `holder` and removes leftovers of killed processes; the caller must be the only
+    /// process that does so there.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The directory cannot be made.
     pub fn begin(holder: &'w WorkTree, hex16: &str) -> Result<Self> {
         let items = holder.root().list().map_err(|error| holder.io("read", &RelPath::root(), error))?;
         for item in items.iter().filter(|item| is_leftover(&item.name)) {
-            // One that cannot be removed is in nobody's way.
+            // A leftover that cannot be removed does no harm.
             let _ = remove(holder.root(), &item.name);
         }
         let bytes = format!("{MARK}{hex16}").into_bytes();
@@ -39,10 +39,10 @@ impl<'w> Unfinished<'w> {
         Ok(Self { holder, name, work })
     }
 
-    /// Makes all of it durable and gives it its name, at which nothing may stand.
+    /// Syncs the content and renames the directory to `name`, which must be free.
     ///
     /// # Errors
-    /// Something stands there, or the system refuses; then it is still unfinished.
+    /// `name` is occupied, or an I/O error; the directory may then still be unfinished.
     pub fn publish(&self, name: &RelPath) -> Result<()> {
         let flushed = match self.work.root().sync_file_system() {
             Ok(true) => Ok(()),
@@ -55,10 +55,10 @@ impl<'w> Unfinished<'w> {
         renamed.and_then(|()| top.sync()).map_err(|error| self.holder.io("make", name, error))
     }
 
-    /// Removes it with all that is in it.
+    /// Removes the directory and its content.
     ///
     /// # Errors
-    /// The system refuses; the next one that is begun removes it.
+    /// I/O errors; the next [`Self::begin`] removes the rest.
     pub fn give_up(self) -> Result<()> {
         remove(self.holder.root(), self.name.name()).map_err(|error| self.holder.io("remove", &self.name, error))
     }
@@ -69,7 +69,7 @@ fn is_leftover(name: &[u8]) -> bool {
     digits.is_some_and(|digits| digits.len() == HEX_DIGITS && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// The directories at and below `top`, what holds one before it; `each` is told of all else that is in them.
+/// Returns `top` and the directories below it, parents first; `each` is called for every item, directories included.
 fn walk(top: &Dir, each: &mut dyn FnMut(&Dir, &Item) -> io::Result<()>) -> io::Result<Vec<RelPath>> {
     let mut places = vec![RelPath::root()];
     let mut at = 0;

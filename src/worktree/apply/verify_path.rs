@@ -1,4 +1,4 @@
-//! Whether one path is what a checkpoint says.
+//! Checks whether one path is as a checkpoint recorded it.
 
 use std::io::{self, Read};
 
@@ -10,9 +10,9 @@ use crate::model::state::stat::Stat;
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Compares kind, permission bits and content of what stands at `path`, in `dir`, which holds it; `hash` is given a
-/// reader and how many bytes it yields. The stat of what is as expected was taken before it was read.
-/// Only the bits that the system keeps are compared: on some it is the owner's write bit alone.
+/// Compares kind, permission bits and content of `path`, given its parent `dir`; `hash` gets a reader and its length in
+/// bytes. Returns the stat taken before reading if all is as expected. Only the bits that the system keeps are
+/// compared: on some it is the owner's write bit alone.
 ///
 /// # Errors
 /// The path cannot be read, or `hash` failed.
@@ -35,7 +35,7 @@ pub fn check(
     }
     let (mut file, stat) = match dir.open_file(path.name()) {
         Ok(opened) => opened,
-        // Nothing, a symlink, or whatever else is no regular file.
+        // Missing, a symlink, or otherwise no regular file.
         Err(error) if sys::is_absent(&error) || error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
         Err(error) => return Err(failed(error)),
     };

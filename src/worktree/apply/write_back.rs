@@ -1,4 +1,4 @@
-//! Lets the system write to the disk while more is being made, so that little is left to wait for at the end.
+//! Starts write-back to the disk while files are still being made, so that the final sync is short.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::{Access, Dir};
 
-/// How long what was made may gather before it is written.
+/// Interval between write-backs.
 const GATHERED_FOR: Duration = Duration::from_millis(120);
 
-/// Does something that writes much to the file system of `dir`. Whether the disk took it is told by no one here: who
-/// needs that makes it durable afterwards.
+/// Runs `act`, which writes much to the file system of `dir`, while that is synced in the background. Write errors are
+/// not reported here; the caller syncs afterwards.
 pub fn meanwhile<T>(dir: &Dir, act: impl FnOnce() -> T) -> T {
-    // A descriptor of its own: a failure that is reported through it is reported through the others once more.
+    // A separate descriptor: a write error reported here is reported again through the others.
     let Ok(own) = dir.open_below(&RelPath::root(), Access::Read) else { return act() };
     let (ended, end) = (Mutex::new(false), Condvar::new());
     std::thread::scope(|scope| {

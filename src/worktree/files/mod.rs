@@ -1,4 +1,4 @@
-//! Files written below the root for others: logs, documents, directories of our own.
+//! Files that this program writes below the root: logs, documents, private directories.
 
 pub mod private_dir;
 pub mod state_file;

@@ -1,4 +1,4 @@
-//! What is ours in the working directory: private directories reached through no symlink, logs in them, new empty files.
+//! Private directories in the working directory, reached through no symlink, logs in them, and new empty files.
 
 use std::io::{self, ErrorKind, Write as _};
 
@@ -9,13 +9,13 @@ use crate::worktree::tree_handle::WorkTree;
 
 const PRIVATE: u32 = 0o700;
 
-/// Opens the directory of this name right below the top of `work`. One that stands there keeps its mode.
+/// Opens or makes a directory right below the top of `work`; an existing one keeps its mode.
 ///
 /// # Errors
-/// It cannot be made, or something else stands there, perhaps a symlink.
+/// The directory cannot be made, or the name is taken by something else, such as a symlink.
 pub fn open_or_make(work: &WorkTree, path: &RelPath) -> Result<WorkTree> {
     match work.root().make_dir(path.name()) {
-        // A umask may have taken away what is needed to fill it.
+        // The umask may have removed bits needed to fill it.
         Ok(()) => {
             let opened = work.root().chmod_child(path.name(), PRIVATE);
             opened.map_err(|error| work.io("set the mode of", path, error))?;
@@ -26,10 +26,10 @@ pub fn open_or_make(work: &WorkTree, path: &RelPath) -> Result<WorkTree> {
     work.below(path)
 }
 
-/// Makes it, for its owner alone.
+/// Creates an empty file for its owner only, with missing parent directories.
 ///
 /// # Errors
-/// Something stands there, a link or a file stands where a directory is needed, or the system refuses.
+/// The path exists, a parent is no directory (perhaps a symlink), or an I/O error.
 pub fn make_empty(work: &WorkTree, path: &RelPath) -> Result<()> {
     let parent = path.parent().unwrap_or_default();
     let mut dir = work.dir(&RelPath::root())?;
@@ -51,10 +51,10 @@ pub fn enter(dir: &Dir, name: &[u8]) -> std::io::Result<Dir> {
     }
 }
 
-/// `line` has its end with it. Directory and file are made where they are missing.
+/// Appends `line`, which includes its line end. Missing directory and file are made.
 ///
 /// # Errors
-/// A symlink, a file that has other names or something else that is no plain file stands there, or the system refuses.
+/// The file is a symlink, has other hard links or is no regular file, or an I/O error.
 pub fn append(work: &WorkTree, dir: &RelPath, file: &RelPath, line: &str) -> Result<()> {
     let dir = open_or_make(work, dir)?;
     let written = dir.root().open_to_append(file.name()).and_then(|mut log| {

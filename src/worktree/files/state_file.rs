@@ -1,6 +1,6 @@
-//! Small files of other programs that we keep for them, somewhere below the root: read and replaced whole, through no symlink.
+//! Small files for other programs, somewhere below the root: read and replaced whole, through no symlink.
 //!
-//! Whoever writes here is the only one of us who does: what killed runs left beside a file goes with the next write.
+//! Only one process of this program may write at a time: each write removes temporary files that killed processes left.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -16,26 +16,26 @@ mod known;
 
 pub use known::{remove_known, replace_known};
 
-/// Before sixteen hex digits: the names of files that are being written.
+/// Prefix of the names of temporary files; 16 hex digits follow.
 const PREFIX: &[u8] = b".checkpoint-state-";
 const HEX_DIGITS: usize = 16;
 const LARGEST_BYTES: u64 = 16 << 20;
-/// Of what is new, less what the umask takes away.
+/// Mode of new files, less the umask.
 const NEW_FILE: u32 = 0o644;
 const NEW_DIR: u32 = 0o755;
-/// Without these a directory that was just made could not be filled.
+/// Bits that the owner needs to fill a new directory.
 const OWNER_RWX: u32 = 0o700;
 
-/// Whether a file of this name is one that was being written.
+/// Whether this is the name of a temporary file.
 pub fn is_temporary(name: &[u8]) -> bool {
     let digits = name.strip_prefix(PREFIX);
     digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// The content; `None` if nothing can be reached at this path.
+/// Reads a file; `None` if the path does not exist.
 ///
 /// # Errors
-/// No regular file stands there, it is too large, or the system refuses.
+/// The file is not regular or too large, or an I/O error.
 pub fn read(work: &WorkTree, path: &RelPath) -> Result<Option<Vec<u8>>> {
     let failed = |error| work.io("read", path, error);
     let Some(dir) = open_parent(work, path)? else { return Ok(None) };
@@ -51,12 +51,10 @@ pub fn read(work: &WorkTree, path: &RelPath) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Replaces or makes a file, so that whatever happens it holds the old bytes or the new ones. One that stands there keeps
-/// its mode; other names of it keep the old bytes.
+/// Replaces or makes a file atomically. An existing one keeps its mode; other hard links keep the old bytes.
 ///
 /// # Errors
-/// Something else than a regular file stands there or a directory on the way is none, or the system refuses: then the
-/// file is as it was.
+/// The path is no regular file, a parent is no directory, or an I/O error.
 pub fn replace(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
     let failed = |error| work.io("write", path, error);
     let dir = make_parent(work, path)?;
@@ -67,16 +65,16 @@ pub fn replace(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
         .and_then(|()| dir.rename_over(&temporary, &dir, path.name()))
         .and_then(|()| dir.sync());
     done.map_err(|error| {
-        // After the rename there is none of that name any more.
+        // Fails harmlessly after the rename.
         let _ = dir.unlink(&temporary);
         failed(error)
     })
 }
 
-/// Removes a file; whether there was one.
+/// Removes a file; returns whether it existed.
 ///
 /// # Errors
-/// Something else than a regular file stands there, or the system refuses.
+/// The path is no regular file, or an I/O error.
 pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
     let failed = |error| work.io("remove", path, error);
     let Some(dir) = open_parent(work, path)? else { return Ok(false) };
@@ -87,7 +85,7 @@ pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
     Ok(true)
 }
 
-/// Gives a file another path, at which nothing may stand; `false` if it is not there.
+/// Moves a file to a path that must be free; returns `false` if the file does not exist.
 ///
 /// # Errors
 /// As [`replace`] and [`remove`].
@@ -99,7 +97,7 @@ pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     move_any(work, from, to)
 }
 
-/// The same for whatever stands there: a link is not followed.
+/// As [`move_to`], for any kind of entry; a symlink is moved itself.
 ///
 /// # Errors
 /// As [`replace`].
@@ -114,7 +112,7 @@ pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     Ok(true)
 }
 
-/// The same for a program: it may be run by all who may read it.
+/// As [`replace`], and makes the file executable for all who may read it.
 ///
 /// # Errors
 /// As [`replace`].
@@ -126,10 +124,10 @@ pub fn replace_program(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<
     dir.chmod_child(path.name(), (mode | (mode & 0o444) >> 2) & 0o777).map_err(failed)
 }
 
-/// Removes a directory in which nothing is left; whether it went.
+/// Removes a directory if it is empty; returns whether it did.
 ///
 /// # Errors
-/// The system refuses.
+/// I/O errors.
 pub fn remove_empty_folder(work: &WorkTree, path: &RelPath) -> Result<bool> {
     let Some(dir) = open_parent(work, path)? else { return Ok(false) };
     match dir.rmdir(path.name()) {
@@ -139,18 +137,19 @@ pub fn remove_empty_folder(work: &WorkTree, path: &RelPath) -> Result<bool> {
     }
 }
 
-/// The names of the directories in a directory, in order; none if it is not there.
+/// Returns the sorted names of the directories in a directory; none if it does not exist.
 ///
 /// # Errors
-/// The system refuses.
+/// I/O errors.
 pub fn folders(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
     names(work, path, ItemKind::Dir)
 }
 
-/// The names of the regular files in a directory, in order; none if it is not there. Names that are no Unicode are not ours.
+/// Returns the sorted names of the regular files in a directory; none if it does not exist. Names that are not UTF-8
+/// are skipped.
 ///
 /// # Errors
-/// The system refuses.
+/// I/O errors.
 pub fn list(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
     names(work, path, ItemKind::File)
 }
@@ -174,7 +173,7 @@ fn names(work: &WorkTree, path: &RelPath, wanted: ItemKind) -> Result<Vec<String
     Ok(names)
 }
 
-/// `None` if a directory on the way is missing.
+/// Opens the parent directory; `None` if it does not exist.
 fn open_parent(work: &WorkTree, path: &RelPath) -> Result<Option<Dir>> {
     let parent = parent_of(path)?;
     match work.root().open_below(&parent, Access::Read) {
@@ -183,7 +182,7 @@ fn open_parent(work: &WorkTree, path: &RelPath) -> Result<Option<Dir>> {
     }
 }
 
-/// What cannot be reached because of a symlink or a file is not absent: whoever asks would write over it.
+/// Fails if a symlink or file blocks the way: the path must not pass for absent, or the caller would write over it.
 fn no_symlink_on_the_way(work: &WorkTree, parent: &RelPath) -> Result<()> {
     for above in parent.ancestors().chain([parent.clone()]) {
         if let Some(stat) = work.stat(&above)?
@@ -199,7 +198,7 @@ fn parent_of(path: &RelPath) -> Result<RelPath> {
     path.parent().ok_or_else(|| Error::unexpected("the root is no file".to_owned()))
 }
 
-/// Opens the directory of a file, and makes what is missing of it, durably.
+/// Opens the parent directory of a file, making and syncing missing directories.
 fn make_parent(work: &WorkTree, path: &RelPath) -> Result<Dir> {
     let mut dir = work.dir(&RelPath::root())?;
     let mut reached = RelPath::root();
@@ -227,7 +226,7 @@ fn enter(above: &Dir, name: &[u8]) -> io::Result<Dir> {
     above.open_child(name, Access::Read)
 }
 
-/// What stands at a path; anything but a regular file is refused.
+/// Returns the stat of a file, refusing anything but a regular one.
 fn look(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
     match dir.stat_child(path.name()) {
         Ok(stat) if kind_of(&stat) == ItemKind::File => Ok(Some(stat)),
@@ -239,7 +238,7 @@ fn look(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
 
 fn sweep(dir: &Dir) -> io::Result<()> {
     for item in dir.list()?.iter().filter(|item| is_temporary(&item.name)) {
-        // One that cannot be removed is in nobody's way.
+        // A leftover that cannot be removed does no harm.
         let _ = dir.unlink(&item.name);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Finds the index of the project's own repository and reads it as a file; nothing of the repository is ever written.
+//! Finds and reads the git index of the project's own repository, which is never written.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -12,15 +12,15 @@ use crate::model::state::stat::Stat;
 use crate::worktree::rules::rule_set::Tracked;
 use crate::worktree::sys;
 
-/// Larger than the index of any real project.
+/// Upper bound on the size of an index in bytes; no real project comes near it.
 const MAX_INDEX_BYTES: u64 = 2 << 30;
-/// One line with a path.
+/// Upper bound in bytes on a `.git` file, which holds one line with a path.
 const MAX_LINK_BYTES: u64 = 64 << 10;
 
-/// The paths that the index of the repository at this very root names; none without a repository or an index.
+/// Returns the paths tracked by the repository at exactly this root; none without a repository or an index.
 ///
 /// # Errors
-/// Why it cannot be read, in words: worth a warning and no more.
+/// Why it cannot be read, for a warning.
 pub fn load(root: &Path) -> Result<Tracked, String> {
     let Some(git_dir) = git_dir(root)? else { return Ok(Tracked::none()) };
     let Some(index) = read_index(&git_dir.join("index"))? else { return Ok(Tracked::none()) };
@@ -35,11 +35,11 @@ pub fn load(root: &Path) -> Result<Tracked, String> {
     Ok(Tracked::from_parts(shared.into_iter().chain([index])))
 }
 
-/// Ids by path.
+/// Blob ids by path.
 pub type Blobs = HashMap<Box<[u8]>, ObjectId>;
 
-/// The blobs that the index names; `None` without a repository or an index, or where its ids are not ours to
-/// compare.
+/// Returns the blobs in the index; `None` without a repository or an index, or if its ids cannot be compared with ours
+/// (split index, SHA-256).
 ///
 /// # Errors
 /// As [`load`].
@@ -52,15 +52,14 @@ pub fn blobs(root: &Path) -> Result<Option<Blobs>, String> {
     Ok(comparable.then(|| files.into_iter().zip(index.blobs).collect()))
 }
 
-/// The stat of the index, which tells it from itself after a change; an empty one where there is none, and `None` if a
-/// change in this moment would not show.
+/// Returns the stat of the index, to notice changes: a default one without an index, and `None` if it is racy.
 pub fn stamp(root: &Path) -> Option<Stat> {
     let started_ns = sys::coarse_now_ns();
     let index = git_dir(root).ok()?.and_then(|dir| sys::stat_path(&dir.join("index")).ok()).unwrap_or_default();
     (!is_racy(&index, started_ns)).then_some(index)
 }
 
-/// Whether the index names a path more than once: each side of a conflict does.
+/// Whether the index names a path more than once, as in a conflict.
 pub(in crate::worktree) fn has_conflicts(git_dir: &Path) -> bool {
     let index = read_index(&git_dir.join("index")).ok().flatten().unwrap_or_default();
     index.paths.windows(2).any(|pair| pair[0] == pair[1])
@@ -71,7 +70,7 @@ fn read_index(path: &Path) -> Result<Option<IndexNames>, String> {
     git_index::parse(&bytes).map(Some).map_err(|why| failure(path, &why))
 }
 
-/// The repository's directory: `.git` itself, or what a `.git` file names in a linked worktree or submodule.
+/// Returns the repository's directory: `.git` itself, or the target of a `.git` file in a linked worktree or submodule.
 pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>, String> {
     let dot_git = root.join(".git");
     match fs::metadata(&dot_git) {
@@ -87,7 +86,7 @@ pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>, Strin
     Ok(Some(root.join(named)))
 }
 
-/// The content of a regular file; `None` if nothing is there. A FIFO is not opened: it would block.
+/// Reads a regular file; `None` if it does not exist. A FIFO is not opened, as that would block.
 pub(in crate::worktree) fn read_regular(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {}

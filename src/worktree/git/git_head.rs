@@ -1,16 +1,16 @@
-//! Where the project's own HEAD stands: read as text, with nothing of git involved and nothing written.
+//! Reads the project's own HEAD as text; runs no git and writes nothing.
 
 use std::path::Path;
 
 use crate::worktree::git::find_index::{git_dir, has_conflicts, read_regular};
 
-/// `packed-refs` of a large repository.
+/// Upper bound in bytes on a file read here; enough for the `packed-refs` of a large repository.
 const LONGEST_BYTES: u64 = 64 << 20;
-/// More links from name to name than this are a circle.
+/// Upper bound on symbolic refs followed; more are a cycle.
 const MOST_LINKS: usize = 8;
 const DIGITS: usize = 40;
 
-/// What HEAD says.
+/// Branch and commit of HEAD.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitHead {
     /// `None` for a detached HEAD.
@@ -19,7 +19,7 @@ pub struct GitHead {
     pub commit: Option<String>,
 }
 
-/// `None` without a repository at this very root, or with one that cannot be read: nobody depends on it.
+/// Reads HEAD; `None` without a readable repository at exactly this root, as the result is informational.
 pub fn read(root: &Path) -> Option<GitHead> {
     let git_dir = git_dir(root).ok()??;
     let text = text(&git_dir.join("HEAD"))?;
@@ -31,7 +31,8 @@ pub fn read(root: &Path) -> Option<GitHead> {
     Some(GitHead { branch: Some(branch), commit })
 }
 
-/// What is under way in the repository at this root and ends with a commit of its own. `Err`: there is none at this root.
+/// Returns the unfinished operation of the repository at this root that will end with a commit, if any. `Err` if there
+/// is no repository or it is unreadable.
 pub fn under_way(root: &Path) -> Result<Option<&'static str>, String> {
     let git_dir = git_dir(root)?.ok_or("there is none of its own here")?;
     let begun = [
@@ -43,11 +44,11 @@ pub fn under_way(root: &Path) -> Result<Option<&'static str>, String> {
         ("sequencer", "a row of cherry-picks or reverts"),
     ];
     let begun = begun.into_iter().find(|(name, _)| git_dir.join(name).exists()).map(|(_, what)| what);
-    // A `stash pop` leaves conflicts and no file that tells of them.
+    // A `stash pop` leaves conflicts but no marker file.
     Ok(begun.or_else(|| has_conflicts(&git_dir).then_some("the settling of conflicts")))
 }
 
-/// The refs of a worktree lie with those of its repository.
+/// Returns the commit of a ref; a linked worktree shares the refs of its main repository.
 fn commit_of(git_dir: &Path, name: &str) -> Option<String> {
     let common = text(&git_dir.join("commondir")).map(|text| git_dir.join(text.trim_end()));
     let dirs = [Some(git_dir.to_path_buf()), common];

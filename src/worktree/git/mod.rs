@@ -1,4 +1,4 @@
-//! What is read of the project's own repository, which is never written.
+//! Reads the project's own repository, which is never written.
 
 pub mod find_index;
 pub mod git_head;

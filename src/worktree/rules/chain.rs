@@ -1,36 +1,36 @@
-//! The rules that hold in one directory: the ignore files from there up to the root, nearest first.
+//! The rules of one directory: its ignore file and those of its ancestors, nearest first.
 
 use std::sync::Arc;
 
 use super::pattern::{Pattern, Subject};
 use super::pattern_list::PatternList;
 
-/// What a scan carries along for a directory. Cheap to clone, and shared by all that is below.
+/// Rules of a directory during a scan; cheap to clone and shared with everything below.
 #[derive(Clone, Debug)]
 pub struct DirRules {
-    /// The directory's path below the root.
+    /// Path from the root.
     pub(super) path: Arc<[u8]>,
     ignore_files: Option<Arc<IgnoreFile>>,
-    /// The rule that leaves out this directory, of which only tracked paths are captured.
+    /// The rule that leaves this directory out, except for tracked paths.
     pub(super) cover: Option<Arc<Cover>>,
-    /// The user lets sensitive names through here.
+    /// Whether the user allows sensitive names here.
     pub(super) lets_sensitive_through: bool,
-    /// This directory was asked for by name although a rule leaves it out.
+    /// Whether the user named this directory although a rule leaves it out.
     pub(super) takes_ignored: bool,
 }
 
-/// A rule that leaves out a directory and all below it.
+/// A rule that leaves out a directory and everything below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {
-    /// As shown to people.
+    /// The rule as shown to the user.
     pub rule: String,
     pub is_secret: bool,
 }
 
-/// One ignore file with at least one pattern, and the nearest one above it.
+/// An ignore file with at least one pattern, and the next one above it.
 #[derive(Debug)]
 struct IgnoreFile {
-    /// How many bytes of the path of everything below are the path of its directory.
+    /// Length in bytes of the path of its directory.
     base_len: usize,
     patterns: PatternList,
     above: Option<Arc<IgnoreFile>>,
@@ -48,7 +48,7 @@ impl DirRules {
         root.with_ignore_file(ignore_file)
     }
 
-    /// The rules of a directory in this one.
+    /// Returns the rules of a child directory.
     pub(super) fn below(&self, path: &[u8], ignore_file: Option<&[u8]>) -> Self {
         Self { path: path.into(), ..self.clone() }.with_ignore_file(ignore_file)
     }
@@ -62,14 +62,14 @@ impl DirRules {
         self
     }
 
-    /// The pattern that decides, with the length of the path of the directory whose ignore file has it.
+    /// Returns the deciding pattern, with the path length of its ignore file's directory.
     pub(super) fn deciding(&self, subject: Subject<'_>) -> Option<(&Pattern, usize)> {
         let files = std::iter::successors(self.ignore_files.as_deref(), |file| file.above.as_deref());
         files.into_iter().find_map(|file| Some((file.patterns.deciding(subject, file.base_len)?, file.base_len)))
     }
 }
 
-/// Taken apart one by one: a chain as deep as a hostile tree would overflow the stack.
+/// Drops the chain iteratively: in a hostile deep tree, recursion would overflow the stack.
 impl Drop for IgnoreFile {
     fn drop(&mut self) {
         let mut above = self.above.take();

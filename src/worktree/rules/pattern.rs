@@ -1,23 +1,23 @@
-//! One line of an ignore file: what it says, and whether a path is what it means.
+//! One line of an ignore file: parsed, and matched against paths.
 
 use crate::base::wildmatch::Glob;
 
-/// A path that patterns are asked about.
+/// A path to be matched.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'p> {
-    /// The whole path below the root.
+    /// The whole path from the root.
     pub path: &'p [u8],
     /// Its last component.
     pub name: &'p [u8],
     pub is_dir: bool,
 }
 
-/// A pattern that can match something.
+/// A parsed pattern that can match something.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// The line as written, without what git does not count as part of it.
+    /// The line as written, less what git ignores in it.
     pub text: Box<[u8]>,
-    /// It began with `!`: what it matches is not ignored.
+    /// Whether it begins with `!`, so that matches are not ignored.
     pub is_negated: bool,
     only_dirs: bool,
     shape: RuleShape,
@@ -25,12 +25,12 @@ pub struct Pattern {
 
 #[derive(Clone, Debug)]
 enum RuleShape {
-    /// The name is exactly this.
+    /// Matches exactly this name.
     Name(Box<[u8]>),
-    /// `*x`: the name ends so.
+    /// `*x`: matches names with this end.
     NameEnd(Box<[u8]>),
     NameGlob(Glob),
-    /// The path from the ignore file's directory begins so, and the glob matches the rest.
+    /// Matches paths from the ignore file's directory: a literal prefix, then a glob for the rest.
     Path {
         prefix: Box<[u8]>,
         rest: Glob,
@@ -38,7 +38,7 @@ enum RuleShape {
 }
 
 impl Pattern {
-    /// `None` for a comment, an empty line, and a pattern that can match nothing.
+    /// Parses a line; `None` for a comment, an empty line, and a pattern that can match nothing.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let text = significant(line)?;
         let (is_negated, body) = match text.strip_prefix(b"!") {
@@ -56,7 +56,7 @@ impl Pattern {
         Some(Self { text: text.into(), is_negated, only_dirs, shape })
     }
 
-    /// The one name that this pattern matches, if it is so simple.
+    /// Returns the name if the pattern matches exactly one.
     pub fn exact_name(&self) -> Option<&[u8]> {
         match &self.shape {
             RuleShape::Name(name) => Some(name),
@@ -64,7 +64,7 @@ impl Pattern {
         }
     }
 
-    /// The literal beginning of a pattern that is matched with paths; `None` if it looks at names only.
+    /// Returns the literal prefix of a path pattern; `None` for a name pattern.
     pub fn path_prefix(&self) -> Option<&[u8]> {
         match &self.shape {
             RuleShape::Path { prefix, .. } => Some(prefix),
@@ -72,7 +72,7 @@ impl Pattern {
         }
     }
 
-    /// Whether this pattern, written in the directory whose path takes the first `base_len` bytes, matches.
+    /// Whether the pattern matches; its ignore file's directory is the first `base_len` bytes of the path.
     pub fn matches(&self, subject: Subject<'_>, base_len: usize) -> bool {
         if self.only_dirs && !subject.is_dir {
             return false;
@@ -90,7 +90,7 @@ impl Pattern {
     }
 }
 
-/// The part of a line that git looks at; `None` if there is none. A NUL ends the line, as it ends a string in C.
+/// Returns the part of a line that git considers, if any. A NUL ends the line, as it ends a string in C.
 fn significant(line: &[u8]) -> Option<&[u8]> {
     if line.first() == Some(&b'#') {
         return None;
@@ -117,7 +117,7 @@ fn without_trailing_spaces(line: &[u8]) -> &[u8] {
             }
         }
     }
-    // A backslash as the very last byte keeps all that stands before it, too.
+    // A trailing backslash also keeps everything before it.
     &line[..end]
 }
 
@@ -131,8 +131,8 @@ fn name_shape(body: &[u8]) -> Option<RuleShape> {
     }
 }
 
-/// The literal beginning is compared first and the glob begins anew behind it, as in git:
-/// so `a**/b` reaches `ax/y/b`, although its `**` is no whole component.
+/// Compares the literal prefix first and starts the glob behind it, as git does: so `a**/b` matches `ax/y/b`, although
+/// its `**` is no whole component.
 fn path_shape(body: &[u8]) -> Option<RuleShape> {
     let body = body.strip_prefix(b"/").unwrap_or(body);
     let (prefix, rest) = body.split_at(literal_len(body));

@@ -1,27 +1,27 @@
-//! The patterns of one source, of which the last that matches decides.
+//! The patterns of one source; the last match decides.
 
 use std::collections::{HashMap, HashSet};
 
 use super::pattern::{Pattern, Subject};
 
-/// Patterns in the order in which they were written.
+/// Patterns in the order written.
 #[derive(Debug, Default)]
 pub struct PatternList {
     patterns: Vec<Pattern>,
-    /// Where patterns stand that are just a name; found by it, so that long lists cost no long time.
+    /// Indexes of plain-name patterns by name, so that long lists stay fast.
     exact: HashMap<Box<[u8]>, Vec<usize>>,
-    /// Where all others stand, in rising order.
+    /// Indexes of all others, ascending.
     others: Vec<usize>,
 }
 
 const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
 
 impl PatternList {
-    /// Reads the text of an ignore file. No text is refused: a line that means nothing matches nothing.
+    /// Parses an ignore file. Never fails: an invalid line matches nothing.
     pub fn parse(text: &[u8]) -> Self {
         let text = text.strip_prefix(UTF8_BOM).unwrap_or(text);
         let mut seen = HashSet::new();
-        // Of equal lines only the last can decide, and hostile files have millions of them.
+        // Only the last of equal lines can decide; hostile files have millions of them.
         let lines = text.rsplit(|byte| *byte == b'\n').filter(|line| seen.insert(*line));
         let mut patterns: Vec<Pattern> = lines.filter_map(Pattern::parse).collect();
         patterns.reverse();
@@ -39,8 +39,8 @@ impl PatternList {
         self.patterns.is_empty()
     }
 
-    /// The pattern that decides about a path, if one does. The list stands in the directory
-    /// whose path takes the first `base_len` bytes of the subject's.
+    /// Returns the pattern that decides about a path, if any; the directory of the list is the first `base_len` bytes
+    /// of the path.
     pub fn deciding(&self, subject: Subject<'_>, base_len: usize) -> Option<&Pattern> {
         let decides = |index: &&usize| self.patterns[**index].matches(subject, base_len);
         let exact = self.exact.get(subject.name).and_then(|found| found.iter().rev().find(decides));
@@ -48,7 +48,7 @@ impl PatternList {
         later.or(exact).map(|index| &self.patterns[*index])
     }
 
-    /// Whether a pattern with a slash in it names something below this directory, as far as its literal beginning tells.
+    /// Whether a path pattern names something below this directory, judging by its literal prefix.
     pub fn names_below(&self, dir: &[u8]) -> bool {
         let reaches = |prefix: &[u8]| prefix.strip_prefix(dir).is_some_and(|tail| tail.first() == Some(&b'/'));
         self.patterns.iter().any(|pattern| !pattern.is_negated && pattern.path_prefix().is_some_and(reaches))

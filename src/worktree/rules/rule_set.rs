@@ -1,4 +1,5 @@
-//! Which paths are captured: compiled-in secrets, the user's patterns, ignore files and the store's list, in this order.
+//! Combines the rules for which paths are captured: compiled-in secrets, the user's patterns, ignore files and the
+//! store's list.
 
 use std::sync::Arc;
 
@@ -14,26 +15,26 @@ pub use crate::worktree::rules::chain::DirRules;
 pub use crate::worktree::rules::secrets::{Peek, may_be_secret};
 pub use crate::worktree::rules::tracked::{Tracked, TrackedLater};
 
-/// Directories of the root in which this program keeps files of its own for others to read: never captured.
+/// Directories in the root for files that this program writes for others; never captured.
 const OWN_DIRECTORIES: [&[u8]; 2] = [b".checkpoints", b".audit"];
-/// As shown to people.
+/// Name of the rule for this program's own files, as shown to the user.
 const OWN_RULE: &str = "kept by checkpoint";
 
-/// Where rules come from, beside the ignore files of the project.
+/// Sources of rules besides the project's ignore files.
 #[derive(Clone, Debug, Default)]
 pub struct RuleSources {
-    /// The store's own list in the syntax of an ignore file: asked last.
+    /// The store's list in ignore file syntax; consulted last.
     pub store_list: Vec<u8>,
-    /// The user's patterns, relative to the root: asked before every ignore file.
+    /// The user's patterns, relative to the root; consulted before all ignore files.
     pub excludes: Vec<String>,
-    /// Patterns of sensitive paths that the user wants captured.
+    /// Patterns of sensitive paths that the user allows.
     pub sensitive_allow: Vec<String>,
     pub max_file_size_bytes: Option<u64>,
     pub tracked: Arc<TrackedLater>,
-    /// Asked for by name: captured in spite of every rule but those for secrets; a directory that a rule leaves out with
-    /// all that is below it.
+    /// Paths that the user named: captured despite all rules except those for secrets; a left-out directory with
+    /// everything below.
     pub named: Vec<RelPath>,
-    /// Files and directories that this program writes for others: never captured, whoever names them.
+    /// Paths that this program writes for others; never captured, even if named.
     pub own_files: Vec<RelPath>,
 }
 
@@ -51,23 +52,23 @@ pub struct Rules {
     own_files: Vec<RelPath>,
 }
 
-/// What the rules say about one path. Rules are named as people see them.
+/// Verdict on one path, naming rules as shown to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RuleVerdict {
     Capture,
-    /// A file that is captured unless its first bytes make it a secret. A symlink of such a name is captured.
+    /// Captured unless a file's first bytes make it a secret; a symlink is captured.
     Peek(Peek),
     LeaveOut(String),
     Secret(String),
-    /// A directory that a rule leaves out, below which paths lie that are captured nevertheless.
+    /// A left-out directory with captured paths below it.
     OnlyTracked,
 }
 
-/// A verdict with all that follows from it for what is below.
+/// A verdict with its consequences for paths below.
 enum Decision {
     Take,
     TakeUnless(Peek),
-    /// `descend`: a directory with something below it that is captured nevertheless.
+    /// `descend`: a directory with captured paths below it.
     Covered {
         cover: Cover,
         descend: bool,
@@ -88,17 +89,17 @@ impl Rules {
         }
     }
 
-    /// The user's own limit; a larger file is present, but not captured.
+    /// Returns the user's limit in bytes; larger files are not captured.
     pub fn max_file_size_bytes(&self) -> Option<u64> {
         self.max_file_size_bytes
     }
 
-    /// The rules in the root, with the content of its `.gitignore`.
+    /// Returns the rules of the root, given the content of its `.gitignore`.
     pub fn enter_root(&self, ignore_file: Option<&[u8]>) -> DirRules {
         DirRules::root(ignore_file)
     }
 
-    /// The rules in a directory for which [`Self::judge`] said `Capture` or `OnlyTracked`.
+    /// Returns the rules of a directory that [`Self::judge`] answered with `Capture` or `OnlyTracked`.
     pub fn enter(&self, dir: &DirRules, name: &[u8], ignore_file: Option<&[u8]>) -> DirRules {
         let path = join(&dir.path, name);
         let subject = Subject { path: &path, name, is_dir: true };
@@ -106,7 +107,7 @@ impl Rules {
             Decision::Take | Decision::TakeUnless(_) => None,
             Decision::Covered { cover, .. } => Some(cover.into()),
         };
-        // In a directory that is left out, git reads no ignore file either.
+        // Like git, reads no ignore file in a left-out directory.
         let mut below = dir.below(&path, ignore_file.filter(|_| cover.is_none()));
         below.takes_ignored |= self.is_named_in_spite(dir, subject);
         below.cover = cover;
@@ -114,7 +115,8 @@ impl Rules {
         below
     }
 
-    /// The rules in a directory that a scan has reached, where `ignore_file_of` gives the `.gitignore` of each on the way.
+    /// Returns the rules of a directory that a scan has reached; `ignore_file_of` gives the `.gitignore` of each
+    /// directory on the way.
     pub fn on_the_way_to(&self, path: &RelPath, ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>) -> DirRules {
         let mut above = RelPath::root();
         let mut dir = self.enter_root(ignore_file_of(&above).as_deref());
@@ -137,8 +139,8 @@ impl Rules {
         }
     }
 
-    /// Whether these rules would have captured something of this kind and size at this path,
-    /// where `ignore_file_of` gives the `.gitignore` of a directory. A file that is secret by content only counts as captured.
+    /// Whether these rules would have captured a path of this kind and size; `ignore_file_of` gives the `.gitignore` of
+    /// a directory. A file that is secret by content only counts as captured.
     pub fn would_capture(
         &self,
         path: &RelPath,
@@ -177,8 +179,7 @@ impl Rules {
         RuleVerdict::Capture
     }
 
-    /// Whether the file at this path is captured even if it is a private key: the user lets it through, or the project's
-    /// git tracks it.
+    /// Whether a file is captured even if it is a private key: the user allows it, or the project's git tracks it.
     pub fn takes_secret_content(&self, path: &RelPath) -> bool {
         let dir = self.on_the_way_to(&path.parent().unwrap_or_default(), &|_| None);
         let subject = Subject { path: path.as_bytes(), name: path.name(), is_dir: false };
@@ -220,7 +221,8 @@ impl Rules {
         }
     }
 
-    /// Below a directory that is left out only what is tracked is taken, and what the user let through below a secret one.
+    /// Decides below a left-out directory: takes tracked and named paths, and below a secret one those that the user
+    /// allows.
     fn decide_below(
         &self,
         cover: &Cover,
@@ -249,7 +251,7 @@ impl Rules {
         Decision::Covered { cover, descend }
     }
 
-    /// Where all is asked for by name, only secrets stay out.
+    /// Decides below a directory that the user named: only secrets stay out.
     fn decide_named(&self, dir: &DirRules, subject: Subject<'_>, sensitive: Option<Sensitive>) -> Decision {
         let rule = match sensitive {
             None => return Decision::Take,
@@ -262,7 +264,7 @@ impl Rules {
         Decision::Covered { cover: Cover { rule: rule.to_string(), is_secret: true }, descend }
     }
 
-    /// Whether it is kept by this program, whatever the rules of the project say.
+    /// Whether this program keeps the path itself.
     fn is_ours(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
         let is_directory = || dir.path.is_empty() && subject.is_dir && OWN_DIRECTORIES.contains(&subject.name);
         is_directory()
@@ -280,12 +282,12 @@ impl Rules {
         self.named.get(at).is_some_and(|path| path.as_bytes().starts_with(&first))
     }
 
-    /// Whether this is a directory that was asked for by name and that a rule leaves out, itself or with one above it.
+    /// Whether the user named this directory although a rule leaves it or an ancestor out.
     fn is_named_in_spite(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
         self.is_named(subject) && (dir.cover.is_some() || self.leaving_out(dir, subject).is_some())
     }
 
-    /// Whether the index names this file, or this directory as a repository of its own.
+    /// Whether the index names this file, or this directory as a nested repository.
     fn is_tracked(&self, subject: Subject<'_>) -> bool {
         if subject.is_dir { self.tracked.is_repository(subject.path) } else { self.tracked.contains(subject.path) }
     }
@@ -302,7 +304,7 @@ impl Rules {
         deciding.map_or(dir.lets_sensitive_through, |pattern| !pattern.is_negated)
     }
 
-    /// The rule that leaves a path out, as shown to people, if one does.
+    /// Returns the rule that leaves a path out, if any, as shown to the user.
     fn leaving_out(&self, dir: &DirRules, subject: Subject<'_>) -> Option<String> {
         if let Some(pattern) = self.excludes.deciding(subject, 0) {
             return (!pattern.is_negated).then(|| text::escape_bytes(&pattern.text));

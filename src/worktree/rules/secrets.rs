@@ -1,22 +1,22 @@
-//! Names that hold secrets, compiled in so that no file in a project can switch them off, and the headers that make a
-//! secret of any file. A door to memchr.
+//! Names of secret files, compiled in so that no file in a project can disable them, and headers that make any file a
+//! secret. The only user of memchr.
 
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-/// What the name of a path makes of it.
+/// Sensitivity of a path by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sensitive {
-    /// Secret by name; the rule as shown to people.
+    /// Secret by name; `rule` is as shown to the user.
     Named { rule: &'static str },
-    /// `.env` and its kin: secret even if the project's git tracks it.
+    /// `.env` and the like: secret even if the project's git tracks it.
     Environment { rule: &'static str },
-    /// Secret if its content says so.
+    /// Secret depending on its content.
     ByContent(Peek),
 }
 
-/// A file that is secret if its first bytes say so.
+/// A content check of a file's first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peek {
     rule: &'static str,
@@ -28,7 +28,7 @@ enum SecretForm {
     KeyFile,
     /// Lines of `key = value` or `key: value` for a package registry.
     Registry,
-    /// Nothing is known of it: only a line that is a header and nothing else counts.
+    /// Any name: only a line that is nothing but a header counts.
     AnyFile,
 }
 
@@ -70,7 +70,7 @@ const FILE_ENDS: &[(&str, &str)] = &[
     (".ovpn", "*.ovpn"),
     (".env", "*.env"),
 ];
-/// Directories that are secret with all that is in them.
+/// Directories that are secret with everything in them, each with the rule as shown.
 const DIRS: &[(&str, &str)] = &[(".ssh", ".ssh/"), (".gnupg", ".gnupg/")];
 /// A directory's name, a file's name in it, and the rule as shown.
 const FILES_IN: &[(&str, &str, &str)] = &[
@@ -83,11 +83,11 @@ const FILES_IN: &[(&str, &str, &str)] = &[
 ];
 const KEY_FILE_ENDS: &[(&str, &str)] = &[(".pem", "*.pem"), (".key", "*.key")];
 const REGISTRY_FILES: &[&str] = &[".npmrc", ".pypirc", ".yarnrc.yml"];
-/// These show which variables are wanted, not what they are.
+/// Samples, which list variables without their values.
 const ENVIRONMENT_SAMPLES: &[&str] =
     &[".env.example", ".env.sample", ".env.template", "example.env", "sample.env", "template.env"];
 
-/// Looks at a name and that of the directory it is in; letters of either case are the same.
+/// Judges a name and that of its directory, ignoring ASCII case.
 pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive> {
     let is = |expected: &str| name.eq_ignore_ascii_case(expected.as_bytes());
     if ENVIRONMENT_SAMPLES.iter().any(|sample| is(sample)) {
@@ -116,7 +116,7 @@ pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive
     registry.map(|rule| Sensitive::ByContent(Peek { rule, form: SecretForm::Registry }))
 }
 
-/// Whether a file of this name may be one that no checkpoint is to hold unasked.
+/// Whether a file of this name may be a secret.
 pub fn may_be_secret(dir_name: &[u8], name: &[u8]) -> bool {
     sensitive(dir_name, name, false).is_some()
 }
@@ -139,10 +139,10 @@ fn ends_with(name: &[u8], end: &str) -> bool {
 }
 
 impl Peek {
-    /// For a file whose name tells nothing, judged when it is read anyway.
+    /// Check for any other file, done when it is read anyway.
     pub const ANY_FILE: Self = Self { rule: "a private key by its header", form: SecretForm::AnyFile };
 
-    /// How many bytes from the beginning are to be looked at.
+    /// Returns the number of leading bytes to check.
     pub fn len_bytes(&self) -> usize {
         match self.form {
             SecretForm::KeyFile | SecretForm::AnyFile => 4 << 10,
@@ -150,7 +150,7 @@ impl Peek {
         }
     }
 
-    /// The rule as shown to people.
+    /// Returns the rule as shown to the user.
     pub fn rule(&self) -> &'static str {
         self.rule
     }
@@ -171,12 +171,12 @@ impl Peek {
     }
 }
 
-/// What each header has in it.
+/// Words of which every header contains one.
 static WORDS: LazyLock<[Finder<'static>; 2]> =
     LazyLock::new(|| [Finder::new(b"PRIVATE KEY"), Finder::new(b"AGE-SECRET-KEY-1")]);
 
-/// Whether one of the lines is a header and nothing else. Each file that is read goes through here, so most are told by a
-/// word that they lack, and most lines of the others by their first byte. UTF-16 has NULs between.
+/// Whether a line is nothing but a header. Runs for every file read, so most are ruled out by lacking a word, and most
+/// other lines by their first byte. UTF-16 has NULs between.
 fn has_header_line(mut text: &[u8]) -> bool {
     let may_be_wide = || memchr::memchr(0, text).is_some();
     if !WORDS.iter().any(|word| word.find(text).is_some()) && !may_be_wide() {
@@ -195,9 +195,9 @@ fn has_header_line(mut text: &[u8]) -> bool {
     }
 }
 
-/// In the forms of PEM, OpenSSH, PGP and SSH2, and of age.
+/// Whether a line is a private key header of PEM, OpenSSH, PGP, SSH2 or age.
 fn is_header(line: &[u8]) -> bool {
-    // Without a mark at the beginning, and as if it were not in UTF-16.
+    // Drops a byte order mark and the NULs of UTF-16.
     let plain: Vec<u8> = line.iter().copied().filter(|byte| byte.is_ascii() && *byte != 0).collect();
     let plain = plain.trim_ascii();
     if let Some(key) = plain.strip_prefix(b"AGE-SECRET-KEY-1") {
@@ -206,12 +206,13 @@ fn is_header(line: &[u8]) -> bool {
     plain.starts_with(b"----") && plain.ends_with(b"----") && has_private_key_header(plain)
 }
 
-/// `-----BEGIN … PRIVATE KEY`, in the forms of PEM, PGP, OpenSSH and SSH2.
+/// Whether a line has `-----BEGIN … PRIVATE KEY`, as in PEM, PGP, OpenSSH and SSH2.
 fn has_private_key_header(line: &[u8]) -> bool {
     find(line, b"BEGIN ").is_some_and(|at| line[..at].contains(&b'-') && find(&line[at..], b"PRIVATE KEY").is_some())
 }
 
-/// Whether a line gives a value to a key that is called token, password or the like. A comment may hold a real one.
+/// Whether a line assigns a value to a key called token, password or the like; comments count, as they may hold a real
+/// one.
 fn sets_a_token(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);

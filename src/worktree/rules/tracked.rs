@@ -1,4 +1,4 @@
-//! The set of paths that the project's own git index names.
+//! The set of paths in the project's own git index.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 
 use crate::model::git_index::{self, IndexNames};
 
-/// Paths that are captured although an ignore rule covers them.
+/// Tracked paths, captured although an ignore rule covers them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tracked {
-    /// Sorted bytewise, without doubles.
+    /// Sorted bytewise, unique.
     paths: Vec<Box<[u8]>>,
-    /// Those of them that are directories with a repository of their own; sorted likewise.
+    /// Those that are nested repositories; sorted likewise.
     repositories: Vec<Box<[u8]>>,
 }
 
@@ -20,10 +20,10 @@ impl Tracked {
         Self::default()
     }
 
-    /// Reads an index file whole.
+    /// Parses a whole index file.
     ///
     /// # Errors
-    /// Why it is no index that we know, in words; also for a split index, of which this is only one part.
+    /// A message if the bytes are no known index, or a split one, of which this is only one part.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let names = git_index::parse(bytes)?;
         match names.shared {
@@ -32,8 +32,8 @@ impl Tracked {
         }
     }
 
-    /// All names of an index and the files that it refers to. What a split index took back from
-    /// its shared part is still in: at worst a little more is captured.
+    /// Joins the names of an index and the files that it refers to. Names that a split index deleted from its shared
+    /// part stay in: at worst a little more is captured.
     pub(in crate::worktree) fn from_parts(parts: impl IntoIterator<Item = IndexNames>) -> Self {
         let mut all = Self::default();
         for part in parts {
@@ -51,17 +51,17 @@ impl Tracked {
         self.paths.is_empty()
     }
 
-    /// All paths, sorted bytewise.
+    /// Returns all paths, sorted bytewise.
     pub fn paths(&self) -> impl Iterator<Item = &[u8]> {
         self.paths.iter().map(|path| &**path)
     }
 
-    /// Whether this very path is named.
+    /// Whether exactly this path is tracked.
     pub fn contains(&self, path: &[u8]) -> bool {
         is_in(&self.paths, path)
     }
 
-    /// Whether a path below this directory is named; the empty path is the root.
+    /// Whether a path below this directory is tracked; the empty path is the root.
     pub fn any_below(&self, dir: &[u8]) -> bool {
         if dir.is_empty() {
             return !self.paths.is_empty();
@@ -71,13 +71,13 @@ impl Tracked {
         self.paths.get(at).is_some_and(|path| path.starts_with(&first))
     }
 
-    /// Whether this path is named as a repository of its own, so that all below it belongs to the project.
+    /// Whether this path is a nested repository, so that everything below it belongs to the project.
     pub(super) fn is_repository(&self, path: &[u8]) -> bool {
         is_in(&self.repositories, path)
     }
 }
 
-/// The same, read only when first asked for.
+/// Tracked paths, read on first use.
 pub struct TrackedLater(LazyLock<Tracked, Reader>);
 
 type Reader = Box<dyn FnOnce() -> Tracked + Send + Sync>;

@@ -1,4 +1,4 @@
-//! The parts of a scan, put together: one list of directories, level by level, each one's children sorted by name.
+//! Joins the parts of a scan into one list of directories, level by level, children sorted by name.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,33 +7,33 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Name;
 use crate::worktree::scan::scan_dir::{insert_file, insert_uncaptured};
 
-/// Folders named when there are too many files.
+/// Number of folders named when there are too many files.
 const LARGEST_SHOWN: usize = 3;
 
-/// A directory in a part: the number of the part, and its index there.
+/// A directory in a part: number of the part and index in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirPlace {
     pub segment: usize,
     pub dir: usize,
 }
 
-/// What one walk listed. Its first directory is the one that it began in; in all parts but the first that one only
-/// brings more to the same directory in another part.
+/// The part that one walk listed. Its first directory is where it began; except in the first part, that entry only adds
+/// to the same directory in another part.
 #[derive(Debug)]
 pub struct Segment {
     pub number: usize,
-    /// Where the first directory stands already.
+    /// The directory in another part that the first one adds to.
     pub within: Option<DirPlace>,
     pub dirs: Vec<ListedDir>,
 }
 
-/// Numbers all directories anew.
+/// Joins all parts and renumbers their directories.
 pub fn assemble(mut segments: Vec<Segment>) -> Vec<ListedDir> {
     segments.sort_unstable_by_key(|segment| segment.number);
     let index_of: HashMap<usize, usize> =
         segments.iter().enumerate().map(|(index, segment)| (segment.number, index)).collect();
     let mut brought: HashMap<DirPlace, Vec<DirPlace>> = HashMap::new();
-    // Who gave away a part did so before the one who took it: its number is smaller.
+    // A part is numbered after the part that gave it away.
     for index in (1..segments.len()).rev() {
         let Segment { number, within: Some(within), dirs } = &mut segments[index] else { continue };
         let (number, within, first) = (*number, *within, std::mem::replace(&mut dirs[0], empty()));
@@ -46,7 +46,7 @@ pub fn assemble(mut segments: Vec<Segment>) -> Vec<ListedDir> {
     number_by_level(segments, &index_of, &brought)
 }
 
-/// What the first directory of a part has besides its children.
+/// Merges files and uncaptured items of a part's first directory.
 fn bring(to: &mut ListedDir, first: ListedDir) {
     to.unchanged &= first.unchanged;
     let mut first_files = first.files;
@@ -97,7 +97,7 @@ fn empty() -> ListedDir {
     ListedDir::empty(0, Name::default(), crate::model::state::stat::Stat::default())
 }
 
-/// The folders at the top that hold most files, the largest first.
+/// Returns the top-level folders with most files, largest first.
 pub fn largest(dirs: &[ListedDir]) -> Vec<(RelPath, u64)> {
     let mut tops: Vec<usize> = Vec::with_capacity(dirs.len());
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();

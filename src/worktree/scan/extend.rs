@@ -1,4 +1,4 @@
-//! Adds single paths to a listing that a rule left out of it, so that a safety checkpoint can hold them.
+//! Adds single paths that a rule left out to a listing, so that a safety checkpoint can hold them.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,16 +12,15 @@ use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// What is said of names beside an added one whose directory no scan has judged.
+/// Reason recorded for siblings of an added path in a directory that no scan has judged.
 const NOT_SCANNED: &str = "not scanned";
 
-/// Adds each path that stands on disk as a regular file, symlink or directory and is not in the listing; others are
-/// passed over.
+/// Adds each path that exists as a regular file, symlink or directory and is not in the listing; others are skipped.
 ///
-/// Directories that were left out come in with it, holding only what is added: all else in them is recorded as
-/// uncaptured, under the rule that left the directory out. What a mount, an unreadable directory or a place of stores
-/// holds is not added, nor anything at or below a `.git`, nor what has changed its kind since it was listed: under one
-/// name there is a file or a directory, never both.
+/// Left-out parent directories are added too, but hold only the added paths: all else in them is recorded as
+/// uncaptured, under the rule that left the directory out. Not added: the content of mounts, unreadable directories and
+/// stores, anything at or below a `.git`, and paths whose kind changed since the listing, so that no name is both file
+/// and directory.
 ///
 /// # Errors
 /// No descriptors left.
@@ -31,7 +30,7 @@ pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> R
         if path.is_root() || path.components().any(is_dot_git) {
             continue;
         }
-        // Another failure means unreadable or gone: the listing tells what it can, and the plan decides by that.
+        // Other errors mean unreadable or gone; the plan goes by what the listing has.
         if let Err(error) = add_path(work, listing, path, &mut added)
             && sys::is_exhausted(&error)
         {
@@ -44,7 +43,7 @@ pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> R
     Ok(())
 }
 
-/// The directories to which something was added, with the files among it: they are put in order once, at the end.
+/// Directories with additions and the added files, sorted in once at the end.
 type Added = BTreeMap<usize, Vec<ListedFile>>;
 
 fn settle(listing: &mut Listing, at: usize, added: Vec<ListedFile>) {
@@ -105,7 +104,7 @@ fn child_dir(listing: &Listing, at: usize, name: &[u8]) -> Option<usize> {
     dirs.binary_search_by(|index| (*listing.dirs[*index].name).cmp(name)).ok().map(|found| dirs[found])
 }
 
-/// Gives a directory its place in the listing, with all that it holds as uncaptured. `None`: it must stay out.
+/// Adds a directory to the listing with all its entries uncaptured; `None` if it must stay out.
 fn bring_in(
     work: &WorkTree,
     listing: &mut Listing,

@@ -1,4 +1,4 @@
-//! The scan: a walk by several threads, and reading files that stand still.
+//! The scan: a walk by several threads, and reading files that do not change meanwhile.
 
 mod assemble;
 pub mod extend;

@@ -1,4 +1,4 @@
-//! The bytes of one file, read in a state in which it stood still, or flagged where it never did.
+//! Reads one file while it does not change, or flags it as racy if it keeps changing.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -12,15 +12,15 @@ use crate::model::state::stat::{ListedFile, Stat};
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Files of at least this size are passed on in pieces instead of being held in memory.
+/// Size in bytes from which files are streamed instead of held in memory.
 pub const STREAM_FROM_BYTES: u64 = 16 * 1024 * 1024;
-/// How often a file that changes while it is read is read again.
+/// Number of attempts to read a file that changes meanwhile.
 const TRIES: usize = 3;
 
-/// Why a blob was not taken.
+/// Why the sink did not take a blob.
 #[derive(Debug)]
 pub enum SinkError {
-    /// For what its bytes are it is not to be captured.
+    /// Its content must not be captured.
     Refused(WhyNot),
     Failed(Error),
 }
@@ -31,7 +31,7 @@ impl From<Error> for SinkError {
     }
 }
 
-/// Takes the bytes of files and says which blob they are.
+/// Receives file contents and returns their blob ids.
 pub trait BlobSink {
     /// # Errors
     /// The blob could not be taken.
@@ -44,22 +44,22 @@ pub trait BlobSink {
     fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> Result<ObjectId, SinkError>;
 }
 
-/// What became of one file.
+/// Outcome of reading one file.
 #[derive(Debug)]
 pub enum ReadOutcome {
     Captured {
         id: ObjectId,
-        /// As of the moment it was read; the size is that of the blob.
+        /// Taken before reading; the size is that of the blob.
         stat: Stat,
         kind: Kind,
-        /// It changed during every try.
+        /// The file changed during every attempt.
         racy: bool,
     },
     Vanished,
-    /// Something that cannot be captured stands there now.
+    /// By now neither a regular file nor a symlink.
     NotAFile,
     Unreadable(String),
-    /// By the sink, see [`SinkError::Refused`].
+    /// Refused by the sink; see [`SinkError::Refused`].
     Refused(WhyNot),
 }
 
@@ -80,7 +80,7 @@ pub fn read_file(
     }
 }
 
-/// Reads one file of an open directory, up to three times if it changes meanwhile, and passes its bytes on.
+/// Reads one file of an open directory, up to three times if it changes meanwhile, and passes its bytes to the sink.
 ///
 /// # Errors
 /// The sink failed, or there are no descriptors left. A file that cannot be read is no error.
@@ -175,11 +175,11 @@ fn read_regular(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) 
 }
 
 thread_local! {
-    /// The memory for whole files, used again and again: to ask the system for it each time costs more than to read.
+    /// Buffer for whole files, reused because allocating it each time costs more than reading.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A large file: its blob is made before it is known whether the file stood still.
+/// Streams a large file; its blob is made before it is known whether the file changed meanwhile.
 fn stream(file: &File, before: &Stat, is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
     let mut reader = WatchedFile { file, left_bytes: before.size_bytes, failed: None, is_short: false };
     let id = match sink.blob_stream(before.size_bytes, &mut reader) {
@@ -199,7 +199,7 @@ fn stream(file: &File, before: &Stat, is_last: bool, sink: &mut dyn BlobSink) ->
     Ok(Tried::Done(ReadOutcome::Captured { id, stat: *before, kind: Kind::File, racy: !is_steady }))
 }
 
-/// Reads at most what was announced, and remembers whether the file, not the sink, was to blame for a failure.
+/// Reads at most the announced length, and records whether the file, not the sink, caused a failure.
 struct WatchedFile<'f> {
     file: &'f File,
     left_bytes: u64,

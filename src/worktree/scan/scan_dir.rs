@@ -1,4 +1,4 @@
-//! One directory of a scan: which of its names are captured, which are not and why, and which are to be entered.
+//! Judges the names of one directory: captured, left out and why, or to be entered.
 
 use std::io::{self, Read};
 
@@ -12,15 +12,15 @@ use crate::worktree::apply::stage_removal;
 use crate::worktree::rules::rule_set::{DirRules, Peek, RuleVerdict, Rules};
 use crate::worktree::sys::{self, Dir, ItemKind};
 
-/// Larger ones are no rules that a person wrote; they are taken for absent.
+/// Upper bound on an ignore file in bytes; a larger one is treated as absent.
 const MAX_IGNORE_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The files that the scan before saw in the same directory. Those that could change unseen have no blob there.
+/// Files of the same directory in the last scan; racy ones have no blob id there.
 pub struct Known {
     pub files: Files,
 }
 
-/// The names of one directory, judged. Sorted bytewise if they were considered in that order.
+/// The judged names of one directory, sorted bytewise; `subdirs` are in the order considered.
 pub struct DirScan<'a> {
     rules: &'a Rules,
     dir_rules: &'a DirRules,
@@ -28,11 +28,11 @@ pub struct DirScan<'a> {
     pub files: Vec<ListedFile>,
     pub uncaptured: Vec<Uncaptured>,
     pub subdirs: Vec<Name>,
-    /// Names alone decided: a listing with the same names would give the same.
+    /// Whether the result depends only on names and kinds, not on contents or sizes.
     pub is_decided_by_names: bool,
 }
 
-/// The bytes of the `.gitignore` in this directory, if there is a regular file of that name that can be read.
+/// Returns the content of the `.gitignore` in this directory, if it is a readable regular file.
 pub fn read_ignore_file(dir: &Dir) -> Option<Vec<u8>> {
     let (file, stat) = dir.open_file(IGNORE_FILE).ok()?;
     if stat.size_bytes > MAX_IGNORE_FILE_BYTES {
@@ -43,13 +43,13 @@ pub fn read_ignore_file(dir: &Dir) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Whether a listing may hold a `.gitignore` that can be read.
+/// Whether an item may be a readable `.gitignore`.
 pub fn may_be_ignore_file(item: &sys::Item) -> bool {
     *item.name == *IGNORE_FILE && matches!(item.kind, ItemKind::File | ItemKind::Unknown)
 }
 
-/// Whether these are the names in a store of checkpoints, of whichever base, or in what is left of one: what is ours
-/// beside what is git's, one of the two whole.
+/// Whether these names are those of a store (of any base) or of its remains: our names beside git's, one of the two
+/// sets complete.
 pub fn is_store(items: &[sys::Item]) -> bool {
     let has = |name: &[u8], kind| items.iter().any(|item| *item.name == *name && is_kind(item.kind, kind));
     let ours = [has(b"checkpoint-manifest.md", ItemKind::File), has(b"checkpoint", ItemKind::Dir)];
@@ -60,7 +60,7 @@ pub fn is_store(items: &[sys::Item]) -> bool {
     of_git == [true; 3] || (ours == [true; 2] && of_git != [false; 3])
 }
 
-/// What a listing does not tell may be of any kind.
+/// Whether a listed kind may be `kind`; an unknown one may be any.
 fn is_kind(told: ItemKind, kind: ItemKind) -> bool {
     told == kind || told == ItemKind::Unknown
 }
@@ -71,10 +71,10 @@ impl<'a> DirScan<'a> {
         Self { rules, dir_rules, known, files, uncaptured, subdirs, is_decided_by_names: true }
     }
 
-    /// Judges one name. `kind` is what the listing told, and is asked for only where it told nothing.
+    /// Judges one name. `kind` comes from the directory listing; an unknown one is looked up.
     ///
     /// # Errors
-    /// No descriptors or no memory left. All else is recorded with the name.
+    /// No descriptors or memory left. Other failures are recorded with the name.
     pub fn consider(&mut self, dir: &Dir, name: Name, kind: ItemKind) -> io::Result<()> {
         if *name == *b".git" {
             self.leave(name, WhyNot::DotGit, kind);
@@ -131,7 +131,7 @@ impl<'a> DirScan<'a> {
         Ok(())
     }
 
-    /// A file or link that no rule left out.
+    /// Adds a file or symlink that no rule left out.
     fn take(
         &mut self,
         dir: &Dir,
@@ -149,7 +149,7 @@ impl<'a> DirScan<'a> {
         };
         let kind_now = sys::kind_of(&stat);
         if kind_now != kind {
-            // Replaced by another kind since it was listed: other rules may hold for what stands there now.
+            // The kind changed since the listing, so other rules may apply.
             return self.judge(dir, name, kind_now, Some(stat));
         }
         let file_kind = if kind == ItemKind::Symlink { Kind::Symlink } else { Kind::File };
@@ -163,7 +163,7 @@ impl<'a> DirScan<'a> {
             && file_kind == Kind::File
             && is_secret(peek, dir, &name)?
         {
-            // Another content would make it another verdict.
+            // Another content could change the verdict.
             self.is_decided_by_names = false;
             self.leave(name, WhyNot::Secret(peek.rule().into()), kind);
             return Ok(());
@@ -172,7 +172,7 @@ impl<'a> DirScan<'a> {
         Ok(())
     }
 
-    /// `None` if it is gone, or cannot be looked at and is recorded as such.
+    /// Returns the stat; `None` if the name is gone, or unreadable and recorded as such.
     fn stat(&mut self, dir: &Dir, name: &[u8]) -> io::Result<Option<Stat>> {
         match dir.stat_child(name) {
             Ok(stat) => Ok(Some(stat)),
@@ -185,7 +185,7 @@ impl<'a> DirScan<'a> {
         }
     }
 
-    /// The blob that this file had in the scan before, if nothing can have changed in it unseen.
+    /// Returns the file's blob id from the last scan, if the file is unchanged and was not racy.
     fn known_id(&self, name: &[u8], kind: Kind, stat: &Stat) -> Option<ObjectId> {
         let before = self.known.as_ref()?.files.get(name)?;
         let is_same = before.kind == kind && stat.same_content_as(&before.stat);
@@ -197,7 +197,7 @@ impl<'a> DirScan<'a> {
         self.files.iter().any(|file| *file.name == *IGNORE_FILE)
     }
 
-    /// Whether the rules that the ignore file makes may differ from those of the scan before; `stands`: there is one.
+    /// Whether the ignore file may differ from that of the last scan; `stands` says whether one exists now.
     pub fn ignore_file_changed(&self, stands: bool) -> bool {
         let stood = self.known.as_ref().is_some_and(|known| known.files.get(IGNORE_FILE).is_some());
         let is_same = || self.files.iter().any(|file| *file.name == *IGNORE_FILE && file.id.is_some());
@@ -210,7 +210,7 @@ impl<'a> DirScan<'a> {
     }
 }
 
-/// A file that cannot be read is not judged here: it is reported when its content is wanted.
+/// Whether the content makes the file a secret; an unreadable file passes and is reported when its content is read.
 fn is_secret(peek: &Peek, dir: &Dir, name: &[u8]) -> io::Result<bool> {
     let mut head = Vec::new();
     let read = dir.open_file(name).and_then(|(file, _)| file.take(peek.len_bytes() as u64).read_to_end(&mut head));
@@ -221,7 +221,7 @@ fn is_secret(peek: &Peek, dir: &Dir, name: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Keeps the order by name; at the end, where names come sorted, without a search.
+/// Inserts a file by name; appends without a search if the names come sorted.
 pub fn insert_file(files: &mut Vec<ListedFile>, file: ListedFile) {
     if files.last().is_none_or(|last| last.name < file.name) {
         files.push(file);
@@ -233,7 +233,7 @@ pub fn insert_file(files: &mut Vec<ListedFile>, file: ListedFile) {
     }
 }
 
-/// The same for what is not captured.
+/// As [`insert_file`], for uncaptured items.
 pub fn insert_uncaptured(items: &mut Vec<Uncaptured>, item: Uncaptured) {
     if items.last().is_none_or(|last| last.name < item.name) {
         items.push(item);

@@ -1,4 +1,4 @@
-//! The scan of the whole directory: what is captured and what is not, by as many threads as are worth it.
+//! Scans the whole directory, with as many threads as are worth it.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -15,11 +15,11 @@ use crate::worktree::scan::walk::Walk;
 use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;
 
-/// What came of a scan.
+/// Outcome of a scan.
 #[derive(Debug)]
 pub enum Scan {
     Done(Listing),
-    /// Counting stopped at the limit; `largest` are the folders at the top that held most files by then.
+    /// Stopped at the limit; `largest` names the top-level folders with most files by then.
     OverLimit {
         limit: u64,
         largest: Vec<(RelPath, u64)>,
@@ -29,8 +29,8 @@ pub enum Scan {
 /// Lists the directory.
 ///
 /// # Errors
-/// The root cannot be read or is no longer the one that was opened, a signal, or no descriptors left. What cannot be
-/// read below the root is no error but is listed as uncaptured.
+/// The root cannot be read or was replaced, a signal, or no descriptors left. Unreadable paths below the root are
+/// listed as uncaptured instead.
 pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result<Scan> {
     let started_ns = sys::coarse_now_ns();
     let root = work.dir(&RelPath::root())?;
@@ -71,7 +71,7 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
     Ok(Scan::Done(Listing { dirs, started_ns, kept: options.previous.cloned() }))
 }
 
-/// Runs a walk to its end and keeps what it found.
+/// Runs a walk to its end and stores its part.
 fn run(shared: &Shared<'_>, mut walk: Walk<'_>) {
     match walk.run() {
         Ok(()) => lock(&shared.done).push(walk.into_segment()),
@@ -83,7 +83,7 @@ fn run(shared: &Shared<'_>, mut walk: Walk<'_>) {
     }
 }
 
-/// The work of a thread that joined later: parts that others give away, until there are none.
+/// Runs a helper thread: takes parts that other walks give away, until none are left.
 fn help(shared: &Shared<'_>) {
     let mut job = shared.queue.first();
     while let Some(given) = job {

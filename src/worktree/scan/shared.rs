@@ -1,4 +1,4 @@
-//! What the threads of one scan share: its inputs, its counts, and the parts that they give away.
+//! State shared by the threads of one scan: inputs, counts, and parts given away.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -16,27 +16,27 @@ use crate::worktree::scan::assemble::{DirPlace, Segment};
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
 
-/// The rule under which the place of all stores is left out.
+/// Rule named as the reason for leaving out stores.
 pub const STORES_RULE: &str = "checkpoint stores";
 
-/// What a scan may rely on and where it must stop.
+/// Inputs and limits of a scan.
 #[derive(Clone, Copy)]
 pub struct ScanOptions<'a> {
-    /// What the last scan saw: unchanged files take their blobs from it.
+    /// Stat cache of the last scan; unchanged files take their blob ids from it.
     pub previous: Option<&'a Arc<CachedListing>>,
-    /// The rules are those of the last scan, so a directory whose stat is the same is not listed again.
+    /// Whether the rules equal those of the last scan, so that unchanged directories need not be listed again.
     pub same_rules: bool,
-    /// More captured files than this end the scan; `None` is no limit.
+    /// Upper bound on captured files; exceeding it ends the scan. `None` means no limit.
     pub limit_files: Option<u64>,
-    /// Device and inode of directories that are never captured: the stores.
+    /// Device and inode of the stores, which are never captured.
     pub skip: &'a [(u64, u64)],
     pub interrupt: &'a Interrupt,
     pub progress: &'a Progress,
-    /// The threads that a large directory is shared among.
+    /// Number of threads for a large directory.
     pub workers: usize,
 }
 
-/// What all threads of a scan share.
+/// State shared by all threads of a scan.
 pub struct Shared<'a> {
     pub work: &'a WorkTree,
     pub rules: &'a Rules,
@@ -50,7 +50,7 @@ pub struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Counts captured files; no more are looked for once there are too many.
+    /// Counts captured files and ends the scan above the limit.
     pub fn count(&self, files: u64) {
         let count = self.file_count.fetch_add(files, Relaxed) + files;
         if self.options.limit_files.is_some_and(|limit| count > limit) {
@@ -62,14 +62,14 @@ impl Shared<'_> {
         self.is_over.load(Relaxed)
     }
 
-    /// How many more files there may be before there are too many.
+    /// Returns the number of files left before the limit.
     pub fn room(&self) -> u64 {
         let counted = || self.file_count.load(Relaxed);
         self.options.limit_files.map_or(u64::MAX, |limit| limit.saturating_sub(counted()))
     }
 }
 
-/// Directories given away, all in one directory.
+/// Sibling directories that one walk gives to another.
 pub struct Job {
     pub(super) within: DirPlace,
     pub(super) path: RelPath,
@@ -83,6 +83,6 @@ pub struct Job {
 /// A directory that is still to be entered.
 pub struct PendingDir {
     pub(super) name: Name,
-    /// The same directory in the listing that the scan knows.
+    /// Index of the same directory in the stat cache.
     pub(super) kept: Option<usize>,
 }

@@ -1,7 +1,7 @@
-//! The walk of one thread: down through directories, and a part given away whenever another thread has nothing to do.
+//! The walk of one thread: descends through directories, and gives away a part whenever another thread is idle.
 //!
-//! It keeps its own stack, so that depth costs no stack of the thread, and holds few directories open at a time:
-//! those further up are closed and reached again through `..` of the one below, if that is still the same directory.
+//! It uses an explicit stack, so that depth costs no thread stack, and holds few directories open: those further up are
+//! closed and reopened through `..` of the child, if that is still the same directory.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use crate::worktree::scan::scan_dir::{self, DirScan, Known};
 use crate::worktree::scan::shared::{Job, PendingDir, STORES_RULE, Shared};
 use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
 
-/// Directories held open at a time.
+/// Upper bound on directories held open by one walk.
 const OPEN_DIRS: usize = 16;
-/// So many entries are walked before threads are started to help.
+/// Number of entries walked before helper threads are started.
 const ALONE_UPTO: usize = 1500;
-/// Where the last scan met so many, help is called at once.
+/// Size of the last scan from which helper threads are started at once.
 const HELP_AT_ONCE_FROM: usize = 8 * ALONE_UPTO;
 const NAMES_BETWEEN_CHECKS: usize = 1024;
 
@@ -33,11 +33,11 @@ pub(in crate::worktree) struct Walk<'a> {
     shared: &'a Shared<'a>,
     number: usize,
     within: Option<DirPlace>,
-    /// Of the directory in which this walk began.
+    /// Path of the directory in which this walk began.
     path: RelPath,
     dirs: Vec<ListedDir>,
     stack: Vec<Frame>,
-    /// Starts the other threads; only the first walk can, and does so once.
+    /// Starts the helper threads; only in the first walk, and used once.
     call_help: Option<&'a dyn Fn()>,
     entries: usize,
 }
@@ -46,17 +46,17 @@ pub(in crate::worktree) struct Walk<'a> {
 struct Frame {
     index: usize,
     kept: Option<usize>,
-    /// Made when a name has to be judged; where nothing changed that never happens.
+    /// Computed when a name has to be judged, so never in unchanged directories.
     rules: OnceCell<DirRules>,
-    /// What the rules here depend on is not as it was in the listing that the scan knows.
+    /// Whether the rules in effect here may differ from those of the last scan.
     rules_changed: bool,
-    /// `None` once it was closed to save descriptors.
+    /// `None` after it was closed to save descriptors.
     handle: Option<Arc<Dir>>,
-    /// Last first.
+    /// In reverse order, so that the first is popped first.
     pending: Vec<PendingDir>,
 }
 
-/// What became of an attempt to enter a directory.
+/// Result of entering a directory.
 enum Entered {
     Yes {
         dir: Dir,
@@ -64,7 +64,7 @@ enum Entered {
     },
     No(WhyNot),
     Gone,
-    /// It is a directory no more.
+    /// No longer a directory.
     OtherKind,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
         Ok(walk)
     }
 
-    /// Goes on where another walk gave something away.
+    /// Starts a walk from a part that another walk gave away.
     pub fn go_on(shared: &'a Shared<'a>, job: Job) -> Self {
         let Job { within, path, stat, handle, kept, rules_changed, pending } = job;
         let mut first = ListedDir::empty(0, Name::default(), stat);
@@ -130,7 +130,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Gives away half of what is to be done nearest to the root.
+    /// Gives away half of the pending directories nearest to the root.
     fn share(&mut self) {
         if self.call_help.is_some() && self.entries < ALONE_UPTO && !self.is_known_to_be_large() {
             return;
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Opens a directory and decides whether it is ours to read.
+    /// Opens a directory and decides whether it belongs to the scan.
     fn enter(&self, above: &Dir, name: &[u8], access: Access) -> std::io::Result<Entered> {
         let opened = above.open_child(name, access).and_then(|dir| Ok((dir.look()?, dir)));
         let ((stat, mount), dir) = match opened {
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
         Ok(Entered::Yes { dir, stat })
     }
 
-    /// Gives an open directory its place in the listing, and reads it if it is not as it was.
+    /// Adds an open directory to the listing, and reads it unless it is unchanged.
     fn begin(&mut self, above: &Dir, pending: PendingDir, dir: Dir, stat: Stat, access: Access) -> Result<()> {
         let PendingDir { name, kept } = pending;
         let Some(parent) = self.stack.last().map(|frame| frame.index) else { return Ok(()) };
@@ -261,7 +261,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes a directory as the scan knows it, if nothing in it can have changed; whether it did.
+    /// Takes a directory from the stat cache if it is unchanged; returns whether it did.
     fn keep(&mut self, dir: &Arc<Dir>, index: usize, kept: Option<usize>, rules_changed: bool) -> bool {
         let Some((previous, number)) = self.previous().zip(kept).filter(|_| !rules_changed) else { return false };
         let Some(before) = previous.dir(number) else { return false };
@@ -296,7 +296,7 @@ impl<'a> Walk<'a> {
         self.stack.push(frame);
     }
 
-    /// Reads the names of an open directory and puts it on the stack.
+    /// Judges the names of an open directory and pushes it on the stack.
     fn read(&mut self, mut frame: Frame, mut items: Vec<Item>) -> Result<()> {
         sys::sort_items(&mut items);
         let Some(dir) = frame.handle.clone() else { return Ok(()) };
@@ -318,7 +318,7 @@ impl<'a> Walk<'a> {
             }
         }
         frame.rules_changed |= scan.ignore_file_changed(has_ignore_file);
-        // Rules that could not be read may be readable the next time: they count as new then.
+        // Unreadable rules may be readable next time, and count as changed then.
         let has_hidden_rules = has_ignore_file && (!scan.has_ignore_file() || is_unread);
         let DirScan { files, uncaptured, mut subdirs, is_decided_by_names, .. } = scan;
         self.note_read(files.len());
@@ -334,8 +334,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The rules in a directory that is about to be read; those above it are on the stack. And whether it has an ignore
-    /// file that could not be read.
+    /// Returns the rules of a directory about to be read, below those on the stack, and whether its ignore file is
+    /// unreadable.
     fn rules_in(&self, dir: &Dir, index: usize, has_ignore_file: bool) -> (DirRules, bool) {
         let ignore_file = has_ignore_file.then(|| scan_dir::read_ignore_file(dir)).flatten();
         let is_unread = has_ignore_file && ignore_file.is_none();
@@ -348,7 +348,7 @@ impl<'a> Walk<'a> {
         (rules, is_unread)
     }
 
-    /// The rules of a directory on the stack, with all above it on which they depend.
+    /// Returns the rules of a directory on the stack, computing those of its ancestors as needed.
     fn rules_at(&self, depth: usize) -> &DirRules {
         let known = (0..=depth).rev().find(|depth| self.stack[*depth].rules.get().is_some());
         for at in known.map_or(0, |known| known + 1)..=depth {
@@ -377,7 +377,7 @@ impl<'a> Walk<'a> {
         scan_dir::read_ignore_file(&dir)
     }
 
-    /// Judges a name that was a directory when it was listed and is something else now.
+    /// Judges a name again that was listed as a directory and no longer is one.
     fn reconsider(&mut self, name: Name) -> Result<()> {
         let Some(depth) = self.stack.len().checked_sub(1) else { return Ok(()) };
         let Some(dir) = self.stack[depth].handle.clone() else { return Ok(()) };
@@ -400,7 +400,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Leaves the directory that was read, and opens the one above again if it was closed.
+    /// Pops the finished directory, and reopens its parent if that was closed.
     fn ascend(&mut self) {
         let Some(left) = self.stack.pop() else { return };
         let Some(above) = self.stack.last() else { return };
@@ -412,7 +412,7 @@ impl<'a> Walk<'a> {
         let by_child = left.handle.as_ref().and_then(|dir| dir.open_parent().ok());
         let mut handle = by_child.filter(is_expected);
         if handle.is_none() {
-            // The child was moved away, or is gone: go there from the root.
+            // The child was moved or removed: open the parent from the root.
             let path = self.path_of(above.index);
             handle = self.shared.work.root().open_below(&path, Access::Search).ok().filter(is_expected);
         }
@@ -421,7 +421,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Records a directory in the topmost one as not captured.
+    /// Records a child of the topmost directory as uncaptured.
     fn leave(&mut self, name: Name, why: WhyNot) {
         let Some(top) = self.stack.last() else { return };
         let listed = &mut self.dirs[top.index];
@@ -453,7 +453,7 @@ impl Frame {
     }
 }
 
-/// Whether a directory has the stat that it had, and every file in it too.
+/// Whether the stats of a directory and of all its files are unchanged.
 fn is_unchanged(before: &CachedDir<'_>, files: &Files, dir: &Dir, stat: &Stat) -> bool {
     before.is_decided_by_names()
         && stat.same_content_as(before.stat())

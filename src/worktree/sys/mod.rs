@@ -1,8 +1,8 @@
-//! The system calls of the working directory, the same for every platform: all go through a [`Dir`], no path is followed
-//! through a symlink.
+//! System calls on the working directory, one interface for all platforms: all go through a [`Dir`] and follow no
+//! symlink.
 //!
-//! `unix` works by descriptor. `portable` works by path and is what systems without descriptors of directories get; built
-//! with `--cfg checkpoint_portable` it can be tested anywhere. What `portable` cannot promise is written at its head.
+//! `unix` works by descriptor. `portable` works by path, for systems without directory descriptors; built with `--cfg
+//! checkpoint_portable` it can be tested anywhere. Its module comment lists its limits.
 
 use std::io;
 
@@ -23,10 +23,10 @@ pub use unix::{Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_met, se
 const DIR_BITS: u32 = 0o040_000;
 const FILE_BITS: u32 = 0o100_000;
 
-/// Behind the name of what waits while two names are exchanged by renames.
+/// Suffix of the temporary name used while two names are exchanged by renames.
 pub const SWAP_SUFFIX: &[u8] = b".swap";
 
-/// What stands under a name.
+/// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemKind {
     File,
@@ -35,21 +35,21 @@ pub enum ItemKind {
     Fifo,
     Socket,
     Device,
-    /// The listing did not tell; a stat does.
+    /// The directory listing did not report it; needs a stat.
     Unknown,
-    /// The name has no form in bytes on this system; nothing can be done with it.
+    /// The name has no byte form on this system and cannot be used.
     Unnameable,
 }
 
-/// One name of a directory with the kind that its listing told.
+/// One directory entry with the kind that the listing reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub name: Name,
     pub kind: ItemKind,
 }
 
-/// Sorts a listing by name. A name that was put back while the directory was being listed stands in it twice, perhaps with
-/// two kinds: it is kept once, and has to be asked for its kind.
+/// Sorts a listing by name. A name listed twice, as happens when it is replaced meanwhile, is kept once with kind
+/// `Unknown`.
 pub fn sort_items(items: &mut Vec<Item>) {
     items.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     items.dedup_by(|again, item| {
@@ -61,16 +61,16 @@ pub fn sort_items(items: &mut Vec<Item>) {
     });
 }
 
-/// With which rights a directory is opened.
+/// Access with which a directory is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// To list it or to make it durable.
+    /// To list or sync it.
     Read,
-    /// Only to reach what is in it; needs no permission to list it where the system can tell these apart.
+    /// Only to reach its entries; needs no permission to list it where the system distinguishes the two.
     Search,
 }
 
-/// Whether both are the same file or directory, whatever became of its content.
+/// Whether both are the same file or directory, regardless of content.
 pub fn is_same_place(one: &Stat, other: &Stat) -> bool {
     one.dev == other.dev && one.ino == other.ino
 }
@@ -86,7 +86,7 @@ pub fn kind_of(stat: &Stat) -> ItemKind {
     }
 }
 
-/// The system's reason in words, without its number.
+/// Returns the message of an I/O error without the OS error number.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -94,15 +94,15 @@ pub fn reason(error: &io::Error) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// Whether there is nothing at the path: the name is missing, or something on the way is no directory.
+/// Whether the path does not exist: the name is missing, or a component is no directory.
 pub fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || is_symlink_met(error)
 }
 
 /// Exchanges two names by three renames, for systems and file systems that have no call for it.
 ///
-/// Not one step: for a moment `theirs` is missing. A process killed then leaves what stood there in `our_dir`, under
-/// `our` with `.swap` behind it.
+/// Not atomic: `theirs` is missing for a moment. A process killed then leaves the old `theirs` in `our_dir`, named
+/// `our` plus `.swap`.
 fn exchange_by_renames(our_dir: &Dir, our: &[u8], their_dir: &Dir, theirs: &[u8]) -> io::Result<()> {
     let aside = [our, SWAP_SUFFIX].concat();
     their_dir.rename_no_replace(theirs, our_dir, &aside)?;

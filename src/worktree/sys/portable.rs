@@ -1,7 +1,7 @@
-//! The same calls by path, with the standard library alone.
+//! The same calls by path, using the standard library only.
 //!
-//! What it cannot promise: between the look at a path and its use somebody can put a symlink in its place; an exchange
-//! is three renames; paths longer than the system takes fail; mounts are told by the device, if at all.
+//! Limits: another process can put a symlink at a path between check and use; an exchange is three renames; overlong
+//! paths fail; mounts are detected by device, if at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -13,7 +13,7 @@ use super::{Access, Item, ItemKind, SYMLINK_BITS, kind_of};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 
-/// A directory, by its path.
+/// A directory, identified by its path.
 #[derive(Debug)]
 pub struct Dir {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub struct Dir {
 
 impl Dir {
     /// # Errors
-    /// The system's, also when the last component is a symlink.
+    /// I/O errors, also if the last component is a symlink.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let metadata = fs::symlink_metadata(path)?;
         if !metadata.is_dir() {
@@ -34,21 +34,21 @@ impl Dir {
         Self::open_root(&self.child(name)?)
     }
 
-    /// The directory that holds this one.
+    /// Opens the parent directory.
     pub fn open_parent(&self) -> io::Result<Self> {
         Self::open_root(self.path.parent().ok_or(io::ErrorKind::NotFound)?)
     }
 
-    /// The directory at a path below this one; this one for the root path.
+    /// Opens the directory at a path below this one; the root path is this one.
     ///
     /// # Errors
-    /// The system's; [`super::is_absent`] also when a component is a symlink.
+    /// I/O errors; [`super::is_absent`] also if a component is a symlink.
     pub fn open_below(&self, path: &RelPath, access: Access) -> io::Result<Self> {
         let start = Self { path: self.path.clone() };
         path.components().try_fold(start, |dir, name| dir.open_child(name, access))
     }
 
-    /// All names but `.` and `..`, in no order.
+    /// Lists all names except `.` and `..`, unordered.
     pub fn list(&self) -> io::Result<Vec<Item>> {
         let mut items = Vec::new();
         for entry in fs::read_dir(&self.path)? {
@@ -66,12 +66,12 @@ impl Dir {
         Ok(to_stat(&fs::symlink_metadata(&self.path)?))
     }
 
-    /// What it is, and the number of its mount, which is not known here.
+    /// Returns the stat and the mount id, which is unknown here.
     pub fn look(&self) -> io::Result<(Stat, Option<u64>)> {
         Ok((self.stat()?, self.mount_id()))
     }
 
-    /// Not known without descriptors; the device is looked at instead.
+    /// Always `None`: unknown without descriptors; callers compare the device instead.
     pub fn mount_id(&self) -> Option<u64> {
         None
     }
@@ -80,7 +80,7 @@ impl Dir {
         Ok(to_stat(&fs::symlink_metadata(self.child(name)?)?))
     }
 
-    /// Opens a regular file for reading and says what it is.
+    /// Opens a regular file for reading, with its stat.
     ///
     /// # Errors
     /// `InvalidInput` if it is no regular file.
@@ -88,18 +88,18 @@ impl Dir {
         self.open_regular(name, File::options().read(true))
     }
 
-    /// Makes the content of a regular file durable.
+    /// Syncs the content of a regular file.
     ///
     /// # Errors
     /// As [`Self::open_file`].
     pub fn sync_file(&self, name: &[u8]) -> io::Result<()> {
-        // Windows flushes only what is open for writing.
+        // Windows flushes only files open for writing.
         self.open_regular(name, File::options().read(true).write(cfg!(windows)))?.0.sync_all()
     }
 
     fn open_regular(&self, name: &[u8], options: &fs::OpenOptions) -> io::Result<(File, Stat)> {
         let path = self.child(name)?;
-        // Looked at before it is opened: to open a FIFO would wait for a writer.
+        // Checked before opening: opening a FIFO would block.
         let before = to_stat(&fs::symlink_metadata(&path)?);
         if kind_of(&before) != ItemKind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -117,7 +117,7 @@ impl Dir {
         to_bytes(text.into_os_string()).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not Unicode"))
     }
 
-    /// A new file that only its owner can read and write.
+    /// Creates a file that only its owner can read and write.
     pub fn create_file(&self, name: &[u8]) -> io::Result<File> {
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true);
@@ -126,12 +126,12 @@ impl Dir {
         options.open(self.child(name)?)
     }
 
-    /// A new file with these permission bits, or fewer.
+    /// Creates a file with at most these permission bits.
     pub fn create_file_with(&self, name: &[u8], _perm: u32) -> io::Result<File> {
         self.create_file(name)
     }
 
-    /// Opens a regular file to write at its end, private where it is made.
+    /// Opens a regular file for appending; a new one is private to its owner.
     pub fn open_to_append(&self, name: &[u8]) -> io::Result<File> {
         let path = self.child(name)?;
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
@@ -148,7 +148,7 @@ impl Dir {
         self.make_dir_with(name, 0o700)
     }
 
-    /// A new directory with these permission bits, or fewer; other systems than Unix have none.
+    /// Creates a directory with at most these permission bits, which only Unix has.
     #[cfg_attr(not(unix), expect(unused_variables, reason = "only Unix has a mode to set"))]
     pub fn make_dir_with(&self, name: &[u8], perm: u32) -> io::Result<()> {
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
@@ -165,7 +165,7 @@ impl Dir {
 
     #[cfg(windows)]
     pub fn make_symlink(&self, name: &[u8], text: &[u8]) -> io::Result<()> {
-        // Windows has two kinds of symlinks; which one it must be depends on what stands at the other end now.
+        // Windows has two kinds of symlinks; the current target decides which one is needed.
         let text = to_os(text)?;
         let place = self.child(name)?;
         if self.path.join(&text).is_dir() {
@@ -179,7 +179,7 @@ impl Dir {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Renames unless something stands at the new name, as far as a look before can tell.
+    /// Renames unless the new name exists, as far as a prior check can tell.
     pub fn rename_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         let place = to.child(to_name)?;
         match fs::symlink_metadata(&place) {
@@ -189,7 +189,7 @@ impl Dir {
         }
     }
 
-    /// The same for a directory.
+    /// As [`Self::rename_no_replace`], for a directory.
     pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         self.rename_no_replace(name, to, to_name)
     }
@@ -198,7 +198,7 @@ impl Dir {
         super::exchange_by_renames(self, name, with, with_name)
     }
 
-    /// Renames and replaces what stands at the new name.
+    /// Renames, replacing the new name if it exists.
     pub fn rename_over(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         fs::rename(self.child(name)?, to.child(to_name)?)
     }
@@ -211,7 +211,7 @@ impl Dir {
         fs::remove_dir(self.child(name)?)
     }
 
-    /// Sets the permission bits of a regular file or directory, never those of what a symlink points to.
+    /// Sets the permission bits of a regular file or directory; follows no symlink.
     pub fn chmod_child(&self, name: &[u8], perm: u32) -> io::Result<()> {
         let path = self.child(name)?;
         if !matches!(kind_of(&self.stat_child(name)?), ItemKind::File | ItemKind::Dir) {
@@ -224,17 +224,17 @@ impl Dir {
         fs::set_permissions(&self.path, to_permissions(&fs::symlink_metadata(&self.path)?, perm))
     }
 
-    /// Makes the names in this directory durable, where a directory can be opened for that.
+    /// Syncs the entries of this directory, where the system allows that.
     pub fn sync(&self) -> io::Result<()> {
         if cfg!(unix) { File::open(&self.path)?.sync_all() } else { Ok(()) }
     }
 
-    /// Always `false`: the standard library has no call for it.
+    /// Returns `false` always: the standard library has no call for it.
     pub fn sync_file_system(&self) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// One plain name below this directory: on Windows bytes such as `\` and `:` would lead elsewhere.
+    /// Returns the path of an entry, refusing names that lead elsewhere, as `\` and `:` do on Windows.
     fn child(&self, name: &[u8]) -> io::Result<PathBuf> {
         let name = to_os(name)?;
         let mut components = Path::new(&name).components();
@@ -304,7 +304,7 @@ fn to_stat(metadata: &Metadata) -> Stat {
     }
 }
 
-/// Without inodes, the time of creation stands for the identity and the time of change of a file.
+/// Converts metadata; without inodes, the creation time stands in for inode and ctime.
 #[cfg(not(unix))]
 fn to_stat(metadata: &Metadata) -> Stat {
     let write = if metadata.permissions().readonly() { 0 } else { 0o200 };
@@ -325,7 +325,7 @@ fn to_stat(metadata: &Metadata) -> Stat {
     }
 }
 
-/// Nanoseconds since 1970; a time that does not fit becomes the last one that does.
+/// Returns nanoseconds since 1970, saturating.
 fn since_1970(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
@@ -333,7 +333,7 @@ fn since_1970(time: SystemTime) -> i64 {
     }
 }
 
-/// What stands at a path, through symlinks: for what does not belong to the directory.
+/// Returns the stat of a path, following symlinks; for paths outside the root.
 pub fn stat_path(path: &Path) -> io::Result<Stat> {
     Ok(to_stat(&fs::metadata(path)?))
 }
@@ -346,25 +346,25 @@ pub fn set_file_mode(file: &File, perm: u32) -> io::Result<()> {
     file.set_permissions(to_permissions(&file.metadata()?, perm))
 }
 
-/// A time that no file written before has passed.
+/// Returns a time not earlier than the timestamp of any file written before.
 pub fn fine_now_ns() -> i64 {
     since_1970(SystemTime::now())
 }
 
-/// The time that a file written now would get, or an earlier one; never a later one.
+/// Returns a time not later than the timestamp that a file written now would get.
 pub fn coarse_now_ns() -> i64 {
     const SECOND_NS: i64 = 1_000_000_000;
     let now = since_1970(SystemTime::now());
     now - now.rem_euclid(SECOND_NS) - 2 * SECOND_NS
 }
 
-/// Whether the last component was a symlink, which is never followed.
+/// Whether opening failed because the last component is a symlink.
 pub fn is_symlink_met(error: &io::Error) -> bool {
     const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
     cfg!(unix) && error.raw_os_error() == Some(ELOOP)
 }
 
-/// Whether we, not the file, are the cause: no descriptors or no memory left.
+/// Whether the process, not the file, is the cause: no descriptors or memory left.
 pub fn is_exhausted(error: &io::Error) -> bool {
     const ENFILE: i32 = 23;
     const EMFILE: i32 = 24;

@@ -1,4 +1,4 @@
-//! System calls by descriptor, for Linux, macOS and their kin: the only file that knows rustix.
+//! System calls by descriptor, for Linux, macOS and other Unixes; the only file that uses rustix.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use super::{Access, Item, ItemKind, SYMLINK_BITS, TYPE_BITS, kind_of};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 
-/// An open directory. It stays the same one when its path is renamed or replaced.
+/// An open directory; it stays the same when its path is renamed or replaced.
 #[derive(Debug)]
 pub struct Dir {
     fd: OwnedFd,
@@ -27,7 +27,7 @@ const TO_APPEND: OFlags = NEVER_FOLLOW
     .union(OFlags::NOCTTY);
 const TO_READ_FILE: OFlags = NEVER_FOLLOW.union(OFlags::RDONLY).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 const NEW_FILE: OFlags = NEVER_FOLLOW.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL);
-/// Below what one call takes as a path (4096 with the closing NUL on Linux, 1024 on macOS).
+/// Upper bound on the path passed to one call; the limit is 4096 with the closing NUL on Linux, 1024 on macOS.
 const PATH_CHUNK_BYTES: usize = 1000;
 
 fn dir_flags(access: Access) -> OFlags {
@@ -41,7 +41,7 @@ fn dir_flags(access: Access) -> OFlags {
 
 impl Dir {
     /// # Errors
-    /// The system's, also when the last component is a symlink.
+    /// I/O errors, also if the last component is a symlink.
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let fd = retry_on_intr(|| fs::open(path, dir_flags(Access::Read), Mode::empty()))?;
         Ok(Self { fd })
@@ -52,15 +52,15 @@ impl Dir {
         Ok(Self { fd })
     }
 
-    /// The directory that holds this one now, wherever it was moved: to be compared with the one expected.
+    /// Opens the current parent, even if this directory was moved; the caller compares it with the one expected.
     pub fn open_parent(&self) -> io::Result<Self> {
         self.open_child(b"..", Access::Read)
     }
 
-    /// A second descriptor of the directory at a path below this one; of this one for the root path.
+    /// Opens the directory at a path below this one; the root path gives a second descriptor of this one.
     ///
     /// # Errors
-    /// The system's; [`super::is_absent`] also when a component is a symlink.
+    /// I/O errors; [`super::is_absent`] also if a component is a symlink.
     pub fn open_below(&self, path: &RelPath, access: Access) -> io::Result<Self> {
         let mut chunks = path_chunks(path.as_bytes());
         let Some(first) = chunks.next() else { return self.open_child(b".", access) };
@@ -78,7 +78,7 @@ impl Dir {
         }
     }
 
-    /// One call where the system can be told to follow no symlink, one call for each component otherwise.
+    /// Opens a piece of a path by one `openat2` where possible, otherwise component by component.
     fn open_chunk(&self, chunk: &[u8], access: Access) -> io::Result<Self> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if chunk.contains(&b'/')
@@ -95,7 +95,7 @@ impl Dir {
         dir.ok_or_else(|| Errno::NOENT.into())
     }
 
-    /// `None` where the kernel, or a filter in front of it, does not offer `openat2`.
+    /// Returns `None` where the kernel or a seccomp filter does not offer `openat2`.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn open_beneath(&self, chunk: &[u8], access: Access) -> Option<io::Result<Self>> {
         use rustix::fs::ResolveFlags as Resolve;
@@ -104,7 +104,7 @@ impl Dir {
         for _ in 0..TRIES {
             match fs::openat2(&self.fd, chunk, dir_flags(access), Mode::empty(), resolve) {
                 Ok(fd) => return Some(Ok(Self { fd })),
-                // Somebody renames directories while the kernel looks: it asks to be called again.
+                // `EAGAIN`: a concurrent rename made the lookup unsafe.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG) => return None,
                 Err(error) => return Some(Err(error.into())),
@@ -113,7 +113,7 @@ impl Dir {
         None
     }
 
-    /// All names but `.` and `..`, in no order.
+    /// Lists all names except `.` and `..`, unordered.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn list(&self) -> io::Result<Vec<Item>> {
         const BUFFER_BYTES: usize = 32 * 1024;
@@ -131,7 +131,7 @@ impl Dir {
         Ok(items)
     }
 
-    /// All names but `.` and `..`, in no order.
+    /// Lists all names except `.` and `..`, unordered.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     pub fn list(&self) -> io::Result<Vec<Item>> {
         let mut items = Vec::new();
@@ -146,7 +146,7 @@ impl Dir {
         Ok(to_stat(&fs::fstat(&self.fd)?))
     }
 
-    /// What it is, and the number of its mount if the system has such: both at once where it can.
+    /// Returns the stat and the mount id (if the system has one), by one call where possible.
     pub fn look(&self) -> io::Result<(Stat, Option<u64>)> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
@@ -160,7 +160,7 @@ impl Dir {
         Ok((self.stat()?, self.mount_id()))
     }
 
-    /// A number that differs where another mount begins, also when the device is the same; `None` if the system has none.
+    /// Returns the mount id, which differs between mounts even of the same device; `None` if the system has none.
     pub fn mount_id(&self) -> Option<u64> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
@@ -176,7 +176,7 @@ impl Dir {
         Ok(to_stat(&fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// Opens a regular file for reading and says what it is. Never waits, whatever stands there.
+    /// Opens a regular file for reading, with its stat. Never blocks.
     ///
     /// # Errors
     /// [`super::is_symlink_met`] for a symlink; `InvalidInput` for any other kind that is no regular file.
@@ -189,7 +189,7 @@ impl Dir {
         Ok((file, stat))
     }
 
-    /// Makes the content of a regular file durable.
+    /// Syncs the content of a regular file.
     ///
     /// # Errors
     /// As [`Self::open_file`].
@@ -197,7 +197,7 @@ impl Dir {
         self.open_file(name)?.0.sync_all()
     }
 
-    /// Opens a regular file to write at its end, private where it is made. Never waits, whatever stands there.
+    /// Opens a regular file for appending; a new one is private to its owner. Never blocks.
     ///
     /// # Errors
     /// As [`Self::open_file`].
@@ -213,12 +213,12 @@ impl Dir {
         Ok(fs::readlinkat(&self.fd, name, Vec::new())?.into_bytes())
     }
 
-    /// A new file that only its owner can read and write.
+    /// Creates a file that only its owner can read and write.
     pub fn create_file(&self, name: &[u8]) -> io::Result<File> {
         self.create_file_with(name, 0o600)
     }
 
-    /// A new file with these permission bits, or fewer.
+    /// Creates a file with at most these permission bits.
     pub fn create_file_with(&self, name: &[u8], perm: u32) -> io::Result<File> {
         let mode = to_mode(perm);
         Ok(File::from(retry_on_intr(|| fs::openat(&self.fd, name, NEW_FILE, mode))?))
@@ -228,7 +228,7 @@ impl Dir {
         self.make_dir_with(name, 0o700)
     }
 
-    /// A new directory with these permission bits, or fewer.
+    /// Creates a directory with at most these permission bits.
     pub fn make_dir_with(&self, name: &[u8], perm: u32) -> io::Result<()> {
         Ok(fs::mkdirat(&self.fd, name, to_mode(perm))?)
     }
@@ -237,9 +237,10 @@ impl Dir {
         Ok(fs::symlinkat(text, &self.fd, name)?)
     }
 
-    /// Renames unless something stands at the new name.
+    /// Renames unless the new name exists.
     ///
-    /// File systems that cannot do so in one step get a second link and lose the first one: nothing is replaced either.
+    /// On file systems without `RENAME_NOREPLACE`, links the new name and unlinks the old one, which replaces nothing
+    /// either.
     pub fn rename_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
@@ -247,12 +248,12 @@ impl Dir {
             done => return Ok(done?),
         }
         fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty())?;
-        // Where the first name may not go, the second one must not stay.
+        // If the old name cannot be removed, the new one must not stay.
         self.unlink(name).inspect_err(|_| drop(to.unlink(to_name)))
     }
 
-    /// The same for a directory. Where that cannot be done in one step, an empty directory that somebody makes at the new
-    /// name in that very moment is replaced, and nothing else ever.
+    /// As [`Self::rename_no_replace`], for a directory. Without `RENAME_NOREPLACE`, an empty directory that another
+    /// process makes at the new name at that moment is replaced, and nothing else ever.
     pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
@@ -266,7 +267,7 @@ impl Dir {
         }
     }
 
-    /// Exchanges two names in one step where the file system can, by [`super::exchange_by_renames`] otherwise.
+    /// Exchanges two names atomically where the file system can, by [`super::exchange_by_renames`] otherwise.
     pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &with.fd, with_name, fs::RenameFlags::EXCHANGE) {
@@ -276,7 +277,7 @@ impl Dir {
         super::exchange_by_renames(self, name, with, with_name)
     }
 
-    /// Renames and replaces what stands at the new name.
+    /// Renames, replacing the new name if it exists.
     pub fn rename_over(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         Ok(fs::renameat(&self.fd, name, &to.fd, to_name)?)
     }
@@ -289,7 +290,7 @@ impl Dir {
         Ok(fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Sets the permission bits of a regular file or directory, never those of what a symlink points to.
+    /// Sets the permission bits of a regular file or directory; follows no symlink.
     pub fn chmod_child(&self, name: &[u8], perm: u32) -> io::Result<()> {
         if !matches!(kind_of(&self.stat_child(name)?), ItemKind::File | ItemKind::Dir) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a directory"));
@@ -301,7 +302,7 @@ impl Dir {
         }
     }
 
-    /// A descriptor that only names the file cannot be given to `fchmod`, but its entry in /proc leads to the same file.
+    /// Sets the mode of an unreadable file: `fchmod` refuses an `O_PATH` descriptor, but its /proc entry works.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn chmod_unreadable(&self, name: &[u8], perm: u32) -> io::Result<()> {
         use std::os::fd::AsRawFd;
@@ -319,22 +320,22 @@ impl Dir {
 
     pub fn chmod(&self, perm: u32) -> io::Result<()> {
         match fs::fchmod(&self.fd, to_mode(perm)) {
-            // A descriptor that only names the directory is taken as the place to start from.
+            // `fchmod` refuses an `O_PATH` descriptor; chmod `.` relative to it instead.
             Err(Errno::BADF) => Ok(fs::chmodat(&self.fd, c".", to_mode(perm), AtFlags::empty())?),
             changed => Ok(changed?),
         }
     }
 
-    /// Makes the names in this directory durable.
+    /// Syncs the entries of this directory.
     pub fn sync(&self) -> io::Result<()> {
         match retry_on_intr(|| fs::fsync(&self.fd)) {
-            // Some file systems have no such thing for directories.
+            // Some file systems cannot sync directories.
             Ok(()) | Err(Errno::INVAL) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Makes all that was written to this file system durable. `false`: this system has no call for it.
+    /// Syncs the whole file system; returns `false` if this system has no call for it.
     pub fn sync_file_system(&self) -> io::Result<bool> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         match retry_on_intr(|| fs::syncfs(&self.fd)) {
@@ -346,14 +347,14 @@ impl Dir {
     }
 }
 
-/// Whether a rename with flags failed because the kernel, the file system or a filter in front of them does not offer it.
-/// A filter refuses as if we lacked the right; where we do lack it, the other way meets the same refusal.
+/// Whether a rename with flags failed because the kernel, the file system or a seccomp filter does not support it. A
+/// filter answers `EPERM`; where permission is really missing, the fallback fails likewise.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn may_do_otherwise(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM)
 }
 
-/// Pieces of a path that end at a component, each short enough for one call.
+/// Splits a path at component boundaries into pieces short enough for one call.
 fn path_chunks(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = path;
     std::iter::from_fn(move || {
@@ -419,18 +420,18 @@ fn from_statx(stat: &fs::Statx) -> Stat {
     }
 }
 
-/// The fields of a stat have another width and sign on every system.
+/// Converts a stat field, whose width and sign differ between systems.
 fn natural(field: impl Into<i128>) -> u64 {
     u64::try_from(field.into()).unwrap_or_default()
 }
 
-/// Nanoseconds since 1970; a time that does not fit becomes the last one that does.
+/// Returns nanoseconds since 1970, saturating.
 fn nanoseconds(seconds: impl Into<i128>, rest: impl Into<i128>) -> i64 {
     let total = seconds.into() * 1_000_000_000 + rest.into();
     i64::try_from(total).unwrap_or(if total < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// What stands at a path, through symlinks: for what does not belong to the directory.
+/// Returns the stat of a path, following symlinks; for paths outside the root.
 pub fn stat_path(path: &Path) -> io::Result<Stat> {
     Ok(to_stat(&fs::stat(path)?))
 }
@@ -443,33 +444,33 @@ pub fn set_file_mode(file: &File, perm: u32) -> io::Result<()> {
     Ok(fs::fchmod(file, to_mode(perm))?)
 }
 
-/// A time that no file written before has passed: Linux also stamps files with the fine clock, which runs ahead of
-/// [`coarse_now_ns`].
+/// Returns a time not earlier than the timestamp of any file written before: Linux also stamps files with the fine
+/// clock, which runs ahead of [`coarse_now_ns`].
 pub fn fine_now_ns() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     nanoseconds(now.tv_sec, now.tv_nsec)
 }
 
-/// The time that a file written now would get, or an earlier one; never a later one.
+/// Returns a time not later than the timestamp that a file written now would get.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn coarse_now_ns() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     nanoseconds(now.tv_sec, now.tv_nsec)
 }
 
-/// The time that a file written now would get, or an earlier one; never a later one.
+/// Returns a time not later than the timestamp that a file written now would get.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub fn coarse_now_ns() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     nanoseconds(i128::from(now.tv_sec) - 2, 0)
 }
 
-/// Whether the last component was a symlink, which is never followed.
+/// Whether opening failed because the last component is a symlink.
 pub fn is_symlink_met(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
 
-/// Whether we, not the file, are the cause: no descriptors or no memory left.
+/// Whether the process, not the file, is the cause: no descriptors or memory left.
 pub fn is_exhausted(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
 }

@@ -1,4 +1,4 @@
-//! Replacing a file that somebody else may be writing at this very moment.
+//! Compare-and-swap for files that another process may be writing at the same time.
 
 use std::io::{self, ErrorKind, Read as _};
 
@@ -8,8 +8,8 @@ use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Replaces or makes a file of which the caller knows what stands in it, `None` for nothing: `false`, and all is as it was, if
-/// that has changed meanwhile. What somebody writes at any moment is either found in time or written over ours.
+/// Replaces or makes a file if it still holds `known` (`None`: does not exist); otherwise returns `false` and changes
+/// nothing. Concurrent writes of other processes are either detected or replace ours.
 ///
 /// # Errors
 /// As [`super::replace`].
@@ -25,13 +25,13 @@ pub fn replace_known(work: &WorkTree, path: &RelPath, known: Option<&[u8]>, byte
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
         .and_then(|()| exchange_known(&dir, &temporary, path.name(), known))
         .and_then(|is_done| dir.sync().map(|()| is_done));
-    // Now it is what stood there, or what was not to be written.
+    // By now the replaced file, or ours if it was not placed.
     let _ = dir.unlink(&temporary);
     done.map_err(failed)
 }
 
-/// Puts ours in the place of what is known to stand there; whether it stood there. What is taken out is looked at before
-/// it goes: between the look and the rename somebody may have written.
+/// Exchanges `ours` with a file that should hold `known`; returns whether it did. The file taken out is checked
+/// afterwards, as another process may have written between check and rename.
 fn exchange_known(dir: &Dir, ours: &[u8], name: &[u8], known: Option<&[u8]>) -> io::Result<bool> {
     let Some(known) = known else {
         return match dir.rename_no_replace(ours, dir, name) {
@@ -57,7 +57,7 @@ fn holds(dir: &Dir, name: &[u8], known: &[u8]) -> io::Result<bool> {
     Ok(found == known)
 }
 
-/// Removes a file of which the caller knows what stands in it: `false`, and it stays, if that has changed meanwhile.
+/// Removes a file if it still holds `known`; otherwise it stays and `false` is returned.
 ///
 /// # Errors
 /// As [`super::remove`].
@@ -72,7 +72,7 @@ pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<boo
     let is_known = holds(&dir, &aside, known);
     if !matches!(is_known, Ok(true)) {
         match dir.rename_no_replace(&aside, &dir, path.name()) {
-            // Somebody has written it once more: that is the newer one.
+            // Another process wrote the file again; its version is newer.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             done => done.map_err(failed)?,
         }
