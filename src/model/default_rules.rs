@@ -1,4 +1,4 @@
-//! The list of rules that a new store gets, as text in the syntax of a `.gitignore`.
+//! The rule list of a new store, in `.gitignore` syntax.
 
 /// The lines of the shell recipe that this program replaces.
 macro_rules! recipe {
@@ -20,10 +20,10 @@ build/
     };
 }
 
-/// What a store made by hand leaves out.
+/// Rule list of a store made by hand.
 pub const RECIPE_LIST: &str = recipe!();
 
-/// What is left out unless the project or the user says otherwise: what tools make anew, and environment files.
+/// Default rule list: files that tools regenerate, and environment files.
 pub const DEFAULT_STORE_LIST: &str = concat!(
     recipe!(),
     "\
@@ -33,5 +33,5 @@ pub const DEFAULT_STORE_LIST: &str = concat!(
 "
 );
 
-/// In any directory, the file with the rules for what is below it.
+/// Name of the ignore file in any directory.
 pub const IGNORE_FILE: &[u8] = b".gitignore";

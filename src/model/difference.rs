@@ -1,4 +1,4 @@
-//! What two states of a directory hold differently: files for a patch, and what no patch can say. Pure.
+//! Compares two states of a directory, pure: files for a patch, and differences that no patch can express.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 
-/// One file that two trees hold differently: git mode and blob of each side; a side that lacks the file is `None`.
+/// A file that differs between two trees: git mode and blob of each side; `None` if that side lacks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeChange {
     pub path: RelPath,
@@ -15,20 +15,20 @@ pub struct TreeChange {
     pub after: Option<(u32, ObjectId)>,
 }
 
-/// How a file differs, by the words of git.
+/// How a file differs, in git's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
     Added,
     Deleted,
-    /// The content, and perhaps the mode too.
+    /// The content, and possibly the mode.
     Changed,
-    /// Nothing but the executable bit.
+    /// Only the executable bit.
     Mode,
-    /// A file became a symlink, or a symlink a file.
+    /// File became symlink, or the reverse.
     Type,
 }
 
-/// One path that the two states hold differently, with its entry on each side that has it.
+/// A path that differs between the two states, with its entry on each side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     pub path: RelPath,
@@ -36,15 +36,15 @@ pub struct Pair {
     pub after: Option<Entry>,
 }
 
-/// What differs without being content, kind or executable bit of a file.
+/// Differences other than content, kind or executable bit of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unsayable {
-    /// Files and directories of both sides: path, permission bits before and after.
+    /// Files and directories on both sides: path, permission bits before and after.
     pub modes: Vec<(RelPath, u32, u32)>,
-    /// Directories without any file that only the second state has.
+    /// Directories without any file, only in the second state.
     pub empty_dirs_added: Vec<RelPath>,
     pub empty_dirs_deleted: Vec<RelPath>,
-    /// Present without being captured, on one side or in another way than on the other.
+    /// Paths uncaptured on one side only, or for different reasons.
     pub uncaptured: Vec<(RelPath, Option<WhyNot>, Option<WhyNot>)>,
 }
 
@@ -52,7 +52,7 @@ pub struct Unsayable {
 pub struct Difference {
     pub files: Vec<Pair>,
     pub other: Unsayable,
-    /// Held by one side; what the other has there is not known, and why.
+    /// Paths captured on one side only, whose state on the other is unknown, with the reason.
     pub not_compared: Vec<(RelPath, WhyNot)>,
 }
 
@@ -67,7 +67,7 @@ impl ChangeKind {
         }
     }
 
-    /// The letter of `git diff --name-status`.
+    /// Returns the letter of `git diff --name-status`.
     pub fn letter(self) -> char {
         match self {
             Self::Added => 'A',
@@ -89,7 +89,7 @@ impl Pair {
         }
     }
 
-    /// Whether git would see a difference at all.
+    /// Whether git would see a difference.
     pub fn differs(&self) -> bool {
         let seen = |entry: &Entry| (entry.git_mode(), entry.id);
         self.before.as_ref().map(seen) != self.after.as_ref().map(seen)
@@ -97,13 +97,13 @@ impl Pair {
 }
 
 impl Unsayable {
-    /// Whether the two states are the same in this; what was not captured is no difference, as nobody knows it.
+    /// Whether there is no known difference; uncaptured paths do not count, as their content is unknown.
     pub fn is_same(&self) -> bool {
         self.modes.is_empty() && self.empty_dirs_added.is_empty() && self.empty_dirs_deleted.is_empty()
     }
 }
 
-/// Compares two states at and below `paths`; none means everywhere.
+/// Compares two states at and below `paths`; empty means everywhere.
 pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Difference {
     let wanted = |path: &RelPath| paths.is_empty() || paths.iter().any(|limit| path.is_at_or_below(limit));
     let mut found = Difference::default();
@@ -127,7 +127,7 @@ pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Differ
     found
 }
 
-/// Permission bits that a git mode does not tell.
+/// Whether permission bits differ in a way that git modes do not show.
 fn is_unsayable(before: &Entry, after: &Entry) -> bool {
     let differing = before.perm ^ after.perm;
     let both_files = before.kind == Kind::File && after.kind == Kind::File;
@@ -135,7 +135,7 @@ fn is_unsayable(before: &Entry, after: &Entry) -> bool {
     both_files && differing & !told != 0
 }
 
-/// Why the side that lacks this file may have it all the same.
+/// Returns why the side that lacks this file may have it nevertheless.
 fn unknown<'s>(pair: &Pair, before: &'s Snapshot, after: &'s Snapshot) -> Option<&'s WhyNot> {
     let lacking = match (&pair.before, &pair.after) {
         (None, Some(_)) => before,
@@ -161,7 +161,7 @@ fn compare_dirs(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelPath) -
     other.empty_dirs_deleted = innermost(empty_before.iter().copied().filter(gone));
 }
 
-/// Directories with no file at any depth, but the root.
+/// Returns directories with no file at any depth, except the root.
 fn without_files(state: &Snapshot) -> BTreeSet<&RelPath> {
     let mut holders: BTreeSet<RelPath> = BTreeSet::from([RelPath::root()]);
     for path in state.files.keys() {
@@ -174,7 +174,7 @@ fn without_files(state: &Snapshot) -> BTreeSet<&RelPath> {
     state.dirs.keys().filter(|path| !holders.contains(*path)).collect()
 }
 
-/// Without those that hold another one of them.
+/// Drops directories that contain another one of the list.
 fn innermost<'p>(sorted: impl Iterator<Item = &'p RelPath>) -> Vec<RelPath> {
     let mut kept: Vec<RelPath> = Vec::new();
     for path in sorted {

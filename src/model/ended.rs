@@ -1,4 +1,4 @@
-//! How a command that the user asked for came to its end.
+//! How a command run for the user ended.
 
 /// The end of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ impl CommandEnd {
         self == Self::Exit(0)
     }
 
-    /// One number for both, as a shell tells it: 128 and the signal.
+    /// Returns the exit code as a shell reports it: 128 plus the signal number for a signal.
     pub fn code(self) -> i32 {
         match self {
             Self::Exit(code) => code,

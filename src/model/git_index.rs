@@ -1,39 +1,41 @@
-//! Reads git's index file, versions 2, 3 and 4, for names and blob ids and nothing else.
+//! Reads names and object ids from git's index file, versions 2, 3 and 4.
 
 use crate::model::state::object_id::ObjectId;
 
 /// The names of one index file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct IndexNames {
-    /// In the order of the file; a conflict names its path up to three times.
+    /// In file order; a path in conflict appears up to three times.
     pub paths: Vec<Box<[u8]>>,
-    /// Those of them that are other repositories.
+    /// Those that are nested repositories (gitlinks).
     pub repositories: Vec<Box<[u8]>>,
-    /// The blobs of the others, where the ids are SHA-1.
+    /// Blob ids of the others, if SHA-1.
     pub blobs: Vec<ObjectId>,
-    /// The trees that the index remembers of what it was last written from; SHA-1 too.
+    /// Tree ids of the cache-tree extension, if SHA-1.
     pub trees: Vec<ObjectId>,
-    /// A split index: the id of the file beside it that has the other names.
+    /// Of a split index: id of the shared index file with the other names.
     pub shared: Option<[u8; 20]>,
 }
 
-/// Stat data in front of the object id of an entry.
+/// Length in bytes of the stat data before an entry's object id.
 const STAT_LEN: usize = 40;
 const SHA1_LEN: usize = 20;
 const SHA256_LEN: usize = 32;
 const FLAG_EXTENDED: u16 = 0x4000;
-/// Longer than any path that a system call takes.
+/// Upper bound on a name in bytes; longer than any path that a system call takes.
 const MAX_NAME_LEN: usize = 1 << 16;
-/// A hostile file of version 4 could unfold to much more than its own size.
+/// Upper bound on all names in bytes: a hostile file of version 4 could expand to much more than its own size.
 const MAX_NAMES_LEN: usize = 1 << 30;
 
 const MODE_TREE: u32 = 0o040_000;
 const MODE_REPOSITORY: u32 = 0o160_000;
 
+/// Parses an index file.
+///
 /// # Errors
-/// Why the bytes are no index that we know, in words.
+/// Why the bytes are no known index, in words.
 pub fn parse(bytes: &[u8]) -> Result<IndexNames, String> {
-    // The file does not tell which hash its repository uses; with the wrong one the parts do not fit together.
+    // The file does not name the hash of its repository; with the wrong one parsing fails.
     parse_with(bytes, SHA1_LEN).or_else(|why| parse_with(bytes, SHA256_LEN).map_err(|_| why))
 }
 
@@ -65,7 +67,7 @@ fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, String> {
 
 impl IndexNames {
     fn add(&mut self, name: &[u8], mode: u32, id: &[u8]) {
-        // A sparse index stands for whole directories by their names, and in a split one replaced entries have none.
+        // A sparse index has entries for whole directories; in a split one, replaced entries have no name.
         if name.is_empty() || mode == MODE_TREE {
             return;
         }
@@ -78,7 +80,7 @@ impl IndexNames {
     }
 }
 
-/// Reads one entry, leaves its name in `name` (where the one before stood) and returns its mode and id.
+/// Reads one entry, replaces the previous name in `name` with its own, and returns mode and id.
 fn read_entry<'b>(
     reader: &mut IndexReader<'b>,
     version: u32,
@@ -104,7 +106,7 @@ fn read_entry<'b>(
     } else {
         name.clear();
         name.extend_from_slice(reader.until_nul()?);
-        // One to eight NULs end an entry, so that its length is a multiple of eight.
+        // One to eight NULs pad an entry to a multiple of eight bytes.
         let rest = (8 - (reader.at - start) % 8) % 8;
         if reader.take(rest)?.iter().any(|byte| *byte != 0) {
             return Err("an entry is not padded with NULs".into());
@@ -116,7 +118,7 @@ fn read_entry<'b>(
     Ok((mode, id))
 }
 
-/// Checks that extensions fill the file to its end, and returns the shared file of a split index and its trees.
+/// Checks that extensions fill the file to its end; returns the shared file id of a split index, and cached trees.
 fn read_extensions(reader: &mut IndexReader<'_>, id_len: usize) -> Result<(Option<[u8; 20]>, Vec<ObjectId>), String> {
     let (mut shared, mut trees) = (None, Vec::new());
     while reader.at < reader.bytes.len() {
@@ -140,8 +142,8 @@ fn read_extensions(reader: &mut IndexReader<'_>, id_len: usize) -> Result<(Optio
     Ok((shared, trees))
 }
 
-/// The ids in a cache-tree extension, as far as it makes sense: of each directory its name, a NUL, the number of its
-/// entries in decimal, a blank, that of its subtrees, a line break, and the id, unless the first number is negative.
+/// Returns the ids in a cache-tree extension, as far as it is valid: for each directory its name, a NUL, the number of
+/// its entries in decimal, a space, that of its subtrees, a newline, and the id, unless the first number is negative.
 fn cached_trees(content: &[u8]) -> Vec<ObjectId> {
     let mut reader = IndexReader { bytes: content, at: 0 };
     let mut trees = Vec::new();
@@ -181,13 +183,13 @@ impl<'b> IndexReader<'b> {
         Ok(u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
-    /// The bytes before the next NUL, which is read too.
+    /// Returns the bytes before the next NUL, and consumes that too.
     fn until_nul(&mut self) -> Result<&'b [u8], String> {
         let len = self.bytes[self.at..].iter().position(|byte| *byte == 0).ok_or("a name does not end")?;
         Ok(&self.take(len + 1)?[..len])
     }
 
-    /// A number as in git's offset deltas: seven bits a byte, the highest first, each further byte adding one.
+    /// Reads a number as in git's offset deltas: seven bits a byte, highest first, each further byte adding one.
     fn varint(&mut self) -> Result<usize, String> {
         let mut byte = self.take(1)?[0];
         let mut value = usize::from(byte & 0x7f);
@@ -207,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// An index of version 2 or 4 with the given names, as git would write it.
+    /// Makes an index of version 2 or 4 with the given names, as git would write it.
     fn index(version: u32, names: &[&str]) -> Vec<u8> {
         let mut bytes = [b"DIRC".as_slice(), &version.to_be_bytes()].concat();
         bytes.extend(u32::try_from(names.len()).unwrap().to_be_bytes());
@@ -244,7 +246,7 @@ mod tests {
             let parsed = parse(&bytes).unwrap();
             assert!(parsed.paths.iter().map(|path| &**path).eq(names.iter().map(|name| name.as_bytes())), "{version}");
             for len in 0..bytes.len() {
-                // A cut between two extensions cannot be told, but takes no name away.
+                // A cut between two extensions goes unnoticed, but loses no name.
                 let cut = parse(&bytes[..len]);
                 assert!(cut.is_err() || cut == Ok(parse(&bytes).unwrap()), "version {version} cut to {len}");
             }

@@ -1,4 +1,4 @@
-//! Data and rules, pure: no file, no clock, no git library is known here.
+//! Pure data and rules: no file access, no clock, no git library.
 
 pub mod checkpoint;
 pub mod default_rules;

@@ -1,41 +1,41 @@
-//! A pattern over paths: a literal path, a directory, or a glob with the meaning it has in an ignore file.
+//! A path pattern: a literal path, a directory, or a glob as in an ignore file.
 
 use crate::base::wildmatch::Glob;
 use crate::model::state::rel_path::RelPath;
 
-/// Which paths are meant. Whatever it means, all that lies below is meant too.
+/// A pattern that matches paths and everything below them.
 #[derive(Clone, Debug)]
 pub struct PathPattern {
-    /// Taken to the letter; `None` for what is no path.
+    /// The literal path; `None` if the pattern is none.
     literal: Option<RelPath>,
     glob: Option<PatternShape>,
 }
 
 #[derive(Clone, Debug)]
 enum PatternShape {
-    /// Without a slash: the name, in any directory.
+    /// Without a slash: matches the name in any directory.
     Name(Glob),
-    /// With one: the path from the root.
+    /// With a slash: matches the path from the root.
     Path(Glob),
 }
 
 impl PathPattern {
-    /// Everything.
+    /// Matches everything.
     pub fn all() -> Self {
         Self { literal: Some(RelPath::root()), glob: None }
     }
 
-    /// This path and all below it.
+    /// Matches this path and everything below.
     pub fn of_path(path: RelPath) -> Self {
         Self { literal: Some(path), glob: None }
     }
 
-    /// What was typed with marks in it. A name such as `[id].tsx` is meant to the letter as well where `literal` is given.
+    /// Matches a typed glob. With `literal`, a name such as `[id].tsx` also matches literally.
     pub fn of_glob(typed: &[u8], literal: Option<RelPath>) -> Self {
         Self { literal, glob: shape(typed) }
     }
 
-    /// Whether it can match anything at all.
+    /// Whether it can match anything.
     pub fn can_match(&self) -> bool {
         self.literal.is_some() || self.glob.is_some()
     }
@@ -53,14 +53,14 @@ impl PathPattern {
         }
     }
 
-    /// Whether something that matches can lie in this directory.
+    /// Whether this directory can contain a match.
     pub fn enters(&self, dir: &RelPath) -> bool {
         let leads_there = |literal: &RelPath| literal.is_at_or_below(dir) || dir.is_at_or_below(literal);
         self.glob.is_some() || self.literal.as_ref().is_some_and(leads_there)
     }
 }
 
-/// Whether bytes have a mark that makes them a glob.
+/// Whether the bytes contain a glob character.
 pub fn has_marks(typed: &[u8]) -> bool {
     typed.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }

@@ -1,4 +1,4 @@
-//! What a restore would do: a pure plan between the present state and the target.
+//! Plans a restore from the present state to the target; pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,46 +7,47 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 use crate::model::state::snapshot::{Snapshot, below};
 
-/// How far a restore goes.
+/// Limits and options of a restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestoreScope {
-    /// Limits; empty means everything.
+    /// Paths to restore; empty means everything.
     pub paths: Vec<RelPath>,
-    /// The scope of what is restored: nothing outside it changes.
+    /// Scope of the restored checkpoint; nothing outside it changes.
     pub within: Option<Scope>,
-    /// Nothing is deleted: files of the target are laid over what is there.
+    /// Delete nothing: write the target's files over the present ones.
     pub overlay: bool,
-    /// Set-uid, set-gid and sticky bits are put back too.
+    /// Restore set-uid, set-gid and sticky bits too.
     pub special_bits: bool,
 }
 
-/// A path that stands in the way of a restore, and the reason in words.
+/// A path that blocks a restore, with the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     pub path: RelPath,
     pub why: String,
 }
 
-/// Everything that a restore would change, and what it would not.
+/// Everything that a restore would change or leave alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RestorePlan {
-    /// Content that goes in, and what it replaces.
+    /// Content to write, and the entry that it replaces.
     pub write: BTreeMap<RelPath, PlannedWrite>,
-    /// Files whose content is right and whose permission bits are not: the bits they get.
+    /// Files of which only the permission bits change, with the new bits.
     pub chmod: BTreeMap<RelPath, u32>,
-    /// Files that go, with what they are now.
+    /// Files to delete, with their present entries.
     pub delete: BTreeMap<RelPath, Entry>,
     pub make_dirs: BTreeMap<RelPath, u32>,
-    /// Directories that stay but get other permission bits.
+    /// Existing directories with their new permission bits.
     pub chmod_dirs: BTreeMap<RelPath, u32>,
     pub remove_dirs: BTreeSet<RelPath>,
-    /// What the target lacks and what stays by rule: paths that are not captured, and the directories that hold them.
+    /// Uncaptured paths that the target lacks and that stay by rule, or the directories that hold them.
     pub left_alone: BTreeSet<RelPath>,
-    /// What stays as it is because it cannot be read, and why: the target lacks it, or could not read it either.
+    /// Paths that stay because they cannot be read, with the reason: the target lacks them, or could not read them
+    /// either.
     pub unreadable: BTreeMap<RelPath, WhyNot>,
-    /// Why this plan must not be carried out.
+    /// Reasons why this plan must not be executed.
     pub conflicts: Vec<Obstacle>,
-    /// Files that are right already.
+    /// Number of files that already match the target.
     pub unchanged: usize,
 }
 
@@ -72,8 +73,8 @@ impl RestoreScope {
 }
 
 impl RestorePlan {
-    /// Plans from `present` to `target`. `may_delete` answers for a path that the target lacks, and tells whether it
-    /// is a directory: would the target's own rules have captured it?
+    /// Plans from `present` to `target`. `may_delete` gets a path that the target lacks and whether it is a directory,
+    /// and returns whether the target's own rules would have captured it.
     pub fn between(
         present: &Snapshot,
         target: &Snapshot,
@@ -90,7 +91,7 @@ impl RestorePlan {
         planner.plan
     }
 
-    /// Whether there is nothing to do and nothing in the way.
+    /// Whether there are no changes and no conflicts.
     pub fn is_empty(&self) -> bool {
         self.conflicts.is_empty() && self.change_count() == 0
     }
@@ -111,7 +112,7 @@ struct Planner<'p> {
     reach: &'p RestoreScope,
     may_delete: &'p dyn Fn(&RelPath, bool) -> bool,
     plan: RestorePlan,
-    /// The paths of the conflicts.
+    /// Paths of the conflicts.
     refused: BTreeSet<RelPath>,
 }
 
@@ -134,7 +135,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whatever stands where a file or link is needed must be held by a checkpoint.
+    /// Makes room for a file; anything uncaptured in its place is a conflict.
     fn make_room_for_file(&mut self, path: &RelPath) {
         if let Some(found) = self.present.uncaptured_at_or_below(path).cloned() {
             return self.conflict(found);
@@ -163,7 +164,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What the target could not capture, or left out by its own rules, is left alone.
+    /// Whether the target decides about a path: false if it could not capture the path or left it out by rule.
     fn is_targets_business(&self, path: &RelPath, is_dir: bool) -> bool {
         let untouchable = |path: &RelPath| self.target.uncaptured.contains_key(path);
         !untouchable(path) && !path.ancestors().any(|above| untouchable(&above)) && (self.may_delete)(path, is_dir)
@@ -184,7 +185,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Directories of the target within reach, and those above them.
+    /// Returns directories of the target within the restore's limits, with their ancestors.
     fn needed_dirs(&self) -> BTreeMap<RelPath, u32> {
         let mut needed = BTreeMap::new();
         let ends = self.target.dirs.keys().filter(|path| self.reach.covers(path));
@@ -217,7 +218,7 @@ impl Planner<'_> {
         self.plan.make_dirs.insert(path, perm);
     }
 
-    /// Directories go deepest first: one goes only if nothing stays in it.
+    /// Plans removal of directories, deepest first; one is removed only if nothing stays in it.
     fn plan_removals(&mut self) {
         if self.reach.overlay {
             return;
@@ -249,7 +250,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Names what is not captured and would not be there if this were the target.
+    /// Lists uncaptured paths that stay although the target lacks them.
     fn name_what_stays(&mut self) {
         if self.reach.overlay {
             return;
@@ -298,7 +299,7 @@ mod tests {
         Entry { kind: Kind::File, perm: 0o644, id: ObjectId::from_bytes([content; 20]), size_bytes: 1 }
     }
 
-    /// Files of one content, and the directories above them.
+    /// Makes a state with files of one content, and their parent directories.
     fn holding(files: &[&str]) -> Snapshot {
         let mut state = Snapshot::default();
         state.dirs.insert(RelPath::root(), 0o755);

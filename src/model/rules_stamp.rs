@@ -1,13 +1,13 @@
-//! What the verdicts on names depended on besides the names and the ignore files in the directory.
+//! Fingerprint of the rules in force, besides the ignore files in the directory.
 
-/// Sums of the rules in force. Equal stamps mean that equal names get equal verdicts.
+/// Hashes of the rules in force. Equal stamps mean equal verdicts for equal names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RulesStamp {
-    /// Of the lists, the settings and the version of the rules that are compiled in.
+    /// Hash of the lists, the settings and the version of the compiled-in rules.
     pub rules: u64,
-    /// Of the stat of the project's git index; zero if that may not be relied on.
+    /// Hash of the stat of the project's git index; zero if it is not reliable.
     pub index: u64,
-    /// Of the names in that index.
+    /// Hash of the names in that index.
     pub names: u64,
 }
 

@@ -1,18 +1,18 @@
-//! The name of a run: `<type>_<project>_<YYYYMMDD_HHMMSS>`, fit for a ref and for a file.
+//! The id of a run, `<type>_<project>_<YYYYMMDD_HHMMSS>`, valid as a ref and file name.
 
 use crate::base::time::utc_compact;
 
-/// Longest id, in bytes.
+/// Upper bound on an id in bytes.
 const LONGEST: usize = 120;
 
-/// The word for what has none.
+/// Word used if no letter or digit is left.
 const EMPTY: &str = "work";
 
 pub fn make(kind: &str, project: &str, now_ms: i64) -> String {
     format!("{}_{}_{}", word(kind), snake(project), utc_compact(now_ms))
 }
 
-/// The project of an id in the form of the registry: small letters, with `_` for the rest and where a new word begins.
+/// Converts a project name to the registry's form: lower case, with `_` for other characters and between words.
 pub fn snake(text: &str) -> String {
     let mut made = String::new();
     let mut was_small = false;
@@ -26,12 +26,12 @@ pub fn snake(text: &str) -> String {
     word(&made)
 }
 
-/// Whether it is `{type}_{project}_{YYYYMMDD_HHMMSS}`.
+/// Whether an id has the form `{type}_{project}_{YYYYMMDD_HHMMSS}`.
 pub fn is_timed(id: &str) -> bool {
     parts(id).is_some()
 }
 
-/// The `number`th of an id that is taken: the time stays at the end where it stands there.
+/// Returns the `number`th variant of a taken id; a time at the end stays there.
 pub fn numbered(id: &str, number: usize) -> String {
     match parts(id) {
         Some((name, time)) => format!("{name}-{number}_{time}"),
@@ -39,7 +39,7 @@ pub fn numbered(id: &str, number: usize) -> String {
     }
 }
 
-/// What stands before the time, and the time.
+/// Splits an id into the part before the time, and the time.
 fn parts(id: &str) -> Option<(&str, &str)> {
     let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     let (name, time) = id.split_at_checked(id.len().checked_sub("_YYYYMMDD_HHMMSS".len())?)?;
@@ -48,7 +48,7 @@ fn parts(id: &str) -> Option<(&str, &str)> {
     (has_both && is_number(date, 8) && is_number(clock, 6)).then_some((name, &time[1..]))
 }
 
-/// Whether it may be the name of a file and of a ref everywhere.
+/// Whether an id is a valid file and ref name everywhere.
 pub fn is_legal(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (1..=LONGEST).contains(&id.len())
@@ -57,11 +57,11 @@ pub fn is_legal(id: &str) -> bool {
         && !id.contains("..")
         && !id.ends_with('.')
         && !id.to_ascii_lowercase().ends_with(".lock")
-        // It would be taken for the name of an object.
+        // It would be taken for an object id.
         && !(id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// What is left of free text in an id: letters and digits, the rest one `_` each run; `-` stays.
+/// Converts free text to an id part: letters, digits and `-` stay; each run of other characters becomes one `_`.
 pub fn word(text: &str) -> String {
     let mut made = String::new();
     for letter in text.chars() {
@@ -75,7 +75,7 @@ pub fn word(text: &str) -> String {
     if made.is_empty() { EMPTY.to_owned() } else { made }
 }
 
-/// Whether it is the [`word`] of a text in which no letter was left.
+/// Whether it is the [`word`] of a text without letters or digits.
 pub fn is_empty_word(id: &str) -> bool {
     id == EMPTY
 }

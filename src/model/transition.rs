@@ -1,19 +1,19 @@
-//! The commit message of a transition of a workflow: what the caller says, and the trailers by which the store knows it.
+//! The commit message of a workflow transition: the caller's text, and the trailers by which the store identifies it.
 
 use crate::model::checkpoint::message;
 
-/// The number behind the trailer `Workflow-Format`; a larger one is read as far as it is understood, and not added to.
+/// Value of the trailer `Workflow-Format`; a run with a larger one is read as far as it is understood, and not
+/// extended.
 pub const FORMAT: u32 = 1;
 
 const FORMAT_KEY: &str = "Workflow-Format";
 const ID_KEY: &str = "Workflow";
 const TIME_KEY: &str = "Time-Ms";
 const CUT_KEY: &str = "Cut-From";
-/// Keys that no caller can set: with them a transition could pass for something else.
+/// Keys that callers cannot set, as a transition could pass for something else.
 const RESERVED: [&str; 5] = [FORMAT_KEY, ID_KEY, TIME_KEY, CUT_KEY, "Checkpoint-Format"];
 
-/// Completes a message: a subject, perhaps with text below it, and in its last paragraph perhaps trailers, to which those
-/// of the store are added.
+/// Adds the store's trailers to a message, which may end with trailers of its own.
 pub fn render(id: &str, said: &str, time_ms: i64) -> String {
     let said = said.replace('\0', "\\0");
     let said = said.trim();
@@ -29,27 +29,27 @@ pub fn render(id: &str, said: &str, time_ms: i64) -> String {
     format!("{subject}\n\n{}\n", lines.join("\n"))
 }
 
-/// The same message for a copy that stands on nothing, because what lay below `original` is lost.
+/// Returns the message for a parentless copy of `original`, whose history is lost.
 pub fn cut(message: &str, original: &str) -> String {
     format!("{}\n{CUT_KEY}: {original}\n", message.trim_end_matches('\n'))
 }
 
-/// Whether it is the message of a transition, of whatever format.
+/// Whether a message is that of a transition, in any format.
 pub fn is_ours(text: &str) -> bool {
     message::trailer(text, FORMAT_KEY).is_some()
 }
 
-/// The format that it declares.
+/// Returns the declared format.
 pub fn format_of(text: &str) -> Option<u32> {
     message::trailer(text, FORMAT_KEY)?.parse().ok()
 }
 
-/// Of which workflow it is, by the name under which it was recorded.
+/// Returns the name of its workflow, as recorded.
 pub fn workflow_of(text: &str) -> Option<&str> {
     message::trailer(text, ID_KEY).filter(|_| is_ours(text))
 }
 
-/// Milliseconds since 1970; plain git's commits say nothing here.
+/// Returns the time in milliseconds since 1970; `None` for commits of plain git.
 pub fn time_of(text: &str) -> Option<i64> {
     message::trailer(text, TIME_KEY)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! A commit that plain git made, read as a checkpoint: the recipe's `<reason> | <time> | <source>`, or any message.
+//! Reads a commit made by plain git as a checkpoint: the recipe's `<reason> | <time> | <source>`, or any message.
 
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
@@ -6,7 +6,7 @@ use crate::model::checkpoint::terms::CheckpointTerms;
 /// The source of a commit whose message does not name one.
 const UNKNOWN_SOURCE: &str = "git";
 
-/// What can be said of a commit that carries no trailers of ours. How many files it holds is not known from it.
+/// Makes the record of a commit without our trailers; its file count is unknown.
 pub fn record(message: &str, seconds: i64, sequence: u64) -> Record {
     let subject = message.lines().next().unwrap_or_default().trim();
     let (reason, source) = parts(subject).unwrap_or((subject, UNKNOWN_SOURCE));
@@ -26,7 +26,7 @@ pub fn record(message: &str, seconds: i64, sequence: u64) -> Record {
     }
 }
 
-/// Reason and source; the time between them is not read back, because the commit has its own.
+/// Splits a subject into reason and source; the time between them is ignored, as the commit has its own.
 fn parts(subject: &str) -> Option<(&str, &str)> {
     let (rest, source) = subject.rsplit_once(" | ")?;
     let (reason, _time) = rest.rsplit_once(" | ")?;

@@ -1,4 +1,4 @@
-//! The second name of every checkpoint, `chk_YYYYMMDD_HHMMSS_` and six digits of its id, as agents' contracts write it.
+//! The alias of a checkpoint: `chk_YYYYMMDD_HHMMSS_` and six digits of its id, as agents' contracts write it.
 
 use crate::base::time::utc_compact;
 use crate::model::checkpoint::record::Checkpoint;
@@ -10,7 +10,7 @@ pub fn of(checkpoint: &Checkpoint) -> String {
     format!("{PREFIX}{}_{}", utc_compact(checkpoint.record.time_ms), &checkpoint.id.to_hex()[..DIGITS])
 }
 
-/// Whether a word can only be such a name.
+/// Whether a word has the form of an alias.
 pub fn is_alias(word: &str) -> bool {
     let Some(rest) = word.strip_prefix(PREFIX) else { return false };
     let parts: Vec<&str> = rest.split('_').collect();

@@ -1,9 +1,9 @@
-//! The baseline: what the directory was last set to by a restore, or recorded as by a checkpoint.
+//! The baseline: the checkpoint that the directory was last restored to or recorded as.
 
 use crate::model::checkpoint::record::Checkpoint;
 
-/// The baseline after the given checkpoints, which are in order of their sequence. A restore of single paths sets no
-/// directory to anything, and a scoped checkpoint records none.
+/// Returns the baseline after the given checkpoints, sorted by sequence. Restores of single paths and scoped
+/// checkpoints do not count.
 pub fn of(checkpoints: &[Checkpoint]) -> Option<&Checkpoint> {
     checkpoints.iter().rev().find_map(|checkpoint| {
         if checkpoint.is_whole() {

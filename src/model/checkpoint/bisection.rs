@@ -1,8 +1,8 @@
-//! The search by halves for the first bad one in a row, pure: some cannot be told, none needs to be asked twice.
+//! Bisection for the first bad item of a sequence, pure: items can be skipped, none is tested twice.
 
 use std::collections::BTreeSet;
 
-/// What is known of a row whose first is good and whose last is bad.
+/// State of a bisection over a sequence whose first item is good and whose last is bad.
 #[derive(Clone, Debug)]
 pub struct Bisection {
     good: usize,
@@ -10,12 +10,12 @@ pub struct Bisection {
     skipped: BTreeSet<usize>,
 }
 
-/// What one of the row turned out to be.
+/// Verdict on one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BisectVerdict {
     Good,
     Bad,
-    /// It cannot be told.
+    /// Cannot be tested.
     Skip,
 }
 
@@ -30,12 +30,12 @@ impl BisectVerdict {
 }
 
 impl Bisection {
-    /// `count` is at least 2.
+    /// Starts a bisection over `count` items, at least 2.
     pub fn new(count: usize) -> Self {
         Self { good: 0, bad: count.saturating_sub(1), skipped: BTreeSet::new() }
     }
 
-    /// Which one to ask next: the one nearest to the middle that was not skipped. `None` at the end.
+    /// Returns the next item to test: the one nearest to the middle that was not skipped. `None` at the end.
     pub fn next(&self) -> Option<usize> {
         let middle = usize::midpoint(self.good, self.bad);
         let open = (self.good + 1..self.bad).filter(|at| !self.skipped.contains(at));
@@ -50,12 +50,12 @@ impl Bisection {
         }
     }
 
-    /// The last one known to be good.
+    /// Returns the last item known to be good.
     pub fn last_good(&self) -> usize {
         self.good
     }
 
-    /// Those of which one is the first bad one: one, or several where some could not be told.
+    /// Returns the candidates for the first bad item: one, or several if some were skipped.
     pub fn candidates(&self) -> std::ops::RangeInclusive<usize> {
         self.good + 1..=self.bad
     }
@@ -65,7 +65,7 @@ impl Bisection {
 mod tests {
     use super::*;
 
-    /// Runs to the end and tells the candidates and how many were asked.
+    /// Runs to the end; returns the candidates and the number of items tested.
     fn run(count: usize, first_bad: usize, skips: &[usize]) -> (Vec<usize>, usize) {
         let mut bisection = Bisection::new(count);
         let mut asked = 0;

@@ -1,10 +1,10 @@
-//! A hold: for a while no checkpoint is made, because work is under way of which it would catch a half.
+//! A hold: blocks checkpoints for a while, because unfinished work would be captured half-done.
 
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
-/// How long one lasts unless something else is said.
+/// Default duration of a hold in milliseconds.
 pub const USUAL_MS: i64 = HOUR_MS / 2;
 pub const LONGEST_MS: i64 = 24 * HOUR_MS;
 const LONGEST_NAME: usize = 128;
@@ -12,28 +12,28 @@ const LONGEST_NAME: usize = 128;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     pub name: String,
-    /// Who took it, in words.
+    /// The holder, in words.
     pub holder: String,
     /// Milliseconds since 1970.
     pub begin_ms: i64,
-    /// From then on it is as if it had never been.
+    /// Milliseconds since 1970; from then on the hold has no effect.
     pub end_ms: i64,
 }
 
 impl Hold {
-    /// A clock that shows more than a day before the beginning is not the one by which it was taken: by such a clock it
-    /// might never end.
+    /// Whether the hold is in effect. A clock more than a day before `begin_ms` is not trusted, as the hold might never
+    /// end by it.
     pub fn stands(&self, now_ms: i64) -> bool {
         now_ms < self.end_ms && now_ms >= self.begin_ms.saturating_sub(LONGEST_MS)
     }
 
-    /// Name, holder and end, for people.
+    /// Describes name, holder and end for the user.
     pub fn in_words(&self) -> String {
         let (name, holder, end) = (escape(&self.name), escape(&self.holder), utc_seconds(self.end_ms));
         format!("hold '{name}', taken by {holder}, stands until {end} UTC")
     }
 
-    /// One field, for documents of lines.
+    /// Encodes the hold as one field of a line-based document.
     pub fn to_field(&self) -> String {
         let (name, holder) = (percent_encode(self.name.as_bytes()), percent_encode(self.holder.as_bytes()));
         format!("{} {} {name} {holder}", self.begin_ms, self.end_ms)
@@ -50,8 +50,10 @@ impl Hold {
     }
 }
 
+/// Checks the name of a hold.
+///
 /// # Errors
-/// In words: this can be no name.
+/// Why the name is not allowed, in words.
 pub fn check_name(name: &str) -> Result<(), String> {
     if name.trim().is_empty() || name.trim() != name {
         return Err("it is empty, or begins or ends with a blank".to_owned());

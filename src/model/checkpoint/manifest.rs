@@ -1,4 +1,4 @@
-//! The markdown table of checkpoints: rendered for people, read back for one thing only, the ids in its rows.
+//! The markdown table of checkpoints: rendered for the user, parsed only for its rows by id.
 
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
@@ -8,23 +8,23 @@ use crate::model::state::object_id::ObjectId;
 const HEADER: &str = "| Hash | Timestamp | Reason | Source |\n\
                       |----------|---------------------|----------------------|--------------|\n";
 
-/// Header, rule, and one row for each checkpoint in the order given.
+/// Renders the header and one row for each checkpoint, in the order given.
 pub fn render<'c>(checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> String {
     render_after("", checkpoints)
 }
 
-/// The same with rows before them, each with the end of its line.
+/// As [`render`], with the `kept` rows first, each including its line end.
 pub fn render_after<'c>(kept: &str, checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> String {
     let rows: String = checkpoints.into_iter().map(row).collect();
     format!("{HEADER}{kept}{rows}")
 }
 
-/// What a row says beside the id.
+/// Returns a row without its id.
 pub fn rest(row: &str) -> &str {
     row.trim().trim_matches('|').split_once('|').map_or("", |(_, rest)| rest.trim())
 }
 
-/// The row of one checkpoint, with the end of its line.
+/// Renders the row of one checkpoint, including its line end.
 pub fn row(checkpoint: &Checkpoint) -> String {
     let record = &checkpoint.record;
     format!(
@@ -36,12 +36,12 @@ pub fn row(checkpoint: &Checkpoint) -> String {
     )
 }
 
-/// The first column of each row that begins with an id of eight digits or more; all else is passed over.
+/// Returns the id of each row that begins with one of eight digits or more; other lines are skipped.
 pub fn ids(manifest: &str) -> Vec<String> {
     rows(manifest).map(|(id, _)| id).collect()
 }
 
-/// Each such row, by its id.
+/// Returns each row with an id, as (id, row).
 pub fn rows(manifest: &str) -> impl Iterator<Item = (String, &str)> {
     manifest.lines().filter_map(|line| {
         let line = line.trim();
@@ -51,20 +51,20 @@ pub fn rows(manifest: &str) -> impl Iterator<Item = (String, &str)> {
     })
 }
 
-/// Whether this text can be believed to be a manifest at all, edited by hand or not.
+/// Whether the bytes look like a manifest, possibly edited by hand.
 pub fn is_readable(bytes: &[u8]) -> bool {
     let believable = |text: &str| text.contains("| Hash |") || !ids(text).is_empty();
     !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok_and(believable)
 }
 
-/// Free text as one cell: it can neither end the cell or the line, nor act as markup.
+/// Escapes free text for one cell: it can neither end the cell or the line, nor act as markup.
 pub fn cell(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let escaped = escape(text);
     let mut before = ' ';
     let mut rest = escaped.chars().peekable();
     while let Some(c) = rest.next() {
-        // A backslash is left alone: what `escape` wrote must stay readable as it is in `show`.
+        // Backslashes stay as they are: escapes must read the same as in `show`.
         let inside_a_word = before.is_alphanumeric() && rest.peek().is_some_and(|next| next.is_alphanumeric());
         if "|`*<>[]!".contains(c) || (c == '_' && !inside_a_word) {
             shown.push('\\');

@@ -1,4 +1,4 @@
-//! The commit message of a checkpoint: `<reason> | <time> | <source>`, then trailers. Record to text and back.
+//! The commit message of a checkpoint, rendered and parsed: `<reason> | <time> | <source>`, then trailers.
 
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
@@ -8,12 +8,12 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 
-/// The number behind the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
+/// Value of the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
 pub const FORMAT: u32 = 1;
 
 const FIRST_TRAILER: &str = "Checkpoint-Format";
 
-/// Writes the message of a checkpoint.
+/// Renders the message of a checkpoint.
 pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
     let subject =
         format!("{} | {} | {}", one_field(&record.reason), utc_seconds(record.time_ms), one_field(&record.source));
@@ -50,35 +50,35 @@ fn terms_lines(terms: &CheckpointTerms) -> Vec<String> {
     lines
 }
 
-/// Whether a commit message has trailers of ours, of whatever format.
+/// Whether a commit message has our trailers, in any format.
 pub fn is_ours(message: &str) -> bool {
     Trailers::of(message).value(FIRST_TRAILER).is_ok()
 }
 
-/// The value of one trailer in the last paragraph of any message.
+/// Returns the value of a trailer in the last paragraph of a message.
 pub fn trailer<'m>(message: &'m str, key: &str) -> Option<&'m str> {
     Trailers::of(message).value(key).ok()
 }
 
-/// What a message of ours says.
+/// A message with our trailers, parsed.
 pub struct Ours {
-    /// The format that it declares, however little else of it is understood.
+    /// The declared format, even if the rest is not understood.
     pub format: Option<u32>,
-    /// As [`parse`].
+    /// As returned by [`parse`].
     pub record: Result<(Record, Option<ObjectId>), String>,
 }
 
-/// Reads a message once; `None` if it has no trailers of ours.
+/// Parses a message; `None` if it lacks our trailers.
 pub fn read(message: &str) -> Option<Ours> {
     let trailers = Trailers::of(message);
     trailers.value(FIRST_TRAILER).ok()?;
     Some(Ours { format: trailers.number(FIRST_TRAILER).ok(), record: parse_trailers(&trailers) })
 }
 
-/// What the trailers in the last paragraph say. The subject above them is never read back.
+/// Parses the trailers in the last paragraph; the subject is ignored.
 ///
 /// # Errors
-/// A trailer that is missing or makes no sense, named.
+/// Names a trailer that is missing or invalid.
 pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), String> {
     parse_trailers(&Trailers::of(message))
 }
@@ -168,9 +168,9 @@ impl<'m> Trailers<'m> {
     }
 }
 
-/// Free text that can neither end the line nor look like the separator.
+/// Escapes free text so that it can neither end the line nor look like the separator.
 fn one_field(text: &str) -> String {
-    // At an end too: the separators that follow bring a blank of their own.
+    // At the ends too, since the separator adds a space.
     let shown = escape(text);
     shown.split(' ').map(|word| if word == "|" { "\\|" } else { word }).collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! Checkpoints as data: the record, how one is named, kept, undone and listed.
+//! Checkpoints as data: record, selectors, retention, undo, and manifest.
 
 pub mod adopted;
 pub mod alias;

@@ -1,31 +1,31 @@
-//! A recorded state of the root: what a checkpoint is, apart from how it is stored.
+//! A checkpoint as data, apart from how it is stored.
 
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 
-/// Fewest digits of an id that name a checkpoint.
+/// Minimum number of id digits that name a checkpoint.
 pub const MIN_PREFIX: usize = 4;
 
-/// One checkpoint, as its commit and its refs tell it.
+/// One checkpoint, as read from its commit and refs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Id of the commit.
     pub id: ObjectId,
     pub tree: ObjectId,
-    /// What a tree cannot hold; `None` where there is nothing to say.
+    /// Blob with what a tree cannot hold; `None` if there is nothing to record.
     pub meta: Option<ObjectId>,
     pub record: Record,
     pub pinned: bool,
-    /// Plain git made it: its tree is all there is, and its record is what could be read from its message.
+    /// Made by plain git: it has only a tree, and a record derived from its message.
     pub adopted: bool,
 }
 
-/// What the commit message says.
+/// Content of the commit message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Order of all checkpoints of a store; the clock plays no part in it.
+    /// Position in the order of all checkpoints of a store, independent of the clock.
     pub sequence: u64,
     /// Milliseconds since 1970, UTC.
     pub time_ms: i64,
@@ -35,16 +35,16 @@ pub struct Record {
     pub content_bytes: u64,
     pub reason: String,
     pub source: String,
-    /// Which restore, undo or redo a safety checkpoint belongs to.
+    /// The restore, undo or redo that a safety checkpoint belongs to.
     pub operation: Option<Operation>,
-    /// Made while an earlier restore was waiting to be finished or taken back.
+    /// Made while an interrupted restore was pending.
     pub during_pending: bool,
     pub terms: CheckpointTerms,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckpointKind {
-    /// Asked for by a person or a program.
+    /// Requested by a user or a program.
     Regular,
     /// Taken before a restore.
     Safety,
@@ -53,21 +53,21 @@ pub enum CheckpointKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
     Complete,
-    /// Something could not be captured; the meta says what.
+    /// Something could not be captured; the meta names it.
     Partial,
-    /// Only what the scope covers was looked at; the meta says what of that could not be captured.
+    /// Limited to the scope; the meta names what could not be captured within it.
     Scoped,
 }
 
-/// The change of the working directory before which a safety checkpoint was taken.
+/// The operation before which a safety checkpoint was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     pub verb: Verb,
     /// The checkpoint that was restored; for undo and redo a safety checkpoint.
     pub target: ObjectId,
-    /// What it was limited to; empty means everything.
+    /// Paths that it was limited to; empty means everything.
     pub paths: Vec<RelPath>,
-    /// The scope of what was restored, to which it was limited too.
+    /// Scope of the restored checkpoint, a further limit.
     pub within: Option<Scope>,
 }
 
@@ -76,22 +76,22 @@ pub enum Verb {
     Restore,
     Undo,
     Redo,
-    /// The end of an interrupted restore that met edits.
+    /// Completion of an interrupted restore that met edits.
     Resume,
 }
 
-/// A checkpoint whose commit cannot be read, makes no sense or is nowhere.
+/// A checkpoint whose commit is unreadable, invalid or missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedCheckpoint {
     pub id: CheckpointId,
     pub why: String,
 }
 
-/// What is known of the id of a checkpoint.
+/// Id of a checkpoint, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CheckpointId {
     Commit(ObjectId),
-    /// The hex digits in its row of the manifest, eight or more: nothing else is left of it.
+    /// Eight or more hex digits from its manifest row, all that is left of it.
     Row(String),
 }
 
@@ -103,7 +103,7 @@ impl CheckpointId {
         }
     }
 
-    /// All digits that are known.
+    /// Returns all known digits.
     pub fn digits(&self) -> String {
         match self {
             Self::Commit(id) => id.to_hex(),
@@ -115,7 +115,7 @@ impl CheckpointId {
         self.digits()[..ObjectId::SHORT_DIGITS].to_owned()
     }
 
-    /// Whether digits typed by a user may mean this one.
+    /// Whether digits typed by a user may mean this checkpoint.
     pub fn answers_to(&self, typed: &str) -> bool {
         let (typed, digits) = (typed.to_ascii_lowercase(), self.digits());
         typed.len() >= MIN_PREFIX && (digits.starts_with(&typed) || typed.starts_with(&digits))
@@ -141,22 +141,22 @@ impl Checkpoint {
         self.record.coverage == Coverage::Partial
     }
 
-    /// Of a part of the directory only, so that it stands for no state of the whole.
+    /// Whether it covers only a part of the directory.
     pub fn is_scoped(&self) -> bool {
         self.record.coverage == Coverage::Scoped
     }
 
-    /// Asked for, and of the whole directory.
+    /// Whether it was requested and covers the whole directory.
     pub fn is_whole(&self) -> bool {
         !self.is_safety() && !self.is_scoped()
     }
 
-    /// Whether it says anything of a path.
+    /// Whether a path is within its scope.
     pub fn covers(&self, path: &RelPath) -> bool {
         self.record.terms.scope.as_ref().is_none_or(|scope| scope.covers(path))
     }
 
-    /// Whether no policy may drop it.
+    /// Whether no policy may evict it.
     pub fn is_held(&self) -> bool {
         self.pinned || self.record.terms.expiry == Some(Expiry::Never)
     }

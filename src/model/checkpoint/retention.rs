@@ -1,4 +1,4 @@
-//! Which checkpoints a policy drops, and why: a pure plan over the list.
+//! Plans which checkpoints a policy evicts, and why; pure.
 
 use std::collections::HashSet;
 
@@ -6,21 +6,21 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::undo_stack::Steps;
 use crate::model::state::object_id::ObjectId;
 
-/// Restores whose safety checkpoint and target are never dropped; undo and redo count with theirs.
+/// Number of newest restores (undo and redo included) whose safety checkpoint and target are never evicted.
 pub const PROTECTED_RESTORES: usize = 5;
-/// Safety checkpoints that are kept: those of the last steps that can be undone or redone before any others.
+/// Number of safety checkpoints kept; those of the last steps that can be undone or redone come first.
 pub const KEPT_STEPS: usize = 20;
 
-/// Why one checkpoint goes.
+/// Why a checkpoint is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionReason {
     /// A safety checkpoint beyond the last [`KEPT_STEPS`].
     OldSafety,
-    /// The oldest of more than are to be kept.
+    /// The oldest, beyond the number to keep.
     Oldest,
-    /// The oldest of a store that takes more room than it may.
+    /// The oldest, in a store over its size limit.
     StoreSize,
-    /// It was wanted until a moment that has passed.
+    /// Its expiry time has passed.
     Expired,
 }
 
@@ -35,17 +35,17 @@ impl EvictionReason {
     }
 }
 
-/// What goes, in the order in which it goes.
+/// Checkpoints to evict, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EvictionPlan {
     pub evict: Vec<(ObjectId, EvictionReason)>,
-    /// More stay than were asked for, because they are protected.
+    /// Whether more stay than requested, because they are protected.
     pub over_keep: bool,
 }
 
-/// Plans down to `keep` checkpoints (at least one), as many scoped ones, and [`KEPT_STEPS`] safety checkpoints. These
-/// three classes push each other out never. `checkpoints` are in order of their sequence; `pending` are the target and
-/// the safety checkpoint of an interrupted restore.
+/// Plans to keep `keep` checkpoints (at least one), as many scoped ones, and [`KEPT_STEPS`] safety checkpoints; each
+/// class is counted separately. `checkpoints` are sorted by sequence; `pending` holds the target and the safety
+/// checkpoint of an interrupted restore.
 pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> EvictionPlan {
     let protected = protected(checkpoints, pending);
     let class = |belongs: fn(&Checkpoint) -> bool| {
@@ -63,8 +63,8 @@ pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> Ev
     }
 }
 
-/// Safety checkpoints beyond the last [`KEPT_STEPS`], oldest first. Those of steps that were taken back, which nothing
-/// leads to any more, make room for those that an undo or a redo still needs.
+/// Returns safety checkpoints beyond the last [`KEPT_STEPS`], oldest first. Those that no undo or redo needs any more
+/// are evicted before the others.
 fn old_safeties(checkpoints: &[Checkpoint], protected: &HashSet<ObjectId>) -> Vec<(ObjectId, EvictionReason)> {
     let mut safeties: Vec<&Checkpoint> = checkpoints.iter().filter(|c| c.is_safety()).collect();
     if safeties.len() <= KEPT_STEPS {
@@ -78,7 +78,7 @@ fn old_safeties(checkpoints: &[Checkpoint], protected: &HashSet<ObjectId>) -> Ve
     free.map(|c| (c.id, EvictionReason::OldSafety)).collect()
 }
 
-/// What a prune drops: first what has expired, then what the number of the rest is over.
+/// Plans the evictions of a prune: expired checkpoints first, then the surplus of the rest.
 pub fn plan_prune(checkpoints: &[Checkpoint], keep: usize, now_ms: i64, pending: &[ObjectId]) -> EvictionPlan {
     let expired = plan_expired(checkpoints, now_ms, pending);
     let stays = |c: &&Checkpoint| expired.iter().all(|(gone, _)| *gone != c.id);
@@ -87,7 +87,7 @@ pub fn plan_prune(checkpoints: &[Checkpoint], keep: usize, now_ms: i64, pending:
     EvictionPlan { evict: [expired, of_rest.evict].concat(), over_keep: of_rest.over_keep }
 }
 
-/// What was wanted until a moment that has passed, and is needed by nothing else. A scoped one goes even if it is the newest.
+/// Returns expired checkpoints that are not protected. A scoped one is evicted even if it is the newest.
 fn plan_expired(checkpoints: &[Checkpoint], now_ms: i64, pending: &[ObjectId]) -> Vec<(ObjectId, EvictionReason)> {
     let needed = needed(checkpoints, pending);
     let protected = protected(checkpoints, pending);
@@ -96,21 +96,21 @@ fn plan_expired(checkpoints: &[Checkpoint], now_ms: i64, pending: &[ObjectId]) -
     checkpoints.iter().filter(is_over).filter(|c| !stays(c)).map(|c| (c.id, EvictionReason::Expired)).collect()
 }
 
-/// How a store comes down to the room that it may take.
+/// Evictions that bring a store below its size limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SizePlan {
-    /// In the order in which it goes, oldest first.
+    /// Checkpoints to evict, scoped ones first, then oldest first.
     pub evict: Vec<(ObjectId, EvictionReason)>,
-    /// What the rest takes, in bytes.
+    /// Size of the remaining store in bytes.
     pub needed_bytes: u64,
 }
 
-/// Plans down to `limit_bytes`, of which `fixed_bytes` are taken whatever goes. `cost` tells what a checkpoint needs
-/// beyond those that were asked for before it: the protected ones come first, then the others from the newest on, scoped ones last.
-/// Where the protected ones alone need more, all others go and `needed_bytes` is over the limit.
+/// Plans down to `limit_bytes`, of which `fixed_bytes` are always used. `cost` returns the bytes that a checkpoint
+/// needs beyond those asked for before it: protected ones first, then the others from the newest on, scoped ones last.
+/// If the protected ones alone exceed the limit, all others are evicted and `needed_bytes` is over the limit.
 ///
 /// # Errors
-/// What `cost` fails with.
+/// Errors of `cost`.
 pub fn plan_size<E>(
     checkpoints: &[Checkpoint],
     pending: &[ObjectId],
@@ -137,8 +137,8 @@ pub fn plan_size<E>(
     Ok(SizePlan { evict, needed_bytes })
 }
 
-/// What no policy drops: what is needed, the newest, the newest of the whole directory that was asked for, and the newest
-/// complete one among these.
+/// Returns checkpoints that no policy evicts: needed ones, the newest, the newest whole one, and the newest whole and
+/// complete one.
 fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
     let mut protected = needed(checkpoints, pending);
     let newest = |is_meant: fn(&Checkpoint) -> bool| checkpoints.iter().rev().find(|c| is_meant(c)).map(|c| c.id);
@@ -148,8 +148,8 @@ fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<Object
     protected
 }
 
-/// Pins and what is never to expire, what a pending restore needs, and the safety checkpoints and targets of the last
-/// restores.
+/// Returns pinned and never expiring checkpoints, those of a pending restore, and the safety checkpoints and targets of
+/// the last restores.
 fn needed(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
     let mut protected: HashSet<ObjectId> = pending.iter().copied().collect();
     protected.extend(checkpoints.iter().filter(|c| c.is_held()).map(|c| c.id));

@@ -1,15 +1,15 @@
-//! What a user types to name a checkpoint, and which one that is.
+//! Resolves what a user types to name a checkpoint.
 
 use crate::base::time;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
 use crate::model::state::object_id::ObjectId;
 
-/// Why a selector names no single checkpoint.
+/// Why a selector does not name exactly one checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectorProblem {
     Empty,
-    /// `nearest` is the newest checkpoint there is.
+    /// `nearest` is the newest checkpoint.
     NoMatch {
         query: String,
         nearest: Option<ObjectId>,
@@ -27,13 +27,13 @@ pub struct Candidate {
     pub reason: String,
 }
 
-/// Finds the one checkpoint that `query` names. `checkpoints` are in order of their sequence.
+/// Finds the one checkpoint that `query` names. `checkpoints` are sorted by sequence.
 ///
-/// Tried in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an alias; an exact reason (the newest with it);
-/// a time (the newest at or before it).
+/// Tries, in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an alias; an exact reason (the newest with
+/// it); a time (the newest at or before it).
 ///
 /// # Errors
-/// An empty query is wrong usage; no match and several matches are errors of their own.
+/// An empty query, no match, or several matches.
 pub fn resolve<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> Result<&'c Checkpoint, SelectorProblem> {
     if query.is_empty() {
         return Err(SelectorProblem::Empty);
@@ -48,7 +48,7 @@ pub fn resolve<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> R
     found.ok_or_else(|| SelectorProblem::NoMatch { query: query.to_owned(), nearest: checkpoints.last().map(|c| c.id) })
 }
 
-/// The newest that is neither a safety checkpoint nor scoped, or the one that many steps before it.
+/// Returns the newest checkpoint that is neither safety nor scoped, or the one `steps` before it.
 pub fn latest(checkpoints: &[Checkpoint], steps: usize) -> Option<&Checkpoint> {
     checkpoints.iter().rev().filter(|c| c.is_whole()).nth(steps)
 }

@@ -1,33 +1,33 @@
-//! What was agreed about a checkpoint beside its content: its scope, its mechanism, and how long it is wanted.
+//! Contract terms of a checkpoint: scope, mechanism and expiry.
 
 use crate::model::state::scope::Scope;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointTerms {
-    /// What it is limited to; `None` for a checkpoint of the whole directory.
+    /// Limits of the checkpoint; `None` for the whole directory.
     pub scope: Option<Scope>,
     pub mechanism: Option<CheckpointType>,
     pub expiry: Option<Expiry>,
 }
 
-/// How the state is to be held, in the words of those who ask for it. The files are in the store in any case.
+/// Requested mechanism, in the words of contracts. The files are in the store in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckpointType {
-    /// Files that the project's git index names.
+    /// Files in the project's git index.
     GitStash,
     /// Any files.
     FileBackup,
-    /// Values that are no files.
+    /// Values other than files.
     StateSnapshot,
     DatabaseSavepoint,
 }
 
-/// Until when it is wanted.
+/// When a checkpoint expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// No policy drops it.
+    /// No policy evicts it.
     Never,
-    /// Milliseconds since 1970; from then on a prune drops it.
+    /// Milliseconds since 1970; from then on a prune evicts it.
     At(i64),
 }
 

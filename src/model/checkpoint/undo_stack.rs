@@ -1,18 +1,18 @@
-//! What can be undone and redone: read from the safety checkpoints alone.
+//! The undo and redo stacks, derived from the safety checkpoints alone.
 
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 
-/// A change of the working directory that a safety checkpoint can take back.
+/// A change of the working directory that a safety checkpoint can undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoStep {
-    /// The state right before it.
+    /// Safety checkpoint of the state right before the change.
     pub safety: ObjectId,
     pub paths: Vec<RelPath>,
     pub within: Option<Scope>,
-    /// The step of the other stack that this one took back or gave again.
+    /// The step of the other stack that this one undid or redid.
     consumed: Option<Box<UndoStep>>,
 }
 
@@ -24,7 +24,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Replays the safety checkpoints in order of their sequence.
+    /// Replays the safety checkpoints by sequence.
     pub fn of(checkpoints: &[Checkpoint]) -> Self {
         let mut steps = Self::default();
         for checkpoint in checkpoints {
@@ -55,7 +55,7 @@ impl Steps {
         steps
     }
 
-    /// An interrupted step was taken back: it counts as never begun, and what it had consumed stands again.
+    /// Removes an interrupted step that was undone, and restores the step that it had consumed.
     fn call_off(&mut self, safety: ObjectId) {
         if let Some(step) = remove(&mut self.done, safety) {
             self.taken_back.extend(step.consumed.map(|step| *step));

@@ -1,4 +1,4 @@
-//! A listing as bytes for the stat cache: whole, or as a patch of what is there already.
+//! Writes a listing as bytes for the stat cache: whole, or as a patch of the existing one.
 
 use crate::model::stat_cache::cached_block::{
     DECIDED_BY_NAMES, DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID,
@@ -9,10 +9,10 @@ use crate::model::state::files::Files;
 use crate::model::state::listing::{ListedDir, Listing, is_racy};
 use crate::model::state::stat::Stat;
 
-/// A patch may be this large, or an eighth of what it patches.
+/// Upper bound on a patch in bytes, unless an eighth of its base is more.
 const SMALL_PATCH_BYTES: usize = 64 << 10;
 
-/// The whole listing; `None` if it is too large for the numbers of the format.
+/// Encodes the whole listing; `None` if it is too large for the format.
 pub fn base(listing: &Listing) -> Option<Vec<u8>> {
     let mut block = Block::new(listing.started_ns);
     let mut order = vec![0];
@@ -27,8 +27,8 @@ pub fn base(listing: &Listing) -> Option<Vec<u8>> {
     block.finish()
 }
 
-/// What differs from the base that this listing was read with; `None` if directories came or went, or so much changed
-/// that the whole is better written anew.
+/// Encodes the differences from the base used by the scan; `None` if directories were added or removed, or so much
+/// changed that writing the whole is better.
 pub fn patch(listing: &Listing, kept: &CachedListing) -> Option<Vec<u8>> {
     if listing.dirs.len() != kept.dir_count() {
         return None;
@@ -55,17 +55,17 @@ pub fn patch(listing: &Listing, kept: &CachedListing) -> Option<Vec<u8>> {
     block.finish()
 }
 
-/// Where a directory and what belongs to it lie.
+/// Position of a directory, its children and its files.
 struct RecordPlace {
     number: usize,
-    /// First and how many.
+    /// First index and count.
     children: (usize, usize),
     files: (usize, usize),
     flags: u32,
 }
 
 struct Block {
-    /// What is not older than this is not taken for known.
+    /// Stats that are not older than this are racy.
     started_ns: i64,
     dirs: Vec<u8>,
     files: Vec<u8>,
@@ -93,7 +93,7 @@ impl Block {
             let out = &mut self.files;
             put_times(out, [stat.ino, stat.size_bytes], stat);
             put_numbers(out, &[stat.mode, u32::try_from(stat.links).unwrap_or(u32::MAX)]);
-            // What may have changed after it was read without a trace in its times is read again.
+            // A racy file gets no id, so that it is read again.
             let is_sure = !file.racy && !is_racy(stat, self.started_ns);
             out.extend(file.id.filter(|_| is_sure).map_or(NO_ID, |id| *id.as_bytes()));
             put_numbers(out, &[name_at]);

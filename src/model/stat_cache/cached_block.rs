@@ -1,8 +1,9 @@
-//! Directories and files as they lie in the stat cache: records of one length, read where they are.
+//! A block of the stat cache: fixed-length records of directories and files, read in place.
 //!
-//! All numbers are little-endian. A block is `dirs`, `files`, bytes of file names, bytes of all names, bytes of the rest
-//! (five `u32`), then the records of the directories, those of the files, the names, and what was not captured. Names of
-//! files stand in the order of their records, so that each ends where the next begins; those of directories follow.
+//! All numbers are little-endian. A block is five `u32` (number of directories, number of files, bytes of file names,
+//! bytes of all names, bytes of the rest), then the directory records, the file records, the names, and the uncaptured
+//! items. File names are in the order of their records, so that each ends where the next begins; directory names
+//! follow.
 
 use std::ops::Range;
 
@@ -15,27 +16,27 @@ pub(in crate::model) const DIR_BYTES: usize = 108;
 pub(in crate::model) const FILE_BYTES: usize = 64;
 pub(in crate::model) const NO_ID: [u8; 20] = [0; 20];
 
-/// The names tell all that the directory holds and leaves out, as long as its own stat stays the same.
+/// Flag: an unchanged stat of the directory means unchanged names and verdicts.
 pub(in crate::model) const DECIDED_BY_NAMES: u32 = 1;
 pub(in crate::model) const HAS_TREE: u32 = 2;
-/// The files of a directory in a patch are those that the base has.
+/// Flag in a patch: the directory's files are those of the base.
 pub(in crate::model) const FILES_IN_BASE: u32 = 4;
-/// See [`crate::model::state::listing::ListedDir::has_hidden_rules`].
+/// Flag: see [`crate::model::state::listing::ListedDir::has_hidden_rules`].
 pub(in crate::model) const HIDDEN_RULES: u32 = 8;
 
-/// A block that was read; what does not add up in it reads as nothing.
+/// A parsed block; invalid ranges read as empty.
 #[derive(Debug)]
 pub struct CachedBlock {
     bytes: Vec<u8>,
     dirs: Range<usize>,
     files: Range<usize>,
-    /// Where the names of the directories begin, among the names.
+    /// Offset of the first directory name among the names.
     file_names: usize,
     names: Range<usize>,
     rest: Range<usize>,
 }
 
-/// One directory of a block.
+/// Record of one directory.
 #[derive(Clone, Debug)]
 pub(in crate::model) struct DirRecord {
     pub stat: Stat,
@@ -45,12 +46,12 @@ pub(in crate::model) struct DirRecord {
     pub files: Range<usize>,
     pub rest: Range<usize>,
     pub flags: u32,
-    /// In a patch, the directory of the base that this one stands for.
+    /// In a patch: number of the base directory that this record replaces.
     pub number: usize,
 }
 
 impl CachedBlock {
-    /// Takes the block that fills `bytes` from `at` on; `None` if it does not fit.
+    /// Parses the block that fills `bytes` from `at` to `end`; `None` if the sizes do not match.
     pub fn parse(bytes: Vec<u8>, at: usize, end: usize) -> Option<Self> {
         let header = bytes.get(at..end)?.get(..HEADER_BYTES)?;
         let mut sizes = header.chunks_exact(4).map(|field| u32_at(field, 0) as usize);
@@ -77,7 +78,7 @@ impl CachedBlock {
         self.files.len() / FILE_BYTES
     }
 
-    /// The block itself, as it was parsed.
+    /// Returns the bytes of the block.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[self.dirs.start - HEADER_BYTES..self.rest.end]
     }
@@ -86,7 +87,7 @@ impl CachedBlock {
         self.bytes[self.names.clone()][..self.file_names].get(range).unwrap_or_default()
     }
 
-    /// The name of a directory.
+    /// Returns the name of a directory.
     pub(in crate::model) fn name(&self, range: Range<usize>) -> &[u8] {
         self.bytes[self.names.clone()][self.file_names..].get(range).unwrap_or_default()
     }
@@ -127,11 +128,11 @@ impl CachedBlock {
         })
     }
 
-    /// The file of that number; an empty one where there is none. Its device is not kept.
+    /// Returns the file of that number, or an empty one if there is none. The device is not stored.
     pub(in crate::model) fn file(&self, index: usize) -> FileView<'_> {
         let records = &self.bytes[self.files.clone()];
         let at = index.saturating_mul(FILE_BYTES);
-        // Of a known length, so that no field needs a look at the bounds: this is done for every file, many times.
+        // A fixed length avoids bounds checks of the fields in this hot path.
         let record = records.get(at..).and_then(<[u8]>::first_chunk::<FILE_BYTES>).unwrap_or(&[0; FILE_BYTES]);
         let next = records.get(at.saturating_add(FILE_BYTES)..).and_then(<[u8]>::first_chunk::<FILE_BYTES>);
         let name_end = next.map_or(self.file_names, |next| u32_in(next, 60) as usize);

@@ -1,4 +1,4 @@
-//! What the last scan saw, as it lies in the stat cache: a base, and a patch of the directories that changed since.
+//! The listing of the last scan in the stat cache: a base, and a patch of the directories changed since.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,16 +10,16 @@ use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::stat::{Stat, Uncaptured};
 
-/// A listing that is read where it lies. Directory 0 is the root; the children of each lie together, sorted by name.
+/// A listing read in place. Directory 0 is the root; the children of each are contiguous, sorted by name.
 #[derive(Debug)]
 pub struct CachedListing {
     pub(in crate::model) base: Arc<CachedBlock>,
     patch: Option<Arc<CachedBlock>>,
-    /// Which record of the patch stands for which directory.
+    /// Index of the patch record by directory number.
     patched: HashMap<usize, usize>,
 }
 
-/// One directory of it.
+/// One directory of a cached listing.
 #[derive(Clone, Debug)]
 pub struct CachedDir<'k> {
     listing: &'k CachedListing,
@@ -28,7 +28,7 @@ pub struct CachedDir<'k> {
 }
 
 impl CachedListing {
-    /// Puts the two parts together; `None` if the patch names what the base lacks, or there is no root.
+    /// Joins base and patch; `None` if the patch names a directory that the base lacks, or there is no root.
     pub fn new(base: CachedBlock, patch: Option<CachedBlock>) -> Option<Self> {
         let records = patch.as_ref().map_or(0, CachedBlock::dir_count);
         let mut patched = HashMap::with_capacity(records);
@@ -47,12 +47,12 @@ impl CachedListing {
         self.base.dir_count()
     }
 
-    /// How many entries it has, about: what decides whether a scan is worth more than one thread.
+    /// Returns the approximate number of entries, by which a scan decides whether to use helper threads.
     pub fn size(&self) -> usize {
         self.base.dir_count() + self.base.file_count()
     }
 
-    /// The bytes of the patch, if there is one.
+    /// Returns the bytes of the patch; empty if there is none.
     pub fn patch_bytes(&self) -> &[u8] {
         self.patch.as_ref().map_or(&[], |patch| patch.as_bytes())
     }
@@ -63,14 +63,14 @@ impl CachedListing {
         Some(CachedDir { listing: self, block, record: block.dir(index)? })
     }
 
-    /// Numbers of the directories in one, sorted by name. Which there are never differs in a patch.
+    /// Returns the numbers of the child directories, sorted by name; a patch never changes them.
     pub fn children(&self, number: usize) -> Range<usize> {
         let children = self.base.dir(number).map(|record| record.children).unwrap_or_default();
-        // Children follow their parents: what says otherwise leads in circles.
+        // Children must follow their parents; anything else could be a cycle.
         if children.start > number && children.end <= self.base.dir_count() { children } else { 0..0 }
     }
 
-    /// The number of the directory of that name in another.
+    /// Returns the number of the child directory of that name.
     pub fn child(&self, number: usize, name: &[u8]) -> Option<usize> {
         let children = self.children(number);
         let (mut low, mut high) = (children.start, children.end);
@@ -95,7 +95,7 @@ impl CachedDir<'_> {
         &self.record.stat
     }
 
-    /// Whether an equal stat means equal names, all judged alike under equal rules.
+    /// Whether an equal stat means equal names and, under equal rules, equal verdicts.
     pub fn is_decided_by_names(&self) -> bool {
         self.record.flags & DECIDED_BY_NAMES != 0
     }
@@ -108,7 +108,7 @@ impl CachedDir<'_> {
         self.record.tree
     }
 
-    /// None where the record names more than there are.
+    /// Returns the files; none if the record is out of range.
     pub fn files(&self) -> Files {
         let block = self.block_of_files();
         let range = if self.record.files.end <= block.file_count() { self.record.files.clone() } else { 0..0 };
@@ -119,12 +119,12 @@ impl CachedDir<'_> {
         if self.record.flags & FILES_IN_BASE != 0 { &self.listing.base } else { self.block }
     }
 
-    /// Whether no patch stands for it.
+    /// Whether the record is from the base, not the patch.
     pub(in crate::model) fn is_of_base(&self) -> bool {
         Arc::ptr_eq(self.block, &self.listing.base)
     }
 
-    /// What stood in it and was not captured, sorted by name; `None` if that cannot be read.
+    /// Returns the uncaptured items, sorted by name; `None` if they are unreadable.
     pub fn uncaptured(&self) -> Option<Vec<Uncaptured>> {
         uncaptured::parse(self.block.rest(self.record.rest.clone()))
     }

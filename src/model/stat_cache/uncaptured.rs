@@ -1,9 +1,9 @@
-//! What was not captured, as it stands in the stat cache: name, kind and reason of each, one after the other.
+//! Uncaptured items in the stat cache: name, kind and reason of each, in sequence.
 
 use crate::model::state::entry::WhyNot;
 use crate::model::state::stat::Uncaptured;
 
-/// In the order of their numbers on disk; those with a text carry it behind.
+/// Reasons without a text, in the order of their numbers on disk.
 const PLAIN: [WhyNot; 10] = [
     WhyNot::Fifo,
     WhyNot::Socket,
@@ -40,7 +40,7 @@ fn number_of(why: &WhyNot) -> u8 {
     found.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
 }
 
-/// `None` if the bytes are not what [`render`] makes.
+/// Parses the output of [`render`]; `None` if it is invalid.
 pub fn parse(mut bytes: &[u8]) -> Option<Vec<Uncaptured>> {
     let mut items = Vec::new();
     while !bytes.is_empty() {
@@ -59,7 +59,7 @@ pub fn parse(mut bytes: &[u8]) -> Option<Vec<Uncaptured>> {
     Some(items)
 }
 
-/// Lengths take four bytes; nothing that long is a name or a rule.
+/// Writes bytes after a four-byte length; no name or rule is longer.
 fn put(out: &mut Vec<u8>, bytes: &[u8]) {
     let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
     out.extend(length.to_le_bytes());

@@ -1,12 +1,12 @@
-//! Files of a listing that are held in another way than as files: they stand in it as present and not captured.
+//! Marks files of a listing that are held as databases: present, but not captured as files.
 
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Uncaptured;
 
-/// Takes those of `paths` that are to be captured, or were left out by a rule, out of the files. Whether anything
-/// changed by that; if so, the trees above are not known any more, and no cache may be made of the listing.
+/// Marks those of `paths` that would be captured or were left out as databases. Returns whether anything changed; if
+/// so, the trees above are unknown and no stat cache may be made of the listing.
 pub fn exclude(listing: &mut Listing, paths: &[RelPath]) -> bool {
     paths.iter().filter(|path| set_one_apart(listing, path)).count() > 0
 }

@@ -1,5 +1,4 @@
-//! A database that a checkpoint holds beside its files: one in a file of SQLite, or one that the user's configuration
-//! names.
+//! A database that a checkpoint holds beside its files: an SQLite file, or one named in the user's configuration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,12 +14,12 @@ pub enum Database {
     Named(String),
 }
 
-/// What a checkpoint knows of a database.
+/// State of a database in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Its content, as one blob.
+    /// Content, as one blob.
     Content(ObjectId),
-    /// There was no such file.
+    /// The file did not exist.
     Absent,
 }
 
@@ -30,11 +29,11 @@ const FILE: &str = "file:";
 const NAMED: &str = "named:";
 const ABSENT: &str = "absent:";
 
-/// What SQLite puts behind the name of a database for the files that belong to it.
+/// Suffixes of SQLite's companion files.
 const COMPANIONS: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
 
 impl Database {
-    /// The one word that stands in JSON.
+    /// Returns the word used in JSON.
     pub fn word(&self) -> &'static str {
         match self {
             Self::File(_) => "file",
@@ -49,7 +48,7 @@ impl Database {
         }
     }
 
-    /// The path or the name, as it is typed.
+    /// Returns the path or name as the user types it.
     pub fn typed(&self) -> Vec<u8> {
         match self {
             Self::File(path) => path.as_bytes().to_vec(),
@@ -57,7 +56,8 @@ impl Database {
         }
     }
 
-    /// Whether a restore that goes so far concerns it: PATHs name files alone, and a scope is about files that are captured.
+    /// Whether a restore with these limits includes the database. Paths select database files only, and a scope limits
+    /// captured files only.
     pub fn is_within(&self, reach: &RestoreScope) -> bool {
         match self {
             Self::File(path) => reach.paths.is_empty() || reach.paths.iter().any(|limit| path.is_at_or_below(limit)),
@@ -65,7 +65,7 @@ impl Database {
         }
     }
 
-    /// The file and those that SQLite keeps beside it.
+    /// Returns the database file and its companion files.
     pub fn files(&self) -> Vec<RelPath> {
         let Self::File(path) = self else { return Vec::new() };
         let parent = path.parent().unwrap_or_default();
@@ -83,7 +83,7 @@ impl fmt::Display for Database {
     }
 }
 
-/// The name under which it stands in the tree of databases.
+/// Returns the name of its entry in the tree of databases.
 pub fn entry_name(database: &Database, held: Held) -> String {
     let (kind, bytes) = match (database, held) {
         (Database::File(path), Held::Content(_)) => (FILE, path.as_bytes()),
@@ -93,7 +93,7 @@ pub fn entry_name(database: &Database, held: Held) -> String {
     format!("{kind}{}", percent_encode(bytes).replace('/', "%2F"))
 }
 
-/// What such a name stands for, where `content` is the blob beside it; `None` if it makes no sense.
+/// Parses the name of a tree entry, with `content` as its blob; `None` if it is invalid.
 pub fn from_entry(name: &[u8], content: ObjectId) -> Option<(Database, Held)> {
     let name = std::str::from_utf8(name).ok()?;
     let path = |encoded| {

@@ -1,8 +1,8 @@
-//! What one path is: its kind, its permission bits, its content, or why it was not captured.
+//! State of one path: kind, permission bits and content, or why it was not captured.
 
 use crate::model::state::object_id::ObjectId;
 
-/// The two kinds of content that a checkpoint holds. A directory is no entry: it is a place.
+/// Kind of a captured entry; directories are kept separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     File,
@@ -13,15 +13,15 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub kind: Kind,
-    /// The twelve permission bits; of no meaning for a symlink, where it is 0o777.
+    /// The twelve permission bits; always 0o777 for a symlink.
     pub perm: u32,
-    /// The blob that holds the bytes, or the text of the link.
+    /// Blob with the content, or the target of the symlink.
     pub id: ObjectId,
-    /// Length of that blob in bytes.
+    /// Length of the blob in bytes.
     pub size_bytes: u64,
 }
 
-/// Permission bits of a symlink, which no system lets one choose.
+/// Permission bits recorded for symlinks, as they cannot be set.
 pub const SYMLINK_PERM: u32 = 0o777;
 /// Read, write and execute bits.
 pub const RWX_BITS: u32 = 0o777;
@@ -34,7 +34,7 @@ impl Entry {
     }
 }
 
-/// The mode that git writes into a tree: it knows the owner's execute bit and nothing else.
+/// Returns the mode for a git tree, which keeps only the owner's execute bit.
 pub fn git_mode(kind: Kind, perm: u32) -> u32 {
     match kind {
         Kind::Symlink => 0o120_000,
@@ -43,7 +43,7 @@ pub fn git_mode(kind: Kind, perm: u32) -> u32 {
     }
 }
 
-/// Why a path that is present is in no checkpoint.
+/// Why a present path is not captured.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhyNot {
     Fifo,
@@ -51,28 +51,28 @@ pub enum WhyNot {
     Device,
     /// Over the user's own `max_file_size`.
     TooLarge,
-    /// A name that git refuses in a tree because some file system takes it for `.git`.
+    /// A name that git refuses in a tree because some file systems treat it as `.git`.
     ReservedName,
     /// Another file system is mounted here.
     Mount,
-    /// Could not be read; the text is the system's reason.
+    /// Could not be read; the text is the OS error.
     Unreadable(String),
-    /// Its bytes are an attack on SHA-1.
+    /// The content is a SHA-1 collision attack.
     Collision,
-    /// A nested repository of which plain git recorded nothing but the id of a commit.
+    /// A nested repository of which plain git recorded only a commit id.
     Gitlink,
-    /// A database, which is held beside the files.
+    /// A database, held beside the files.
     Database,
-    /// A rule left it out; the text is the rule. Not recorded with a checkpoint, only counted.
+    /// Left out by the rule given; not recorded with a checkpoint, only counted.
     LeftOut(String),
-    /// A compiled-in rule for secrets left it out; the text is the rule.
+    /// Left out by the compiled-in secret rule given.
     Secret(String),
-    /// A repository's own `.git`, which is never touched.
+    /// The `.git` of a repository, which is never touched.
     DotGit,
 }
 
 impl WhyNot {
-    /// Whether a checkpoint without this path is incomplete, as opposed to complete by rule or by nature.
+    /// Whether a checkpoint without this path is partial, as opposed to complete by rule or by nature.
     pub fn makes_partial(&self) -> bool {
         match self {
             Self::Mount | Self::Unreadable(_) | Self::Collision | Self::Gitlink => true,
@@ -88,27 +88,27 @@ impl WhyNot {
         }
     }
 
-    /// Whether something of the user's is there that this checkpoint does not bring back.
+    /// Whether the user has something there that this checkpoint does not restore.
     pub fn is_lost(&self) -> bool {
         !matches!(self, Self::Database | Self::DotGit)
     }
 
-    /// Whether a restore leaves such a path alone by rule, as opposed to one that it could not look at.
+    /// Whether a restore leaves such a path alone by rule, as opposed to being unable to read it.
     pub fn stays_by_rule(&self) -> bool {
         !matches!(self, Self::Unreadable(_) | Self::Collision)
     }
 
-    /// Whether the checkpoint names this path as present but not captured.
+    /// Whether the checkpoint records this path as present but not captured.
     pub fn is_recorded(&self) -> bool {
         !matches!(self, Self::LeftOut(_) | Self::Secret(_) | Self::DotGit)
     }
 
-    /// Whether the files that were last seen at or below this path may stand there still.
+    /// Whether files last seen at or below this path may still exist.
     pub fn may_hide_files(&self) -> bool {
         self.makes_partial() || matches!(self, Self::TooLarge | Self::Database | Self::Secret(_))
     }
 
-    /// The same for a person.
+    /// Describes the reason for the user.
     pub fn in_words(&self) -> &'static str {
         match self {
             Self::Fifo => "a FIFO",
@@ -127,7 +127,7 @@ impl WhyNot {
         }
     }
 
-    /// The one word that stands in meta blobs and JSON.
+    /// Returns the word used in meta blobs and JSON.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Fifo => "fifo",

@@ -1,4 +1,4 @@
-//! The captured files of one directory: as a scan listed them, or as they lie in the cache of an earlier one.
+//! The captured files of one directory, either listed by the scan or read from the stat cache.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use crate::model::stat_cache::cached_block::CachedBlock;
 use crate::model::state::stat::{FileView, ListedFile};
 
-/// Files sorted bytewise by name. Nothing is copied for a directory in which nothing changed.
+/// Files sorted bytewise by name; for an unchanged directory nothing is copied from the stat cache.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     listed: Vec<ListedFile>,
-    /// If there is one, the list is empty and this counts.
+    /// Files in the stat cache; if present, `listed` is empty.
     kept: Option<CachedFiles>,
 }
 
-/// A run of records in a block.
+/// A range of records in a block.
 #[derive(Clone, Debug)]
 struct CachedFiles {
     block: Arc<CachedBlock>,
@@ -52,7 +52,7 @@ impl Files {
         (0..self.len()).filter_map(|index| self.at(index))
     }
 
-    /// The file of that name.
+    /// Returns the file of that name.
     pub fn get(&self, name: &[u8]) -> Option<FileView<'_>> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -67,12 +67,12 @@ impl Files {
         None
     }
 
-    /// Whether they lie in this block, as this run.
+    /// Whether the files are exactly this range of this block.
     pub(in crate::model) fn are_kept_as(&self, block: &Arc<CachedBlock>, range: &Range<usize>) -> bool {
         self.kept.as_ref().is_some_and(|kept| Arc::ptr_eq(&kept.block, block) && kept.range == *range)
     }
 
-    /// The same files as a list of their own, which can be changed.
+    /// Converts to a list that can be changed.
     pub fn make_listed(&mut self) -> &mut Vec<ListedFile> {
         if self.kept.is_some() {
             let listed = self.iter().map(FileView::to_listed).collect();
@@ -81,7 +81,7 @@ impl Files {
         &mut self.listed
     }
 
-    /// The files of which something may be unknown: none of those that were kept.
+    /// Returns the listed files; none if the files are from the stat cache, whose blob ids are known.
     pub fn listed_mut(&mut self) -> &mut [ListedFile] {
         &mut self.listed
     }

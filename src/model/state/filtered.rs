@@ -1,18 +1,17 @@
-//! The part of a listing that somebody asked for: files, what is present without being captured, and the directories that
-//! hold them.
+//! Filters a listing by path: files, uncaptured items, and the directories above them.
 
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::FileView;
 
-/// What of a listing `wants` is asked for, by path, with the directories above it. Trees are not known in it, and nothing
-/// in it may be relied on by a later scan.
+/// Returns the part of a listing that `wants` accepts, with parent directories. Trees are unknown in it, and no later
+/// scan may rely on it.
 pub fn filtered(listing: &Listing, wants: &dyn Fn(&RelPath) -> bool) -> Listing {
     let paths = listing.paths();
     let mut parts: Vec<ListedDir> =
         listing.dirs.iter().zip(&paths).map(|(dir, path)| part_of(dir, path, wants)).collect();
     let mut stays = vec![false; parts.len()];
-    // Those in a directory stand behind it.
+    // Children come after their parents.
     for index in (0..parts.len()).rev() {
         let has_something = !parts[index].files.is_empty() || !parts[index].uncaptured.is_empty();
         if index == 0 || stays[index] || has_something || wants(&paths[index]) {

@@ -1,6 +1,6 @@
-//! A working directory as one scan saw it: a flat list of directories, parents before children.
+//! A listing: the working directory as a scan found it, a flat list of directories, parents before children.
 //!
-//! The flat form needs no recursion, however deep the tree, and lets a reader take it apart in slices.
+//! The flat form needs no recursion, however deep the tree, and can be processed in slices.
 
 use std::sync::Arc;
 
@@ -10,47 +10,47 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{FileView, Name, Stat, Uncaptured};
 
-/// The window in which a file system that keeps whole seconds (or FAT: every other one) hides a change.
+/// Timestamp granularity of coarse file systems: whole seconds, or two on FAT; changes within it are invisible.
 const COARSE_TICK_NS: i64 = 2_000_000_000;
-/// A write that takes longer is not reckoned with: ten megabytes in a second.
+/// Slowest write speed assumed, ten megabytes per second.
 const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
 
-/// One directory. Names in `files` and `uncaptured` are sorted bytewise.
+/// One directory; `files` and `uncaptured` are sorted bytewise by name.
 #[derive(Clone, Debug)]
 pub struct ListedDir {
-    /// Index of the directory that holds this one; the root names itself (0).
+    /// Index of the parent; 0 for the root itself.
     pub parent: usize,
     /// Empty for the root.
     pub name: Name,
     pub stat: Stat,
     pub files: Files,
-    /// Indexes of the directories in it, sorted by name; each is larger than this one's own.
+    /// Indexes of the child directories, sorted by name; each is larger than its parent's.
     pub dirs: Vec<usize>,
     pub uncaptured: Vec<Uncaptured>,
-    /// The git tree of this directory, once it was computed; `None` also for one without any file below it.
+    /// Git tree of this directory, once computed; `None` also if there is no file below.
     pub tree: Option<ObjectId>,
-    /// Its number in the listing that the scan knew, if it was there.
+    /// Number of this directory in the stat cache, if it was there.
     pub kept: Option<usize>,
-    /// Its own stat, its files and what is not captured in it are as in that listing.
+    /// Whether stat, files and uncaptured items equal those in the stat cache.
     pub unchanged: bool,
-    /// Its names alone decide what of it is captured: nothing depends on the content or the state of what was left out.
+    /// Whether names alone decide what is captured here, not the content or state of left-out files.
     pub decided_by_names: bool,
-    /// An ignore file has a say here that is itself not captured, so that nobody knows whether it is as it was.
+    /// Whether an ignore file applies here that is not captured, so that changes to it go unnoticed.
     pub has_hidden_rules: bool,
 }
 
-/// What a scan saw. `dirs[0]` is the root and is always there.
+/// Result of a scan; `dirs[0]` is the root and always exists.
 #[derive(Clone, Debug)]
 pub struct Listing {
     pub dirs: Vec<ListedDir>,
-    /// The file system's clock before the scan began; what is not older than this may change unseen.
+    /// File system clock before the scan began; files not older than this are racy.
     pub started_ns: i64,
-    /// The listing that the scan knew.
+    /// The stat cache that the scan used.
     pub kept: Option<Arc<CachedListing>>,
 }
 
 impl Listing {
-    /// A listing with nothing in it but the root.
+    /// Makes a listing of only an empty root.
     pub fn of_empty_root(stat: Stat, started_ns: i64) -> Self {
         Self { dirs: vec![ListedDir::empty(0, Name::default(), stat)], started_ns, kept: None }
     }
@@ -59,7 +59,7 @@ impl Listing {
         &self.dirs[0]
     }
 
-    /// The path of a directory by its index.
+    /// Returns the path of a directory by its index.
     pub fn path_of(&self, mut index: usize) -> RelPath {
         let mut names = Vec::new();
         while index != 0 {
@@ -70,7 +70,7 @@ impl Listing {
         RelPath::new(&names.join(&b'/')).unwrap_or_default()
     }
 
-    /// Paths of all directories, by index: what calling [`Self::path_of`] for each gives, in one pass.
+    /// Returns the paths of all directories by index, as [`Self::path_of`] would, in one pass.
     pub fn paths(&self) -> Vec<RelPath> {
         let mut paths: Vec<RelPath> = Vec::with_capacity(self.dirs.len());
         for (index, dir) in self.dirs.iter().enumerate() {
@@ -80,7 +80,7 @@ impl Listing {
         paths
     }
 
-    /// The directory at a path, found by walking down from the root.
+    /// Returns the directory at a path.
     pub fn dir(&self, path: &RelPath) -> Option<&ListedDir> {
         let mut dir = self.root();
         for name in path.components() {
@@ -90,7 +90,7 @@ impl Listing {
         Some(dir)
     }
 
-    /// The file at a path.
+    /// Returns the file at a path.
     pub fn file(&self, path: &RelPath) -> Option<FileView<'_>> {
         self.dir(&path.parent()?)?.files.get(path.name())
     }
@@ -99,12 +99,12 @@ impl Listing {
         self.dirs.iter().map(|dir| dir.files.len()).sum()
     }
 
-    /// Bytes of all files and links to be captured.
+    /// Returns the total size of captured files and symlinks in bytes.
     pub fn content_bytes(&self) -> u64 {
         self.dirs.iter().flat_map(|dir| dir.files.iter()).map(|file| file.stat.size_bytes).sum()
     }
 
-    /// Whether nothing that made the checkpoint incomplete was met.
+    /// Whether a checkpoint of this listing is complete.
     pub fn is_complete(&self) -> bool {
         !self.dirs.iter().flat_map(|dir| &dir.uncaptured).any(|item| item.why.makes_partial())
     }
@@ -118,8 +118,8 @@ impl ListedDir {
     }
 }
 
-/// Whether a file may have changed after it was looked at without a trace in its times: they are not older than
-/// `started_ns`, when the looking began. A time in the future is never older.
+/// Whether a file may change after its stat without a change of its timestamps, because they are not older than
+/// `started_ns`, when the scan began. A time in the future is never older.
 pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     const SECOND_NS: i64 = 1_000_000_000;
     let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
@@ -127,8 +127,8 @@ pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
 }
 
-/// Whether a write that began before `started_ns` may have gone on then: the system stamps a file before it copies the
-/// bytes of a write, so what is read in the middle of one lacks the rest, and no later stamp tells.
+/// Whether a write begun before `started_ns` may still have been going on then: the system stamps a file before copying
+/// the bytes of a write, so a read in the middle lacks the rest without a later timestamp.
 pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
     let longest_ns = i64::try_from(stat.size_bytes).unwrap_or(i64::MAX).saturating_mul(SLOWEST_WRITE_NS_PER_BYTE);
     stat.mtime_ns.saturating_add(longest_ns) >= started_ns

@@ -1,4 +1,5 @@
-//! What a git tree cannot hold: permission bits, empty directories, what was not captured, and the rules in force.
+//! The meta of a checkpoint, beside its git tree: permission bits, empty directories, uncaptured paths, and the rules
+//! in force.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,20 +8,20 @@ use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 
-/// The record beside a tree. Equal directories give equal metas.
+/// What a git tree cannot hold. Equal directories give equal metas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
     pub usual: UsualModes,
-    /// Permission bits of files and directories that differ from the usual ones of their class.
+    /// Permission bits of files and directories, where they differ from the usual ones of their class.
     pub unusual: BTreeMap<RelPath, u32>,
-    /// Directories with neither a captured file nor a directory in them.
+    /// Directories without captured files and subdirectories.
     pub empty_dirs: BTreeSet<RelPath>,
-    /// Present, but not captured. Their parents are directories of this checkpoint too.
+    /// Paths present but not captured; their parents belong to the checkpoint too.
     pub uncaptured: BTreeMap<RelPath, UncapturedEntry>,
     pub rules: RuleRecord,
 }
 
-/// The commonest permission bits of each class.
+/// Most common permission bits of each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsualModes {
     pub file: u32,
@@ -28,7 +29,7 @@ pub struct UsualModes {
     pub directory: u32,
 }
 
-/// The rules outside the tree, where they differ from the built-in ones.
+/// Rules from outside the tree, where they differ from the built-in ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleRecord {
     pub store_list: Option<Vec<u8>>,
@@ -44,7 +45,7 @@ impl Default for UsualModes {
 }
 
 impl Meta {
-    /// What is to be recorded beside the tree of this listing.
+    /// Makes the meta of a listing.
     pub fn of(listing: &Listing, rules: RuleRecord) -> Self {
         let (usual, all_files_are_usual) = usual_modes(listing);
         let mut meta = Self { usual, rules, ..Self::default() };
@@ -57,7 +58,7 @@ impl Meta {
         meta
     }
 
-    /// Paths are made only where there is something to say of them.
+    /// Records a directory; builds its path only if needed.
     fn note_dir(&mut self, listing: &Listing, index: usize, dir: &ListedDir) {
         let usual = self.usual;
         if dir.stat.perm() != usual.directory {
@@ -81,18 +82,18 @@ impl Meta {
         }
     }
 
-    /// Whether a file that this state lacks may have stood there all the same: it, or a directory above it, was present
-    /// and not captured.
+    /// Whether a file missing from this state may have existed nevertheless, because it or a directory above it was
+    /// uncaptured.
     pub fn hides(&self, path: &RelPath) -> bool {
         let mut standing = std::iter::once(path.clone()).chain(path.ancestors());
         standing.any(|path| self.uncaptured.get(&path).is_some_and(|standing| standing.why.may_hide_files()))
     }
 
-    /// Puts permission bits, empty directories and what was not captured into a state read from a tree,
-    /// whose entries have the bits that git knows. Directories are completed from the paths of the files.
+    /// Adds permission bits, empty directories and uncaptured paths to a state read from a tree, whose entries have
+    /// git's bits. Directories are derived from the paths.
     ///
     /// # Errors
-    /// The tree has a file where this says that there is a directory.
+    /// The tree has a file where the meta has a directory.
     pub fn complete(&self, snapshot: &mut Snapshot) -> Result<(), String> {
         if let Some(path) = self.bare_dirs().iter().find(|path| snapshot.files.contains_key(*path)) {
             return Err(contradiction(path));
@@ -114,7 +115,7 @@ impl Meta {
         Ok(())
     }
 
-    /// Directories that are there although no file lies below them, with those above them; not the root.
+    /// Returns empty directories and the ancestors of these and of uncaptured paths, except the root.
     pub fn bare_dirs(&self) -> BTreeSet<RelPath> {
         let mut dirs = self.empty_dirs.clone();
         for path in self.empty_dirs.iter().chain(self.uncaptured.keys()) {
@@ -125,7 +126,7 @@ impl Meta {
     }
 }
 
-/// What is wrong with a checkpoint whose meta has a directory where its tree has a file.
+/// Returns the message for a checkpoint whose meta has a directory where its tree has a file.
 pub fn contradiction(path: &RelPath) -> String {
     format!("its meta says that {path} is a directory, its tree that it is a file")
 }
@@ -144,7 +145,7 @@ impl UsualModes {
     }
 }
 
-/// The modes, and whether every file has one of them.
+/// Returns the usual modes, and whether every file has one of them.
 fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
     let mut file_count = 0;
     let [mut files, mut executables, mut directories] = [(); 3].map(|()| MetaCounts([0; PERMS]));
@@ -167,11 +168,11 @@ fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
 
 const PERMS: usize = RWX_BITS as usize + 1;
 
-/// How often each of the permission bits without special ones was met.
+/// Counts of each permission value without special bits.
 struct MetaCounts([u64; PERMS]);
 
 impl MetaCounts {
-    /// Special bits are never usual.
+    /// Counts a value; special bits are never usual.
     fn count(&mut self, perm: u32) {
         if let Some(count) = self.0.get_mut(perm as usize) {
             *count += 1;
@@ -182,7 +183,7 @@ impl MetaCounts {
         self.0.get(perm as usize).copied().unwrap_or_default()
     }
 
-    /// The smaller of two that are equally common.
+    /// Returns the most common value; of equally common ones, the smallest.
     fn commonest(&self, default: u32) -> u32 {
         let met = (0..=RWX_BITS).rev().zip(self.0.iter().rev()).filter(|(_, count)| **count > 0);
         met.max_by_key(|(_, count)| **count).map_or(default, |(perm, _)| perm)
@@ -238,7 +239,7 @@ mod tests {
         let meta = Meta::of(&listing(), rules.clone());
         let unusual = [("b", 0o600), ("d", 0o700), ("s", 0o4711), ("x", 0o755)];
         let expected = Meta {
-            // Of two that are equally common, the smaller one.
+            // The smaller of two equally common ones.
             usual: UsualModes { file: 0o644, executable: 0o700, directory: 0o755 },
             unusual: unusual.into_iter().map(|(name, perm)| (path(name), perm)).collect(),
             empty_dirs: ["d", "q"].map(path).into(),

@@ -1,4 +1,4 @@
-//! The text of a meta blob: one fact a line, paths and free text percent-encoded. Meta to bytes and back.
+//! The text of a meta blob, rendered and parsed: one fact a line, paths and free text percent-encoded.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::model::state::snapshot::UncapturedEntry;
 
 const FIRST_LINE: &str = "checkpoint-meta 1";
 
-/// The bytes of the blob. Equal metas give equal bytes.
+/// Renders a meta blob. Equal metas give equal bytes.
 pub fn render(meta: &Meta) -> Vec<u8> {
     let UsualModes { file, executable, directory } = meta.usual;
     let mut text = format!("{FIRST_LINE}\nusual {file:o} {executable:o} {directory:o}\n");
@@ -43,11 +43,11 @@ fn render_rules(meta: &Meta, text: &mut String) {
     }
 }
 
-/// Reads a meta blob.
+/// Parses a meta blob.
 ///
 /// # Errors
-/// Any line that is not understood: a meta read by halves could let a restore delete too much. A path in a `.git` is
-/// none of ours, in whatever spelling.
+/// Any line that is not understood, as a half-read meta could let a restore delete too much; also any path in a `.git`,
+/// in whatever spelling.
 pub fn parse(bytes: &[u8]) -> Result<Meta, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
     let mut lines = text.strip_suffix('\n').ok_or("the meta is cut short")?.split('\n');
@@ -75,7 +75,7 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
             let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
             let standing = UncapturedEntry { why: parse_why(word, why)?, is_dir: parse_is_dir(kind)? };
             let path = decode(words.next()?)?;
-            // What was not captured may have such a name. What holds it is a directory that a restore makes.
+            // The uncaptured path itself may have such a name, but its parents are directories that a restore makes.
             path.ancestors().all(|above| is_ours(&above)).then_some(())?;
             meta.uncaptured.insert(path, standing);
         }
@@ -97,7 +97,7 @@ fn parse_perm(octal: &str) -> Option<u32> {
     u32::from_str_radix(unsigned(octal)?, 8).ok().filter(|perm| *perm <= 0o7777)
 }
 
-/// The number parser of the library would take a sign.
+/// Refuses a sign, which the standard parser would accept.
 fn unsigned(number: &str) -> Option<&str> {
     (!number.starts_with('+')).then_some(number)
 }
@@ -128,7 +128,7 @@ fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
     text.is_empty().then_some(why)
 }
 
-/// Where there is nothing to say, a lone dash; a text that is just that is escaped.
+/// Renders the text of a reason: a dash if there is none; a text that is just a dash is escaped.
 fn detail(why: &WhyNot) -> String {
     match why {
         WhyNot::Unreadable(text) if text == "-" => "%2D".to_owned(),
@@ -137,7 +137,7 @@ fn detail(why: &WhyNot) -> String {
     }
 }
 
-/// A path in one word; the root, which is empty, is a lone dot.
+/// Encodes a path as one word; the root is a dot.
 fn encode(path: &RelPath) -> String {
     if path.is_root() { ".".to_owned() } else { percent_encode(path.as_bytes()) }
 }
@@ -149,7 +149,7 @@ fn decode(word: &str) -> Option<RelPath> {
     RelPath::new(&unescaped(word)?).ok()
 }
 
-/// A path that a restore may make or change.
+/// Decodes a path that a restore may make or change.
 fn decode_ours(word: &str) -> Option<RelPath> {
     decode(word).filter(is_ours)
 }
@@ -162,7 +162,7 @@ fn decode_text(word: &str) -> Option<String> {
     String::from_utf8(unescaped(word)?).ok()
 }
 
-/// What is written in one word; where there are blanks or line ends of another kind, this was not written by us.
+/// Decodes one word; refuses spaces and other line ends, which [`render`] never writes.
 fn unescaped(word: &str) -> Option<Vec<u8>> {
     word.bytes().all(|b| b.is_ascii_graphic()).then(|| percent_decode(word))?
 }

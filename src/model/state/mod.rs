@@ -1,4 +1,4 @@
-//! The state of a directory: paths, kinds, contents, and what a git tree cannot hold.
+//! The state of a directory: paths, entries, listings, snapshots, and the meta beside a git tree.
 
 pub mod apart;
 pub mod database;

@@ -1,4 +1,4 @@
-//! The id of a git object: twenty bytes, forty hex digits. It computes no hashes.
+//! The id of a git object: 20 bytes, 40 hex digits. Computes no hashes.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use std::fmt;
 pub struct ObjectId([u8; 20]);
 
 impl ObjectId {
-    /// Digits of the form that people see (`a1b2c3d4`).
+    /// Number of digits of the short form (`a1b2c3d4`).
     pub const SHORT_DIGITS: usize = 8;
 
     pub fn from_bytes(bytes: [u8; 20]) -> Self {
         Self(bytes)
     }
 
-    /// Takes exactly twenty bytes; anything else is `None`.
+    /// Converts exactly 20 bytes; `None` otherwise.
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// Takes exactly forty hex digits of either case; anything else is `None`.
+    /// Parses exactly 40 hex digits of either case; `None` otherwise.
     pub fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = [0; 20];
         hex::decode_to_slice(text, &mut bytes).ok()?;
@@ -30,12 +30,12 @@ impl ObjectId {
         &self.0
     }
 
-    /// All forty digits, lower case.
+    /// Returns all 40 digits in lower case.
     pub fn to_hex(self) -> String {
         hex::encode(self.0)
     }
 
-    /// The first eight digits, as `create` prints them.
+    /// Returns the first eight digits, as `create` prints them.
     pub fn short(self) -> String {
         let mut text = self.to_hex();
         text.truncate(Self::SHORT_DIGITS);

@@ -1,4 +1,4 @@
-//! Paths relative to the root, as raw bytes: the only way in which this program names a user's file.
+//! Paths relative to the root, as raw bytes: the only way to name a user's file.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl RelPath {
         Self::default()
     }
 
-    /// Checks and takes bytes as they stand in a tree, a journal or a pattern file.
+    /// Parses bytes from a tree, a journal or a pattern file.
     ///
     /// # Errors
     /// A leading `/`, an empty component, `.`, `..` or a NUL byte.
@@ -38,7 +38,7 @@ impl RelPath {
         Ok(Self(bytes.into()))
     }
 
-    /// This path with one more component, which must have come from a directory listing or a checked tree.
+    /// Appends one component, which must come from a directory listing or a checked tree.
     #[must_use]
     pub fn join(&self, name: &[u8]) -> Self {
         debug_assert_eq!(check_name(name), Ok(()));
@@ -48,7 +48,7 @@ impl RelPath {
         Self([&self.0, b"/".as_slice(), name].concat().into())
     }
 
-    /// This path with all components of another behind it.
+    /// Appends all components of another path.
     #[must_use]
     pub fn join_all(&self, below: &Self) -> Self {
         match (self.is_root(), below.is_root()) {
@@ -66,13 +66,13 @@ impl RelPath {
         &self.0
     }
 
-    /// The last component; empty for the root.
+    /// Returns the last component; empty for the root.
     pub fn name(&self) -> &[u8] {
         let start = self.0.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
         &self.0[start..]
     }
 
-    /// The directory that holds this path; `None` for the root.
+    /// Returns the parent directory; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         if self.is_root() {
             return None;
@@ -81,7 +81,7 @@ impl RelPath {
         Some(Self(self.0[..end].into()))
     }
 
-    /// Every directory above this path, nearest first, the root last.
+    /// Returns all ancestors, nearest first, the root last.
     pub fn ancestors(&self) -> impl Iterator<Item = RelPath> + use<> {
         std::iter::successors(self.parent(), RelPath::parent)
     }
@@ -95,18 +95,18 @@ impl RelPath {
         other.is_root() || self.0.strip_prefix(&*other.0).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     }
 
-    /// The bytes in hex: the lossless form for documents that hold text only.
+    /// Returns the bytes in hex, the lossless form for text documents.
     pub fn to_hex(&self) -> String {
         hex_of(self.as_bytes())
     }
 
-    /// The text, if the bytes are UTF-8; JSON carries the bytes beside it otherwise.
+    /// Returns the text if the bytes are UTF-8; otherwise JSON carries the bytes beside it.
     pub fn as_utf8(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
     }
 }
 
-/// Shown so that no byte can act on a terminal or break a line; the root is `.`.
+/// Escapes the path so that no byte can act on a terminal or break a line; the root is `.`.
 impl fmt::Display for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_root() {
@@ -142,7 +142,7 @@ fn check_name(name: &[u8]) -> Result<(), PathProblem> {
     }
 }
 
-/// The hex digits of any path, for one that no text can hold.
+/// Returns any path in hex, for paths that are not text.
 pub fn hex_of(bytes: &[u8]) -> String {
     hex::encode(bytes)
 }

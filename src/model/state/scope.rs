@@ -1,10 +1,10 @@
-//! What a scoped checkpoint is limited to: paths, each with all below it, and patterns.
+//! The scope of a scoped checkpoint: paths, each with everything below, and patterns.
 
 use crate::base::text::{escape_bytes, percent_decode, percent_encode};
 use crate::model::path_pattern::{PathPattern, has_marks};
 use crate::model::state::rel_path::RelPath;
 
-/// Everything in it, and nothing else, is captured and restored. One without any part covers no file at all.
+/// Limits of a scoped checkpoint: nothing else is captured or restored. A scope without parts covers no file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Sorted, paths before patterns.
@@ -21,16 +21,16 @@ pub struct ScopePart {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Meaning {
-    /// To the letter.
+    /// A literal path.
     Path(RelPath),
     Glob(Vec<u8>),
 }
 
-/// Stands for a scope without parts where an empty list would mean that there is no scope.
+/// Field for a scope without parts, as an empty list means no scope.
 const NOTHING: &str = "nothing";
 
 impl Scope {
-    /// Order and repetition of the parts mean nothing.
+    /// Makes a scope; order and repetition of parts do not matter.
     pub fn new(mut parts: Vec<ScopePart>) -> Self {
         parts.sort_by(|one, other| one.meaning.cmp(&other.meaning));
         parts.dedup();
@@ -49,7 +49,8 @@ impl Scope {
         is_named || patterns.iter().any(|part| part.covers(path))
     }
 
-    /// Whether all that `other` covers is covered: a part by itself, and by a path at or above all that it can match.
+    /// Whether this scope covers everything that `other` covers; a pattern counts if it is itself a part or lies below
+    /// a path.
     pub fn holds(&self, other: &Scope) -> bool {
         let held = |wanted: &ScopePart| match &wanted.meaning {
             Meaning::Path(path) => self.covers(path),
@@ -58,15 +59,15 @@ impl Scope {
         other.parts.iter().all(held)
     }
 
-    /// One field for each part, for documents of lines; never none.
+    /// Encodes one field for each part, for line-based documents; never empty.
     pub fn to_fields(&self) -> Vec<String> {
         if self.parts.is_empty() { vec![NOTHING.to_owned()] } else { self.parts.iter().map(ScopePart::field).collect() }
     }
 
-    /// A scope from its fields; `None` where there is no field.
+    /// Parses a scope from its fields; `None` without fields.
     ///
     /// # Errors
-    /// A field that makes no sense.
+    /// An invalid field.
     pub fn from_fields<'f>(fields: impl Iterator<Item = &'f str>) -> Result<Option<Self>, String> {
         let fields: Vec<&str> = fields.collect();
         match fields.as_slice() {
@@ -84,7 +85,7 @@ impl ScopePart {
         Self { pattern: PathPattern::of_path(path.clone()), meaning: Meaning::Path(path) }
     }
 
-    /// `None` for what can never match.
+    /// Makes a pattern part; `None` if it can never match.
     pub fn glob(typed: &[u8]) -> Option<Self> {
         let pattern = PathPattern::of_glob(typed, None);
         pattern.can_match().then(|| Self { pattern, meaning: Meaning::Glob(typed.to_vec()) })
@@ -94,7 +95,7 @@ impl ScopePart {
         self.pattern.matches(path)
     }
 
-    /// The path, if this is one and no pattern.
+    /// Returns the path, unless this is a pattern.
     pub fn as_path(&self) -> Option<&RelPath> {
         match &self.meaning {
             Meaning::Path(path) => Some(path),
@@ -102,8 +103,8 @@ impl ScopePart {
         }
     }
 
-    /// The path itself, or the directory below which all lies that the pattern can match: what it names before its first
-    /// mark, where it names the way from the root at all.
+    /// Returns the path itself, or the directory that contains all possible matches of the pattern: its part before the
+    /// first glob character, if it is a path pattern.
     pub fn top(&self) -> RelPath {
         let Meaning::Glob(typed) = &self.meaning else { return self.as_path().cloned().unwrap_or_default() };
         let body = typed.strip_prefix(b"./").unwrap_or(typed);
@@ -113,7 +114,7 @@ impl ScopePart {
         RelPath::new(&above.join(&b'/')).unwrap_or_default()
     }
 
-    /// The very bytes by which it can be named again.
+    /// Returns the bytes by which the part can be named again.
     pub fn typed(&self) -> &[u8] {
         match &self.meaning {
             Meaning::Path(path) if path.is_root() => b".",
@@ -122,7 +123,7 @@ impl ScopePart {
         }
     }
 
-    /// As people type it.
+    /// Returns the part as the user types it, escaped.
     pub fn shown(&self) -> String {
         match &self.meaning {
             Meaning::Path(path) if path.is_root() => ".".to_owned(),

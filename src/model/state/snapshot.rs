@@ -1,4 +1,4 @@
-//! The state of a directory by path: what a checkpoint holds, or what stands on disk now.
+//! A snapshot: the state of a directory by path, from a checkpoint or from disk.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 
-/// Files, directories and what is present without being held, each by path.
+/// Files, directories and uncaptured entries, each by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     pub files: BTreeMap<RelPath, Entry>,
-    /// Every directory with its permission bits, the root among them.
+    /// All directories with their permission bits, including the root.
     pub dirs: BTreeMap<RelPath, u32>,
     pub uncaptured: BTreeMap<RelPath, UncapturedEntry>,
 }
 
-/// Something that stands at a path and is not held.
+/// An entry that is present but not captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UncapturedEntry {
     pub why: WhyNot,
@@ -23,22 +23,22 @@ pub struct UncapturedEntry {
 }
 
 impl Snapshot {
-    /// Drops every path that `wants` does not ask for.
+    /// Drops every path that `wants` refuses.
     pub fn retain(&mut self, wants: &dyn Fn(&RelPath) -> bool) {
         self.files.retain(|path, _| wants(path));
         self.dirs.retain(|path, _| wants(path));
         self.uncaptured.retain(|path, _| wants(path));
     }
 
-    /// Whether something that is not held stands at this path or anywhere below it.
+    /// Returns an uncaptured path at or below this one, if any.
     pub fn uncaptured_at_or_below(&self, path: &RelPath) -> Option<&RelPath> {
         below(&self.uncaptured, path).next().map(|(found, _)| found)
     }
 }
 
-/// The part of a map that lies at a path or below it.
+/// Returns the part of a map at or below a path.
 pub fn below<'m, V>(map: &'m BTreeMap<RelPath, V>, path: &RelPath) -> impl Iterator<Item = (&'m RelPath, &'m V)> {
-    // Between `a` and `a/` sorts `a.b`: these neighbours are passed over, not taken for the end.
+    // `a.b` sorts between `a` and `a/`: such neighbours are skipped, not taken for the end.
     let path = path.clone();
     let prefix = path.as_bytes().to_vec();
     map.range(path.clone()..)
@@ -46,7 +46,7 @@ pub fn below<'m, V>(map: &'m BTreeMap<RelPath, V>, path: &RelPath) -> impl Itera
         .filter(move |(found, _)| found.is_at_or_below(&path))
 }
 
-/// The captured part of a listing whose blobs are all known. Files whose blob is unknown are left out.
+/// Converts a listing; files whose blob is unknown are left out.
 impl From<&Listing> for Snapshot {
     fn from(listing: &Listing) -> Self {
         let mut snapshot = Self::default();

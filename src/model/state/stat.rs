@@ -1,13 +1,13 @@
-//! What the system says of one file, and what a scan notes of it.
+//! The stat of a file, and how a scan lists it.
 
 use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::object_id::ObjectId;
 
 pub const SYMLINK_BITS: u32 = 0o120_000;
-/// Type bits of a mode; the same numbers on every system, made up where the system has none.
+/// Type bits of a mode; the same values on every system, emulated where the system has none.
 pub const TYPE_BITS: u32 = 0o170_000;
 
-/// What the system says of a file without opening it. Times are nanoseconds since 1970, saturated.
+/// Stat of a file. Times are nanoseconds since 1970, saturated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stat {
     pub dev: u64,
@@ -25,8 +25,8 @@ impl Stat {
         self.mode & 0o7777
     }
 
-    /// Whether a file with this stat has the content that it had with `earlier`. The device is left out:
-    /// its number may change with every mount. Links are left out: a new name changes ctime anyway.
+    /// Whether the content is unchanged since `earlier`. Ignores the device, whose number may change with every mount,
+    /// and the link count, since a new link changes ctime anyway.
     pub fn same_content_as(&self, earlier: &Stat) -> bool {
         self.ino == earlier.ino
             && self.mode == earlier.mode
@@ -36,7 +36,7 @@ impl Stat {
     }
 }
 
-/// Something present that is not captured, with its kind on disk.
+/// An entry that is present but not captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncaptured {
     pub name: Name,
@@ -44,26 +44,25 @@ pub struct Uncaptured {
     pub is_dir: bool,
 }
 
-/// A regular file or symlink that is to be captured.
+/// A regular file or symlink to be captured.
 #[derive(Clone, Debug)]
 pub struct ListedFile {
     pub name: Name,
     pub kind: Kind,
     pub stat: Stat,
-    /// The blob, if it is known without reading, or once it was read.
+    /// Blob id, if known from the stat cache or once read.
     pub id: Option<ObjectId>,
-    /// Changed while it was read, three times in a row, or may have done so unseen: captured as last read, never taken as
-    /// clean.
+    /// Changed during all three reads, or may have changed unnoticed: captured as last read, never treated as clean.
     pub racy: bool,
 }
 
-/// One file, wherever it lies.
+/// Borrowed view of one file, listed or in the stat cache.
 #[derive(Clone, Copy, Debug)]
 pub struct FileView<'f> {
     pub name: &'f [u8],
     pub kind: Kind,
     pub stat: Stat,
-    /// The blob, if it is known.
+    /// Blob id, if known.
     pub id: Option<ObjectId>,
     /// See [`ListedFile::racy`].
     pub racy: bool,

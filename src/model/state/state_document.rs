@@ -1,21 +1,21 @@
-//! Values that are no files: one JSON object, given whole or key by key.
+//! The state document, for values other than files: one JSON object, given whole or key by key.
 
 use serde_json::{Map, Value};
 
-/// The object as it is kept.
+/// The object as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDocument {
     pub bytes: Vec<u8>,
-    /// Of its first level, in their order.
+    /// Top-level keys, in order.
     pub keys: Vec<String>,
 }
 
 impl StateDocument {
-    /// `whole` is an object as it stands in a file, and is kept to the byte if nothing is added; `pairs` are `KEY=JSON`,
-    /// of which the last with a key counts. `None` where nothing is given.
+    /// Makes a document. `whole` is an object from a file, kept byte for byte if nothing is added; `pairs` are
+    /// `KEY=JSON`, the last one per key wins. `None` if nothing is given.
     ///
     /// # Errors
-    /// What is no such thing, in words.
+    /// The invalid input, in words.
     pub fn of(whole: Option<&[u8]>, pairs: &[String]) -> Result<Option<Self>, String> {
         let mut object = match whole {
             None if pairs.is_empty() => return Ok(None),
@@ -43,7 +43,7 @@ impl StateDocument {
         Ok(Some(Self { bytes, keys }))
     }
 
-    /// The keys of a document that was kept; none if it cannot be read.
+    /// Returns the keys of a stored document; none if it is unreadable.
     pub fn keys_of(bytes: &[u8]) -> Vec<String> {
         Self::of(Some(bytes), &[]).ok().flatten().map(|document| document.keys).unwrap_or_default()
     }
