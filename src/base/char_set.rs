@@ -1,12 +1,12 @@
-//! Bracket expressions of a pattern, such as `[a-z]`, `[!.]` or `[[:digit:]_]`, as sets of bytes.
+//! Bracket expressions of glob patterns, such as `[a-z]`, `[!.]` or `[[:digit:]_]`, as byte sets.
 
-/// A set of byte values; `/` is never in it, because no bracket expression matches one.
+/// A set of bytes; never contains `/`, which no bracket expression matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CharSet([u64; 4]);
 
 impl CharSet {
-    /// Reads the expression that begins after a `[` and returns the set with the number of bytes read,
-    /// the closing `]` among them. `None` if it is not closed or names an unknown class: such a pattern matches nothing.
+    /// Parses the expression after a `[`; returns the set and the number of bytes read, including the closing `]`.
+    /// `None` if it is unclosed or names an unknown class: such a pattern matches nothing.
     pub fn parse(text: &[u8]) -> Option<(Self, usize)> {
         let mut set = Self([0; 4]);
         let negated = matches!(text.first(), Some(b'!' | b'^'));
@@ -17,7 +17,7 @@ impl CharSet {
             let byte = *text.get(at)?;
             at += 1;
             match byte {
-                // A `]` in the first place stands for itself.
+                // A leading `]` is literal.
                 b']' if !is_first => break,
                 b'-' if range_start.is_some() && text.get(at).is_some_and(|next| *next != b']') => {
                     let (end, read) = possibly_escaped(&text[at..])?;
@@ -85,7 +85,7 @@ fn bit(byte: u8) -> u64 {
     1 << (byte & 63)
 }
 
-/// One byte, or the byte after a backslash, with the number of bytes read.
+/// Reads one byte, or the byte after a backslash; returns it with the number of bytes read.
 fn possibly_escaped(text: &[u8]) -> Option<(u8, usize)> {
     match text {
         [b'\\', byte, ..] => Some((*byte, 2)),
@@ -96,17 +96,18 @@ fn possibly_escaped(text: &[u8]) -> Option<(u8, usize)> {
 
 enum ClassName<'t> {
     Named(&'t [u8]),
-    /// No `:]` follows, so the `[` stands for itself.
+    /// No `:]` follows, so the `[` is literal.
     NoClass,
 }
 
-/// What follows a `[:`. `None` if no `]` follows at all.
+/// Parses a class name after `[:`; `None` if no `]` follows.
 fn class_name(text: &[u8]) -> Option<ClassName<'_>> {
     let end = text.iter().position(|b| *b == b']')?;
     Some(text[..end].strip_suffix(b":").map_or(ClassName::NoClass, ClassName::Named))
 }
 
-/// The members of a POSIX class as git counts them: ASCII only, and white space without vertical tab and form feed.
+/// Returns the test for a POSIX class as git defines it: ASCII only, and white space without vertical tab and form
+/// feed.
 fn class_test(name: &[u8]) -> Option<fn(&u8) -> bool> {
     Some(match name {
         b"alnum" => u8::is_ascii_alphanumeric,

@@ -1,9 +1,9 @@
-//! A request to stop, from a signal to the loops that can still clean up.
+//! Passes a stop request from a signal to the loops that can still clean up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Shared between the signal handlers and the work.
+/// Interrupt state shared between signal handlers and worker code.
 #[derive(Clone, Debug)]
 pub struct Interrupt {
     flag: Arc<AtomicUsize>,
@@ -18,35 +18,37 @@ impl Default for Interrupt {
 }
 
 impl Interrupt {
-    /// The number of the signal that came, or zero.
+    /// Returns the number of the received signal, or zero.
     pub fn flag(&self) -> &Arc<AtomicUsize> {
         &self.flag
     }
 
-    /// Whether a signal may simply end the process.
+    /// Returns whether a signal may end the process at once.
     pub fn unshielded(&self) -> &Arc<AtomicBool> {
         &self.unshielded
     }
 
-    /// Until this guard and all others are dropped, a signal is a request and not the end.
+    /// Makes signals mere requests to stop, until this and all other guards are dropped.
     pub fn shield(&self) -> Shield {
         self.shields.fetch_add(1, Ordering::SeqCst);
         self.unshielded.store(false, Ordering::SeqCst);
         Shield(self.clone())
     }
 
-    /// How many shields stand.
+    /// Returns the number of live shields.
     pub fn shields(&self) -> usize {
         self.shields.load(Ordering::SeqCst)
     }
 
-    /// Asks to stop, as a signal would.
+    /// Requests a stop, as a signal would.
     pub fn set(&self, signal: usize) {
         self.flag.store(signal, Ordering::SeqCst);
     }
 
+    /// Fails if a stop was requested.
+    ///
     /// # Errors
-    /// The number of the signal that asks to stop.
+    /// The signal number.
     pub fn check(&self) -> Result<(), i32> {
         match self.flag.load(Ordering::SeqCst) {
             0 => Ok(()),
@@ -55,7 +57,7 @@ impl Interrupt {
     }
 }
 
-/// See [`Interrupt::shield`].
+/// Guard made by [`Interrupt::shield`].
 #[derive(Debug)]
 pub struct Shield(Interrupt);
 

@@ -1,4 +1,4 @@
-//! What knows nothing of checkpoints: text, time, patterns, progress.
+//! General helpers that know nothing of checkpoints: text, time, patterns, threads, progress.
 
 pub mod char_set;
 pub mod interrupt;

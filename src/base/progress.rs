@@ -1,26 +1,26 @@
-//! How far a long piece of work has come: counted by those who do it, read by whoever shows it.
+//! Progress of long work: counted by worker threads, read by the display.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 
-/// What is being done; shown with the figures.
+/// Current phase of the work, shown with the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkPhase {
     Idle,
-    /// The directory is listed; nobody knows yet how much there is.
+    /// Listing the directory; the total is unknown.
     Scanning,
-    /// Contents that are not known are read, hashed and compressed.
+    /// Reading, hashing and compressing unknown contents.
     Reading,
-    /// What was written is made durable.
+    /// Syncing written files.
     Flushing,
-    /// New content is staged for a restore.
+    /// Staging new content for a restore.
     Staging,
-    /// Staged files go to their places, and what must go goes.
+    /// Moving staged files to their paths and removing others.
     Applying,
-    /// Objects or restored files are read back.
+    /// Reading back objects or restored files.
     Verifying,
-    /// Packs are rewritten.
+    /// Rewriting packs.
     Packing,
 }
 
@@ -35,7 +35,7 @@ const PHASES: [WorkPhase; 8] = [
     WorkPhase::Packing,
 ];
 
-/// Shared between the threads that work and the one that shows. Counting costs next to nothing.
+/// Counters shared between workers and display; counting is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<Counters>);
 
@@ -48,7 +48,7 @@ struct Counters {
     bytes_in_all: AtomicU64,
 }
 
-/// The figures at one moment. Totals are zero where they are not known.
+/// Figures at one moment; unknown totals are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
     pub phase: WorkPhase,
@@ -59,7 +59,7 @@ pub struct Figures {
 }
 
 impl Progress {
-    /// Another piece of work begins; totals of zero mean that nobody knows them.
+    /// Begins a phase; totals of zero are unknown.
     pub fn begin(&self, phase: WorkPhase, files_in_all: u64, bytes_in_all: u64) {
         let counters = &self.0;
         counters.files.store(0, Relaxed);
@@ -69,7 +69,7 @@ impl Progress {
         counters.phase.store(phase as u8, Relaxed);
     }
 
-    /// So much more is done.
+    /// Adds finished work.
     pub fn add(&self, files: u64, bytes: u64) {
         self.0.files.fetch_add(files, Relaxed);
         self.0.bytes.fetch_add(bytes, Relaxed);

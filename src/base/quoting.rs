@@ -1,6 +1,6 @@
-//! Paths as git writes them into patches: in C's quotes where a byte is not plain ASCII, as they are otherwise.
+//! Quotes paths as git does in patches: C-style if a byte is not plain ASCII, unchanged otherwise.
 
-/// `prefix` and `path` as one word of a patch, by the rules of git's `core.quotePath`.
+/// Returns `prefix` and `path` as one word of a patch, quoted as by git's `core.quotePath`.
 pub fn quoted(prefix: &str, path: &[u8]) -> String {
     let mut word = String::with_capacity(prefix.len() + path.len());
     let mut has_escapes = false;
@@ -10,7 +10,7 @@ pub fn quoted(prefix: &str, path: &[u8]) -> String {
     if has_escapes { format!("\"{word}\"") } else { word }
 }
 
-/// Tells whether the byte had to be escaped.
+/// Appends a byte; returns whether it was escaped.
 fn push(word: &mut String, byte: u8) -> bool {
     let letter = match byte {
         0x07 => 'a',

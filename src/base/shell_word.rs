@@ -1,10 +1,11 @@
-//! Words of a command line that can be copied and run, by any shell that knows POSIX.
+//! Quotes words of command lines for copying into any POSIX shell.
 
 use crate::base::text::escape;
 
-/// Quoted as little as it needs. Where a byte cannot be shown, `printf` spells the word: not every shell knows `$'…'`.
+/// Quotes a word as little as needed. Bytes that cannot be shown are written with `printf`, as not every shell knows
+/// `$'…'`.
 pub fn shell_word(bytes: &[u8]) -> String {
-    // A word that begins with a dash would be taken for an option.
+    // A leading dash would make it an option.
     let dash = if bytes.starts_with(b"-") { "./" } else { "" };
     match std::str::from_utf8(bytes) {
         Ok(text) if is_plain(text) => format!("{dash}{text}"),
@@ -13,19 +14,19 @@ pub fn shell_word(bytes: &[u8]) -> String {
     }
 }
 
-/// No shell sees more in it than its letters; zsh takes a word that begins with `=` for a program.
+/// Whether a text needs no quotes in any shell; zsh expands a leading `=`.
 fn is_plain(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./,:+@%=".contains(&byte);
     !text.is_empty() && !text.starts_with('=') && text.bytes().all(plain)
 }
 
-/// Everything in it can be shown, and it means the same to fish, which takes `\'` and `\\` in quotes for one character.
+/// Whether a text can be shown and single quotes suffice, also in fish, which reads `\'` and `\\` in quotes as escapes.
 fn is_quotable(text: &str) -> bool {
     let is_shown = escape(text).replace("\\\\", "\\") == text;
     is_shown && !text.contains("\\'") && !text.contains("\\\\") && !text.ends_with('\\')
 }
 
-/// What a shell takes from `$(…)` has no line breaks at its end, so these alone stand as they are.
+/// Writes a word with `printf`; trailing line breaks stay literal, because `$(…)` strips them.
 fn spelled(dash: &str, bytes: &[u8]) -> String {
     let kept = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 1);
     let (spoken, breaks) = bytes.split_at(kept);
@@ -44,11 +45,11 @@ fn spelled(dash: &str, bytes: &[u8]) -> String {
     word
 }
 
-/// A whole command line that can be copied and run.
+/// Returns a whole command line for copying into a shell.
 pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> String {
     let quoted = words.into_iter().map(|word| {
         let dashes = word.iter().take_while(|byte| **byte == b'-').count();
-        // Here a dash is meant to begin an option.
+        // Here a leading dash does mean an option.
         match word.split_at(dashes) {
             (dashes, []) if !dashes.is_empty() => String::from_utf8_lossy(dashes).into_owned(),
             (dashes, rest) => format!("{}{}", String::from_utf8_lossy(dashes), shell_word(rest)),

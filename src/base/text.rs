@@ -1,10 +1,10 @@
-//! Escaping of free text and raw bytes, so that nothing a user named can act on a terminal or break a line.
+//! Escapes free text and raw bytes, so that user-chosen names cannot act on a terminal or break a line.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Bytes for a person: UTF-8 is kept, what could act on a terminal or deceive the eye becomes `\xNN` or `\u{…}`,
-/// and a backslash is doubled, so that two different names never look the same.
+/// Escapes bytes for display: UTF-8 is kept, characters that could act on a terminal or deceive the eye become `\xNN`
+/// or `\u{…}`, and backslashes are doubled, so that different names never look the same.
 pub fn escape_bytes(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -18,25 +18,24 @@ pub fn escape_bytes(bytes: &[u8]) -> String {
     shown
 }
 
-/// The same for text that is UTF-8 already, such as a reason.
+/// As [`escape_bytes`], for text that is UTF-8, such as a reason.
 pub fn escape(text: &str) -> String {
     escape_bytes(text.as_bytes())
 }
 
-/// Words of ours with names in them, as one line: nothing in it acts, and what is escaped already stays as it is.
+/// Escapes a message that may contain escaped names, as one line; existing escapes stay.
 pub fn escape_line(text: &str) -> String {
     let pieces: Vec<String> = text.split('\\').map(escape).collect();
     pieces.join("\\")
 }
 
-/// A path as people see it: of one line, and without the power to act on a terminal.
+/// Escapes a path for display on one line; backslashes stay single.
 pub fn escape_path(path: &Path) -> String {
     let pieces = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'\\').map(escape_bytes);
     pieces.collect::<Vec<_>>().join("\\")
 }
 
-/// Content of a file for a terminal: as [`escape_bytes`], but tab, line break and backslash stay, so that it reads as
-/// it is written.
+/// Escapes file content for a terminal: as [`escape_bytes`], but tab, line break and backslash stay.
 pub fn escape_content(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -63,14 +62,14 @@ fn push_escaped(shown: &mut String, c: char) {
     }
 }
 
-/// C1 controls, and the format characters that turn text around, join it or take no room.
+/// Whether a character is a C1 control, or a format character that reorders or joins text or is invisible.
 pub fn is_deceptive(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Percent-encoding of everything but unreserved ASCII and `/`: one line, no blanks, lossless.
+/// Percent-encodes everything but unreserved ASCII and `/`: one line, no spaces, lossless.
 pub fn percent_encode(bytes: &[u8]) -> String {
     let mut encoded = String::with_capacity(bytes.len());
     for byte in bytes {
@@ -83,7 +82,7 @@ pub fn percent_encode(bytes: &[u8]) -> String {
     encoded
 }
 
-/// The bytes behind [`percent_encode`]; `None` if a `%` is not followed by two hex digits.
+/// Decodes [`percent_encode`]; `None` if a `%` is not followed by two hex digits.
 pub fn percent_decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -94,7 +93,7 @@ pub fn percent_decode(text: &str) -> Option<Vec<u8>> {
             continue;
         }
         let (digits, tail) = rest.split_at_checked(2)?;
-        // The number parser of the library would take a sign for a digit.
+        // The standard parser would accept a sign.
         let digits = std::str::from_utf8(digits).ok().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         rest = tail;

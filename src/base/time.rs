@@ -1,4 +1,4 @@
-//! Times: milliseconds since 1970 to the forms that people and programs read, and back.
+//! Formats and parses times, kept as milliseconds since 1970.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,48 +8,48 @@ const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// The last millisecond of the year 9999: what is later has no form in RFC 3339.
+/// Last millisecond of the year 9999; later times cannot be written in RFC 3339.
 pub const LAST_MS: i64 = 253_402_300_799_999;
 
-/// Whether the zone of the machine is not to be asked for: `chrono` looks it up by itself, and reads whatever `TZ` names.
+/// Whether the local time zone is ignored: `chrono` looks it up by itself, and reads any file that `TZ` names.
 static IS_ZONE_IGNORED: AtomicBool = AtomicBool::new(false);
 
-/// From here on UTC stands for the zone of the machine.
+/// Uses UTC as the local time zone from now on.
 pub fn ignore_zone() {
     IS_ZONE_IGNORED.store(true, Ordering::Relaxed);
 }
 
-/// `2026-03-24 12:45:30`, UTC: the form of messages, the manifest and the piped table.
+/// Formats as `2026-03-24 12:45:30`, UTC, for messages, the manifest and the piped table.
 pub fn utc_seconds(time_ms: i64) -> String {
     utc(time_ms).format("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// `2026-03-24T12:45:30.123Z`: the form of JSON.
+/// Formats as `2026-03-24T12:45:30.123Z`, for JSON.
 pub fn rfc3339(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// `2026-03-24T12:45:30Z`: the form of contracts and logs.
+/// Formats as `2026-03-24T12:45:30Z`, for contracts and logs.
 pub fn rfc3339_seconds(time_ms: i64) -> String {
     utc(time_ms).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// `2026-03-24`, UTC.
+/// Formats as `2026-03-24`, UTC.
 pub fn utc_date(time_ms: i64) -> String {
     utc(time_ms).format("%Y-%m-%d").to_string()
 }
 
-/// `20260324T124530Z`: the form of file names.
+/// Formats as `20260324T124530Z`, for file names.
 pub fn compact_utc(time_ms: i64) -> String {
     utc(time_ms).format("%Y%m%dT%H%M%SZ").to_string()
 }
 
-/// `20260324_124530`: the form of aliases.
+/// Formats as `20260324_124530`, for aliases.
 pub fn utc_compact(time_ms: i64) -> String {
     utc(time_ms).format("%Y%m%d_%H%M%S").to_string()
 }
 
-/// `2026-03-24 12:45` in the zone of the machine: the form of terminals.
+/// Formats as `2026-03-24 12:45` in local time, for terminals.
 pub fn local_minutes(time_ms: i64) -> String {
     const FORM: &str = "%Y-%m-%d %H:%M";
     let time = utc(time_ms);
@@ -59,7 +59,7 @@ pub fn local_minutes(time_ms: i64) -> String {
     time.with_timezone(&Local).format(FORM).to_string()
 }
 
-/// How long ago that was, in the largest unit that is not zero: `3 min`, `5 d`.
+/// Formats an age in its largest non-zero unit: `3 min`, `5 d`.
 pub fn age(time_ms: i64, now_ms: i64) -> String {
     let seconds = now_ms.saturating_sub(time_ms) / 1000;
     match seconds {
@@ -71,19 +71,19 @@ pub fn age(time_ms: i64, now_ms: i64) -> String {
     }
 }
 
-/// Reads `10m ago`, `2026-03-24T12:45`, `2026-03-24 12:45:30`, `2026-03-24`; without a zone the machine's own is meant,
-/// `Z` or an offset is obeyed. Gives its first millisecond. `None`: this is no time.
+/// Parses `10m ago`, `2026-03-24T12:45`, `2026-03-24 12:45:30`, `2026-03-24`, in local time unless `Z` or an offset is
+/// given. Returns its first millisecond; `None` if it is no time.
 pub fn parse(text: &str, now_ms: i64) -> Option<i64> {
     parse_range(text, now_ms).map(|(start_ms, _)| start_ms)
 }
 
-/// The same, its last millisecond: what was made in that second, minute or day was made by then.
+/// As [`parse`], but returns the last millisecond of that second, minute or day.
 pub fn parse_until(text: &str, now_ms: i64) -> Option<i64> {
     parse_range(text, now_ms).map(|(start_ms, length_ms)| start_ms + length_ms - 1)
 }
 
-/// The instant of an ISO 8601 time as programs write it, to the second at least: `2026-03-24T12:45:30.5+01:00`, and the
-/// same without signs between. Without a zone it means UTC: nobody knows the zone of the machine that wrote it.
+/// Parses an ISO 8601 time as programs write it, at least to the second: `2026-03-24T12:45:30.5+01:00`, and the same
+/// without separators. Without a zone it is UTC, as the zone of the writing machine is unknown.
 pub fn parse_iso(text: &str) -> Option<i64> {
     const ZONED: [&str; 2] = ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y%m%dT%H%M%S%.f%#z"];
     const BARE: [&str; 2] = ["%Y-%m-%dT%H:%M:%S%.f", "%Y%m%dT%H%M%S%.f"];
@@ -96,7 +96,7 @@ pub fn parse_iso(text: &str) -> Option<i64> {
     zoned.map(|time| time.timestamp_millis()).or_else(|| Some(bare()?.and_utc().timestamp_millis()))
 }
 
-/// First millisecond, and how many it stands for.
+/// Parses a time; returns its first millisecond and its length in milliseconds.
 fn parse_range(text: &str, now_ms: i64) -> Option<(i64, i64)> {
     let text = text.trim();
     if let Some(span) = text.strip_suffix("ago") {
@@ -109,7 +109,7 @@ fn parse_range(text: &str, now_ms: i64) -> Option<(i64, i64)> {
     parse_zoned_minutes(&text).or_else(|| parse_local(&text))
 }
 
-/// `10m`, `90 s`, `2h`, `3 days`, `1w`: a length of time in milliseconds.
+/// Parses a duration such as `10m`, `90 s`, `2h`, `3 days` or `1w`; returns milliseconds.
 pub fn parse_span(text: &str) -> Option<i64> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let count: i64 = text[..digits].parse().ok()?;
@@ -144,7 +144,7 @@ fn parse_local(text: &str) -> Option<(i64, i64)> {
         forms.iter().find_map(|(form, length)| Some((NaiveDateTime::parse_from_str(text, form).ok()?, *length)));
     let day = || Some((NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?, DAY_MS));
     let (naive, length_ms) = timed.or_else(day)?;
-    // An hour that the clock shows twice means its later pass; one that it skips has no answer.
+    // An ambiguous local time means the later one; a skipped one is no time.
     let time = if IS_ZONE_IGNORED.load(Ordering::Relaxed) {
         naive.and_utc().timestamp_millis()
     } else {
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(rfc3339(NOW), "2026-03-24T12:25:30.123Z");
         assert_eq!(rfc3339_seconds(NOW), "2026-03-24T12:25:30Z");
         assert_eq!(compact_utc(NOW), "20260324T122530Z");
-        // What no calendar reaches stands at its end.
+        // Times out of range are clamped.
         assert!(utc_seconds(i64::MIN).starts_with('-') && utc_seconds(i64::MAX).starts_with("+262142"));
     }
 
@@ -213,7 +213,7 @@ mod tests {
             assert_eq!(age(NOW - ms, NOW), shown);
         }
         assert_eq!(age(NOW + 5_000, NOW), "in the future");
-        // Plain git makes commits of any time.
+        // Commits of plain git may have any time.
         assert_eq!(age(i64::MIN, NOW), format!("{} d", i64::MAX / 86_400_000));
         assert_eq!(age(i64::MAX, -NOW), "in the future");
     }

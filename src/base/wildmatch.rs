@@ -1,7 +1,7 @@
-//! Glob patterns over bytes with git's meaning of `*`, `**`, `?`, `[…]` and `\`.
+//! Glob patterns over bytes with git's semantics of `*`, `**`, `?`, `[…]` and `\`.
 //!
-//! A match needs no recursion and never tries exponentially many ways: it suffices to go back to the last `*`
-//! and, when that reached a `/`, to the last `**`, because whatever an earlier one could take in, the later one can too.
+//! Matching needs neither recursion nor exponential time: it suffices to backtrack to the last `*` and, if that reached
+//! a `/`, to the last `**`, because the later one can match everything that an earlier one could.
 
 use super::char_set::CharSet;
 
@@ -10,9 +10,9 @@ use super::char_set::CharSet;
 pub struct Glob {
     tokens: Vec<Token>,
     sets: Vec<CharSet>,
-    /// No text shorter than this matches.
+    /// Minimum length of a matching text in bytes.
     min_len: usize,
-    /// The byte with which every match ends, if there is one: most texts fail by it at once.
+    /// Last byte of every match, if fixed; rejects most texts at once.
     last: Option<u8>,
 }
 
@@ -21,17 +21,17 @@ enum Token {
     Byte(u8),
     /// `?`: any byte but `/`.
     AnyByte,
-    /// A bracket expression, by its index.
+    /// A bracket expression, by its index in `sets`.
     Set(u32),
     /// `*`: any bytes but `/`.
     Star,
     /// `**` as a whole component, at the end or before an escaped slash: any bytes.
     Deep,
-    /// `**/`: nothing, or any bytes up to and with a `/`.
+    /// `**/`: nothing, or any bytes up to and including a `/`.
     DeepSlash,
 }
 
-/// Where a match goes on after a mismatch: at this token, with the text from here.
+/// Backtracking point: token and text position to resume at after a mismatch.
 #[derive(Clone, Copy)]
 struct Retry {
     token: usize,
@@ -39,7 +39,7 @@ struct Retry {
 }
 
 impl Glob {
-    /// `None` for what can never match: an unclosed bracket, an unknown class, a backslash at the end.
+    /// Compiles a pattern; `None` if it can never match: an unclosed bracket, an unknown class, a trailing backslash.
     pub fn compile(pattern: &[u8]) -> Option<Self> {
         let mut glob = Self { tokens: Vec::new(), sets: Vec::new(), min_len: 0, last: None };
         let mut at = 0;
@@ -66,7 +66,7 @@ impl Glob {
 
     fn push(&mut self, token: Token) {
         let takes_one = !matches!(token, Token::Star | Token::Deep | Token::DeepSlash);
-        // A second `**/` takes in nothing that the first could not.
+        // A repeated `**/` adds nothing.
         if !(token == Token::DeepSlash && self.tokens.last() == Some(&token)) {
             self.tokens.push(token);
         }
@@ -115,7 +115,7 @@ impl Glob {
         }
     }
 
-    /// Lets the last star take in more: one byte, or for `**/` all up to the next slash.
+    /// Extends the match of the last star: by one byte, or for `**/` through the next slash.
     fn next_try(&self, star: &mut Option<Retry>, deep: &mut Option<Retry>, text: &[u8]) -> Option<Retry> {
         if let Some(retry) = star
             && text.get(retry.text).is_some_and(|byte| *byte != b'/')
@@ -134,7 +134,7 @@ impl Glob {
     }
 }
 
-/// The token of a run of asterisks and the bytes it takes. Two or more are `**` only as a whole component.
+/// Returns the token for a run of asterisks and the bytes read. Two or more are `**` only as a whole component.
 fn stars(pattern: &[u8], at: usize) -> (Token, usize) {
     let len = pattern[at..].iter().take_while(|byte| **byte == b'*').count();
     let begins_component = at == 0 || pattern[at - 1] == b'/';

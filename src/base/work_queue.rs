@@ -1,17 +1,17 @@
-//! Work shared among threads: a queue of jobs that may grow while they are worked on.
+//! A job queue shared by threads, to which running jobs may add.
 
 use std::sync::atomic::AtomicIsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// More threads than this gain nothing on the disks and file systems that were measured.
+/// Upper bound on worker threads; more gained nothing on the disks and file systems measured.
 const MOST_WORKERS: usize = 8;
 
-/// Jobs for several threads. It ends when all of them wait and no job is ready.
+/// Jobs for several threads. The queue ends when all of them wait and no job is ready.
 pub struct WorkQueue<J> {
     state: Mutex<State<J>>,
     changed: Condvar,
-    /// Idle workers, less the jobs that are ready for them.
+    /// Number of idle workers, less ready jobs.
     wanted: AtomicIsize,
 }
 
@@ -23,19 +23,20 @@ struct State<J> {
 }
 
 impl<J> WorkQueue<J> {
-    /// A queue for `workers` threads; `more` could join, and count as idle until then. The last job is taken first.
+    /// Makes a queue for `workers` threads; `more` may join, and count as idle until then. Jobs are taken last in,
+    /// first out.
     pub fn new(ready: Vec<J>, workers: usize, more: usize) -> Self {
         let state = State { ready, workers, waiting: 0, is_closed: false };
         let wanted = AtomicIsize::new(isize::try_from(more).unwrap_or_default());
         Self { state: Mutex::new(state), changed: Condvar::new(), wanted }
     }
 
-    /// Counts `more` workers in, each of which begins with [`Self::first`].
+    /// Adds `more` workers, each of which begins with [`Self::first`].
     pub fn join(&self, more: usize) {
         self.lock().workers += more;
     }
 
-    /// Whether a worker is idle for which no job is ready.
+    /// Whether an idle worker has no ready job.
     pub fn is_wanted(&self) -> bool {
         self.wanted.load(Relaxed) > 0
     }
@@ -46,7 +47,7 @@ impl<J> WorkQueue<J> {
         self.changed.notify_one();
     }
 
-    /// The first job of a worker that [`Self::new`] counted as idle; as [`Self::next`] otherwise.
+    /// As [`Self::next`], for the first job of a worker that [`Self::new`] counted as idle.
     pub fn first(&self) -> Option<J> {
         let mut state = self.lock();
         state.waiting += 1;
@@ -67,13 +68,13 @@ impl<J> WorkQueue<J> {
         }
     }
 
-    /// Waits for a job; `None` at the end.
+    /// Waits for a job; `None` when the queue has ended.
     pub fn next(&self) -> Option<J> {
         self.wanted.fetch_add(1, Relaxed);
         self.first()
     }
 
-    /// Ends it early: no more jobs are given out.
+    /// Ends the queue early: no more jobs are handed out.
     pub fn close(&self) {
         self.lock().is_closed = true;
         self.changed.notify_all();
@@ -84,14 +85,14 @@ impl<J> WorkQueue<J> {
     }
 }
 
-/// What `work` does with one job: it has a place of its own, and may add more jobs.
+/// Function that processes one job, with the state of its thread; it may add jobs to the queue.
 pub type Work<'w, S, J, T, E> = &'w (dyn Fn(&mut S, J, &WorkQueue<J>) -> Result<T, E> + Sync);
 
-/// Works on every job, the last one first, and on those that are added meanwhile, with one thread for each of `places`,
-/// the caller's among them. The results come in no order.
+/// Processes all jobs, last one first, and those added meanwhile, with one thread for each of `places`, including the
+/// caller's. Results are unordered.
 ///
 /// # Errors
-/// One of those that `work` met. The jobs that were not begun by then are left.
+/// One of the errors of `work`; jobs not yet begun are dropped.
 pub fn run<S: Send, J: Send, T: Send, E: Send>(
     places: Vec<S>,
     jobs: Vec<J>,
@@ -119,8 +120,8 @@ pub fn run<S: Send, J: Send, T: Send, E: Send>(
     })
 }
 
-/// Gives each thread its part of `pieces`, and the answers in the order of the parts. There is one part for each
-/// `least` pieces, as far as there are processors; a single part is worked on by the caller itself.
+/// Splits `pieces` among threads and returns the results in order. There is one part for each `least` pieces, up to the
+/// number of workers; a single part runs on the caller's thread.
 pub fn split<P: Sync, T: Send>(pieces: &[P], least: usize, work: impl Fn(&[P]) -> T + Sync) -> Vec<T> {
     let wanted = pieces.len() / least.max(1);
     let parts = if wanted < 2 { 1 } else { wanted.min(workers()) };
@@ -136,7 +137,7 @@ pub fn split<P: Sync, T: Send>(pieces: &[P], least: usize, work: impl Fn(&[P]) -
 
 enum Never {}
 
-/// How many threads long work is shared among. Asking costs system calls, so it is asked only for such work.
+/// Returns the number of threads for long work. Costs system calls, so it is called only for such work.
 pub fn workers() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_WORKERS)
 }
