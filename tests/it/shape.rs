@@ -9,7 +9,7 @@ const CRUMB_LINES: usize = 30;
 const MOST_ENTRIES: usize = 15;
 /// Where each file is one command.
 const MAY_BE_FULL: [&str; 2] = ["cli/commands", "view"];
-/// An item that names so many of these is a table of the commands.
+/// Commands that an item names at least to count as a table of them.
 const MAKES_A_TABLE: usize = 10;
 const COMMANDS: [&str; 17] = [
     "create", "list", "show", "diff", "status", "restore", "undo", "redo", "delete", "prune", "verify", "pin", "find",

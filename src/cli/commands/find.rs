@@ -25,7 +25,7 @@ pub struct FindArgs {
     /// Look for this text in the files of all checkpoints
     #[arg(long, value_name = "STRING")]
     pub text: Option<OsString>,
-    /// Tell at most so many; with --text 100 unless this says more
+    /// Upper limit of results; with --text it is 100 unless given
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<NonZeroUsize>,
 }

@@ -8,7 +8,7 @@ use crate::ops::context::Context;
 use crate::ops::contract::hold::{self as hold_op, HoldOptions};
 use crate::view::hold as hold_view;
 
-/// Let nobody make a checkpoint until it is released
+/// Keep checkpoints from being made until it is released
 ///
 /// Between the two `create` refuses with exit 4. What a restore, an undo or a
 /// redo records before it is made all the same. A hold ends by itself.

@@ -157,7 +157,7 @@ pub struct WorkflowShowArgs {
     /// The state itself, as JSON
     #[arg(long)]
     pub raw: bool,
-    /// At most so many transitions
+    /// Upper limit of transitions
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
