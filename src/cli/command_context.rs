@@ -16,7 +16,7 @@ use crate::cli::terminal::prompt::Prompt;
 use crate::config::settings::{self, Environment, OwnFile};
 use crate::error::Result;
 use crate::ops::context::{Context, Unsaid};
-use crate::ops::create::command::{CreateOutcome, Skipped};
+use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
 use crate::view::place::placed;

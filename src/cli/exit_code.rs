@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::error::problem::Grade;
 use crate::ops::browse::diff::compare::DiffOutcome;
-use crate::ops::create::command::{CreateOutcome, Skipped};
 use crate::ops::create::copies::Copies;
+use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 

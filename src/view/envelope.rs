@@ -13,7 +13,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
 use crate::ops::capture::left_out::LeftOut;
-use crate::ops::create::record::Evicted;
+use crate::ops::create::apply_retention::Evicted;
 use crate::ops::warning::Warning;
 use crate::view::place::placed;
 

@@ -3,7 +3,7 @@
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::error::Error;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::create::record::Evicted;
+use crate::ops::create::apply_retention::Evicted;
 use crate::ops::warning::Warning;
 use crate::ops::warning_words::thousands;
 use crate::view::format::{Paint, count};

@@ -15,9 +15,11 @@ use crate::model::checkpoint::terms::CheckpointType;
 use crate::ops::context::Context;
 use crate::ops::contract::audit::{self, AuditEnd};
 use crate::ops::contract::create_contract as contract_op;
-use crate::ops::create::command::{self as create_op, CreateOptions, CreateOutcome, DedupPolicy};
-use crate::ops::create::create_terms::TermsOptions;
+use crate::ops::create::command as create_op;
+use crate::ops::create::dedup::DedupPolicy;
 use crate::ops::create::gate::GateOptions;
+use crate::ops::create::options::{CreateOptions, TermsOptions};
+use crate::ops::create::outcome::CreateOutcome;
 use crate::ops::warning::Warning;
 use crate::view::contract::{self as contract_view, ContractDocument, ContractForm};
 use crate::view::copies::json;
@@ -115,7 +117,7 @@ impl CreateArgs {
             state: args.state,
         };
         CreateOptions {
-            standing: DedupPolicy::default(),
+            dedup: DedupPolicy::default(),
             reason: args.reason,
             source: args.source,
             keep: args.keep.map(|keep| keep as usize),

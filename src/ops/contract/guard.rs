@@ -12,7 +12,7 @@ use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::gather;
 use crate::ops::context::Context;
 use crate::ops::contract::guard_cover::{covers, lacks, link_above, unmatched};
-use crate::ops::create::create_terms;
+use crate::ops::create::options;
 use crate::ops::maintain::repair::check_with_retries;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
@@ -49,7 +49,7 @@ struct GuardedPath {
 /// # Errors
 /// [`Error::Unguarded`] if there is none, with the command that makes one.
 pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> {
-    let scope = options.scope.as_ref().map(|typed| create_terms::parse_scope(&context.root, typed)).transpose()?;
+    let scope = options.scope.as_ref().map(|typed| options::parse_scope(&context.root, typed)).transpose()?;
     let wanted = GuardedPath { scope, max_age_ms: options.max_age.as_deref().map_or(Ok(USUAL_AGE_MS), parse_age)? };
     if !context.root.exists() {
         return Err(Error::RootMissing { root: context.root.path().to_path_buf() });

@@ -8,13 +8,11 @@ use crate::base::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::terms::CheckpointType;
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::create::create_terms::TermsOptions;
 use crate::ops::restore::write_out;
 use crate::ops::warning::Warning;
 use crate::store::files::atomic_file::random_hex;
@@ -59,15 +57,6 @@ pub enum Copies {
     Made(PathBuf),
     /// A warning gives the reason.
     Failed,
-}
-
-/// # Errors
-/// Wrong usage: only a backup of named files has copies.
-pub fn check(asked: &TermsOptions) -> Result<()> {
-    if asked.mechanism == Some(CheckpointType::FileBackup) && asked.scope.is_some() {
-        return Ok(());
-    }
-    Err(Error::Usage { what: "--copies needs --type file_backup and a --scope".to_owned() })
 }
 
 /// Makes the copies of a checkpoint, which a failure does not affect; `may_be_there` if it was reused.

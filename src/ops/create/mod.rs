@@ -1,7 +1,10 @@
 //! `create`: its options, the capture, and what follows the commit point.
 
+pub mod apply_retention;
 pub mod command;
 pub mod copies;
-pub mod create_terms;
+pub mod dedup;
 pub mod gate;
+pub mod options;
+pub mod outcome;
 pub mod record;

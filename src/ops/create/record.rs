@@ -1,136 +1,156 @@
-//! Parts common to all recorded checkpoints: record, retention, stat cache.
+//! Records what was captured, and what follows: retention, derived files, counts against the baseline.
 
-use crate::error::Result;
-use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record};
-use crate::model::checkpoint::retention::{self, EvictionReason};
+use crate::base::progress::WorkPhase;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::baseline;
+use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
-use crate::model::state::object_id::ObjectId;
+use crate::ops::capture::gather::CapturedScope;
+use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
-use crate::ops::session::{self, Pending, Session};
+use crate::ops::create::apply_retention::apply_retention;
+use crate::ops::create::options::ResolvedOptions;
+use crate::ops::create::outcome::{CreateCounts, CreateOutcome};
+use crate::ops::maintain::moved::{self, Moved};
+use crate::ops::session::Session;
 use crate::ops::warning::Warning;
-use crate::store::locked::LockedStore;
-use crate::store::state::stat_cache::{self, Basis};
+use crate::store::objects::pack::checkpoint_packs::PackSet;
+use crate::store::refs::recording::NewCheckpoint;
+use crate::store::repository::Store;
+use crate::store::trees::digest::{self, Sum};
+use crate::store::trees::tree_memo::TreeMemo;
 
-/// A checkpoint that a policy dropped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evicted {
-    pub id: ObjectId,
-    pub reason: String,
-    pub why: EvictionReason,
+/// Records the capture in `pack`, then applies retention and updates derived files.
+///
+/// # Errors
+/// The checkpoint cannot be recorded, or a scoped one cannot be read back. What follows the record only warns.
+pub fn record<'s>(
+    context: &Context,
+    session: &mut Session<'s>,
+    pack: PackSet<'s>,
+    gathered: CapturedScope,
+    resolved: ResolvedOptions,
+    keep: usize,
+    mut warnings: Vec<Warning>,
+) -> Result<CreateOutcome> {
+    let CapturedScope { captured, beside } = gathered;
+    let requested_reason = resolved.reason.clone();
+    let record = first_of_place(context, session, &captured, resolved, &mut warnings)?;
+    context.progress.begin(WorkPhase::Flushing, 0, 0);
+    let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
+    let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
+    let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
+    let content = checkpoint.is_scoped().then(|| read_back(session.locked.store(), &checkpoint)).transpose()?;
+    warnings.extend(captured.warnings.iter().cloned());
+    let counts = count_changes(session.locked.store(), before.as_ref(), &checkpoint, &captured, &mut warnings);
+    let left_out = LeftOut::of(&captured.listing);
+    let left_out_changed = session.locked.store().left_out().as_deref() != Some(&left_out.to_text());
+    let evicted =
+        apply_retention(context, &mut session.locked, keep, session.pending.as_ref(), &captured, &mut warnings);
+    // What is left out of a scope says nothing about the whole, so it is reported each time and not noted.
+    if left_out_changed && !checkpoint.is_scoped() {
+        let noted = session.locked.write_left_out(&left_out.to_text());
+        warnings.extend(noted.err().map(Warning::bookkeeping("noting what was left out")));
+    }
+    Ok(CreateOutcome {
+        checkpoint: Some(checkpoint),
+        requested_reason,
+        counts,
+        left_out,
+        left_out_changed,
+        meta: captured.meta,
+        evicted,
+        content,
+        warnings,
+        ..CreateOutcome::default()
+    })
 }
 
-/// Returns the record of a requested checkpoint.
-pub fn regular_record(
+/// Makes the record; for the first checkpoint of a store, checks whether the directory was moved here.
+fn first_of_place(
     context: &Context,
     session: &Session<'_>,
     captured: &Captured,
-    reason: String,
-    source: String,
-    terms: CheckpointTerms,
-) -> Record {
-    Record {
-        sequence: 0,
-        time_ms: context.now_ms,
-        kind: CheckpointKind::Regular,
-        coverage: if terms.scope.is_some() { Coverage::Scoped } else { coverage(captured) },
-        files: captured.listing.file_count() as u64,
-        content_bytes: captured.listing.content_bytes(),
-        reason,
-        source,
-        operation: None,
-        during_pending: session.pending.is_some(),
-        terms,
+    resolved: ResolvedOptions,
+    warnings: &mut Vec<Warning>,
+) -> Result<Record> {
+    let ResolvedOptions { reason, source, terms, .. } = resolved;
+    let is_whole = terms.scope.is_none();
+    let mut record = Record { terms, ..whole(context, captured, CheckpointKind::Regular, reason, source) };
+    record.during_pending = session.pending.is_some();
+    if !is_whole {
+        record.coverage = Coverage::Scoped;
     }
+    if session.locked.inventory().ids().is_empty() {
+        let moved = moved::look(context, &mut |newest| Ok(is_whole && newest.tree == captured.tree))?;
+        // The history of the old location may be put in front of this one later.
+        record.sequence = moved.iter().map(|moved| moved.last_sequence + 1).max().unwrap_or_default();
+        warnings.extend(moved.iter().map(Moved::warning));
+    }
+    Ok(record)
 }
 
 /// Returns the record of a safety checkpoint, taken before `operation`.
 pub fn safety_record(context: &Context, captured: &Captured, operation: Operation, pending: bool) -> Record {
     let reason = if operation.paths.is_empty() { "pre-restore-safety" } else { "pre-restore-safety-file" };
     Record {
-        sequence: 0,
-        time_ms: context.now_ms,
-        kind: CheckpointKind::Safety,
-        coverage: coverage(captured),
-        files: captured.listing.file_count() as u64,
-        content_bytes: captured.listing.content_bytes(),
-        reason: reason.to_owned(),
-        source: "checkpoint".to_owned(),
         operation: Some(operation),
         during_pending: pending,
+        ..whole(context, captured, CheckpointKind::Safety, reason.to_owned(), "checkpoint".to_owned())
+    }
+}
+
+/// Returns the record of a whole directory, without terms.
+fn whole(context: &Context, captured: &Captured, kind: CheckpointKind, reason: String, source: String) -> Record {
+    Record {
+        sequence: 0,
+        time_ms: context.now_ms,
+        kind,
+        coverage: if captured.listing.is_complete() { Coverage::Complete } else { Coverage::Partial },
+        files: captured.listing.file_count() as u64,
+        content_bytes: captured.listing.content_bytes(),
+        reason,
+        source,
+        operation: None,
+        during_pending: false,
         terms: CheckpointTerms::default(),
     }
 }
 
-fn coverage(captured: &Captured) -> Coverage {
-    if captured.listing.is_complete() { Coverage::Complete } else { Coverage::Partial }
+/// Reads the checkpoint back, because the caller is about to rely on it.
+fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
+    let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
+    let sum = digest::sum(store.objects(), &snapshot, &extras.beside);
+    let what = || format!("checkpoint {}, read back right after it was made,", checkpoint.id.short());
+    sum.map_err(|why| Error::Damaged { what: what(), why })
 }
 
-/// Runs what follows the commit point: eviction, `main`, manifest, stat cache. A failure undoes nothing.
-pub fn apply_retention(
-    context: &Context,
-    locked: &mut LockedStore<'_>,
-    keep: usize,
-    pending: Option<&Pending>,
+/// Counts what was captured, and what changed against the baseline.
+fn count_changes(
+    store: &Store,
+    before: Option<&Checkpoint>,
+    after: &Checkpoint,
     captured: &Captured,
     warnings: &mut Vec<Warning>,
-) -> Vec<Evicted> {
-    let evicted = match evict(context, locked, keep, pending) {
-        Ok(evicted) => evicted,
-        Err(e) => {
-            warnings.push(Warning::bookkeeping("evicting old checkpoints")(e));
-            Vec::new()
+) -> CreateCounts {
+    let mut counts = CreateCounts::of(captured);
+    let Some(before) = before else { return CreateCounts { added: after.record.files, ..counts } };
+    if !after.is_scoped() && after.record.files == 0 && before.record.files > 0 {
+        warnings.push(Warning::EmptyAfterFiles);
+    }
+    match TreeMemo::new(store.objects()).diff(Some(before.tree), Some(after.tree), &|_| true) {
+        Ok(changes) => {
+            for change in changes.into_iter().filter(|change| after.covers(&change.path)) {
+                match (change.before, change.after) {
+                    (None, _) => counts.added += 1,
+                    (_, None) if captured.meta.hides(&change.path) => {}
+                    (_, None) => counts.deleted += 1,
+                    _ => counts.changed += 1,
+                }
+            }
         }
-    };
-    if let Err(e) = locked.write_derived() {
-        warnings.push(Warning::bookkeeping("writing the manifest")(e));
+        Err(why) => warnings.push(Warning::Bookkeeping { step: "comparing it with the baseline", why }),
     }
-    if let Err(e) = save_seen(locked, captured) {
-        warnings.push(Warning::bookkeeping("writing the stat cache")(e));
-    }
-    evicted
-}
-
-/// Writes the stat cache for the next scan, unless the present one says the same and its checkpoint stays.
-fn save_seen(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
-    let Captured { listing, seen: Some(seen), .. } = captured else { return Ok(()) };
-    let Some(newest) = locked.inventory().newest() else { return Ok(()) };
-    let known = seen.cache.as_ref().filter(|_| seen.trusted);
-    let stays = |id: ObjectId| locked.inventory().get(id).is_some();
-    if let Some(cache) = known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
-        && stat_cache::says_already(cache, listing, seen.rules)
-    {
-        return Ok(());
-    }
-    let packs = locked.store().objects().packs();
-    locked.save_stat_cache(
-        Basis { checkpoint: newest.id, restored: seen.restored, packs, rules: seen.rules },
-        listing,
-        known,
-    )
-}
-
-/// Evicts by policy. The objects go with the next prune.
-fn evict(
-    context: &Context,
-    locked: &mut LockedStore<'_>,
-    keep: usize,
-    pending: Option<&Pending>,
-) -> Result<Vec<Evicted>> {
-    let needed = session::needed(context, locked.store(), pending);
-    let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed).evict;
-    drop_planned(locked, &plan)
-}
-
-/// Drops the planned checkpoints; returns them with their reasons.
-pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionReason)]) -> Result<Vec<Evicted>> {
-    let describe = |(id, why): &(ObjectId, EvictionReason)| Evicted {
-        id: *id,
-        reason: locked.inventory().get(*id).map(|c| c.record.reason.clone()).unwrap_or_default(),
-        why: *why,
-    };
-    let evicted: Vec<Evicted> = plan.iter().map(describe).collect();
-    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
-    locked.evict_checkpoints(&ids)?;
-    Ok(evicted)
+    counts
 }

@@ -6,7 +6,7 @@ use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::retention::{self, EvictionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::record::{Evicted, drop_planned};
+use crate::ops::create::apply_retention::{Evicted, drop_planned};
 use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;

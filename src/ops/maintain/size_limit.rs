@@ -5,7 +5,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, SizePlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::record::{Evicted, drop_planned};
+use crate::ops::create::apply_retention::{Evicted, drop_planned};
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::mark;

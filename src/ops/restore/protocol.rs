@@ -12,7 +12,8 @@ use crate::model::state::snapshot::Snapshot;
 use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::capture::pipeline::{Captured, Sink};
 use crate::ops::context::Context;
-use crate::ops::create::record::{self, safety_record};
+use crate::ops::create::apply_retention::apply_retention;
+use crate::ops::create::record::safety_record;
 use crate::ops::database::restore_databases::{self, DatabaseReturn};
 use crate::ops::own_files;
 use crate::ops::restore::planned_restore::{PlannedRestore, look};
@@ -151,7 +152,7 @@ fn change(
     warnings.extend(carried.warning);
     let keep = common.keep.unwrap_or(context.settings.keep);
     let captured = as_left(present.captured, &present.plan, request, &carried.left_alone, carried.confirmed);
-    let evicted = record::apply_retention(context, &mut session.locked, keep, None, &captured, &mut warnings);
+    let evicted = apply_retention(context, &mut session.locked, keep, None, &captured, &mut warnings);
     let mut outcome = outcome(request, present.plan, present.since, warnings, false);
     (outcome.safety, outcome.evicted, outcome.databases) = (Some(safety), evicted, databases.into_reports());
     outcome.left_alone.extend(carried.left_alone);

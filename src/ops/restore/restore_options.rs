@@ -9,7 +9,7 @@ use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::create::record::Evicted;
+use crate::ops::create::apply_retention::Evicted;
 use crate::ops::restore::target::Target;
 use crate::ops::session::Pending;
 use crate::ops::warning::Warning;

@@ -3,7 +3,9 @@
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::command::{CreateOptions, DedupPolicy, create_in};
+use crate::ops::create::command::create_in;
+use crate::ops::create::dedup::DedupPolicy;
+use crate::ops::create::options::CreateOptions;
 use crate::ops::maintain::auto_gc::auto_gc;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
@@ -19,12 +21,12 @@ pub fn snapshot(
     session: &mut Session<'_>,
     workflow: &Workflow,
     reason: &str,
-    standing: DedupPolicy,
+    dedup: DedupPolicy,
 ) -> Result<(Option<ObjectId>, Vec<Warning>)> {
     let options = CreateOptions {
         reason: Some(reason.to_owned()),
         source: Some(workflow.kind.clone()),
-        standing,
+        dedup,
         ..CreateOptions::default()
     };
     let mut outcome = create_in(context, session, &options)?;

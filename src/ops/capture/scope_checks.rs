@@ -1,0 +1,103 @@
+//! Checks of a scoped `create`: what the scope matches, whether any of it can be held, and how.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::terms::CheckpointType;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::listing::Listing;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::scope::Scope;
+use crate::ops::context::Context;
+use crate::worktree::git::find_index;
+
+/// Maximum number of paths that a refusal names.
+const NAMED_PATHS: usize = 3;
+
+/// Refuses a scope with a part that matches nothing, since the user would believe it is held.
+pub fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
+    let paths = found.paths();
+    let missed = scope.parts().iter().find(|part| match part.as_path() {
+        Some(path) => !stands(found, path),
+        None => !present(found, &paths).any(|path| part.covers(&path)),
+    });
+    let Some(missed) = missed else { return Ok(()) };
+    let shown = missed.shown();
+    let mut secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_)));
+    Err(match secrets.find(|secret| missed.covers(secret)) {
+        Some(secret) => Error::NothingFound {
+            what: format!("scope '{shown}' matches nothing but secrets, such as {secret}"),
+            hint: "--include-sensitive captures them".to_owned(),
+        },
+        None => Error::NothingFound {
+            what: format!("scope '{shown}' matches nothing that may be captured"),
+            hint: "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what rules leave out"
+                .to_owned(),
+        },
+    })
+}
+
+/// Refuses a scope of which nothing can be held: such a checkpoint could restore nothing.
+pub fn check_something_is_held(part: &Listing) -> Result<()> {
+    if part.file_count() > 0 {
+        return Ok(());
+    }
+    let paths = part.paths();
+    let lost = part.dirs.iter().zip(&paths).flat_map(|(dir, path)| {
+        let lost = dir.uncaptured.iter().filter(|item| item.why.is_lost());
+        lost.map(move |item| format!("{} ({})", path.join(&item.name), item.why.in_words()))
+    });
+    let lost: Vec<String> = lost.collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let named = lost[..lost.len().min(NAMED_PATHS)].join(", ");
+    let more = if lost.len() > NAMED_PATHS { " and others" } else { "" };
+    Err(Error::NothingHeld { why: format!("nothing of the scope can be held: {named}{more}") })
+}
+
+/// Whether something is held at a path, or known to exist there.
+fn stands(found: &Listing, path: &RelPath) -> bool {
+    if found.dir(path).is_some() || found.file(path).is_some() {
+        return true;
+    }
+    let holder = path.parent().and_then(|above| found.dir(&above));
+    let standing = holder.and_then(|dir| dir.uncaptured.iter().find(|item| *item.name == *path.name()));
+    standing.is_some_and(|item| item.why.is_recorded())
+}
+
+/// All paths for which [`stands`] is true.
+fn present<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item = RelPath> + 'l {
+    found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
+        let standing = dir.uncaptured.iter().filter(|item| item.why.is_recorded());
+        let files = dir.files.iter().map(move |file| path.join(file.name));
+        files.chain(standing.map(move |item| path.join(&item.name))).chain([path.clone()])
+    })
+}
+
+/// Paths of the listing that are not captured for a reason for which `is_so` holds.
+pub fn uncaptured<'l>(
+    found: &'l Listing,
+    paths: &'l [RelPath],
+    is_so: fn(&WhyNot) -> bool,
+) -> impl Iterator<Item = RelPath> + 'l {
+    found.dirs.iter().zip(paths).flat_map(move |(dir, path)| {
+        dir.uncaptured.iter().filter(move |item| is_so(&item.why)).map(move |item| path.join(&item.name))
+    })
+}
+
+/// Refuses files unknown to git if the mechanism holds them as git would.
+pub fn check_mechanism(context: &Context, mechanism: Option<CheckpointType>, part: &Listing) -> Result<()> {
+    if mechanism != Some(CheckpointType::GitStash) {
+        return Ok(());
+    }
+    let refuse = |why: String| Error::Usage { what: format!("type git_stash holds only what git tracks: {why}") };
+    let tracked = find_index::load(context.root.path()).map_err(refuse)?;
+    let paths = part.dirs.iter().zip(part.paths());
+    let all = paths.flat_map(|(dir, path)| dir.files.iter().map(move |file| path.join(file.name)));
+    let untracked: Vec<RelPath> = all.filter(|path| !tracked.contains(path.as_bytes())).collect();
+    if untracked.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<String> = untracked.iter().take(NAMED_PATHS).map(ToString::to_string).collect();
+    let more = if untracked.len() > NAMED_PATHS { " and others" } else { "" };
+    Err(refuse(format!("{}{more} are not in its index; --type file_backup takes any file", named.join(", "))))
+}

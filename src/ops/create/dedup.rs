@@ -1,0 +1,63 @@
+//! Deduplication: whether an identical newest checkpoint is reused.
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::capture::gather::CapturedScope;
+use crate::ops::capture::left_out::LeftOut;
+use crate::ops::capture::pipeline::Captured;
+use crate::ops::context::Context;
+use crate::ops::create::options::ResolvedOptions;
+use crate::ops::create::outcome::{CreateCounts, CreateOutcome, Skipped};
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
+use crate::store::trees::meta_tree;
+
+/// When an identical newest checkpoint is reused instead of making a new one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DedupPolicy {
+    /// If it was made a moment ago, with the same reason and source.
+    #[default]
+    Recent,
+    /// Whatever its age and reason: only the state counts.
+    Always,
+    /// Never reuse: the caller needs a checkpoint of its own.
+    Never,
+}
+
+/// Returns the newest checkpoint if it can be reused; a safety checkpoint never is.
+pub fn reusable(
+    context: &Context,
+    session: &Session<'_>,
+    captured: &CapturedScope,
+    resolved: &ResolvedOptions,
+    policy: DedupPolicy,
+) -> Result<Option<Checkpoint>> {
+    let Some(newest) = session.locked.inventory().newest().filter(|c| !c.is_safety()) else { return Ok(None) };
+    let record = &newest.record;
+    let age_ms = context.now_ms.saturating_sub(record.time_ms);
+    let is_named_alike = record.reason == resolved.reason && record.source == resolved.source;
+    let may_stand = match policy {
+        DedupPolicy::Recent => is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms),
+        DedupPolicy::Always => true,
+        DedupPolicy::Never => false,
+    };
+    if !may_stand || newest.tree != captured.captured.tree || record.terms != resolved.terms {
+        return Ok(None);
+    }
+    let meta = meta_tree::id_of(&captured.captured.meta, &captured.beside);
+    let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
+    Ok((newest.meta == meta).then(|| newest.clone()))
+}
+
+/// Returns the outcome of a `create` for which an identical checkpoint was reused.
+pub fn reuse(newest: Checkpoint, captured: Captured, reason: String, mut warnings: Vec<Warning>) -> CreateOutcome {
+    warnings.extend(captured.warnings.iter().cloned());
+    warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
+    CreateOutcome {
+        counts: CreateCounts::of(&captured),
+        checkpoint: Some(newest),
+        left_out: LeftOut::of(&captured.listing),
+        meta: captured.meta,
+        ..CreateOutcome::skipped(reason, Skipped::Dedup, warnings)
+    }
+}

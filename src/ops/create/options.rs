@@ -1,0 +1,184 @@
+//! Resolves the options of a `create`: reason, source, scope, mechanism, expiry, databases and state.
+
+use std::path::PathBuf;
+
+use crate::base::text::{escape_bytes, escape_path};
+use crate::base::time;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
+use crate::model::path_pattern::has_marks;
+use crate::model::state::database::Database;
+use crate::model::state::scope::{Scope, ScopePart};
+use crate::model::state::state_document::StateDocument;
+use crate::ops::context::Context;
+use crate::ops::create::copies;
+use crate::ops::create::dedup::DedupPolicy;
+use crate::ops::create::gate::GateOptions;
+use crate::ops::create::outcome::{CreateOutcome, Skipped};
+use crate::ops::database::database_names;
+use crate::ops::restore::restore_paths;
+use crate::ops::warning::Warning;
+use crate::worktree::root::Root;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Upper bound on a reason or source, in bytes.
+const LONGEST_TEXT: usize = 4096;
+
+#[derive(Clone, Debug, Default)]
+pub struct CreateOptions {
+    pub reason: Option<String>,
+    pub source: Option<String>,
+    pub keep: Option<usize>,
+    pub gate: GateOptions,
+    /// Accept a dangerous root and any number of files.
+    pub force: bool,
+    pub include_sensitive: Vec<String>,
+    pub terms: TermsOptions,
+    /// Renders the manifest of the plain copies, if these are to be made.
+    pub copies: Option<copies::Render>,
+    pub dedup: DedupPolicy,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct TermsOptions {
+    /// Paths and patterns as typed; `None` for the whole directory.
+    pub scope: Option<Vec<Vec<u8>>>,
+    pub mechanism: Option<CheckpointType>,
+    /// Databases as typed.
+    pub databases: Vec<Vec<u8>>,
+    /// A span from now, a time, or `never`.
+    pub expires: Option<String>,
+    /// Path and content of a JSON file with one object.
+    pub state_file: Option<(PathBuf, Vec<u8>)>,
+    /// `KEY=JSON` pairs that override the file.
+    pub state: Vec<String>,
+}
+
+/// The options, parsed and checked.
+#[derive(Clone, Debug)]
+pub struct ResolvedOptions {
+    pub reason: String,
+    pub source: String,
+    pub terms: CheckpointTerms,
+    pub databases: Vec<Database>,
+    pub state: Option<StateDocument>,
+}
+
+/// Parses and checks the options; if checkpoints are disabled, returns the outcome instead.
+///
+/// # Errors
+/// Wrong usage: an option that cannot be parsed, or options that conflict. The root is missing.
+pub fn resolve(
+    context: &Context,
+    options: &CreateOptions,
+) -> Result<std::result::Result<ResolvedOptions, CreateOutcome>> {
+    if options.copies.is_some()
+        && (options.terms.mechanism != Some(CheckpointType::FileBackup) || options.terms.scope.is_none())
+    {
+        return Err(Error::Usage { what: "--copies needs --type file_backup and a --scope".to_owned() });
+    }
+    let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
+    let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
+    let source = checked_text(options.source.as_deref(), fallback, "source")?;
+    if context.environment.disabled {
+        return Ok(Err(CreateOutcome::skipped(reason, Skipped::Disabled, vec![Warning::Disabled])));
+    }
+    if !context.root.exists() {
+        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+    }
+    let options = &options.terms;
+    let scope = options.scope.as_ref().map(|typed| parse_scope(&context.root, typed)).transpose()?;
+    let state = parse_state(options)?;
+    let expiry = options.expires.as_deref().map(|typed| parse_expiry(typed, context.now_ms)).transpose()?;
+    let mechanism = options.mechanism;
+    check_mechanism(mechanism, scope.is_some(), !options.databases.is_empty(), state.is_some())?;
+    let databases = database_names::parse(context, &options.databases)?;
+    // With a state or databases, files are recorded only if requested.
+    let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
+    let terms = CheckpointTerms { scope, mechanism, expiry };
+    Ok(Ok(ResolvedOptions { reason, source, terms, databases, state }))
+}
+
+fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<String> {
+    let text = given.unwrap_or(default).trim();
+    if text.is_empty() {
+        return Err(Error::Usage { what: format!("the {what} is empty") });
+    }
+    if text.len() > LONGEST_TEXT {
+        return Err(Error::Usage { what: format!("the {what} is longer than {LONGEST_TEXT} bytes") });
+    }
+    Ok(text.to_owned())
+}
+
+/// Refuses a mechanism without what it needs.
+fn check_mechanism(
+    mechanism: Option<CheckpointType>,
+    has_scope: bool,
+    has_database: bool,
+    has_state: bool,
+) -> Result<()> {
+    let what = match mechanism {
+        Some(mechanism @ (CheckpointType::GitStash | CheckpointType::FileBackup)) if !has_scope => {
+            format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.word())
+        }
+        Some(CheckpointType::DatabaseSavepoint) if !has_database => "type database_savepoint needs a --db".to_owned(),
+        Some(CheckpointType::StateSnapshot) if !has_state || has_scope => {
+            "type state_snapshot holds values and no files: give --state or --state-file, and no --scope".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Usage { what })
+}
+
+fn parse_state(options: &TermsOptions) -> Result<Option<StateDocument>> {
+    let usage = |what| Error::Usage { what };
+    let whole = options.state_file.as_ref().map(|(_, bytes)| bytes.as_slice());
+    if let Some((file, bytes)) = &options.state_file {
+        StateDocument::of(Some(bytes), &[]).map_err(|what| usage(format!("{}: {what}", escape_path(file))))?;
+    }
+    StateDocument::of(whole, &options.state).map_err(usage)
+}
+
+/// # Errors
+/// Wrong usage: no part at all, or an invalid one.
+pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
+    if typed.is_empty() {
+        return Err(Error::Usage { what: "the scope is empty: no path and no pattern is named".to_owned() });
+    }
+    typed.iter().map(|part| parse_part(root, part)).collect::<Result<_>>().map(Scope::new)
+}
+
+/// Takes a name with glob marks literally if it exists on disk.
+fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
+    let literal = restore_paths::parse(root, &[typed.to_vec()])
+        .and_then(|mut paths| paths.pop().ok_or_else(|| Error::Usage { what: "a scope is empty".to_owned() }));
+    if !has_marks(typed) {
+        return literal.map(ScopePart::path);
+    }
+    if let Ok(path) = &literal
+        && WorkTree::open(root.path()).is_ok_and(|work| matches!(work.stat(path), Ok(Some(_))))
+    {
+        return Ok(ScopePart::path(path.clone()));
+    }
+    let typed = restore_paths::inside(root, typed);
+    ScopePart::glob(typed)
+        .ok_or_else(|| Error::Usage { what: format!("scope '{}' can match nothing", escape_bytes(typed)) })
+}
+
+fn parse_expiry(typed: &str, now_ms: i64) -> Result<Expiry> {
+    if typed == "never" {
+        return Ok(Expiry::Never);
+    }
+    let wrong = |why: &str| Error::Usage { what: format!("'{typed}' {why}; write 24h, 7d, a time, or never") };
+    let end_ms = match time::parse_span(typed) {
+        Some(span_ms) => now_ms.saturating_add(span_ms),
+        None => time::parse(typed, now_ms).ok_or_else(|| wrong("is no time"))?,
+    };
+    if end_ms <= now_ms {
+        return Err(wrong("has passed already"));
+    }
+    if end_ms > time::LAST_MS {
+        return Err(wrong("is after the year 9999"));
+    }
+    Ok(Expiry::At(end_ms))
+}
