@@ -37,6 +37,16 @@ fn prune_drops_the_oldest_until_the_store_fits() {
 }
 
 #[test]
+fn a_dry_run_counts_what_the_number_to_keep_drops_once() {
+    let (sandbox, ids) = with(6);
+    sandbox.user_config("max_store_size = '3500 KiB'\nkeep = 3\n");
+    let dry = sandbox.run(&["prune", "--dry-run", "--json"]).success().data();
+    let run = sandbox.run(&["prune", "--json"]).success();
+    assert_eq!(run.data()["evicted"], dry["evicted"]);
+    assert_eq!(sandbox.listed_ids(), reversed(&ids[3..]));
+}
+
+#[test]
 fn create_keeps_to_the_limit_and_tells_what_went() {
     let (sandbox, ids) = with(3);
     sandbox.user_config("max_store_size = '3500 KiB'\n");

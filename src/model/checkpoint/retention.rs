@@ -43,6 +43,12 @@ pub struct EvictionPlan {
     pub over_keep: bool,
 }
 
+impl EvictionPlan {
+    pub fn ids(&self) -> impl Iterator<Item = ObjectId> {
+        self.evict.iter().map(|(id, _)| *id)
+    }
+}
+
 /// Plans to keep `keep` checkpoints (at least one), as many scoped ones, and [`KEPT_STEPS`] safety checkpoints; each
 /// class is counted separately. `checkpoints` are sorted by sequence; `pending` holds the target and the safety
 /// checkpoint of an interrupted restore.

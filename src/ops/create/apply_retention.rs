@@ -8,6 +8,7 @@ use crate::ops::context::Context;
 use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
+use crate::store::refs::inventory::Inventory;
 use crate::store::state::stat_cache::{self, Basis};
 
 /// A checkpoint that a policy dropped.
@@ -76,13 +77,18 @@ fn evict(
 
 /// Drops the planned checkpoints; returns them with their reasons.
 pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionReason)]) -> Result<Vec<Evicted>> {
-    let describe = |(id, why): &(ObjectId, EvictionReason)| Evicted {
-        id: *id,
-        reason: locked.inventory().get(*id).map(|c| c.record.reason.clone()).unwrap_or_default(),
-        why: *why,
-    };
-    let evicted: Vec<Evicted> = plan.iter().map(describe).collect();
+    let evicted = named(locked.inventory(), plan);
     let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
     locked.evict_checkpoints(&ids)?;
     Ok(evicted)
+}
+
+/// Returns the planned checkpoints with their reasons.
+pub fn named(inventory: &Inventory, plan: &[(ObjectId, EvictionReason)]) -> Vec<Evicted> {
+    let named = |&(id, why): &(ObjectId, EvictionReason)| Evicted {
+        id,
+        reason: inventory.get(id).map(|c| c.record.reason.clone()).unwrap_or_default(),
+        why,
+    };
+    plan.iter().map(named).collect()
 }

@@ -6,23 +6,11 @@ use crate::ops::capture::gather::CapturedScope;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
-use crate::ops::create::options::ResolvedOptions;
+use crate::ops::create::options::{DedupPolicy, ResolvedOptions};
 use crate::ops::create::outcome::{CreateCounts, CreateOutcome, Skipped};
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::trees::meta_tree;
-
-/// When an identical newest checkpoint is reused instead of making a new one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DedupPolicy {
-    /// If it was made a moment ago, with the same reason and source.
-    #[default]
-    Recent,
-    /// Whatever its age and reason: only the state counts.
-    Always,
-    /// Never reuse: the caller needs a checkpoint of its own.
-    Never,
-}
 
 /// Returns the newest checkpoint if it can be reused; a safety checkpoint never is.
 pub fn reusable(

@@ -12,7 +12,6 @@ use crate::model::state::scope::{Scope, ScopePart};
 use crate::model::state::state_document::StateDocument;
 use crate::ops::context::Context;
 use crate::ops::create::copies;
-use crate::ops::create::dedup::DedupPolicy;
 use crate::ops::create::gate::GateOptions;
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::database::database_names;
@@ -37,6 +36,18 @@ pub struct CreateOptions {
     /// Renders the manifest of the plain copies, if these are to be made.
     pub copies: Option<copies::Render>,
     pub dedup: DedupPolicy,
+}
+
+/// When an identical newest checkpoint is reused instead of making a new one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DedupPolicy {
+    /// If it was made a moment ago, with the same reason and source.
+    #[default]
+    Recent,
+    /// Whatever its age and reason: only the state counts.
+    Always,
+    /// Never reuse: the caller needs a checkpoint of its own.
+    Never,
 }
 
 #[derive(Clone, Debug, Default)]

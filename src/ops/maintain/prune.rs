@@ -3,14 +3,15 @@
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
+use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, EvictionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::{Evicted, drop_planned};
+use crate::ops::create::apply_retention::{Evicted, drop_planned, named};
 use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
-use crate::ops::session::{self, Session};
+use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::reach::Reach;
 use crate::store::gc::usage::bytes_below;
@@ -60,17 +61,16 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     mend(&mut session)?;
     refuse_damage(&session)?;
     session.locked.drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
-    let limit = context.settings.max_store_size_bytes;
-    let (evicted, needed) = evict_all(context, &mut session, keep)?;
+    let plan = plan(context, &store, &session.locked.inventory().checkpoints, session.pending.as_ref(), keep)?;
+    let (evicted, needed) = evict(&mut session, &plan)?;
     context.progress.begin(WorkPhase::Packing, 0, 0);
+    let limit = context.settings.max_store_size_bytes;
     let swept = size_limit::sweep_to_fit(&session, &needed.live, &needed.versions, limit)?;
     let mut warnings = session.warnings;
     warnings.extend(size_limit::warning(&store, limit));
     warnings.extend(leftovers.err().map(Warning::bookkeeping("removing what an earlier deletion left")));
     let kept = session.locked.inventory().checkpoints.iter().filter(|c| !c.is_safety()).count();
-    if needed.over_keep {
-        warnings.push(Warning::OverKeep { keep, kept });
-    }
+    warnings.extend(plan.over_keep.then_some(Warning::OverKeep { keep, kept }));
     Ok(PruneOutcome {
         exists: true,
         rows_removed: rows_before.saturating_sub(rows(&store)),
@@ -84,40 +84,48 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     })
 }
 
+/// Plans what expiry, `keep` and the size limit drop.
+///
+/// # Errors
+/// The store is over its size limit, and a tree that stays cannot be read.
+fn plan(
+    context: &Context,
+    store: &Store,
+    checkpoints: &[Checkpoint],
+    pending: Option<&Pending>,
+    keep: usize,
+) -> Result<EvictionPlan> {
+    let needed = session::needed(context, store, pending);
+    let mut plan = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
+    let limit = context.settings.max_store_size_bytes.filter(|limit| bytes_below(store.dir()) > *limit);
+    if let Some(limit_bytes) = limit {
+        let gone = plan.ids().collect();
+        let for_size = size_limit::plan(context, store, checkpoints, &gone, pending, limit_bytes)?;
+        plan.evict.extend(for_size.evict);
+    }
+    Ok(plan)
+}
+
 /// The objects that must stay in the store.
 struct Needed {
     live: ObjectIds,
     /// Versions of large files at the same path, and states of workflows; the newest of each line first.
     versions: Vec<Vec<ObjectId>>,
-    /// More checkpoints stay than `keep` allows, because they are protected.
-    over_keep: bool,
 }
 
-/// Evicts what `keep` and the size limit drop; returns that and the live objects.
-fn evict_all(context: &Context, session: &mut Session<'_>, keep: usize) -> Result<(Vec<Evicted>, Needed)> {
+/// Evicts the planned checkpoints; everything that stays must be readable before.
+fn evict(session: &mut Session<'_>, plan: &EvictionPlan) -> Result<(Vec<Evicted>, Needed)> {
     let store = session.locked.store();
-    let needed = session::needed(context, store, session.pending.as_ref());
-    let checkpoints = &session.locked.inventory().checkpoints;
-    let EvictionPlan { evict: plan, over_keep } = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
-    let gone: ObjectIds = plan.iter().map(|(id, _)| *id).collect();
-    // Everything that stays must be readable before anything is dropped.
     let mut reach = Reach::new(store);
     reach.extend(session.locked.inventory().newest().map(|newest| newest.id).into_iter().collect(), &mut |_| ())?;
     let newest = reach.met.clone();
-    mark::extend(store, &gone, &mut reach)?;
-    let mut evicted = drop_planned(&mut session.locked, &plan)?;
-    if let Some(limit_bytes) = context.settings.max_store_size_bytes {
-        let for_size = size_limit::evict_to_fit(context, session, limit_bytes)?;
-        if !for_size.is_empty() {
-            evicted.extend(for_size);
-            reach = Reach::new(store);
-        }
-    }
+    mark::extend(store, &plan.ids().collect(), &mut reach)?;
+    let evicted = drop_planned(&mut session.locked, &plan.evict)?;
     // Plain git may have made a ref meanwhile: it does not take our lock.
     mark::extend(store, &ObjectIds::default(), &mut reach)?;
     let mut versions = versions(session, &reach, &newest)?;
     versions.extend(session.locked.store().workflow_states()?);
-    Ok((evicted, Needed { live: reach.met, versions, over_keep }))
+    Ok((evicted, Needed { live: reach.met, versions }))
 }
 
 fn versions(session: &Session<'_>, reach: &Reach<'_>, newest: &ObjectIds) -> Result<Vec<Vec<ObjectId>>> {
@@ -140,26 +148,15 @@ fn mend(session: &mut Session<'_>) -> Result<()> {
 fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
     let pending = session::look(store, &inventory.checkpoints)?;
-    let needed = session::needed(context, store, pending.as_ref());
-    let mut evict = retention::plan_prune(&inventory.checkpoints, keep, context.now_ms, &needed).evict;
-    if let Some(limit_bytes) = context.settings.max_store_size_bytes {
-        let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();
-        let left: Vec<_> = inventory.checkpoints.iter().filter(|c| !gone.contains(&c.id)).cloned().collect();
-        evict.extend(size_limit::plan(context, store, &left, pending.as_ref(), limit_bytes)?.evict);
-    }
-    let gone: ObjectIds = evict.iter().map(|(id, _)| *id).collect();
-    let live = mark::live(store, &gone)?;
+    let plan = plan(context, store, &inventory.checkpoints, pending.as_ref(), keep)?;
+    let live = mark::live(store, &plan.ids().collect())?;
     let room = pack_usage::survey(store.objects(), &live)?.facts();
     let dead_bytes: u64 = room.iter().map(|facts| facts.total_bytes - facts.live_bytes).sum();
     let bytes_before = bytes_below(store.dir());
-    let evicted = inventory.checkpoints.iter().filter_map(|c| {
-        let (_, why) = evict.iter().find(|(id, _)| *id == c.id)?;
-        Some(Evicted { id: c.id, reason: c.record.reason.clone(), why: *why })
-    });
     Ok(PruneOutcome {
         exists: true,
-        evicted: evicted.collect(),
-        rows_removed: gone.len(),
+        rows_removed: plan.evict.len(),
+        evicted: named(&inventory, &plan.evict),
         bytes_before,
         bytes_after: bytes_before.saturating_sub(dead_bytes),
         packs_before: room.len(),

@@ -5,7 +5,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, SizePlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::{Evicted, drop_planned};
+use crate::ops::create::apply_retention::drop_planned;
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::mark;
@@ -18,28 +18,20 @@ use crate::store::repository::Store;
 /// A sweep pays off if dead bytes exceed one part in this many of the needed bytes.
 const WORTH_A_SWEEP: u64 = 8;
 
-/// Plans the eviction; reads every tree of the checkpoints that stay.
+/// Plans the eviction, apart from checkpoints that are `gone` anyway; reads every tree of those that stay.
 pub fn plan(
     context: &Context,
     store: &Store,
     checkpoints: &[Checkpoint],
+    gone: &ObjectIds,
     pending: Option<&Pending>,
     limit_bytes: u64,
 ) -> Result<SizePlan> {
     let needed = session::needed(context, store, pending);
     let mut scale = Scale::new(store)?;
     let fixed_bytes = scale.fixed(checkpoints)?;
-    retention::plan_size(checkpoints, &needed, limit_bytes, fixed_bytes, &mut |c| scale.more_for(c))
-}
-
-/// Evicts what is needed if the store is over its limit; the objects go with the next sweep.
-pub fn evict_to_fit(context: &Context, session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Evicted>> {
-    let store = session.locked.store();
-    if bytes_below(store.dir()) <= limit_bytes {
-        return Ok(Vec::new());
-    }
-    let plan = plan(context, store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
-    drop_planned(&mut session.locked, &plan.evict)
+    let left: Vec<Checkpoint> = checkpoints.iter().filter(|c| !gone.contains(&c.id)).cloned().collect();
+    retention::plan_size(&left, &needed, limit_bytes, fixed_bytes, &mut |c| scale.more_for(c))
 }
 
 /// Sweeps; if a limit has to be met, as tightly as it takes.
@@ -75,7 +67,7 @@ pub fn warning_before_prune(
 ) -> Option<Warning> {
     let Warning::OverMaxStoreSize { limit_bytes, needed_bytes, .. } = warning(store, limit_bytes)? else { return None };
     // A prune refuses as well if the trees cannot be read.
-    let planned = plan(context, store, checkpoints, pending, limit_bytes).ok();
+    let planned = plan(context, store, checkpoints, &ObjectIds::default(), pending, limit_bytes).ok();
     let prunable = planned.is_some_and(|plan| !plan.evict.is_empty() || plan.needed_bytes <= limit_bytes);
     Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes, prunable })
 }
@@ -88,7 +80,8 @@ pub fn keep_to_limit(context: &Context, session: &mut Session<'_>, limit_bytes: 
     if packed <= limit_bytes {
         return Ok(Vec::new());
     }
-    let plan = plan(context, store, &session.locked.inventory().checkpoints, session.pending.as_ref(), limit_bytes)?;
+    let checkpoints = &session.locked.inventory().checkpoints;
+    let plan = plan(context, store, checkpoints, &ObjectIds::default(), session.pending.as_ref(), limit_bytes)?;
     let evicted = drop_planned(&mut session.locked, &plan.evict)?;
     if !evicted.is_empty() || packed > plan.needed_bytes + plan.needed_bytes / WORTH_A_SWEEP {
         sweep_to_fit(session, &mark::live(store, &ObjectIds::default())?, &[], Some(limit_bytes))?;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::dedup::DedupPolicy;
+use crate::ops::create::options::DedupPolicy;
 use crate::ops::session::Session;
 use crate::workflow::engine::run_checkpoint::snapshot;
 use crate::workflow::engine::runs::Run;

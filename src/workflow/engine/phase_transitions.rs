@@ -4,7 +4,7 @@ use crate::base::text::escape;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::dedup::DedupPolicy;
+use crate::ops::create::options::DedupPolicy;
 use crate::ops::run_warning::RunWarning;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
