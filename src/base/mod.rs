@@ -2,6 +2,7 @@
 
 pub mod char_set;
 pub mod interrupt;
+pub mod malformed;
 pub mod progress;
 pub mod quoting;
 pub mod shell_word;

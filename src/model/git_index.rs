@@ -1,5 +1,6 @@
 //! Reads names and object ids from git's index file, versions 2, 3 and 4.
 
+use crate::base::malformed::Malformed;
 use crate::model::state::object_id::ObjectId;
 
 /// The names of one index file.
@@ -34,12 +35,12 @@ const MODE_REPOSITORY: u32 = 0o160_000;
 ///
 /// # Errors
 /// Why the bytes are no known index, in words.
-pub fn parse(bytes: &[u8]) -> Result<IndexNames, String> {
+pub fn parse(bytes: &[u8]) -> Result<IndexNames, Malformed> {
     // The file does not name the hash of its repository; with the wrong one parsing fails.
     parse_with(bytes, SHA1_LEN).or_else(|why| parse_with(bytes, SHA256_LEN).map_err(|_| why))
 }
 
-fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, String> {
+fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, Malformed> {
     let body_len = bytes.len().checked_sub(id_len).ok_or("it is too short")?;
     let mut reader = IndexReader { bytes: &bytes[..body_len], at: 0 };
     if reader.take(4)? != b"DIRC" {
@@ -47,7 +48,7 @@ fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, String> {
     }
     let version = reader.u32()?;
     if !(2..=4).contains(&version) {
-        return Err(format!("its version {version} is unknown"));
+        return Err(format!("its version {version} is unknown").into());
     }
     let count = reader.u32()?;
     let mut names = IndexNames::default();
@@ -86,7 +87,7 @@ fn read_entry<'b>(
     version: u32,
     id_len: usize,
     name: &mut Vec<u8>,
-) -> Result<(u32, &'b [u8]), String> {
+) -> Result<(u32, &'b [u8]), Malformed> {
     let start = reader.at;
     let stat_data = reader.take(STAT_LEN)?;
     let mode = u32::from_be_bytes([stat_data[24], stat_data[25], stat_data[26], stat_data[27]]);
@@ -119,7 +120,10 @@ fn read_entry<'b>(
 }
 
 /// Checks that extensions fill the file to its end; returns the shared file id of a split index, and cached trees.
-fn read_extensions(reader: &mut IndexReader<'_>, id_len: usize) -> Result<(Option<[u8; 20]>, Vec<ObjectId>), String> {
+fn read_extensions(
+    reader: &mut IndexReader<'_>,
+    id_len: usize,
+) -> Result<(Option<[u8; 20]>, Vec<ObjectId>), Malformed> {
     let (mut shared, mut trees) = (None, Vec::new());
     while reader.at < reader.bytes.len() {
         let signature = reader.take(4)?;
@@ -166,31 +170,31 @@ struct IndexReader<'b> {
 }
 
 impl<'b> IndexReader<'b> {
-    fn take(&mut self, len: usize) -> Result<&'b [u8], String> {
+    fn take(&mut self, len: usize) -> Result<&'b [u8], Malformed> {
         let end = self.at.checked_add(len).ok_or("it is cut off")?;
         let taken = self.bytes.get(self.at..end).ok_or("it is cut off")?;
         self.at = end;
         Ok(taken)
     }
 
-    fn u32(&mut self) -> Result<u32, String> {
+    fn u32(&mut self) -> Result<u32, Malformed> {
         let bytes = self.take(4)?;
         Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    fn u16(&mut self) -> Result<u16, String> {
+    fn u16(&mut self) -> Result<u16, Malformed> {
         let bytes = self.take(2)?;
         Ok(u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
     /// Returns the bytes before the next NUL, and consumes that too.
-    fn until_nul(&mut self) -> Result<&'b [u8], String> {
+    fn until_nul(&mut self) -> Result<&'b [u8], Malformed> {
         let len = self.bytes[self.at..].iter().position(|byte| *byte == 0).ok_or("a name does not end")?;
         Ok(&self.take(len + 1)?[..len])
     }
 
     /// Reads a number as in git's offset deltas: seven bits a byte, highest first, each further byte adding one.
-    fn varint(&mut self) -> Result<usize, String> {
+    fn varint(&mut self) -> Result<usize, Malformed> {
         let mut byte = self.take(1)?[0];
         let mut value = usize::from(byte & 0x7f);
         while byte & 0x80 != 0 {

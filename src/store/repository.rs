@@ -1,5 +1,6 @@
 //! The store open for reading: a bare git repository with one ref per checkpoint, without knowledge of working trees.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -152,8 +153,8 @@ impl Store {
     }
 
     /// Returns the error for an unreadable part of a checkpoint.
-    pub fn damage(&self, checkpoint: ObjectId, why: String) -> Error {
-        inventory::damage_or_eviction(&self.layout, checkpoint, why)
+    pub fn damage(&self, checkpoint: ObjectId, why: impl Display) -> Error {
+        inventory::damage_or_eviction(&self.layout, checkpoint, why.to_string())
     }
 
     /// Returns the exclusion list; the built-in one if there is none.

@@ -1,5 +1,6 @@
 //! A hold: blocks checkpoints for a while, because unfinished work would be captured half-done.
 
+use crate::base::malformed::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 
@@ -54,15 +55,15 @@ impl Hold {
 ///
 /// # Errors
 /// Why the name is not allowed, in words.
-pub fn check_name(name: &str) -> Result<(), String> {
+pub fn check_name(name: &str) -> Result<(), Malformed> {
     if name.trim().is_empty() || name.trim() != name {
-        return Err("it is empty, or begins or ends with a blank".to_owned());
+        return Err("it is empty, or begins or ends with a blank".into());
     }
     if name.len() > LONGEST_NAME {
-        return Err(format!("it is longer than {LONGEST_NAME} bytes"));
+        return Err(format!("it is longer than {LONGEST_NAME} bytes").into());
     }
     if name.starts_with('-') || name.contains(char::is_control) {
-        return Err("it begins with a dash or has control characters in it".to_owned());
+        return Err("it begins with a dash or has control characters in it".into());
     }
     Ok(())
 }

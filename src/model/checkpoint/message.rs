@@ -1,5 +1,6 @@
 //! The commit message of a checkpoint, rendered and parsed: `<reason> | <time> | <source>`, then trailers.
 
+use crate::base::malformed::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
@@ -65,7 +66,7 @@ pub struct Ours {
     /// The declared format, even if the rest is not understood.
     pub format: Option<u32>,
     /// As returned by [`parse`].
-    pub record: Result<(Record, Option<ObjectId>), String>,
+    pub record: Result<(Record, Option<ObjectId>), Malformed>,
 }
 
 /// Parses a message; `None` if it lacks our trailers.
@@ -79,11 +80,11 @@ pub fn read(message: &str) -> Option<Ours> {
 ///
 /// # Errors
 /// Names a trailer that is missing or invalid.
-pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), String> {
+pub fn parse(message: &str) -> Result<(Record, Option<ObjectId>), Malformed> {
     parse_trailers(&Trailers::of(message))
 }
 
-fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>), String> {
+fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>), Malformed> {
     trailers.number::<u32>(FIRST_TRAILER)?;
     let meta = match trailers.value("Meta")? {
         "none" => None,
@@ -110,7 +111,7 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
     Ok((record, meta))
 }
 
-fn operation(trailers: &Trailers) -> Result<Option<Operation>, String> {
+fn operation(trailers: &Trailers) -> Result<Option<Operation>, Malformed> {
     let Ok(word) = trailers.value("Operation") else { return Ok(None) };
     let verb = Verb::from_word(word).ok_or("trailer Operation is unknown")?;
     let target = ObjectId::from_hex(trailers.value("Target")?).ok_or("trailer Target names no commit")?;
@@ -119,10 +120,10 @@ fn operation(trailers: &Trailers) -> Result<Option<Operation>, String> {
     Ok(Some(Operation { verb, target, paths, within }))
 }
 
-fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, String> {
+fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, Malformed> {
     let scope = Scope::from_fields(trailers.all("Scope")).map_err(|why| format!("trailer Scope: {why}"))?;
     if scope.is_some() != (coverage == Coverage::Scoped) {
-        return Err("trailers Coverage and Scope contradict each other".to_owned());
+        return Err("trailers Coverage and Scope contradict each other".into());
     }
     let read = |key: &str| trailers.all(key).next();
     let mechanism =
@@ -132,9 +133,9 @@ fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, Str
     Ok(CheckpointTerms { scope, mechanism, expiry })
 }
 
-fn decode_path(encoded: &str) -> Result<RelPath, String> {
+fn decode_path(encoded: &str) -> Result<RelPath, Malformed> {
     let bytes = percent_decode(encoded).ok_or("trailer Path is not percent-encoded")?;
-    RelPath::new(&bytes).map_err(|why| format!("trailer Path: {why}"))
+    RelPath::new(&bytes).map_err(|why| format!("trailer Path: {why}").into())
 }
 
 struct Trailers<'m>(Vec<(&'m str, &'m str)>);
@@ -154,17 +155,17 @@ impl<'m> Trailers<'m> {
         self.0.iter().filter(move |(found, _)| *found == key).map(|(_, value)| *value)
     }
 
-    fn value(&self, key: &str) -> Result<&'m str, String> {
-        self.all(key).next().ok_or_else(|| format!("trailer {key} is missing"))
+    fn value(&self, key: &str) -> Result<&'m str, Malformed> {
+        self.all(key).next().ok_or_else(|| format!("trailer {key} is missing").into())
     }
 
-    fn number<N: std::str::FromStr>(&self, key: &str) -> Result<N, String> {
-        self.value(key)?.parse().map_err(|_| format!("trailer {key} is no number"))
+    fn number<N: std::str::FromStr>(&self, key: &str) -> Result<N, Malformed> {
+        self.value(key)?.parse().map_err(|_| format!("trailer {key} is no number").into())
     }
 
-    fn text(&self, key: &str) -> Result<String, String> {
+    fn text(&self, key: &str) -> Result<String, Malformed> {
         let bytes = percent_decode(self.value(key)?).ok_or_else(|| format!("trailer {key} is not percent-encoded"))?;
-        String::from_utf8(bytes).map_err(|_| format!("trailer {key} is not UTF-8"))
+        String::from_utf8(bytes).map_err(|_| format!("trailer {key} is not UTF-8").into())
     }
 }
 
@@ -250,12 +251,12 @@ mod tests {
 
     #[test]
     fn a_message_of_another_program_is_refused_with_the_trailer_named() {
-        assert_eq!(parse("fix a bug\n").unwrap_err(), "trailer Checkpoint-Format is missing");
+        assert_eq!(parse("fix a bug\n").unwrap_err(), "trailer Checkpoint-Format is missing".into());
         let broken = render(&record(), None).replace("Sequence: 7", "Sequence: x");
-        assert_eq!(parse(&broken).unwrap_err(), "trailer Sequence is no number");
+        assert_eq!(parse(&broken).unwrap_err(), "trailer Sequence is no number".into());
         let broken = render(&Record { coverage: Coverage::Scoped, ..record() }, None);
-        assert_eq!(parse(&broken).unwrap_err(), "trailers Coverage and Scope contradict each other");
+        assert_eq!(parse(&broken).unwrap_err(), "trailers Coverage and Scope contradict each other".into());
         let broken = render(&record(), None).replace("Pending: yes", "Pending: no");
-        assert_eq!(parse(&broken).unwrap_err(), "trailer During-Pending is unknown");
+        assert_eq!(parse(&broken).unwrap_err(), "trailer During-Pending is unknown".into());
     }
 }

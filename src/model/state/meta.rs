@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::malformed::Malformed;
 use crate::model::state::entry::{Kind, RWX_BITS};
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
@@ -94,9 +95,9 @@ impl Meta {
     ///
     /// # Errors
     /// The tree has a file where the meta has a directory.
-    pub fn complete(&self, snapshot: &mut Snapshot) -> Result<(), String> {
+    pub fn complete(&self, snapshot: &mut Snapshot) -> Result<(), Malformed> {
         if let Some(path) = self.bare_dirs().iter().find(|path| snapshot.files.contains_key(*path)) {
-            return Err(contradiction(path));
+            return Err(contradiction(path).into());
         }
         for (path, entry) in snapshot.files.iter_mut().filter(|(_, entry)| entry.kind == Kind::File) {
             entry.perm = self.unusual.get(path).copied().unwrap_or(self.usual.of_file(entry.perm));

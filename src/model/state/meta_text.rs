@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::base::malformed::Malformed;
 use crate::base::text::{percent_decode, percent_encode};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::{Meta, UsualModes};
@@ -48,7 +49,7 @@ fn render_rules(meta: &Meta, text: &mut String) {
 /// # Errors
 /// Any line that is not understood, as a half-read meta could let a restore delete too much; also any path in a `.git`,
 /// in whatever spelling.
-pub fn parse(bytes: &[u8]) -> Result<Meta, String> {
+pub fn parse(bytes: &[u8]) -> Result<Meta, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
     let mut lines = text.strip_suffix('\n').ok_or("the meta is cut short")?.split('\n');
     if lines.next() != Some(FIRST_LINE) {

@@ -1,5 +1,6 @@
 //! The scope of a scoped checkpoint: paths, each with everything below, and patterns.
 
+use crate::base::malformed::Malformed;
 use crate::base::text::{escape_bytes, percent_decode, percent_encode};
 use crate::model::path_pattern::{PathPattern, has_marks};
 use crate::model::state::rel_path::RelPath;
@@ -68,7 +69,7 @@ impl Scope {
     ///
     /// # Errors
     /// An invalid field.
-    pub fn from_fields<'f>(fields: impl Iterator<Item = &'f str>) -> Result<Option<Self>, String> {
+    pub fn from_fields<'f>(fields: impl Iterator<Item = &'f str>) -> Result<Option<Self>, Malformed> {
         let fields: Vec<&str> = fields.collect();
         match fields.as_slice() {
             [] => Ok(None),
@@ -139,13 +140,13 @@ impl ScopePart {
         }
     }
 
-    fn from_field(field: &str) -> Result<Self, String> {
+    fn from_field(field: &str) -> Result<Self, Malformed> {
         let (kind, encoded) = field.split_once(' ').ok_or("a part of the scope has no kind")?;
         let bytes = percent_decode(encoded).ok_or("a part of the scope is not percent-encoded")?;
         match kind {
-            "path" => RelPath::new(&bytes).map(Self::path).map_err(|why| format!("a part of the scope: {why}")),
-            "glob" => Self::glob(&bytes).ok_or_else(|| "a part of the scope can match nothing".to_owned()),
-            _ => Err("a part of the scope is of an unknown kind".to_owned()),
+            "path" => RelPath::new(&bytes).map(Self::path).map_err(|why| format!("a part of the scope: {why}").into()),
+            "glob" => Self::glob(&bytes).ok_or_else(|| "a part of the scope can match nothing".into()),
+            _ => Err("a part of the scope is of an unknown kind".into()),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::base::malformed::Malformed;
+
 /// The object as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDocument {
@@ -16,14 +18,14 @@ impl StateDocument {
     ///
     /// # Errors
     /// The invalid input, in words.
-    pub fn of(whole: Option<&[u8]>, pairs: &[String]) -> Result<Option<Self>, String> {
+    pub fn of(whole: Option<&[u8]>, pairs: &[String]) -> Result<Option<Self>, Malformed> {
         let mut object = match whole {
             None if pairs.is_empty() => return Ok(None),
             None => Map::new(),
             Some(bytes) => match serde_json::from_slice(bytes) {
                 Ok(Value::Object(object)) => object,
-                Ok(_) => return Err("the state is no JSON object".to_owned()),
-                Err(why) => return Err(format!("the state is no JSON: {why}")),
+                Ok(_) => return Err("the state is no JSON object".into()),
+                Err(why) => return Err(format!("the state is no JSON: {why}").into()),
             },
         };
         for pair in pairs {
@@ -53,7 +55,7 @@ impl StateDocument {
 mod tests {
     use super::*;
 
-    fn of(whole: Option<&str>, pairs: &[&str]) -> Result<Option<(String, Vec<String>)>, String> {
+    fn of(whole: Option<&str>, pairs: &[&str]) -> Result<Option<(String, Vec<String>)>, Malformed> {
         let pairs: Vec<String> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
         let document = StateDocument::of(whole.map(str::as_bytes), &pairs)?;
         Ok(document.map(|document| (String::from_utf8(document.bytes).unwrap(), document.keys)))

@@ -9,7 +9,8 @@ use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
-use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot, Unreadable};
+use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
+use crate::store::objects::object_error::ReadFailure;
 
 /// Returns where `present` differs from `target`, or `target` from its successor. The listing must know its trees.
 ///
@@ -20,7 +21,7 @@ pub fn between<'s>(
     present: &Meta,
     target: &LazySnapshot<'s>,
     successor: Option<&LazySnapshot<'s>>,
-) -> Result<DirFilter, Unreadable> {
+) -> Result<DirFilter, ReadFailure> {
     if present.usual != target.meta.usual {
         return Ok(DirFilter::Everything);
     }
@@ -78,7 +79,7 @@ struct Sides {
 }
 
 impl DiffWalk<'_, '_> {
-    fn run(&mut self) -> Result<(), Unreadable> {
+    fn run(&mut self) -> Result<(), ReadFailure> {
         let successor = self.successor.map(|state| state.tree);
         let root = Sides { present: Some(0), target: Some(self.target.tree), successor };
         let mut pending = vec![(RelPath::root(), root)];
@@ -101,7 +102,7 @@ impl DiffWalk<'_, '_> {
         same_trees && present.is_some() && !self.differing.contains(path)
     }
 
-    fn children(&self, sides: &Sides) -> Result<BTreeMap<Box<[u8]>, Sides>, Unreadable> {
+    fn children(&self, sides: &Sides) -> Result<BTreeMap<Box<[u8]>, Sides>, ReadFailure> {
         let mut children: BTreeMap<Box<[u8]>, Sides> = BTreeMap::new();
         for child in sides.present.map(|index| &self.listing.dirs[index].dirs).into_iter().flatten() {
             children.entry(self.listing.dirs[*child].name.clone()).or_default().present = Some(*child);

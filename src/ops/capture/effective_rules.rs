@@ -79,7 +79,7 @@ fn names_today(context: &Context, known: Option<RulesStamp>) -> NamesToday {
     }
     let (tracked, warning) = match find_index::load(&root) {
         Ok(tracked) => (tracked, None),
-        Err(why) => (Tracked::none(), Some(Warning::GitIndexUnreadable { why })),
+        Err(why) => (Tracked::none(), Some(Warning::GitIndexUnreadable { why: why.to_string() })),
     };
     // An unreadable index is looked at again next time, so that each run warns about it.
     let index = if warning.is_some() { 0 } else { index };

@@ -77,7 +77,7 @@ fn scan_scope<'c>(
     let named: Vec<RelPath> = scope.parts().iter().filter_map(ScopePart::as_path).cloned().collect();
     let options = CaptureOptions { include_sensitive, named: &named, ..CaptureOptions::default() };
     let Begun::Scanned(mut capturing) = pipeline::begin(context, store, worktree, &options)? else {
-        return Err(Error::unexpected("a limit was met that was not set".to_owned()));
+        return Err(Error::unexpected("a limit was met that was not set"));
     };
     let rules = capturing.filtered(scope);
     Ok((capturing, rules))

@@ -8,13 +8,11 @@ use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{MODE_GITLINK, TreeEntry};
 use crate::store::trees::tree_memo::TreeMemo;
-
-/// Message why a state cannot be read.
-pub type Unreadable = String;
 
 /// A state of which only the meta has been read.
 pub struct LazySnapshot<'s> {
@@ -33,7 +31,7 @@ impl<'s> LazySnapshot<'s> {
 
     /// # Errors
     /// The tree cannot be read.
-    pub fn entries(&self, tree: ObjectId) -> Result<Arc<[TreeEntry]>, Unreadable> {
+    pub fn entries(&self, tree: ObjectId) -> Result<Arc<[TreeEntry]>, ReadFailure> {
         self.memo.borrow_mut().tree(tree)
     }
 
@@ -41,20 +39,20 @@ impl<'s> LazySnapshot<'s> {
     ///
     /// # Errors
     /// A tree on the way cannot be read.
-    pub fn entry_at(&self, path: &RelPath) -> Result<Option<TreeEntry>, Unreadable> {
+    pub fn entry_at(&self, path: &RelPath) -> Result<Option<TreeEntry>, ReadFailure> {
         self.memo.borrow_mut().entry_at(self.tree, path)
     }
 
     /// # Errors
     /// As [`Self::entry_at`].
-    pub fn has_file(&self, path: &RelPath) -> Result<bool, Unreadable> {
+    pub fn has_file(&self, path: &RelPath) -> Result<bool, ReadFailure> {
         let found = self.entry_at(path)?;
         Ok(found.is_some_and(|entry| !entry.is_directory() && entry.mode != MODE_GITLINK))
     }
 
     /// # Errors
     /// As [`Self::entry_at`].
-    pub fn has_dir(&self, path: &RelPath) -> Result<bool, Unreadable> {
+    pub fn has_dir(&self, path: &RelPath) -> Result<bool, ReadFailure> {
         if path.is_root() || self.bare_dirs.contains(path) {
             return Ok(true);
         }
@@ -69,7 +67,7 @@ impl<'s> LazySnapshot<'s> {
     ///
     /// # Errors
     /// A tree cannot be read, or holds a name that must not be written to a disk.
-    pub fn snapshot(&self, filter: &DirFilter) -> Result<Snapshot, Unreadable> {
+    pub fn snapshot(&self, filter: &DirFilter) -> Result<Snapshot, ReadFailure> {
         let mut snapshot = Snapshot::default();
         let mut dirs = Vec::new();
         let mut pending = vec![(RelPath::root(), self.tree)];

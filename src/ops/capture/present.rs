@@ -69,7 +69,7 @@ fn look(context: &Context, store: &Store, worktree: &WorkTree, also: &[RelPath])
     let options = CaptureOptions { also, ..CaptureOptions::default() };
     match capture(context, Some(store), worktree, &options, Sink::HashOnly)? {
         CaptureOutcome::Done(captured) => Ok(*captured),
-        CaptureOutcome::OverLimit { .. } => Err(Error::unexpected("a limit was met that was not set".to_owned())),
+        CaptureOutcome::OverLimit { .. } => Err(Error::unexpected("a limit was met that was not set")),
     }
 }
 

@@ -90,7 +90,7 @@ pub fn check_mechanism(context: &Context, mechanism: Option<CheckpointType>, par
         return Ok(());
     }
     let refuse = |why: String| Error::Usage { what: format!("type git_stash holds only what git tracks: {why}") };
-    let tracked = find_index::load(context.root.path()).map_err(refuse)?;
+    let tracked = find_index::load(context.root.path()).map_err(|why| refuse(why.to_string()))?;
     let paths = part.dirs.iter().zip(part.paths());
     let all = paths.flat_map(|(dir, path)| dir.files.iter().map(move |file| path.join(file.name)));
     let untracked: Vec<RelPath> = all.filter(|path| !tracked.contains(path.as_bytes())).collect();

@@ -22,7 +22,7 @@ impl<'s> Sink<'_, 's> {
     /// Stores a tree, or only computes its id.
     pub fn tree(&mut self, bytes: &[u8]) -> Result<ObjectId> {
         match self {
-            Self::HashOnly => hash_object(ObjectKind::Tree, bytes).map_err(|e| Error::unexpected(e.to_string())),
+            Self::HashOnly => hash_object(ObjectKind::Tree, bytes).map_err(Error::unexpected),
             Self::Pack(packs) => Ok(packs.add(ObjectKind::Tree, bytes)?),
         }
     }

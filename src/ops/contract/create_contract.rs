@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::CheckpointType;
@@ -17,6 +17,7 @@ use crate::ops::create::copies::Copies;
 use crate::ops::create::outcome::CreateOutcome;
 use crate::ops::restore::commands::{RestoreOptions, restore};
 use crate::ops::restore::restore_options::CommonOptions;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 use crate::store::trees::digest::{self, Sum};
 use crate::store::trees::meta_tree::CheckpointExtras;
@@ -35,9 +36,9 @@ pub struct Contract {
     pub state_keys: Vec<String>,
     pub databases: Vec<Database>,
     /// Digest of the content as read back, or why it could not be read.
-    pub content: std::result::Result<Sum, String>,
+    pub content: std::result::Result<Sum, ReadFailure>,
     /// Why a restore of this checkpoint would be refused now, if it would.
-    pub restorable: std::result::Result<(), String>,
+    pub restorable: Result<()>,
     /// Time of the latest change to a file in it, in milliseconds since 1970.
     pub last_modified_ms: Option<i64>,
     /// The files compared with the project's own git index; `None` if there is no readable one.
@@ -124,10 +125,10 @@ fn keys(store: &Store, state: ObjectId) -> Vec<String> {
 }
 
 /// Plans a restore without showing it, to learn whether it would be refused.
-fn dry_run(context: &Context, checkpoint: &Checkpoint) -> std::result::Result<(), String> {
+fn dry_run(context: &Context, checkpoint: &Checkpoint) -> Result<()> {
     let common = CommonOptions { dry_run: true, ..CommonOptions::default() };
     let options = RestoreOptions { selector: alias::of(checkpoint), common, ..RestoreOptions::default() };
-    restore(context, &options, &mut |_| Ok(())).map(drop).map_err(|error: Error| error.to_string())
+    restore(context, &options, &mut |_| Ok(())).map(drop)
 }
 
 fn last_modified(context: &Context, snapshot: &Snapshot) -> Option<i64> {

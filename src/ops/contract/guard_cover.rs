@@ -7,6 +7,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 use crate::worktree::sys::{ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
@@ -110,7 +111,7 @@ pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
 }
 
 /// Whether a path is held; a special file, which has no bytes, is held once recorded.
-fn is_held(state: &LazySnapshot<'_>, path: &RelPath) -> Result<bool, String> {
+fn is_held(state: &LazySnapshot<'_>, path: &RelPath) -> Result<bool, ReadFailure> {
     let standing = state.meta.uncaptured.get(path);
     if standing.is_some_and(|found| matches!(found.why, WhyNot::Fifo | WhyNot::Socket | WhyNot::Device)) {
         return Ok(true);

@@ -11,6 +11,7 @@ use crate::model::state::stat::{ListedFile, Stat};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::trees::digest::{self, ContentSink, Facts, Sum};
 use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
 use crate::worktree::tree_handle::WorkTree;
@@ -19,9 +20,9 @@ use crate::worktree::tree_handle::WorkTree;
 #[derive(Debug)]
 pub struct RestoreContract {
     /// Digest of the checkpoint's content within the reach of the restore.
-    pub expected: std::result::Result<Sum, String>,
+    pub expected: std::result::Result<Sum, ReadFailure>,
     /// Digest of the same paths as they are now.
-    pub actual: std::result::Result<String, String>,
+    pub actual: std::result::Result<String, ReadFailure>,
     /// The checkpoint holds values and no file: nothing was rolled back.
     pub is_values_alone: bool,
 }
@@ -43,13 +44,13 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     snapshot.retain(&|path| reach.covers(path));
     let expected = digest::sum(store.objects(), &snapshot, &beside);
     if beside.state.is_some() && snapshot.files.is_empty() && beside.databases.is_none() {
-        let actual = Err("there is nothing to compare: values are written nowhere".to_owned());
+        let actual = Err("there is nothing to compare: values are written nowhere".into());
         return Ok(RestoreContract { expected, actual, is_values_alone: true });
     }
     let worktree = WorkTree::open(context.root.path())?;
     let on_disk = snapshot.files.iter().map(|(path, entry)| {
         let found = look(&worktree, path, entry.kind);
-        (path, found.map_err(|why| format!("{path}: {why}")))
+        (path, found.map_err(|why| format!("{path}: {why}").into()))
     });
     let actual = digest::sum_of(store.objects(), on_disk, &beside).map(|sum| sum.hash);
     Ok(RestoreContract { expected, actual, is_values_alone: false })
@@ -75,18 +76,18 @@ fn look(
     worktree: &WorkTree,
     path: &RelPath,
     kind: crate::model::state::entry::Kind,
-) -> std::result::Result<(u32, Facts), String> {
+) -> std::result::Result<(u32, Facts), ReadFailure> {
     let listed = ListedFile { name: path.name().into(), kind, stat: Stat::default(), id: None, racy: false };
     let mut sink = FactsSink(None);
     let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut sink);
     match read.map_err(|error| error.to_string())? {
         ReadOutcome::Captured { stat, kind, .. } => {
-            let facts = sink.0.ok_or_else(|| "nothing was read".to_owned())?;
+            let facts = sink.0.ok_or("nothing was read")?;
             Ok((git_mode(kind, stat.perm()), facts))
         }
-        ReadOutcome::Vanished | ReadOutcome::NotAFile => Err("it is no file now".to_owned()),
-        ReadOutcome::Unreadable(why) => Err(why),
-        ReadOutcome::Refused(why) => Err(why.in_words().to_owned()),
+        ReadOutcome::Vanished | ReadOutcome::NotAFile => Err("it is no file now".into()),
+        ReadOutcome::Unreadable(why) => Err(why.into()),
+        ReadOutcome::Refused(why) => Err(why.in_words().into()),
     }
 }
 

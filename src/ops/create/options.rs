@@ -145,9 +145,9 @@ fn parse_state(options: &TermsOptions) -> Result<Option<StateDocument>> {
     let usage = |what| Error::Usage { what };
     let whole = options.state_file.as_ref().map(|(_, bytes)| bytes.as_slice());
     if let Some((file, bytes)) = &options.state_file {
-        StateDocument::of(Some(bytes), &[]).map_err(|what| usage(format!("{}: {what}", escape_path(file))))?;
+        StateDocument::of(Some(bytes), &[]).map_err(|why| usage(format!("{}: {why}", escape_path(file))))?;
     }
-    StateDocument::of(whole, &options.state).map_err(usage)
+    StateDocument::of(whole, &options.state).map_err(|why| usage(why.to_string()))
 }
 
 /// # Errors

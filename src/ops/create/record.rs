@@ -123,7 +123,7 @@ fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &extras.beside);
     let what = || format!("checkpoint {}, read back right after it was made,", checkpoint.id.short());
-    sum.map_err(|why| Error::Damaged { what: what(), why })
+    sum.map_err(|why| Error::damaged(what(), why))
 }
 
 /// Counts what was captured, and what changed against the baseline.
@@ -150,7 +150,9 @@ fn count_changes(
                 }
             }
         }
-        Err(why) => warnings.push(Warning::Bookkeeping { step: "comparing it with the baseline", why }),
+        Err(why) => {
+            warnings.push(Warning::Bookkeeping { step: "comparing it with the baseline", why: why.to_string() });
+        }
     }
     counts
 }

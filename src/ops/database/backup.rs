@@ -9,7 +9,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::interruptible::{Pieces, check_interrupt};
 use crate::ops::context::Context;
-use crate::ops::database::database_command;
+use crate::ops::database::database_command::{self, Refusable};
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
 use crate::store::locked::LockedStore;
@@ -18,9 +18,6 @@ use crate::store::trees::database_tree;
 use crate::worktree::sqlite::{self, Patience, Refusal, Watched};
 use crate::worktree::sys::{self, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
-
-/// The inner error is a failure of the database or its command, in words; other failures are an [`Error`].
-pub type Refusable<T> = Result<std::result::Result<T, String>>;
 
 /// Purpose of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +93,7 @@ pub fn take(
 fn dump(context: &Context, scratch: &Scratch, name: &str, into: File) -> Refusable<()> {
     match database_command::of_name(context, name) {
         Ok(commands) => database_command::run(context, scratch, &commands.dump, None, Some(into)),
-        Err(why) => Ok(Err(why)),
+        Err(why) => Ok(Err(why.to_string())),
     }
 }
 

@@ -13,9 +13,15 @@ use crate::store::files::scratch::Scratch;
 /// Number of bytes at the end of standard error in which the last line is searched.
 const TAIL_BYTES: u64 = 4096;
 
-/// Returns the commands of a name, or a message if there are none.
-pub fn of_name<'c>(context: &'c Context, name: &str) -> Result<&'c DatabaseCommands, String> {
-    let missing = || format!("your configuration has no [database.{name}] any more");
+/// The inner error is a failure of the database or its command, in words; other failures are an [`Error`].
+pub type Refusable<T> = Result<std::result::Result<T, String>>;
+
+/// Returns the commands of a name.
+///
+/// # Errors
+/// There are none.
+pub fn of_name<'c>(context: &'c Context, name: &str) -> Result<&'c DatabaseCommands> {
+    let missing = || Error::unexpected(format!("your configuration has no [database.{name}] any more"));
     context.settings.databases.get(name).ok_or_else(missing)
 }
 
@@ -30,7 +36,7 @@ pub fn run(
     line: &str,
     stdin: Option<File>,
     stdout: Option<File>,
-) -> Result<Result<(), String>> {
+) -> Refusable<()> {
     let said = scratch.dir().join("stderr");
     atomic_file::remove_if_there(&said)?;
     let stderr = atomic_file::create_private(&said)?;

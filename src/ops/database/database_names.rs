@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::state::database::Database;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
+use crate::ops::database::database_command::Refusable;
 use crate::ops::restore::restore_paths;
 use crate::worktree::sqlite;
 use crate::worktree::sys::{self, Access, ItemKind};
@@ -45,7 +46,7 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
 }
 
 /// Checks a database file. The inner error says what is wrong with it.
-fn check_file(context: &Context, path: &RelPath) -> Result<Result<(), String>> {
+fn check_file(context: &Context, path: &RelPath) -> Refusable<()> {
     let work = WorkTree::open(context.root.path())?;
     let Some(stat) = work.stat(path)? else {
         let what = format!("there is no database '{path}': no file, and no name of your configuration");

@@ -8,8 +8,8 @@ use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::database::backup::{self, Purpose, Refusable, Taken, live, patience, refusable};
-use crate::ops::database::database_command;
+use crate::ops::database::backup::{self, Purpose, Taken, live, patience, refusable};
+use crate::ops::database::database_command::{self, Refusable};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
 use crate::ops::session::Pending;
 use crate::store::files::atomic_file;
@@ -151,7 +151,7 @@ impl DatabaseItem {
         match &self.report.database {
             Database::File(path) => {
                 if let Err(why) = ready_place(context, path, self.present) {
-                    return Ok(Err(why));
+                    return Ok(Err(why.to_string()));
                 }
                 let done = sqlite::put_back(wanted, &live(context, path), self.watched.take(), &patience(context));
                 refusable(done)
@@ -161,7 +161,7 @@ impl DatabaseItem {
                     let input = File::open(wanted).map_err(Error::io("read", wanted))?;
                     database_command::run(context, scratch, &commands.restore, Some(input), None)
                 }
-                Err(why) => Ok(Err(why)),
+                Err(why) => Ok(Err(why.to_string())),
             },
         }
     }
@@ -169,16 +169,15 @@ impl DatabaseItem {
 
 /// Makes a missing file. SQLite writes into the file and those beside it, so none may have a second name: that could
 /// lie outside the root.
-fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> std::result::Result<(), String> {
-    let in_words = |why: Error| why.to_string();
-    let work = WorkTree::open(context.root.path()).map_err(in_words)?;
+fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> Result<()> {
+    let work = WorkTree::open(context.root.path())?;
     if present == Some(Held::Absent) {
-        private_dir::make_empty(&work, path).map_err(in_words)?;
+        private_dir::make_empty(&work, path)?;
     }
     for end in ["", "-journal", "-wal", "-shm"] {
-        let file = RelPath::new(&[path.as_bytes(), end.as_bytes()].concat()).map_err(|why| why.to_string())?;
-        if work.stat(&file).map_err(in_words)?.is_some_and(|found| found.links > 1) {
-            return Err(format!("{file} is a hard link, a file with another name too"));
+        let file = RelPath::new(&[path.as_bytes(), end.as_bytes()].concat()).map_err(Error::unexpected)?;
+        if work.stat(&file)?.is_some_and(|found| found.links > 1) {
+            return Err(Error::unexpected(format!("{file} is a hard link, a file with another name too")));
         }
     }
     Ok(())

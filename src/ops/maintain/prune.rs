@@ -133,7 +133,7 @@ fn versions(session: &Session<'_>, reach: &Reach<'_>, newest: &ObjectIds) -> Res
         return Ok(Vec::new());
     }
     let trees: Vec<ObjectId> = session.locked.inventory().checkpoints.iter().rev().map(|c| c.tree).collect();
-    let damaged = |why| Error::Damaged { what: "a tree that was just read".into(), why };
+    let damaged = |why| Error::damaged("a tree that was just read", why);
     blob_versions::lines(reach.catalogue(), &trees).map_err(damaged)
 }
 

@@ -43,7 +43,7 @@ pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: S
     let options = CaptureOptions::default();
     let mut capturing = match pipeline::begin(context, Some(store), &worktree, &options)? {
         Begun::Scanned(capturing) => *capturing,
-        Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set".to_owned())),
+        Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set")),
     };
     capturing.exclude(&target.files_apart());
     let stores = stores_in(capturing.listing());

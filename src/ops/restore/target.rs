@@ -16,8 +16,9 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, below};
 use crate::ops::capture::dir_filter;
-use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot, Unreadable};
+use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
 use crate::ops::own_files::OwnFiles;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 use crate::store::trees::meta_tree::CheckpointExtras;
 use crate::store::trees::tree_codec::{MODE_EXECUTABLE, MODE_FILE};
@@ -39,7 +40,7 @@ pub struct Target<'s> {
     /// Cached `.gitignore` of each directory that was queried.
     ignore_files: RefCell<HashMap<RelPath, Option<Vec<u8>>>>,
     /// The first read failure while a plan was made.
-    trouble: RefCell<Option<Unreadable>>,
+    trouble: RefCell<Option<ReadFailure>>,
 }
 
 impl<'s> Target<'s> {
@@ -134,7 +135,7 @@ impl<'s> Target<'s> {
         read
     }
 
-    fn read_ignore_file(&self, dir: &RelPath) -> std::result::Result<Option<Vec<u8>>, Unreadable> {
+    fn read_ignore_file(&self, dir: &RelPath) -> std::result::Result<Option<Vec<u8>>, ReadFailure> {
         let path = dir.join(IGNORE_FILE);
         let beside = |state: &LazySnapshot<'s>| state.entry_at(&path).transpose();
         let found = match self.state.entry_at(&path)? {
@@ -144,7 +145,7 @@ impl<'s> Target<'s> {
         let Some(entry) = found.filter(|entry| matches!(entry.mode, MODE_FILE | MODE_EXECUTABLE)) else {
             return Ok(None);
         };
-        self.store.objects().read(&entry.id).map(|(_, bytes)| Some(bytes)).map_err(|e| e.to_string())
+        Ok(Some(self.store.objects().read(&entry.id)?.1))
     }
 
     /// Returns the first failure of [`Self::may_delete`], if any: a plan that rests on it must not be carried out.
@@ -236,7 +237,7 @@ impl<'s> Target<'s> {
         found.map_err(|why| self.damage(why))
     }
 
-    fn damage(&self, why: Unreadable) -> Error {
+    fn damage(&self, why: ReadFailure) -> Error {
         self.store.damage(self.id(), why)
     }
 

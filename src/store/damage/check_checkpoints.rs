@@ -8,6 +8,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::store::damage::check::{CheckOptions, CheckReport, DamagedState, Fault};
 use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
@@ -49,7 +50,7 @@ impl<'c> StateChecker<'c> {
                 Some(checkpoint.record.reason)
             }
             Err(why) => {
-                faults.push(Fault { path: None, object: Some(id), why });
+                faults.push(Fault { path: None, object: Some(id), why: why.to_string() });
                 None
             }
         };
@@ -127,10 +128,13 @@ impl<'c> StateChecker<'c> {
             if !seen.insert(commit) {
                 continue;
             }
-            let read = self.objects.read(&commit).map_err(|e| e.to_string());
+            let read = self.objects.read(&commit).map_err(ReadFailure::from);
             let parsed = read.and_then(|(kind, bytes)| {
                 self.count(commit, bytes.len() as u64, report);
-                if kind == ObjectKind::Commit { commit_codec::parse(&bytes) } else { Err("it is no commit".into()) }
+                match kind {
+                    ObjectKind::Commit => Ok(commit_codec::parse(&bytes)?),
+                    _ => Err("it is no commit".into()),
+                }
             });
             match parsed {
                 Ok(parts) => {
@@ -159,7 +163,7 @@ impl<'c> StateChecker<'c> {
             let entries = match convert::read_tree(self.objects, id) {
                 Ok(entries) => entries,
                 Err(why) => {
-                    faults.push(Fault { path: Some(path), object: Some(id), why });
+                    faults.push(Fault { path: Some(path), object: Some(id), why: why.to_string() });
                     continue;
                 }
             };

@@ -51,7 +51,7 @@ pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, rep
                 report.bytes += len as u64;
             }
             Ok(_) => {}
-            Err(why) => report.files.push(finding(layout, &path, why)),
+            Err(why) => report.files.push(finding(layout, &path, why.to_string())),
         }
     }
     Ok(())

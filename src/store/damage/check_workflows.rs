@@ -24,7 +24,7 @@ pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut CheckRep
             match value {
                 RefValue::Id(tip) => {
                     let faults = states.check_commits(tip, report)?;
-                    let no_state = || run_reader::transition(store.objects(), tip).err();
+                    let no_state = || run_reader::transition(store.objects(), tip).err().map(|why| why.to_string());
                     let why = faults.first().map(in_words).or_else(no_state);
                     report.files.extend(why.as_deref().map(found));
                 }

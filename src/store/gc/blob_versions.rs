@@ -7,6 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::objects::catalogue::Catalogue;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::{IdMap, ObjectIds};
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, TreeLine};
 
 /// Smallest content, in bytes, for which deltas are worthwhile.
@@ -30,7 +31,7 @@ fn is_large(catalogue: &Catalogue<'_>, id: &ObjectId) -> bool {
 ///
 /// # Errors
 /// A tree cannot be read.
-pub fn lines(catalogue: &Catalogue<'_>, trees_newest_first: &[ObjectId]) -> Result<Vec<Vec<ObjectId>>, String> {
+pub fn lines(catalogue: &Catalogue<'_>, trees_newest_first: &[ObjectId]) -> Result<Vec<Vec<ObjectId>>, ReadFailure> {
     let mut finder = Finder {
         catalogue,
         known: IdMap::default(),
@@ -55,7 +56,7 @@ struct Finder<'c> {
 }
 
 impl Finder<'_> {
-    fn compare_trees(&mut self, newer: ObjectId, older: ObjectId) -> Result<(), String> {
+    fn compare_trees(&mut self, newer: ObjectId, older: ObjectId) -> Result<(), ReadFailure> {
         let mut pending = vec![(newer, older)];
         let mut read = IdMap::default();
         while let Some((newer, older)) = pending.pop() {
@@ -78,7 +79,7 @@ impl Finder<'_> {
         Ok(())
     }
 
-    fn tree(&self, id: ObjectId) -> Result<Arc<[u8]>, String> {
+    fn tree(&self, id: ObjectId) -> Result<Arc<[u8]>, ReadFailure> {
         match self.known.get(&id) {
             Some(known) => Ok(Arc::clone(known)),
             None => Ok(self.catalogue.read(&id)?.1.into()),
@@ -111,7 +112,7 @@ impl Finder<'_> {
 }
 
 /// Pairs of entries of two trees with the same name and different ids.
-fn same_names<'t>(newer: &'t [u8], older: &'t [u8]) -> Result<Vec<(TreeLine<'t>, TreeLine<'t>)>, String> {
+fn same_names<'t>(newer: &'t [u8], older: &'t [u8]) -> Result<Vec<(TreeLine<'t>, TreeLine<'t>)>, ReadFailure> {
     let older: Vec<TreeLine<'t>> = tree_codec::lines(older).collect::<Result<_, _>>()?;
     let mut by_name: Option<HashMap<&[u8], TreeLine<'_>>> = None;
     let mut found = Vec::new();

@@ -78,8 +78,8 @@ impl LockedStore<'_> {
         let pack_dir = store.layout().packs();
         for stamp in published {
             let pack = Pack::stat(&pack_dir, &stamp.name);
-            let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(bytes_arrived);
-            checked.map_err(|why| Error::Damaged { what: format!("the new pack {}", stamp.name), why })?;
+            let checked = pack.as_ref().ok_or_else(|| ReadError::Damaged("it is gone".into())).and_then(bytes_arrived);
+            checked.map_err(|why| Error::damaged(format!("the new pack {}", stamp.name), why))?;
         }
         let is_named = |packs: &[PackStamp]| folded.iter().any(|pack| packs.contains(&pack.stamp));
         let cache = stat_cache::packs(store.layout()).filter(|packs| is_named(packs)).and_then(|_| store.stat_cache());

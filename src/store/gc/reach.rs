@@ -7,6 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::objects::catalogue::Catalogue;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::ObjectIds;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::refs::commit_codec;
 use crate::store::repository::Store;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
@@ -72,11 +73,15 @@ impl<'s> Reach<'s> {
 
     fn read_some(&self, ids: &[ObjectId]) -> Result<Links> {
         let mut links = Links::default();
-        ids.iter().try_for_each(|id| self.read_one(*id, &mut links).map_err(|why| unreadable(*id, &why)))?;
+        for id in ids {
+            self.read_one(*id, &mut links).map_err(|why| {
+                Error::damaged(format!("object {}", id.short()), format!("{why}; nothing is pruned while that is so"))
+            })?;
+        }
         Ok(links)
     }
 
-    fn read_one(&self, id: ObjectId, links: &mut Links) -> std::result::Result<(), String> {
+    fn read_one(&self, id: ObjectId, links: &mut Links) -> std::result::Result<(), ReadFailure> {
         let (kind, bytes) = self.catalogue.read(&id)?;
         match kind {
             Some(ObjectKind::Blob) => {}
@@ -96,7 +101,7 @@ impl<'s> Reach<'s> {
         Ok(())
     }
 
-    fn read_commit(&self, bytes: &[u8], links: &mut Links) -> std::result::Result<(), String> {
+    fn read_commit(&self, bytes: &[u8], links: &mut Links) -> std::result::Result<(), ReadFailure> {
         let commit = commit_codec::parse(bytes)?;
         // A commit of plain git does not need its lost ancestors.
         let parents = commit.parents.into_iter().filter(|parent| self.store.objects().read(parent).is_ok());
@@ -106,8 +111,4 @@ impl<'s> Reach<'s> {
         links.to_read.extend(message::parse(&commit.message).ok().and_then(|(_, meta)| meta));
         Ok(())
     }
-}
-
-fn unreadable(id: ObjectId, why: &str) -> Error {
-    Error::Damaged { what: format!("object {}", id.short()), why: format!("{why}; nothing is pruned while that is so") }
 }

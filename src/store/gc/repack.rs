@@ -215,10 +215,8 @@ impl<'a> RepackWork<'a> {
     fn publish(&mut self, writer: PackWriter<'_>) -> Result<bool> {
         let Some(stamp) = writer.finish()? else { return Ok(false) };
         let pack = Pack::stat(&self.pack_dir(), &stamp.name);
-        let checked = pack.as_ref().ok_or_else(|| "it is gone".to_owned()).and_then(read_back);
-        if let Err(why) = checked {
-            return Err(Error::Damaged { what: format!("the new pack {}", stamp.name), why });
-        }
+        let checked = pack.as_ref().ok_or_else(|| ReadError::Damaged("it is gone".into())).and_then(read_back);
+        checked.map_err(|why| Error::damaged(format!("the new pack {}", stamp.name), why))?;
         self.published.insert(stamp.name);
         Ok(true)
     }

@@ -44,7 +44,7 @@ pub fn check(layout: &Layout) -> Result<()> {
     if !dir.is_dir() {
         return Err(wrong_kind(layout, layout.dir(), &dir, "directory"));
     }
-    check_owner(&dir).map_err(refuse)?;
+    check_owner(layout.dir(), &dir)?;
     for name in PLANTED {
         if lstat(&layout.dir().join(name))?.is_some() {
             return Err(refuse(format!("{name} was planted in it")));
@@ -93,27 +93,27 @@ fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> E
 /// # Errors
 /// The path is of another type or owned by another user.
 pub fn is_own_directory(dir: &Path) -> Result<bool> {
-    let refuse = |why: String| Error::HostileStore { store: dir.to_path_buf(), why };
     let Some(found) = lstat(dir)? else { return Ok(false) };
     if !found.is_dir() {
-        return Err(refuse("it is no directory".into()));
+        return Err(Error::HostileStore { store: dir.to_path_buf(), why: "it is no directory".into() });
     }
-    check_owner(&found).map_err(refuse)?;
+    check_owner(dir, &found)?;
     Ok(true)
 }
 
 #[cfg(unix)]
-fn check_owner(dir: &Metadata) -> std::result::Result<(), String> {
+fn check_owner(dir: &Path, found: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
-    if dir.uid() != me {
-        return Err(format!("it belongs to user {}, and this process runs as user {me}", dir.uid()));
+    if found.uid() != me {
+        let why = format!("it belongs to user {}, and this process runs as user {me}", found.uid());
+        return Err(Error::HostileStore { store: dir.to_path_buf(), why });
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn check_owner(_dir: &Metadata) -> std::result::Result<(), String> {
+fn check_owner(_dir: &Path, _found: &Metadata) -> Result<()> {
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::IdMap;
 use crate::store::objects::object_error::AnyObject;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
 use crate::store::objects::pack::pack_list::Pack;
@@ -47,10 +48,10 @@ impl<'o> Catalogue<'o> {
     ///
     /// # Errors
     /// No copy of the object can be read.
-    pub fn read(&self, id: &ObjectId) -> Result<AnyObject, String> {
+    pub fn read(&self, id: &ObjectId) -> Result<AnyObject, ReadFailure> {
         match self.read_by_checksum(id) {
             Ok(Some(found)) => Ok(found),
-            Ok(None) | Err(_) => self.objects.read_any(id).map_err(|cause| cause.to_string()),
+            Ok(None) | Err(_) => Ok(self.objects.read_any(id)?),
         }
     }
 

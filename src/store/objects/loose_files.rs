@@ -7,6 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::deflate::zlib;
 use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind};
+use crate::store::objects::object_error::ReadFailure;
 
 /// Largest loose object that is read into memory; git streams larger files into packs.
 const LARGEST_BYTES: u64 = 2 << 30;
@@ -56,7 +57,7 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
 ///
 /// # Errors
 /// The object is missing, damaged, or does not match its name.
-pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<ObjectKind>, Vec<u8>), String> {
+pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<ObjectKind>, Vec<u8>), ReadFailure> {
     let stream = read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
     let mut bytes = zlib::inflate_unsized(&stream, LARGEST_BYTES)?;
     let nul = bytes.iter().take(HEADER_BYTES).position(|byte| *byte == 0).ok_or("it has no header")?;
@@ -70,8 +71,8 @@ pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<Ob
     hasher.update(&content);
     match hasher.finish() {
         Ok(found) if found == *id => Ok((ObjectKind::from_name(kind), content)),
-        Ok(found) => Err(format!("its content hashes to {found}")),
-        Err(collision) => Err(collision.to_string()),
+        Ok(found) => Err(format!("its content hashes to {found}").into()),
+        Err(collision) => Err(collision.to_string().into()),
     }
 }
 

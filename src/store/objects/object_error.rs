@@ -1,7 +1,8 @@
-//! The error of reading an object.
+//! The errors of reading objects, and of what they make up.
 
 use std::{fmt, io};
 
+use crate::base::malformed::Malformed;
 use crate::error::Error;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
@@ -42,6 +43,36 @@ impl From<ObjectError> for Error {
         }
     }
 }
+
+/// The reason why a tree, a checkpoint or a run could not be made of its objects, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFailure(String);
+
+impl<T: Into<String>> From<T> for ReadFailure {
+    fn from(why: T) -> Self {
+        Self(why.into())
+    }
+}
+
+impl From<ObjectError> for ReadFailure {
+    fn from(cause: ObjectError) -> Self {
+        Self(cause.to_string())
+    }
+}
+
+impl From<Malformed> for ReadFailure {
+    fn from(cause: Malformed) -> Self {
+        Self(cause.to_string())
+    }
+}
+
+impl fmt::Display for ReadFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ReadFailure {}
 
 /// Kind and content; the kind of a tag is `None`.
 pub type AnyObject = (Option<ObjectKind>, Vec<u8>);

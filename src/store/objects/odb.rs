@@ -10,6 +10,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::{ObjectKind, hash_any};
 use crate::store::objects::libgit2_fallback::Foreign;
 use crate::store::objects::object_error::AnyObject;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::pack::pack_list::{self, Pack, PackHit, PackStamp};
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
 use crate::store::objects::{base_cache, loose_files};
@@ -388,11 +389,11 @@ impl Objects {
                 why = why.or(Some(cause));
             }
         }
-        Err(failure.unwrap_or_else(|| why.map_or(ObjectError::Missing(*id), |why| corrupt(id, why))))
+        Err(failure.unwrap_or_else(|| why.map_or(ObjectError::Missing(*id), |why| corrupt(id, why.to_string()))))
     }
 
     /// The first intact copy in a pack, deltified or not; the error is the reason why none could be read.
-    fn resolve(&self, id: &ObjectId) -> std::result::Result<Option<AnyObject>, String> {
+    fn resolve(&self, id: &ObjectId) -> std::result::Result<Option<AnyObject>, ReadFailure> {
         let mut why = None;
         for again in [false, true] {
             if again && self.refresh().is_err() {
@@ -404,7 +405,7 @@ impl Objects {
                     Ok(Some(found)) => return Ok(Some(base_cache::owned(found))),
                     Ok(None) => {}
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => gone = true,
-                    Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string())),
+                    Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string().into())),
                 }
             }
             if !gone {

@@ -1,5 +1,6 @@
 //! Encodes and parses commit objects, without access to a store.
 
+use crate::base::malformed::Malformed;
 use crate::model::state::object_id::ObjectId;
 
 const IDENTITY: &str = "checkpoint <checkpoint@localhost>";
@@ -31,7 +32,7 @@ pub fn encode_after(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, mess
 ///
 /// # Errors
 /// Names the missing or malformed part.
-pub fn parse(commit: &[u8]) -> Result<CommitParts, String> {
+pub fn parse(commit: &[u8]) -> Result<CommitParts, Malformed> {
     let (mut rest, tree) = id_line(commit, b"tree ")?.ok_or("the commit names no tree")?;
     let mut parents = Vec::new();
     while let Some((tail, parent)) = id_line(rest, b"parent ")? {
@@ -55,7 +56,7 @@ pub fn parse(commit: &[u8]) -> Result<CommitParts, String> {
 }
 
 /// Returns the rest and the id if the bytes start with a line of that key.
-fn id_line<'a>(bytes: &'a [u8], key: &[u8]) -> Result<Option<(&'a [u8], ObjectId)>, String> {
+fn id_line<'a>(bytes: &'a [u8], key: &[u8]) -> Result<Option<(&'a [u8], ObjectId)>, Malformed> {
     let Some(rest) = bytes.strip_prefix(key) else { return Ok(None) };
     let malformed = || "the commit has a malformed id".to_owned();
     let (line, tail) = rest.split_at_checked(41).ok_or_else(malformed)?;
@@ -64,7 +65,7 @@ fn id_line<'a>(bytes: &'a [u8], key: &[u8]) -> Result<Option<(&'a [u8], ObjectId
 }
 
 /// Parses the seconds in `name <mail> seconds zone`.
-fn time_of(person: &[u8]) -> Result<i64, String> {
+fn time_of(person: &[u8]) -> Result<i64, Malformed> {
     let after_mail = person.iter().rposition(|b| *b == b'>').map_or(person, |at| &person[at + 1..]);
     std::str::from_utf8(after_mail)
         .ok()

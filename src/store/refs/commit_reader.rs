@@ -9,7 +9,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::layout::Layout;
 use crate::store::objects::hash::object_hash::ObjectKind;
-use crate::store::objects::odb::{ObjectError, Objects};
+use crate::store::objects::object_error::ReadFailure;
+use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_cache::{self, CachedCommits};
 use crate::store::refs::commit_codec::{self, CommitParts};
 
@@ -69,7 +70,7 @@ impl<'o> CommitReader<'o> {
     ///
     /// # Errors
     /// The commit is missing or damaged, the object is no commit, or our trailers in it are invalid.
-    pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, String> {
+    pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, ReadFailure> {
         let commit = self.parts(id)?;
         if let Some(own) = self.own_of(id, &commit)? {
             return Ok(own);
@@ -82,14 +83,14 @@ impl<'o> CommitReader<'o> {
     ///
     /// # Errors
     /// As [`Self::checkpoint`].
-    pub fn own(&mut self, id: ObjectId) -> Result<Option<Checkpoint>, String> {
+    pub fn own(&mut self, id: ObjectId) -> Result<Option<Checkpoint>, ReadFailure> {
         let commit = self.parts(id)?;
         self.own_of(id, &commit)
     }
 
-    fn own_of(&mut self, id: ObjectId, commit: &CommitParts) -> Result<Option<Checkpoint>, String> {
+    fn own_of(&mut self, id: ObjectId, commit: &CommitParts) -> Result<Option<Checkpoint>, ReadFailure> {
         let Some(ours) = message::read(&commit.message) else {
-            return if transition::is_ours(&commit.message) { Err(NO_CHECKPOINT.to_owned()) } else { Ok(None) };
+            return if transition::is_ours(&commit.message) { Err(NO_CHECKPOINT.into()) } else { Ok(None) };
         };
         self.newest_format = self.newest_format.max(ours.format.unwrap_or_default());
         let (record, meta) = ours.record?;
@@ -99,16 +100,16 @@ impl<'o> CommitReader<'o> {
 
     /// # Errors
     /// As [`Self::checkpoint`], but the message is not checked.
-    pub fn parts(&mut self, id: ObjectId) -> Result<CommitParts, String> {
+    pub fn parts(&mut self, id: ObjectId) -> Result<CommitParts, ReadFailure> {
         if let Some(content) = self.kept.get(id) {
-            return commit_codec::parse(content);
+            return Ok(commit_codec::parse(content)?);
         }
         if let Some((_, content)) = self.read.last().filter(|(read, _)| *read == id) {
-            return commit_codec::parse(content);
+            return Ok(commit_codec::parse(content)?);
         }
-        let (kind, bytes) = self.objects.read(&id).map_err(|e: ObjectError| e.to_string())?;
+        let (kind, bytes) = self.objects.read(&id)?;
         if kind != ObjectKind::Commit {
-            return Err(format!("{} is no commit", id.short()));
+            return Err(format!("{} is no commit", id.short()).into());
         }
         let parts = commit_codec::parse(&bytes)?;
         self.read.push((id, bytes));
@@ -163,6 +164,6 @@ impl<'o> CommitReader<'o> {
 ///
 /// # Errors
 /// As [`CommitReader::checkpoint`].
-pub fn read_checkpoint(objects: &Objects, id: ObjectId) -> Result<Checkpoint, String> {
+pub fn read_checkpoint(objects: &Objects, id: ObjectId) -> Result<Checkpoint, ReadFailure> {
     CommitReader::new(objects).checkpoint(id)
 }

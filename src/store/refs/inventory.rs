@@ -48,13 +48,13 @@ impl Inventory {
         for id in ref_files::names(layout, Family::Checkpoints)? {
             // Looking again for each of a million refs of missing commits would take minutes.
             let read = match inventory.damaged.len() {
-                LOOKED_FOR_ANEW.. if !reader.objects().holds(&id) => Err(ObjectError::Missing(id).to_string()),
+                LOOKED_FOR_ANEW.. if !reader.objects().holds(&id) => Err(ObjectError::Missing(id).into()),
                 _ => reader.own(id),
             };
             match read {
                 Ok(Some(own)) => inventory.checkpoints.push(own),
                 Ok(None) => of_plain_git.push(id),
-                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why }),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: why.to_string() }),
             }
         }
         if !of_plain_git.is_empty() {
@@ -63,7 +63,7 @@ impl Inventory {
         for id in of_plain_git {
             match reader.checkpoint(id) {
                 Ok(adopted) => inventory.checkpoints.push(adopted),
-                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why }),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: why.to_string() }),
             }
         }
         for checkpoint in &mut inventory.checkpoints {
@@ -98,7 +98,7 @@ impl Inventory {
             match reader.checkpoint(id) {
                 Ok(checkpoint) => inventory.add_without_ref(checkpoint),
                 Err(why) if text.is_some() && is_damaged(objects, id) => {
-                    inventory.damaged.push(DamagedCheckpoint { id: id.into(), why });
+                    inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: why.to_string() });
                 }
                 Err(_) => {}
             }

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec::{self, CommitParts};
 use crate::store::refs::ref_files::RefValue;
@@ -89,7 +90,7 @@ impl Store {
     /// # Errors
     /// [`Error::Damaged`] if it cannot be read.
     pub fn workflow_revision(&self, commit: ObjectId) -> Result<Revision> {
-        let damaged = |why| Error::Damaged { what: format!("transition {} of a workflow", commit.short()), why };
+        let damaged = |why| Error::damaged(format!("transition {} of a workflow", commit.short()), why);
         let Transition { parent, time_ms, message, state, .. } = transition(self.objects(), commit).map_err(damaged)?;
         let state = state_of(self.objects(), state).map_err(damaged)?;
         Ok(Revision { commit, parent, time_ms, message, state })
@@ -194,7 +195,7 @@ fn newest(line: &[Transition], taken: &[ObjectId]) -> Option<ObjectId> {
 ///
 /// # Errors
 /// An object cannot be read, or the commit is no transition.
-pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, String> {
+pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, ReadFailure> {
     let CommitParts { tree, parents, seconds, message } = commit_of(objects, id)?;
     let entries = convert::read_tree(objects, tree)?;
     let state = entries.iter().find(|entry| *entry.name == *STATE.as_bytes());
@@ -207,20 +208,23 @@ pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, String>
 ///
 /// # Errors
 /// The object cannot be read or is no commit.
-pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, String> {
-    let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
-    if kind == ObjectKind::Commit { commit_codec::parse(&bytes) } else { Err(format!("{} is no commit", id.short())) }
+pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, ReadFailure> {
+    let (kind, bytes) = objects.read(&id)?;
+    if kind != ObjectKind::Commit {
+        return Err(format!("{} is no commit", id.short()).into());
+    }
+    Ok(commit_codec::parse(&bytes)?)
 }
 
 /// Reads a state.
 ///
 /// # Errors
 /// The object cannot be read or is no blob.
-pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, String> {
+pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, ReadFailure> {
     match objects.read(&id) {
         Ok((ObjectKind::Blob, state)) => Ok(state),
-        Ok(_) => Err(format!("its {STATE} is no file")),
-        Err(why) => Err(format!("its {STATE}: {why}")),
+        Ok(_) => Err(format!("its {STATE} is no file").into()),
+        Err(why) => Err(format!("its {STATE}: {why}").into()),
     }
 }
 

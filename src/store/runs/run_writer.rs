@@ -75,7 +75,7 @@ impl LockedStore<'_> {
 
     /// Checks that the parent is readable, without which the line could not be read to its beginning.
     fn check_parent(&self, id: &str, parent: ObjectId) -> Result<()> {
-        let damaged = |why| Error::Damaged { what: format!("workflow {id}"), why };
+        let damaged = |why| Error::damaged(format!("workflow {id}"), why);
         let commit = run_reader::commit_of(self.store().objects(), parent).map_err(damaged)?;
         match transition::format_of(&commit.message) {
             Some(found) if found > transition::FORMAT => {

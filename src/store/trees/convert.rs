@@ -7,6 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
 
@@ -58,7 +59,7 @@ fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
 ///
 /// # Errors
 /// A tree is missing, damaged, or holds a name that must not be written to a disk.
-pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, String> {
+pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, ReadFailure> {
     let mut snapshot = Snapshot::default();
     let mut pending = vec![(RelPath::root(), root)];
     while let Some((path, id)) = pending.pop() {
@@ -86,10 +87,10 @@ pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) -> O
 }
 
 /// Reads and checks one tree.
-pub fn read_tree(objects: &Objects, id: ObjectId) -> Result<Vec<TreeEntry>, String> {
-    let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
+pub fn read_tree(objects: &Objects, id: ObjectId) -> Result<Vec<TreeEntry>, ReadFailure> {
+    let (kind, bytes) = objects.read(&id)?;
     if kind != ObjectKind::Tree {
-        return Err(format!("{} is no tree", id.short()));
+        return Err(format!("{} is no tree", id.short()).into());
     }
-    tree_codec::parse(&bytes)
+    Ok(tree_codec::parse(&bytes)?)
 }

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::model::state::database::{Databases, Held, entry_name, from_entry};
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::trees::convert::read_tree;
@@ -33,11 +34,11 @@ pub fn write(pack: &mut PackSet<'_>, databases: &Databases) -> Result<Option<Obj
 ///
 /// # Errors
 /// The tree cannot be read, or a name in it is invalid.
-pub fn read(objects: &Objects, tree: Option<ObjectId>) -> Result<Databases, String> {
+pub fn read(objects: &Objects, tree: Option<ObjectId>) -> Result<Databases, ReadFailure> {
     let Some(tree) = tree else { return Ok(Databases::new()) };
     let known = |entry: TreeEntry| {
         let found = from_entry(&entry.name, entry.id).filter(|_| entry.mode == MODE_FILE);
-        found.ok_or_else(|| format!("the name of a database makes no sense: {}", escape_bytes(&entry.name)))
+        found.ok_or_else(|| format!("the name of a database makes no sense: {}", escape_bytes(&entry.name)).into())
     };
     read_tree(objects, tree)?.into_iter().map(known).collect()
 }

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::convert;
 use crate::store::trees::meta_tree::Extras;
@@ -131,9 +132,9 @@ pub struct Sum {
 ///
 /// # Errors
 /// A content cannot be read; the message names it.
-pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Sum, String> {
+pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Sum, ReadFailure> {
     let files = snapshot.files.iter().map(|(path, entry)| {
-        let facts = facts(objects, entry.id).map_err(|why| format!("{path}: {why}"));
+        let facts = facts(objects, entry.id).map_err(|why| format!("{path}: {why}").into());
         (path, facts.map(|facts| (entry.git_mode(), facts)))
     });
     sum_of(objects, files, beside)
@@ -145,9 +146,9 @@ pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Su
 /// As [`sum`], or the first error among the files.
 pub fn sum_of<'f>(
     objects: &Objects,
-    files: impl Iterator<Item = (&'f RelPath, Result<(u32, Facts), String>)>,
+    files: impl Iterator<Item = (&'f RelPath, Result<(u32, Facts), ReadFailure>)>,
     beside: &Extras,
-) -> Result<Sum, String> {
+) -> Result<Sum, ReadFailure> {
     let mut digest = Digest::default();
     let mut sum = Sum::default();
     for (path, found) in files {
@@ -175,9 +176,9 @@ pub fn sum_of<'f>(
 ///
 /// # Errors
 /// It cannot be read.
-pub fn facts(objects: &Objects, id: ObjectId) -> Result<Facts, String> {
+pub fn facts(objects: &Objects, id: ObjectId) -> Result<Facts, ReadFailure> {
     let mut sink = ContentSink::default();
-    objects.stream_blob(&id, &mut sink).map_err(|e| e.to_string())?;
+    objects.stream_blob(&id, &mut sink)?;
     Ok(sink.finish())
 }
 

@@ -4,6 +4,7 @@ use crate::model::state::meta::Meta;
 use crate::model::state::meta_text;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::{Collision, ObjectKind, hash_object};
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE, TreeEntry};
 
@@ -70,8 +71,8 @@ pub fn id_of(meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>, Collision
 ///
 /// # Errors
 /// An object cannot be read or is invalid.
-pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, String> {
-    let (kind, bytes) = objects.read(&id).map_err(|e| e.to_string())?;
+pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFailure> {
+    let (kind, bytes) = objects.read(&id)?;
     if kind != ObjectKind::Tree {
         return Ok(CheckpointExtras { meta: meta_text::parse(&bytes)?, beside: Extras::default() });
     }
@@ -84,7 +85,7 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, String>
         }
     };
     let meta = find(META, MODE_FILE)?.ok_or("there is no meta in it")?;
-    let (_, text) = objects.read(&meta).map_err(|e| e.to_string())?;
+    let (_, text) = objects.read(&meta)?;
     let beside = Extras {
         rules: find(RULES, MODE_DIRECTORY)?,
         state: find(STATE, MODE_FILE)?,

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::io::Write as _;
 
+use crate::base::malformed::Malformed;
 use crate::base::text::escape_bytes;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::is_dot_git;
@@ -73,14 +74,14 @@ pub fn find<'t>(tree: &'t [TreeEntry], name: &[u8]) -> Option<&'t TreeEntry> {
 /// # Errors
 /// Says what is wrong: truncated, unknown mode, a name that is empty, `.`, `..`, contains `/` or means `.git` on some
 /// file system, a duplicate name, or the wrong order.
-pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, String> {
+pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
     let mut entries: Vec<TreeEntry> = Vec::with_capacity(tree.len() / 32);
     let mut rest = tree;
     while !rest.is_empty() {
         let (entry, tail) = parse_entry(rest)?;
         check_name(&entry.name)?;
         if entries.last().is_some_and(|last| in_git_order(last, &entry) != Ordering::Less) {
-            return Err(format!("the tree entry '{}' is out of order", escape_bytes(&entry.name)));
+            return Err(format!("the tree entry '{}' is out of order", escape_bytes(&entry.name)).into());
         }
         entries.push(entry);
         rest = tail;
@@ -89,7 +90,7 @@ pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, String> {
     Ok(entries)
 }
 
-fn parse_entry(bytes: &[u8]) -> Result<(TreeEntry, &[u8]), String> {
+fn parse_entry(bytes: &[u8]) -> Result<(TreeEntry, &[u8]), Malformed> {
     let (line, tail) = split_line(bytes)?;
     Ok((TreeEntry { mode: line.mode, name: line.name.into(), id: line.id }, tail))
 }
@@ -104,7 +105,7 @@ pub struct TreeLine<'t> {
 
 /// Iterates over the entries of a tree, for callers that only follow ids: names and order are not checked. Ends after
 /// the first error, a message.
-pub fn lines(tree: &[u8]) -> impl Iterator<Item = Result<TreeLine<'_>, String>> {
+pub fn lines(tree: &[u8]) -> impl Iterator<Item = Result<TreeLine<'_>, Malformed>> {
     let mut rest = tree;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -116,7 +117,7 @@ pub fn lines(tree: &[u8]) -> impl Iterator<Item = Result<TreeLine<'_>, String>> 
     })
 }
 
-fn split_line(bytes: &[u8]) -> Result<(TreeLine<'_>, &[u8]), String> {
+fn split_line(bytes: &[u8]) -> Result<(TreeLine<'_>, &[u8]), Malformed> {
     const CUT: &str = "the tree is cut short";
     let blank = bytes.iter().take(8).position(|b| *b == b' ').ok_or("a tree entry has no mode")?;
     let mode = parse_mode(&bytes[..blank])?;
@@ -127,7 +128,7 @@ fn split_line(bytes: &[u8]) -> Result<(TreeLine<'_>, &[u8]), String> {
     Ok((TreeLine { mode, name: &rest[..nul], id }, tail))
 }
 
-fn parse_mode(digits: &[u8]) -> Result<u32, String> {
+fn parse_mode(digits: &[u8]) -> Result<u32, Malformed> {
     let mode = match digits {
         [] | [b'0', ..] => None,
         digits => digits
@@ -138,23 +139,23 @@ fn parse_mode(digits: &[u8]) -> Result<u32, String> {
         Some(known @ (MODE_FILE | MODE_EXECUTABLE | MODE_SYMLINK | MODE_DIRECTORY | MODE_GITLINK | MODE_FILE_OLD)) => {
             Ok(known)
         }
-        _ => Err(format!("the tree has the unknown mode '{}'", escape_bytes(digits))),
+        _ => Err(format!("the tree has the unknown mode '{}'", escape_bytes(digits)).into()),
     }
 }
 
-fn check_name(name: &[u8]) -> Result<(), String> {
+fn check_name(name: &[u8]) -> Result<(), Malformed> {
     let bad = matches!(name, b"" | b"." | b"..") || name.contains(&b'/') || is_dot_git(name);
-    if bad { Err(format!("the tree has the forbidden name '{}'", escape_bytes(name))) } else { Ok(()) }
+    if bad { Err(format!("the tree has the forbidden name '{}'", escape_bytes(name)).into()) } else { Ok(()) }
 }
 
 /// Checks that no name is used twice: a file and a directory of one name need not be neighbours in git's order.
-fn check_unique(entries: &[TreeEntry]) -> Result<(), String> {
+fn check_unique(entries: &[TreeEntry]) -> Result<(), Malformed> {
     if !entries.iter().any(TreeEntry::is_directory) {
         return Ok(());
     }
     let mut seen = HashSet::with_capacity(entries.len());
     match entries.iter().find(|entry| !seen.insert(&*entry.name)) {
-        Some(twice) => Err(format!("the tree has '{}' twice", escape_bytes(&twice.name))),
+        Some(twice) => Err(format!("the tree has '{}' twice", escape_bytes(&twice.name)).into()),
         None => Ok(()),
     }
 }

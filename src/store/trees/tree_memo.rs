@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::model::difference::TreeChange;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::convert::read_tree;
 use crate::store::trees::tree_codec::{self, MODE_GITLINK, TreeEntry};
@@ -32,7 +33,7 @@ impl<'o> TreeMemo<'o> {
         before: Option<ObjectId>,
         after: Option<ObjectId>,
         enters: &dyn Fn(&RelPath) -> bool,
-    ) -> Result<Vec<TreeChange>, String> {
+    ) -> Result<Vec<TreeChange>, ReadFailure> {
         let mut changes = Vec::new();
         let mut pending: Vec<Pair> = vec![(RelPath::root(), before, after)];
         while let Some((path, before, after)) = pending.pop() {
@@ -56,7 +57,7 @@ impl<'o> TreeMemo<'o> {
     ///
     /// # Errors
     /// The tree cannot be read.
-    pub fn tree(&mut self, id: ObjectId) -> Result<Arc<[TreeEntry]>, String> {
+    pub fn tree(&mut self, id: ObjectId) -> Result<Arc<[TreeEntry]>, ReadFailure> {
         if let Some(known) = self.read.get(&id) {
             return Ok(Arc::clone(known));
         }
@@ -69,7 +70,7 @@ impl<'o> TreeMemo<'o> {
     ///
     /// # Errors
     /// A tree on the way cannot be read.
-    pub fn entry_at(&mut self, root: ObjectId, path: &RelPath) -> Result<Option<TreeEntry>, String> {
+    pub fn entry_at(&mut self, root: ObjectId, path: &RelPath) -> Result<Option<TreeEntry>, ReadFailure> {
         let mut found: Option<TreeEntry> = None;
         for name in path.components() {
             let tree = match &found {
@@ -86,9 +87,9 @@ impl<'o> TreeMemo<'o> {
         Ok(found)
     }
 
-    fn side(&mut self, path: &RelPath, tree: Option<ObjectId>) -> Result<Arc<[TreeEntry]>, String> {
+    fn side(&mut self, path: &RelPath, tree: Option<ObjectId>) -> Result<Arc<[TreeEntry]>, ReadFailure> {
         let Some(id) = tree else { return Ok(Arc::from([])) };
-        self.tree(id).map_err(|why| format!("{path}: {why}"))
+        self.tree(id).map_err(|why| format!("{path}: {why}").into())
     }
 }
 

@@ -97,7 +97,9 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
             match new_files(session.locked.store(), &run.workflow, &finish) {
                 Ok(files) => finish.files = files,
-                Err(why) => warnings.push(Warning::Bookkeeping { step: "noting which files are new", why }),
+                Err(why) => {
+                    warnings.push(Warning::Bookkeeping { step: "noting which files are new", why: why.to_string() })
+                }
             }
         }
         let actor = actor(context, &options.step);
@@ -156,18 +158,19 @@ fn around(
 }
 
 /// Returns files created during the phase, as far as the checkpoints around it show.
-fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> std::result::Result<Vec<String>, String> {
+fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<String>> {
     let phase = finish.phase.as_deref().and_then(|id| workflow.phase(id));
     let around = [phase.and_then(|phase| phase.before.as_deref()), finish.after.as_deref()];
     let [Some(before), Some(after)] = around.map(|id| ObjectId::from_hex(id?)) else { return Ok(Vec::new()) };
     let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
     // One of the checkpoints has been dropped since.
     let (Ok(before), Ok(after)) = (tree(before), tree(after)) else { return Ok(Vec::new()) };
-    let changes = TreeMemo::new(store.objects()).diff(Some(before), Some(after), &|_| true)?;
+    let changes =
+        TreeMemo::new(store.objects()).diff(Some(before), Some(after), &|_| true).map_err(Error::unexpected)?;
     let new = changes.iter().filter(|change| change.before.is_none());
     let files: Vec<String> = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok()).collect();
     if files.len() > MOST_NEW_FILES {
-        return Err(format!("{} are too many; --file names those that matter", files.len()));
+        return Err(Error::unexpected(format!("{} are too many; --file names those that matter", files.len())));
     }
     Ok(files)
 }

@@ -1,7 +1,7 @@
 //! Read-only reports on runs: status, list, log, and comparison of two states.
 
-use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
+use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -182,10 +182,8 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
     };
     let state = |at: usize| -> Result<Workflow> {
         let revision = store.workflow_revision(line[at].commit)?;
-        Workflow::from_json(&revision.state).map_err(|why| crate::error::Error::Damaged {
-            what: format!("revision {} of workflow {}", line[at].commit.short(), run.workflow.id),
-            why,
-        })
+        let what = || format!("revision {} of workflow {}", line[at].commit.short(), run.workflow.id);
+        Workflow::from_json(&revision.state).map_err(|why| Error::damaged(what(), why))
     };
     let differences = compare::compare(&state(from)?, &state(to)?);
     let name = |at: usize| line[at].commit.to_hex();

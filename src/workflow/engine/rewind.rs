@@ -149,5 +149,5 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
 
 fn read(store: &Store, run: &Run, revision: ObjectId) -> Result<Workflow> {
     let state = store.workflow_revision(revision)?.state;
-    Workflow::from_json(&state).map_err(|why| Error::Damaged { what: format!("workflow {}", run.workflow.id), why })
+    Workflow::from_json(&state).map_err(|why| Error::damaged(format!("workflow {}", run.workflow.id), why))
 }

@@ -62,7 +62,7 @@ impl Runs {
 
     fn add(&mut self, store: &Store, name: String, tip: ObjectId, is_archived: bool) {
         let read = store.workflow_revision(tip).map_err(|error| error.to_string());
-        match read.and_then(|revision| Workflow::from_json(&revision.state)) {
+        match read.and_then(|revision| Workflow::from_json(&revision.state).map_err(|why| why.to_string())) {
             Ok(workflow) => self.runs.push(Run { tip, archived_as: is_archived.then_some(name), workflow }),
             Err(why) => self.lost.push(LostRun { id: name, why }),
         }

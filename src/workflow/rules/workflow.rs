@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::base::malformed::Malformed;
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
@@ -123,13 +124,13 @@ impl Workflow {
     ///
     /// # Errors
     /// The state is invalid or of a newer schema; the text says why.
-    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
+    pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
         let value: Value = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
         let schema = value.get("schema").and_then(Value::as_u64).ok_or("it names no schema")?;
         if schema > u64::from(SCHEMA) {
-            return Err(format!("it has schema {schema}; this program knows {SCHEMA}"));
+            return Err(format!("it has schema {schema}; this program knows {SCHEMA}").into());
         }
-        serde_json::from_value(value).map_err(|why| why.to_string())
+        Ok(serde_json::from_value(value).map_err(|why| why.to_string())?)
     }
 
     /// Returns the id in the phase file; that differs from ours if it is no valid ref name or was taken.
@@ -185,7 +186,7 @@ mod tests {
         let text = workflow.to_json();
         assert_eq!(Workflow::from_json(text.as_bytes()), Ok(workflow));
         let newer = text.replacen("\"schema\": 1", "\"schema\": 2", 1);
-        assert!(Workflow::from_json(newer.as_bytes()).unwrap_err().contains("schema 2"));
+        assert!(Workflow::from_json(newer.as_bytes()).unwrap_err().to_string().contains("schema 2"));
         assert!(Workflow::from_json(b"{}").is_err());
     }
 }

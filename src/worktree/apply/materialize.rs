@@ -155,7 +155,7 @@ mod tests {
         let wanted = WantedEntry { top: None, dirs: &dirs, files, special_bits: false };
         let mut content = |path: &RelPath, _: ObjectId, out: &mut dyn Write| {
             out.write_all(b"1").unwrap();
-            if path.to_string() == fail_at { Err(Error::unexpected("no such bytes".to_owned())) } else { Ok(1) }
+            if path.to_string() == fail_at { Err(Error::unexpected("no such bytes")) } else { Ok(1) }
         };
         materialize(&work, &wanted, &mut content, &Interrupt::default())
     }

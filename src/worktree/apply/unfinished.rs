@@ -34,7 +34,7 @@ impl<'w> Unfinished<'w> {
             let _ = remove(holder.root(), &item.name);
         }
         let bytes = format!("{MARK}{hex16}").into_bytes();
-        let name = RelPath::new(&bytes).map_err(|why| Error::unexpected(why.to_string()))?;
+        let name = RelPath::new(&bytes).map_err(Error::unexpected)?;
         let work = open_or_make(holder, &name)?;
         Ok(Self { holder, name, work })
     }

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::error::{Error, Result};
 use crate::model::git_index::{self, IndexNames};
 use crate::model::state::listing::is_racy;
 use crate::model::state::object_id::ObjectId;
@@ -21,7 +22,7 @@ const MAX_LINK_BYTES: u64 = 64 << 10;
 ///
 /// # Errors
 /// Why it cannot be read, for a warning.
-pub fn load(root: &Path) -> Result<Tracked, String> {
+pub fn load(root: &Path) -> Result<Tracked> {
     let Some(git_dir) = git_dir(root)? else { return Ok(Tracked::none()) };
     let Some(index) = read_index(&git_dir.join("index"))? else { return Ok(Tracked::none()) };
     let shared = match index.shared {
@@ -29,7 +30,7 @@ pub fn load(root: &Path) -> Result<Tracked, String> {
         Some(id) => {
             let name = format!("sharedindex.{}", ObjectId::from_slice(&id).map(ObjectId::to_hex).unwrap_or_default());
             let path = git_dir.join(name);
-            Some(read_index(&path)?.ok_or_else(|| failure(&path, "it is missing, and the index refers to it"))?)
+            Some(read_index(&path)?.ok_or_else(|| unusable(&path, "it is missing, and the index refers to it"))?)
         }
     };
     Ok(Tracked::from_parts(shared.into_iter().chain([index])))
@@ -43,7 +44,7 @@ pub type Blobs = HashMap<Box<[u8]>, ObjectId>;
 ///
 /// # Errors
 /// As [`load`].
-pub fn blobs(root: &Path) -> Result<Option<Blobs>, String> {
+pub fn blobs(root: &Path) -> Result<Option<Blobs>> {
     let Some(git_dir) = git_dir(root)? else { return Ok(None) };
     let Some(index) = read_index(&git_dir.join("index"))? else { return Ok(None) };
     let repositories: HashSet<&Box<[u8]>> = index.repositories.iter().collect();
@@ -65,50 +66,50 @@ pub(in crate::worktree) fn has_conflicts(git_dir: &Path) -> bool {
     index.paths.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-fn read_index(path: &Path) -> Result<Option<IndexNames>, String> {
+fn read_index(path: &Path) -> Result<Option<IndexNames>> {
     let Some(bytes) = read_regular(path, MAX_INDEX_BYTES)? else { return Ok(None) };
-    git_index::parse(&bytes).map(Some).map_err(|why| failure(path, &why))
+    git_index::parse(&bytes).map(Some).map_err(|why| unusable(path, why))
 }
 
 /// Returns the repository's directory: `.git` itself, or the target of a `.git` file in a linked worktree or submodule.
-pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>, String> {
+pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>> {
     let dot_git = root.join(".git");
     match fs::metadata(&dot_git) {
         Ok(found) if found.is_dir() => return Ok(Some(dot_git)),
         Ok(_) => {}
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(failure(&dot_git, &error.to_string())),
+        Err(error) => return Err(Error::io("read", &dot_git)(error)),
     }
     let text = read_regular(&dot_git, MAX_LINK_BYTES)?.unwrap_or_default();
-    let named = text.strip_prefix(b"gitdir: ").ok_or_else(|| failure(&dot_git, "it names no git directory"))?;
+    let named = text.strip_prefix(b"gitdir: ").ok_or_else(|| unusable(&dot_git, "it names no git directory"))?;
     let end = named.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
-    let named = path_from(&named[..end]).ok_or_else(|| failure(&dot_git, "its path is not UTF-8"))?;
+    let named = path_from(&named[..end]).ok_or_else(|| unusable(&dot_git, "its path is not UTF-8"))?;
     Ok(Some(root.join(named)))
 }
 
 /// Reads a regular file; `None` if it does not exist. A FIFO is not opened, as that would block.
-pub(in crate::worktree) fn read_regular(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>, String> {
+pub(in crate::worktree) fn read_regular(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(failure(path, "it is no regular file")),
+        Ok(_) => return Err(unusable(path, "it is no regular file")),
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(failure(path, &error.to_string())),
+        Err(error) => return Err(Error::io("read", path)(error)),
     }
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| failure(path, &error.to_string()))?;
-    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|error| failure(path, &error.to_string()))?;
+    let file = File::open(path).map_err(Error::io("read", path))?;
+    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
     if bytes.len() as u64 > max_bytes {
-        return Err(failure(path, "it is too large"));
+        return Err(unusable(path, "it is too large"));
     }
     Ok(Some(bytes))
 }
 
-fn is_absent(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-fn failure(path: &Path, why: &str) -> String {
-    format!("cannot read {}: {why}", path.display())
+fn unusable(path: &Path, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::io("read", path)(io::Error::other(why))
 }
 
 #[cfg(unix)]
@@ -131,15 +132,15 @@ mod tests {
     #[test]
     fn without_a_repository_nothing_is_tracked_and_a_bad_one_is_told() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(load(dir.path()), Ok(Tracked::none()));
+        assert_eq!(load(dir.path()).unwrap(), Tracked::none());
         let dot_git = dir.path().join(".git");
         fs::create_dir(&dot_git).unwrap();
-        assert_eq!(load(dir.path()), Ok(Tracked::none()));
+        assert_eq!(load(dir.path()).unwrap(), Tracked::none());
         fs::write(dot_git.join("index"), "DIRC garbage").unwrap();
-        assert!(load(dir.path()).unwrap_err().contains("index"));
+        assert!(load(dir.path()).unwrap_err().to_string().contains("index"));
         fs::remove_dir_all(&dot_git).unwrap();
         fs::write(&dot_git, "gitdir: ../nowhere\n").unwrap();
-        assert_eq!(load(dir.path()), Ok(Tracked::none()));
+        assert_eq!(load(dir.path()).unwrap(), Tracked::none());
         fs::write(&dot_git, "something else").unwrap();
         assert!(load(dir.path()).is_err());
     }

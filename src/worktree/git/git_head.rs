@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::error::{Error, Result};
 use crate::worktree::git::find_index::{git_dir, has_conflicts, read_regular};
 
 /// Upper bound in bytes on a file read here; enough for the `packed-refs` of a large repository.
@@ -33,8 +34,8 @@ pub fn read(root: &Path) -> Option<GitHead> {
 
 /// Returns the unfinished operation of the repository at this root that will end with a commit, if any. `Err` if there
 /// is no repository or it is unreadable.
-pub fn under_way(root: &Path) -> Result<Option<&'static str>, String> {
-    let git_dir = git_dir(root)?.ok_or("there is none of its own here")?;
+pub fn under_way(root: &Path) -> Result<Option<&'static str>> {
+    let git_dir = git_dir(root)?.ok_or_else(|| Error::unexpected("there is none of its own here"))?;
     let begun = [
         ("MERGE_HEAD", "a merge"),
         ("CHERRY_PICK_HEAD", "a cherry-pick"),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::LazyLock;
 
+use crate::base::malformed::Malformed;
 use crate::model::git_index::{self, IndexNames};
 
 /// Tracked paths, captured although an ignore rule covers them.
@@ -24,7 +25,7 @@ impl Tracked {
     ///
     /// # Errors
     /// A message if the bytes are no known index, or a split one, of which this is only one part.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let names = git_index::parse(bytes)?;
         match names.shared {
             None => Ok(Self::from_parts([names])),

@@ -1,6 +1,6 @@
 //! The compressor of the feature `isal`: Intel's ISA-L, in assembly, which takes half the time. Reading is the same.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use isal::write::Encoder;
 use isal::{Codec, CompressionLevel};
@@ -29,25 +29,29 @@ impl Default for Fast {
 
 impl Fast {
     /// Compresses into the start of `out`, which grows as needed, and returns the length.
-    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
         let is_short = data.len() <= FIXED_TABLES_UPTO_BYTES;
         deflate_into(if is_short { self.short } else { self.other }, data, out)
     }
 
     /// Compresses a sample with tables made for the data, however short, and returns the length.
-    pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+    pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
         deflate_into(self.other, sample, out)
     }
 }
 
-fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
     // The library counts a buffer in 32 bits.
-    u32::try_from(data.len()).map_err(|_| format!("deflate failed: {} bytes are too many at once", data.len()))?;
+    u32::try_from(data.len()).map_err(|_| failed(format!("{} bytes are too many at once", data.len())))?;
     let bound = data.len() + (data.len() / BLOCK_BYTES + 1) * BLOCK_HEADER_BYTES + FRAME_BYTES;
     if out.len() < bound {
         out.resize(bound, 0);
     }
-    isal::compress_into(data, out, level, Codec::Zlib).map_err(|cause| format!("deflate failed: {cause}"))
+    isal::compress_into(data, out, level, Codec::Zlib).map_err(failed)
+}
+
+fn failed(why: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("deflate failed: {why}"))
 }
 
 /// Compresses pieces. The encoder is made with the first piece: the library has no input buffer before, and an encoder

@@ -1,5 +1,7 @@
 //! The default compressor: libdeflate for buffers, zlib for streams, each at the fastest level that shrinks.
 
+use std::io;
+
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::inflate::{StreamError, in_buffer};
@@ -18,12 +20,12 @@ impl Default for Fast {
 
 impl Fast {
     /// Compresses into the start of `out`, which grows as needed, and returns the length.
-    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
         super::libdeflate::deflate_into(&mut self.0, data, out)
     }
 
     /// Compresses a sample and returns the length.
-    pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> Result<usize, String> {
+    pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
         self.compress(sample, out)
     }
 }

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
+use crate::base::malformed::Malformed;
+
 const PIECE_BYTES: usize = 64 << 10;
 /// Largest factor by which a deflate stream expands.
 const MAX_EXPANSION: u64 = 1032;
@@ -16,14 +18,14 @@ thread_local! {
 ///
 /// # Errors
 /// Says what is wrong with the stream; never produces more than `size` bytes.
-pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
+pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, Malformed> {
     check_expansion(stream.len() as u64, size as u64)?;
     let mut content = vec![0; size];
     let made = INFLATER
         .with_borrow_mut(|inflater| inflater.zlib_decompress(stream, &mut content))
-        .map_err(|_| "its compressed bytes are damaged".to_owned())?;
+        .map_err(|_| "its compressed bytes are damaged")?;
     if made != size {
-        return Err(format!("inflates to {made} bytes in place of {size}"));
+        return Err(format!("inflates to {made} bytes in place of {size}").into());
     }
     Ok(content)
 }
@@ -32,7 +34,7 @@ pub fn inflate(stream: &[u8], size: usize) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// Says what is wrong with the stream; never produces more than `at_most` bytes.
-pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
+pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, Malformed> {
     let mut content = Vec::new();
     let mut inflater = StreamInflater::new(at_most);
     let pushed = inflater.push(stream, &mut |piece| {
@@ -40,7 +42,7 @@ pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
         Ok::<(), ()>(())
     });
     match pushed {
-        Err(StreamError::Zlib(why)) => Err(why),
+        Err(StreamError::Zlib(why)) => Err(why.into()),
         _ if !inflater.has_ended() => Err("the compressed stream is cut short".into()),
         _ if inflater.consumed() != stream.len() as u64 => Err("something follows the compressed stream".into()),
         _ => Ok(content),
@@ -51,7 +53,7 @@ pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// The bytes are no zlib stream.
-pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, String> {
+pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, Malformed> {
     let mut content = vec![0; at_most];
     let mut state = Decompress::new(true);
     let done = state.decompress(stream, &mut content, FlushDecompress::None);
@@ -64,9 +66,9 @@ pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// No stream of that length can have this size, so nothing may be allocated for it.
-pub fn check_expansion(stream_len: u64, size: u64) -> Result<(), String> {
+pub fn check_expansion(stream_len: u64, size: u64) -> Result<(), Malformed> {
     if size > stream_len.saturating_mul(MAX_EXPANSION) {
-        return Err(format!("declares {size} bytes, more than {stream_len} compressed ones can hold"));
+        return Err(format!("declares {size} bytes, more than {stream_len} compressed ones can hold").into());
     }
     Ok(())
 }
@@ -130,10 +132,10 @@ impl StreamInflater {
 
     /// # Errors
     /// The stream did not end, or its content is shorter than declared.
-    pub fn finish(&self) -> Result<(), String> {
+    pub fn finish(&self) -> Result<(), Malformed> {
         match self.state.total_out() {
             _ if !self.ended => Err("the compressed stream is cut short".into()),
-            made if made != self.size => Err(format!("inflates to {made} bytes in place of {}", self.size)),
+            made if made != self.size => Err(format!("inflates to {made} bytes in place of {}", self.size).into()),
             _ => Ok(()),
         }
     }

@@ -81,7 +81,7 @@ impl<'k> PackSet<'k> {
             let others: Vec<_> = writers.into_iter().map(|writer| scope.spawn(|| writer.complete())).collect();
             let last = last.complete();
             let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-                handle.join().unwrap_or_else(|_| Err(Error::unexpected("a thread failed".to_owned())))
+                handle.join().unwrap_or_else(|_| Err(Error::unexpected("a thread failed")))
             };
             others.into_iter().map(join).chain([last]).collect()
         });

@@ -1,5 +1,7 @@
 //! Applies git's deltas: content made from a base and instructions. Reads no pack.
 
+use crate::base::malformed::Malformed;
+
 /// Upper bound on a base or result, in bytes: git makes no deltas of files beyond 512 MiB.
 const LARGEST_BYTES: u64 = 1 << 30;
 
@@ -7,14 +9,14 @@ const LARGEST_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// The delta is malformed or for another base.
-pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, String> {
+pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, Malformed> {
     let mut rest = delta;
     if size(&mut rest)? != base.len() as u64 {
         return Err("a delta is for another base".into());
     }
     let wanted = size(&mut rest)?;
     if wanted > LARGEST_BYTES {
-        return Err(format!("a delta declares {wanted} bytes"));
+        return Err(format!("a delta declares {wanted} bytes").into());
     }
     let mut made = Vec::with_capacity(room(wanted, base.len()));
     while let Some((op, tail)) = rest.split_first() {
@@ -37,12 +39,12 @@ fn room(wanted: u64, base_len: usize) -> usize {
 ///
 /// # Errors
 /// The sizes are malformed.
-pub fn sizes(delta: &[u8]) -> Result<(u64, u64), String> {
+pub fn sizes(delta: &[u8]) -> Result<(u64, u64), Malformed> {
     let mut rest = delta;
     Ok((size(&mut rest)?, size(&mut rest)?))
 }
 
-fn copied<'b>(op: u8, rest: &mut &[u8], base: &'b [u8]) -> Result<&'b [u8], String> {
+fn copied<'b>(op: u8, rest: &mut &[u8], base: &'b [u8]) -> Result<&'b [u8], Malformed> {
     let mut number = |bits: std::ops::Range<u32>| {
         let mut value = 0_usize;
         for (at, bit) in bits.enumerate() {
@@ -50,7 +52,7 @@ fn copied<'b>(op: u8, rest: &mut &[u8], base: &'b [u8]) -> Result<&'b [u8], Stri
                 value |= usize::from(next(rest)?) << (8 * at);
             }
         }
-        Ok::<usize, String>(value)
+        Ok::<_, Malformed>(value)
     };
     let start = number(0..4)?;
     let len = match number(4..7)? {
@@ -60,13 +62,13 @@ fn copied<'b>(op: u8, rest: &mut &[u8], base: &'b [u8]) -> Result<&'b [u8], Stri
     base.get(start..start + len).ok_or_else(|| "a delta copies from outside its base".into())
 }
 
-fn inserted<'d>(op: u8, rest: &mut &'d [u8]) -> Result<&'d [u8], String> {
+fn inserted<'d>(op: u8, rest: &mut &'d [u8]) -> Result<&'d [u8], Malformed> {
     let (part, tail) = rest.split_at_checked(usize::from(op)).filter(|_| op != 0).ok_or("a delta is cut short")?;
     *rest = tail;
     Ok(part)
 }
 
-fn size(rest: &mut &[u8]) -> Result<u64, String> {
+fn size(rest: &mut &[u8]) -> Result<u64, Malformed> {
     let (mut value, mut shift) = (0_u64, 0_u32);
     loop {
         let byte = next(rest)?;
@@ -81,7 +83,7 @@ fn size(rest: &mut &[u8]) -> Result<u64, String> {
     }
 }
 
-fn next(rest: &mut &[u8]) -> Result<u8, String> {
+fn next(rest: &mut &[u8]) -> Result<u8, Malformed> {
     let (first, tail) = rest.split_first().ok_or("a delta is cut short")?;
     *rest = tail;
     Ok(*first)

@@ -80,7 +80,7 @@ pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &Ba
         }
     };
     for (at, delta) in deltas.iter().rev() {
-        let made = delta::apply(&content.1, delta).map_err(ReadError::Damaged)?;
+        let made = delta::apply(&content.1, delta)?;
         content = Arc::new((content.0, made));
         cache.put(*at, Arc::clone(&content));
     }
@@ -116,7 +116,7 @@ pub fn kind_and_size(
                 let (base, header) = base_of(reader, at)?;
                 if size.is_none() {
                     let start = reader.start_of_stream(at + header.len as u64, end)?;
-                    size = Some(delta::sizes(&start).map_err(ReadError::Damaged)?.1);
+                    size = Some(delta::sizes(&start)?.1);
                 }
                 at = place_of(base, places)?;
                 continue;

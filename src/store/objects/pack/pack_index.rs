@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::base::malformed::Malformed;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::trailer_of;
 
@@ -69,9 +70,9 @@ impl PackIndex {
     ///
     /// # Errors
     /// Says why this is no index of version 2.
-    pub fn parse(data: Vec<u8>) -> Result<Self, String> {
+    pub fn parse(data: Vec<u8>) -> Result<Self, Malformed> {
         if data.len() < NAMES_AT + TRAILERS_BYTES {
-            return Err(format!("the index has only {} bytes", data.len()));
+            return Err(format!("the index has only {} bytes", data.len()).into());
         }
         if data[..8] != MAGIC {
             return Err("this is no pack index of version 2".into());

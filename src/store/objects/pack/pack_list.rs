@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
+use crate::base::malformed::Malformed;
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
@@ -35,7 +36,7 @@ pub struct Pack {
     pub stamp: PackStamp,
     pub pack_path: PathBuf,
     pub index_path: PathBuf,
-    index: OnceLock<std::result::Result<PackIndex, String>>,
+    index: OnceLock<std::result::Result<PackIndex, Malformed>>,
     reader: OnceLock<PackReader>,
     bases: BaseCache,
     rescued: Option<Rescued>,
@@ -104,7 +105,7 @@ impl Pack {
             let data = read_regular::read(&self.index_path)?;
             self.index.get_or_init(|| PackIndex::parse(data))
         };
-        loaded.as_ref().map_err(|why| ReadError::Damaged(why.clone()))
+        loaded.as_ref().map_err(|why| why.clone().into())
     }
 
     /// # Errors

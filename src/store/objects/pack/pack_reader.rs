@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::{fmt, io};
 
+use crate::base::malformed::Malformed;
 use crate::store::objects::deflate::zlib::{self, EntryCrc, StreamError, StreamInflater};
 use crate::store::objects::hash::object_hash::ObjectKind;
 
@@ -66,6 +67,12 @@ impl From<io::Error> for ReadError {
             io::ErrorKind::UnexpectedEof => Self::Damaged("the pack is cut short".into()),
             _ => Self::Io(cause),
         }
+    }
+}
+
+impl From<Malformed> for ReadError {
+    fn from(cause: Malformed) -> Self {
+        Self::Damaged(cause.to_string())
     }
 }
 
@@ -204,7 +211,7 @@ impl PackReader {
         if header.size > WHOLE_UPTO_BYTES {
             return self.content_in_pieces(offset, end);
         }
-        let content = zlib::inflate(&bytes[header.len..], as_usize(header.size)?).map_err(ReadError::Damaged)?;
+        let content = zlib::inflate(&bytes[header.len..], as_usize(header.size)?)?;
         Ok((header, content))
     }
 
@@ -233,7 +240,7 @@ impl PackReader {
         header: &EntryHeader,
         sink: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<(), ReadError> {
-        zlib::check_expansion(self.span(offset, end)?, header.size).map_err(ReadError::Damaged)?;
+        zlib::check_expansion(self.span(offset, end)?, header.size)?;
         let mut inflater = StreamInflater::new(header.size);
         self.raw(offset + header.len as u64, end, &mut |piece| {
             inflater.push(piece, sink).map_err(|cause| match cause {
@@ -241,7 +248,7 @@ impl PackReader {
                 StreamError::Sink(cause) => ReadError::Sink(cause),
             })
         })?;
-        inflater.finish().map_err(ReadError::Damaged)
+        Ok(inflater.finish()?)
     }
 
     /// The first bytes of the content of a stream that starts at `start`, enough for one or two sizes.
@@ -252,7 +259,7 @@ impl PackReader {
         let mut bytes = [0; STREAM_START_BYTES];
         let read = as_usize(self.span(start, end)?)?.min(bytes.len());
         self.read_exact_at(&mut bytes[..read], start)?;
-        zlib::inflate_start(&bytes[..read], STREAM_START_BYTES).map_err(ReadError::Damaged)
+        Ok(zlib::inflate_start(&bytes[..read], STREAM_START_BYTES)?)
     }
 
     /// Reads the raw bytes between two offsets, in pieces.

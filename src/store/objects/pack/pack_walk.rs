@@ -93,7 +93,7 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
         crc.update(&buffer[..usize::try_from(used).unwrap_or(read).min(read)]);
         at += used;
     }
-    inflater.finish().map_err(ReadError::Damaged)?;
+    inflater.finish()?;
     found.ends.insert(offset, at);
     match hasher.map(ObjectHasher::finish) {
         None => found.deltas.push((offset, crc.sum())),

@@ -118,7 +118,7 @@ impl<'k> PackWriter<'k> {
         let header = pack_reader::encode_header(kind, content.len() as u64);
         let is_commit = kind == Some(ObjectKind::Commit);
         let stream = if is_commit { self.deflater.store(content) } else { self.deflater.compress(content) };
-        let stream = stream.map_err(|why| PackError::Source(io::Error::other(why)))?;
+        let stream = stream.map_err(PackError::Source)?;
         let mut crc = EntryCrc::default();
         for part in [&*header, stream] {
             crc.update(part);

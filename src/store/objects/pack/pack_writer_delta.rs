@@ -22,7 +22,7 @@ impl PackWriter<'_> {
     /// # Errors
     /// See [`PackError`]; `Source` if the base is not in this pack.
     pub fn add_delta(&mut self, id: ObjectId, base: &ObjectId, delta: &[u8], at_most: u64) -> PackResult<bool> {
-        let stream = self.deflater.compress(delta).map_err(|why| PackError::Source(io::Error::other(why)))?.to_vec();
+        let stream = self.deflater.compress(delta).map_err(PackError::Source)?.to_vec();
         if stream.len() as u64 > at_most {
             return Ok(false);
         }

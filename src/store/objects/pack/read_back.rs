@@ -17,36 +17,29 @@ const WORTH_A_THREAD: usize = 64;
 ///
 /// # Errors
 /// The entry or file that is damaged.
-pub fn bytes_arrived(pack: &Pack) -> Result<(), String> {
-    let found = || -> Result<Option<IndexEntry>, ReadError> {
-        pack.check_places()?;
-        let (index, reader) = (pack.index()?, pack.reader()?);
-        for entry in index.entries() {
-            let mut crc = EntryCrc::default();
-            reader.raw(entry.offset, index.end_of(entry.offset, reader.entries_end()), &mut |bytes| {
-                crc.update(bytes);
-                Ok(())
-            })?;
-            if crc.sum() != entry.crc {
-                return Ok(Some(entry));
-            }
+pub fn bytes_arrived(pack: &Pack) -> Result<(), ReadError> {
+    pack.check_places()?;
+    let (index, reader) = (pack.index()?, pack.reader()?);
+    for entry in index.entries() {
+        let mut crc = EntryCrc::default();
+        reader.raw(entry.offset, index.end_of(entry.offset, reader.entries_end()), &mut |bytes| {
+            crc.update(bytes);
+            Ok(())
+        })?;
+        if crc.sum() != entry.crc {
+            return Err(ReadError::Damaged(format!("object {} in it is not as it was written", entry.id)));
         }
-        Ok(None)
-    };
-    match found() {
-        Ok(None) => Ok(()),
-        Ok(Some(entry)) => Err(format!("object {} in it is not as it was written", entry.id)),
-        Err(cause) => Err(cause.to_string()),
     }
+    Ok(())
 }
 
 /// Checks every object of a pack by building and hashing it.
 ///
 /// # Errors
 /// The object or file that is damaged.
-pub fn read_back(pack: &Pack) -> Result<(), String> {
-    pack.check_frame().map_err(|cause| cause.to_string())?;
-    let mut entries: Vec<IndexEntry> = pack.index().map_err(|cause| cause.to_string())?.entries().collect();
+pub fn read_back(pack: &Pack) -> Result<(), ReadError> {
+    pack.check_frame()?;
+    let mut entries: Vec<IndexEntry> = pack.index()?.entries().collect();
     // In order of offset: a delta comes after its base, which is then still cached.
     entries.sort_unstable_by_key(|entry| entry.offset);
     let checked = work_queue::split(&entries, WORTH_A_THREAD, |part| check_some(pack, part)).into_iter().collect();
@@ -54,9 +47,10 @@ pub fn read_back(pack: &Pack) -> Result<(), String> {
     checked
 }
 
-fn check_some(pack: &Pack, entries: &[IndexEntry]) -> Result<(), String> {
+fn check_some(pack: &Pack, entries: &[IndexEntry]) -> Result<(), ReadError> {
     entries.iter().try_for_each(|entry| {
-        check_one(pack, entry).map_err(|why| format!("object {} in it cannot be read back: {why}", entry.id))
+        let named = |why| ReadError::Damaged(format!("object {} in it cannot be read back: {why}", entry.id));
+        check_one(pack, entry).map_err(named)
     })
 }
 
