@@ -7,6 +7,7 @@ pub mod ended;
 pub mod git_index;
 pub mod path_pattern;
 pub mod restore_plan;
+mod restore_planner;
 pub mod rules_stamp;
 pub mod run_id;
 pub mod stat_cache;

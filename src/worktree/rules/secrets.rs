@@ -241,50 +241,14 @@ mod tests {
 
     #[test]
     fn every_name_of_the_list_is_known_in_either_case() {
-        let files = [
-            ".env",
-            ".env.local",
-            ".env.",
-            ".ENV",
-            ".envrc",
-            "id_rsa",
-            "ID_ED25519",
-            "id_dsa",
-            "id_ecdsa",
-            ".netrc",
-            "_netrc",
-            ".pgpass",
-            ".git-credentials",
-            ".htpasswd",
-            ".vault-token",
-            "a.p12",
-            "a.PFX",
-            "a.jks",
-            "a.keystore",
-            "a.kdbx",
-            "a.ppk",
-            ".credentials.json",
-            "credentials.json",
-            "Credentials.JSON",
-            "application_default_credentials.json",
-            ".env.example.bak",
-            ".p12",
-            "id_ed25519_sk",
-            "id_ecdsa_sk",
-            "deploy_key",
-            "AuthKey_1.p8",
-            "private.asc",
-            "client.ovpn",
-            "prod.env",
-            "Prod.ENV",
-            ".flaskenv",
-            ".dev.vars",
-            ".my.cnf",
-            "terraform.tfstate",
-            "terraform.tfstate.backup",
-            "master.key",
-        ];
-        for name in files {
+        let files = ".env .env.local .env. .ENV .envrc id_rsa ID_ED25519 id_dsa id_ecdsa .netrc \
+            _netrc .pgpass .git-credentials .htpasswd .vault-token a.p12 a.PFX a.jks \
+            a.keystore a.kdbx a.ppk .credentials.json credentials.json Credentials.JSON \
+            application_default_credentials.json .env.example.bak .p12 id_ed25519_sk \
+            id_ecdsa_sk deploy_key AuthKey_1.p8 private.asc client.ovpn prod.env Prod.ENV \
+            .flaskenv .dev.vars .my.cnf terraform.tfstate terraform.tfstate.backup \
+            master.key";
+        for name in files.split_whitespace() {
             let found = sensitive(b"x", name.as_bytes(), false);
             assert!(matches!(found, Some(Sensitive::Named { .. } | Sensitive::Environment { .. })), "{name}");
         }
