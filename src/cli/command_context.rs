@@ -13,7 +13,8 @@ use crate::cli::environment;
 use crate::cli::global::GlobalArgs;
 use crate::cli::terminal::printer::Printer;
 use crate::cli::terminal::prompt::Prompt;
-use crate::config::settings::{self, Environment, OwnFile};
+use crate::config::environment::{Environment, base};
+use crate::config::settings::{self, OwnFile};
 use crate::error::Result;
 use crate::ops::context::{Context, Unsaid};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
@@ -129,7 +130,7 @@ pub fn open(global: &GlobalArgs, environment: Environment, command: &str, own: O
     let dir = environment::directory(global.dir.as_deref(), &environment)?;
     let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
     let root = crate::ops::context::resolve_root(&dir, logical)?;
-    let base = environment::absolute(&settings::base(global.base.as_deref(), &environment)?)?;
+    let base = environment::absolute(&base(global.base.as_deref(), &environment)?)?;
     Ok(Context {
         settings: settings::load(root.path(), &environment, own)?,
         root,

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::time;
 use crate::cli::global::COMPLETE_VARIABLE;
-use crate::config::settings::{self, Environment};
+use crate::config::environment::{Environment, platform_config_dir};
 use crate::config::variables::{VARIABLES, Variable};
 use crate::error::{Error, Result};
 
@@ -25,7 +25,7 @@ pub fn read() -> Environment {
     let home = path("HOME").or_else(|| path("USERPROFILE")).filter(|home| home.is_absolute());
     Environment {
         // Without a home directory, the configuration of another user must not be read.
-        config_dir: home.as_ref().and_then(|_| settings::platform_config_dir()),
+        config_dir: home.as_ref().and_then(|_| platform_config_dir()),
         home,
         checkpoint_home: path("CHECKPOINT_HOME"),
         claude_config_dir: path("CLAUDE_CONFIG_DIR"),

@@ -2,7 +2,8 @@
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::config::settings::{Environment, OwnFile};
+use crate::config::environment::Environment;
+use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::contract::ContractForm;

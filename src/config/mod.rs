@@ -1,6 +1,7 @@
 //! Settings, the files and variables that they come from, and the databases that the user configured.
 
 pub mod databases;
+pub mod environment;
 pub mod file;
 pub mod settings;
 pub mod variables;

@@ -4,32 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::config::databases::{self, DatabaseCommands};
+use crate::config::environment::{Environment, Origin};
 use crate::config::file::{self, Amount, ConfigFile, ConfigProblem, Remark};
-use crate::error::{Error, Result};
-
-/// Every environment variable that this program reads; filled once, at the rim.
-#[derive(Clone, Debug, Default)]
-pub struct Environment {
-    pub home: Option<PathBuf>,
-    /// `CHECKPOINT_HOME`
-    pub checkpoint_home: Option<PathBuf>,
-    /// `CLAUDE_CONFIG_DIR`
-    pub claude_config_dir: Option<PathBuf>,
-    /// `CHECKPOINT_SOURCE`
-    pub source: Option<String>,
-    /// `CHECKPOINT_DISABLE=1`
-    pub disabled: bool,
-    /// `CLAUDE_CODE_SESSION_ID`
-    pub session: Option<String>,
-    /// `PWD`: the directory as the user sees it.
-    pub logical_dir: Option<PathBuf>,
-    /// `NO_COLOR`
-    pub no_color: bool,
-    /// `CHECKPOINT_PAGER`, or else `PAGER`; an empty value counts as set.
-    pub pager: Option<std::ffi::OsString>,
-    /// Where the platform keeps configuration files.
-    pub config_dir: Option<PathBuf>,
-}
+use crate::error::Result;
 
 /// The effective settings after all files were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,16 +46,6 @@ impl Default for Settings {
             remarks: Vec::new(),
         }
     }
-}
-
-/// Origin of a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    Default,
-    UserFile(PathBuf),
-    ProjectFile(PathBuf),
-    Environment(&'static str),
-    Flag(&'static str),
 }
 
 /// The files in which each key was found; a missing key has its default.
@@ -126,25 +93,6 @@ const USER_KEYS: [&str; 10] = [
 ];
 /// Keys that a project may set: it may exclude more and keep more, nothing else.
 const PROJECT_KEYS: [&str; 2] = ["exclude", "keep"];
-
-/// Returns the base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`, `CLAUDE_CONFIG_DIR` and home.
-pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
-    base_and_origin(flag, environment).map(|(base, _)| base).ok_or(Error::NoBase)
-}
-
-/// Returns the base with its origin; `None` if there is none.
-pub fn base_and_origin(flag: Option<&Path>, environment: &Environment) -> Option<(PathBuf, Origin)> {
-    let from = |path: &Option<PathBuf>, origin| path.clone().map(|path| (path, origin));
-    flag.map(|flag| (flag.to_path_buf(), Origin::Flag("--base")))
-        .or_else(|| from(&environment.checkpoint_home, Origin::Environment("CHECKPOINT_HOME")))
-        .or_else(|| from(&environment.claude_config_dir, Origin::Environment("CLAUDE_CONFIG_DIR")))
-        .or_else(|| Some((environment.home.as_ref()?.join(".claude"), Origin::Default)))
-}
-
-/// Returns the platform's folder for the user's configuration, from the `directories` crate.
-pub fn platform_config_dir() -> Option<PathBuf> {
-    Some(directories::BaseDirs::new()?.config_dir().join("checkpoint"))
-}
 
 /// Whether a command goes on despite problems in the user's own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -272,6 +220,7 @@ fn at_least_one(keep: u64) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     fn loaded(user: &str, project: &str) -> Result<Settings> {
         loaded_by(OwnFile::MustBeGood, user, project)
@@ -344,23 +293,6 @@ mod tests {
         ] {
             assert!(matches!(loaded(bad, ""), Err(Error::BadConfig { .. })), "{bad}");
         }
-    }
-
-    #[test]
-    fn the_base_is_the_first_that_is_named() {
-        let all = Environment {
-            home: Some("/h".into()),
-            checkpoint_home: Some("/c".into()),
-            claude_config_dir: Some("/d".into()),
-            ..Environment::default()
-        };
-        assert_eq!(base(Some(Path::new("/f")), &all).unwrap(), Path::new("/f"));
-        assert_eq!(base(None, &all).unwrap(), Path::new("/c"));
-        let less = Environment { checkpoint_home: None, ..all };
-        assert_eq!(base(None, &less).unwrap(), Path::new("/d"));
-        let least = Environment { claude_config_dir: None, ..less };
-        assert_eq!(base(None, &least).unwrap(), Path::new("/h/.claude"));
-        assert!(matches!(base(None, &Environment::default()), Err(Error::NoBase)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::global::COMPLETE_VARIABLE;
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
-use crate::config::settings::Environment;
+use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::view::envelope as envelope_view;
 

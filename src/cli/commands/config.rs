@@ -6,7 +6,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::global::{Color, GlobalArgs};
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
-use crate::config::settings::{self, Environment, Origin};
+use crate::config::environment::{Environment, Origin, base_and_origin};
 use crate::error::{Error, Result};
 use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, SettingValue};
 use crate::ops::context::resolve_root;
@@ -22,7 +22,7 @@ impl RunAnywhere for ConfigArgs {
         let dir = environment::directory(global.dir.as_deref(), &environment)?;
         let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
         let root = resolve_root(&dir, logical)?;
-        let base = settings::base_and_origin(global.base.as_deref(), &environment);
+        let base = base_and_origin(global.base.as_deref(), &environment);
         let base = base.map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin))).transpose()?;
         let flags = flags(global, &environment);
         let outcome =

@@ -7,7 +7,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::run::RunAnywhere;
 use crate::cli::terminal::pager::PagerOutput;
 use crate::cli::{exit_code, grammar, signals};
-use crate::config::settings::Environment;
+use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::view::{envelope as envelope_view, topics};
 

@@ -8,7 +8,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::commands::completions::print;
 use crate::cli::exit_code::{self, MEANINGS};
 use crate::cli::run::RunAnywhere;
-use crate::config::settings::Environment;
+use crate::config::environment::Environment;
 use crate::config::variables::VARIABLES;
 use crate::error::{Error, Result};
 

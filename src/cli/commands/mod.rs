@@ -4,7 +4,8 @@ use clap::{Args, Command as Grammar, Subcommand};
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::run::{RunAnywhere, RunCommand};
-use crate::config::settings::{Environment, OwnFile};
+use crate::config::environment::Environment;
+use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::contract::ContractForm;

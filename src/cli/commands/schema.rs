@@ -3,7 +3,7 @@
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::RunAnywhere;
-use crate::config::settings::Environment;
+use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::view::schema;
 

@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
+use crate::config::environment::Environment;
 use crate::config::file::ConfigProblem;
-use crate::config::settings::{self, Environment, Settings};
+use crate::config::settings::{self, Settings};
 use crate::config::variables::Variable;
 use crate::error::Error;
 use crate::ops::context::locate_store;
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
 
-pub use crate::config::settings::{LookedFor, Origin};
+pub use crate::config::environment::Origin;
+pub use crate::config::settings::LookedFor;
 
 #[derive(Clone, Debug)]
 pub struct ConfigOptions {

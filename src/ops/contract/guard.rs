@@ -3,7 +3,7 @@
 
 use crate::base::shell_word::shell_word;
 use crate::base::time::{self, age};
-use crate::config::settings;
+use crate::config::environment;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::rel_path::RelPath;
@@ -225,7 +225,7 @@ fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by
 fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> String {
     let word = |path: &std::path::Path| shell_word(path.as_os_str().as_encoded_bytes());
     let mut command = format!("checkpoint -C {}", word(context.root.path()));
-    if settings::base(None, &context.environment).ok().as_ref() != Some(&context.base) {
+    if environment::base(None, &context.environment).ok().as_ref() != Some(&context.base) {
         command.push_str(&format!(" --base {}", word(&context.base)));
     }
     command.push_str(&format!(" {verb}"));
