@@ -1,11 +1,9 @@
-//! The failures that a caller branches on, each with code, exit class and next step; all others carry a cause.
+//! The failures that a caller branches on, each with its message and code; all others carry a cause.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::base::shell_word::shell_word;
-use crate::base::text::{escape_line, escape_path};
+use crate::base::text::{escape, escape_line};
 use crate::error::problem::WorkflowProblem;
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::selector::{Candidate, SelectorProblem};
@@ -14,189 +12,132 @@ use crate::model::state::object_id::ObjectId;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The command line makes no sense.
-    Usage {
-        what: String,
-    },
-    NoSuchCheckpoint {
-        query: String,
-        nearest: Option<ObjectId>,
-    },
+    #[error("{what}")]
+    Usage { what: String },
+    #[error("no checkpoint '{}'", escape(.query))]
+    NoSuchCheckpoint { query: String, nearest: Option<ObjectId> },
     /// It existed, but was evicted or deleted by another process meanwhile.
-    EvictedMeanwhile {
-        id: ObjectId,
-    },
-    AmbiguousCheckpoint {
-        query: String,
-        candidates: Vec<Candidate>,
-    },
-    NoSuchPath {
-        checkpoint: ObjectId,
-        path: String,
-    },
+    #[error("checkpoint {} was evicted meanwhile", .id.short())]
+    EvictedMeanwhile { id: ObjectId },
+    #[error("'{}' could be {}", escape(.query), alternatives(.candidates))]
+    AmbiguousCheckpoint { query: String, candidates: Vec<Candidate> },
+    #[error("checkpoint {} does not hold '{}'", .checkpoint.short(), escape(.path))]
+    NoSuchPath { checkpoint: ObjectId, path: String },
     /// A directory where a file is needed.
-    IsDirectory {
-        checkpoint: ObjectId,
-        path: String,
-        entries: Vec<String>,
-    },
+    #[error("'{path}' is a directory in checkpoint {}; it holds {}", .checkpoint.short(), content(.entries))]
+    IsDirectory { checkpoint: ObjectId, path: String, entries: Vec<String> },
     /// This root has no store; `ancestor` is a directory above it that has one.
-    NoStore {
-        root: PathBuf,
-        ancestor: Option<PathBuf>,
-    },
-    NothingToTakeBack {
-        verb: &'static str,
-    },
-    RootMissing {
-        root: PathBuf,
-    },
+    #[error("{root} has no checkpoints")]
+    NoStore { root: PathBuf, ancestor: Option<PathBuf> },
+    #[error("nothing to {verb}")]
+    NothingToTakeBack { verb: &'static str },
+    #[error("{root} is no directory")]
+    RootMissing { root: PathBuf },
     /// Several stores match this root.
-    AmbiguousStore {
-        candidates: Vec<PathBuf>,
-    },
-    UnsafeRoot {
-        root: PathBuf,
-        why: String,
-    },
+    #[error("several stores answer for this directory: {}", joined(.candidates, |path| path.display().to_string()))]
+    AmbiguousStore { candidates: Vec<PathBuf> },
+    #[error("refusing {root}: {why}")]
+    UnsafeRoot { root: PathBuf, why: String },
     /// The directory of `--to` must not be written.
-    BadDestination {
-        dir: PathBuf,
-        why: String,
-    },
+    #[error("cannot write to {dir}: {why}")]
+    BadDestination { dir: PathBuf, why: String },
     /// A search found nothing.
-    NothingFound {
-        what: String,
-        hint: String,
-    },
+    #[error("{what}")]
+    NothingFound { what: String, hint: String },
     /// Files exist, but a checkpoint could hold none of them.
-    NothingHeld {
-        why: String,
-    },
+    #[error("{why}")]
+    NothingHeld { why: String },
     /// A signal ended the check after a restore; the restore itself is done.
-    CheckInterrupted {
-        signal: i32,
-        done: String,
-        hint: Option<String>,
-    },
+    #[error("the check was interrupted by signal {signal}; {done}")]
+    CheckInterrupted { signal: i32, done: String, hint: Option<String> },
     /// Consent is needed, but there is no terminal to ask on.
+    #[error("{what}, and nobody is there to ask")]
     ConsentNeeded {
         what: String,
         /// Whether the command has `--dry-run`.
         can_look: bool,
     },
     /// The user answered no.
+    #[error("not confirmed; nothing was changed")]
     Declined,
     /// Something uncaptured is in the way of the target; nothing was changed.
-    Conflict {
-        obstacles: Vec<Obstacle>,
-    },
+    #[error("nothing was changed, because no checkpoint would hold what stands at {}", list(.obstacles))]
+    Conflict { obstacles: Vec<Obstacle> },
     /// A path is at or below a `.git`.
-    DotGitPath {
-        path: String,
-    },
+    #[error("'{}' is at or below a .git", escape(.path))]
+    DotGitPath { path: String },
     /// A restore must not change a file that is written for a workflow.
-    WorkflowFile {
-        path: String,
-    },
+    #[error("'{}' is a workflow's: a restore leaves it alone", escape(.path))]
+    WorkflowFile { path: String },
     /// An earlier restore was interrupted.
-    RestorePending {
-        target: ObjectId,
-        safety: ObjectId,
-    },
+    #[error("a restore to {} (safety checkpoint {}) was interrupted", .target.short(), .safety.short())]
+    RestorePending { target: ObjectId, safety: ObjectId },
     /// A restore was killed before it changed anything, so there is nothing to undo.
-    RestoreNeverBegan {
-        target: ObjectId,
-    },
+    #[error("the last restore, to {}, was stopped before it changed anything", .target.short())]
+    RestoreNeverBegan { target: ObjectId },
     /// This directory may not take over the checkpoints of another root.
-    RelinkRefused {
-        why: String,
-    },
+    #[error("{why}")]
+    RelinkRefused { why: String },
     /// A pinned checkpoint is not deleted.
-    Pinned {
-        id: ObjectId,
-    },
+    #[error("checkpoint {} is pinned; nothing was deleted", .id.short())]
+    Pinned { id: ObjectId },
     /// Files changed during a restore; it was rolled back.
-    ChangedMeanwhile {
-        obstacles: Vec<Obstacle>,
-    },
+    #[error("changed during the restore: {}", list(.obstacles))]
+    ChangedMeanwhile { obstacles: Vec<Obstacle> },
     /// A hold stands, so no checkpoint is made; of several holds the one that ends last.
-    Held {
-        hold: Hold,
-        others: usize,
-    },
+    #[error("no checkpoint now: {}{}", .hold.in_words(), more(*.others))]
+    Held { hold: Hold, others: usize },
     /// Several holds stand, so one must be named.
-    SeveralHolds {
-        names: Vec<String>,
-    },
+    #[error("several holds stand: {}", joined(.names, |name| escape(name)))]
+    SeveralHolds { names: Vec<String> },
     /// No checkpoint exists from which the change could be undone.
+    #[error("{what}")]
     Unguarded {
         what: String,
         /// The command that makes or asks for such a checkpoint, if there is one.
         command: Option<String>,
     },
     /// A database could not be captured for a new checkpoint; nothing was recorded.
-    DatabaseNotTaken {
-        database: String,
-        why: String,
-    },
+    #[error("database {database} was not taken: {why}")]
+    DatabaseNotTaken { database: String, why: String },
     /// The present state of a database could not be captured before a restore; nothing was changed.
-    DatabaseNotHeld {
-        database: String,
-        why: String,
-    },
+    #[error("the present state of database {database} cannot be kept: {why}")]
+    DatabaseNotHeld { database: String, why: String },
     /// A failure of a workflow, with its details.
+    #[error("{}", escape_line(&.0.what))]
     Workflow(Box<WorkflowProblem>),
     /// The requested object cannot be read in full.
-    Damaged {
-        what: String,
-        why: String,
-    },
-    StoreTooNew {
-        store: PathBuf,
-        found: u32,
-        supported: u32,
-    },
-    Busy {
-        holder: String,
-        waited: Duration,
-    },
-    BadConfig {
-        file: PathBuf,
-        what: String,
-    },
+    #[error("{what} is damaged: {why}")]
+    Damaged { what: String, why: String },
+    #[error("{store} has format {found}; this program writes {supported}")]
+    StoreTooNew { store: PathBuf, found: u32, supported: u32 },
+    #[error("the store is in use by {holder}; waited {} s", .waited.as_secs())]
+    Busy { holder: String, waited: Duration },
+    #[error("{file}: {what}")]
+    BadConfig { file: PathBuf, what: String },
+    #[error("no place for checkpoints: HOME is not set to an absolute path")]
     NoBase,
     /// The store is not ours to use, or contains planted files.
-    HostileStore {
-        store: PathBuf,
-        why: String,
-    },
+    #[error("refusing the store {store}: {why}")]
+    HostileStore { store: PathBuf, why: String },
     /// A part of the store is of a file type that cannot be used.
-    StoreUnusable {
-        store: PathBuf,
-        why: String,
-    },
+    #[error("the store {store} is damaged: {why}")]
+    StoreUnusable { store: PathBuf, why: String },
     /// The store was removed or moved away while we waited for its lock.
-    StoreGone {
-        store: PathBuf,
-    },
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    #[error("the store {store} was removed meanwhile")]
+    StoreGone { store: PathBuf },
+    #[error("cannot {action} {path}: {source}")]
+    Io { action: &'static str, path: PathBuf, source: std::io::Error },
     /// As [`Self::Io`], for one of the user's files.
-    TreeIo {
-        action: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    #[error("cannot {action} {path}: {source}")]
+    TreeIo { action: &'static str, path: PathBuf, source: std::io::Error },
     /// A signal asked us to stop; nothing is half-made.
-    Interrupted {
-        signal: i32,
-    },
+    #[error("interrupted by signal {signal}")]
+    Interrupted { signal: i32 },
+    #[error("{0:#}")]
     Unexpected(anyhow::Error),
 }
 
@@ -262,187 +203,19 @@ impl Error {
             Self::Unexpected(_) => "failed",
         }
     }
-
-    /// Returns the user's next step, if there is a single one.
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::Usage { .. } => "try 'checkpoint --help'".into(),
-            Self::NoSuchCheckpoint { nearest: Some(id), .. } => {
-                format!("'checkpoint list' shows them all; the newest is {}", id.short())
-            }
-            Self::NoSuchCheckpoint { nearest: None, .. } => "'checkpoint create' makes the first one".into(),
-            Self::EvictedMeanwhile { .. } => "'checkpoint list' shows what is kept".into(),
-            Self::AmbiguousCheckpoint { .. } => "give more digits of the id".into(),
-            Self::NoSuchPath { checkpoint, .. } => {
-                format!("'checkpoint cat {}:' lists what it holds", checkpoint.short())
-            }
-            Self::IsDirectory { .. } => "name one of its files".into(),
-            Self::NoStore { ancestor: Some(above), .. } => {
-                let word = shell_word(above.as_os_str().as_encoded_bytes());
-                format!("{} has one: 'checkpoint -C {word} …'", escape_path(above))
-            }
-            Self::NoStore { ancestor: None, .. } => "'checkpoint create' makes one".into(),
-            Self::NothingToTakeBack { .. } => "'checkpoint list --kind safety' shows what earlier restores left".into(),
-            Self::RootMissing { .. } => "give the directory with -C".into(),
-            Self::AmbiguousStore { .. } => "move all but one of them away".into(),
-            Self::UnsafeRoot { .. } => {
-                "name a project directory with -C, or if you mean it begin with 'checkpoint create --force'".into()
-            }
-            Self::BadDestination { .. } => "name a new or empty directory elsewhere".into(),
-            Self::NothingFound { hint, .. } => hint.clone(),
-            Self::NothingHeld { .. } => "nothing was recorded; mend that, or name other paths".into(),
-            Self::CheckInterrupted { hint, .. } => return hint.clone(),
-            Self::ConsentNeeded { can_look: true, .. } => "look at it with --dry-run, then give --yes".into(),
-            Self::ConsentNeeded { can_look: false, .. } => "give --yes if that is meant".into(),
-            Self::Conflict { .. } => "move these away; a restore can be given PATHs without them".into(),
-            Self::DotGitPath { .. } => "a repository's own data is never captured and never changed".into(),
-            Self::WorkflowFile { .. } => "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it".into(),
-            Self::RestorePending { .. } => {
-                "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back".into()
-            }
-            Self::RestoreNeverBegan { .. } => "'checkpoint undo', once more, takes back the restore before it".into(),
-            Self::RelinkRefused { .. } => "nothing was changed; 'checkpoint list --all' shows every store".into(),
-            Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
-            Self::Held { hold, .. } => format!("checkpoint release {}", shell_word(hold.name.as_bytes())),
-            Self::SeveralHolds { .. } => "name the one that is to end".into(),
-            Self::Unguarded { command, .. } => return command.clone(),
-            Self::ChangedMeanwhile { .. } => "nothing was changed; try again when nobody writes there".into(),
-            Self::DatabaseNotTaken { .. } => "nothing was recorded; mend that, or leave this --db out".into(),
-            Self::DatabaseNotHeld { .. } => {
-                "nothing was changed; mend that, or restore PATHs without it; a file of SQLite that is moved away is made anew"
-                    .into()
-            }
-            Self::Damaged { .. } => {
-                "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
-                    .into()
-            }
-            Self::Workflow(problem) => return problem.hint.clone(),
-            Self::StoreTooNew { .. } => "use the newer program that wrote it".into(),
-            Self::Busy { .. } => "try again, or wait longer with --lock-timeout".into(),
-            Self::BadConfig { .. } => "mend or remove that line".into(),
-            Self::NoBase => "set CHECKPOINT_HOME to a directory for the stores".into(),
-            Self::HostileStore { .. } => "look at that directory; CHECKPOINT_HOME can name another place".into(),
-            Self::StoreUnusable { .. } => {
-                "'checkpoint verify --repair' keeps all that can be read; so does the next 'checkpoint create'".into()
-            }
-            Self::StoreGone { .. } => "'checkpoint create' makes a new one".into(),
-            Self::Io { action, source, .. } => return io_hint(action, source.kind()),
-            Self::TreeIo { action, source, .. } => return tree_hint(action, source.kind()),
-            Self::Declined | Self::Interrupted { .. } | Self::Unexpected(_) => return None,
-        })
-    }
 }
 
-fn io_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
-    use std::io::ErrorKind as Kind;
-    match kind {
-        Kind::StorageFull | Kind::QuotaExceeded => {
-            Some("free some space; 'checkpoint prune' works with the disk full".into())
-        }
-        Kind::PermissionDenied if only_looks(action) => Some("it may not be read by this user".into()),
-        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => {
-            Some("this place is not writable from here (a sandbox?); CHECKPOINT_HOME can name another".into())
-        }
-        _ => None,
-    }
+fn alternatives(candidates: &[Candidate]) -> String {
+    let shown = |c: &Candidate| format!("{} ({})", c.id.short(), escape(&c.reason));
+    candidates.iter().map(shown).collect::<Vec<_>>().join(" or ")
 }
 
-fn only_looks(action: &str) -> bool {
-    matches!(action, "read" | "look at" | "find")
+fn content(entries: &[String]) -> String {
+    if entries.is_empty() { "nothing".to_owned() } else { entries.join(", ") }
 }
 
-/// Returns the hint for a file of the project, where the location of the stores is irrelevant.
-fn tree_hint(action: &str, kind: std::io::ErrorKind) -> Option<String> {
-    use std::io::ErrorKind as Kind;
-    match kind {
-        Kind::PermissionDenied if !only_looks(action) => Some(
-            "this user may not change it: its owner and mode, those of its directory, or 'lsattr' (immutable?) tell why"
-                .into(),
-        ),
-        Kind::ReadOnlyFilesystem => Some("its file system is mounted read-only".into()),
-        kind => io_hint(action, kind),
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage { what } | Self::NothingFound { what, .. } | Self::Unguarded { what, .. } => f.write_str(what),
-            Self::Workflow(problem) => f.write_str(&escape_line(&problem.what)),
-            Self::NoSuchCheckpoint { query, .. } => write!(f, "no checkpoint '{}'", shown(query)),
-            Self::EvictedMeanwhile { id } => write!(f, "checkpoint {} was evicted meanwhile", id.short()),
-            Self::AmbiguousCheckpoint { query, candidates } => {
-                let listed: Vec<String> =
-                    candidates.iter().map(|c| format!("{} ({})", c.id.short(), shown(&c.reason))).collect();
-                write!(f, "'{}' could be {}", shown(query), listed.join(" or "))
-            }
-            Self::NoSuchPath { checkpoint, path } => {
-                write!(f, "checkpoint {} does not hold '{}'", checkpoint.short(), shown(path))
-            }
-            Self::IsDirectory { checkpoint, path, entries } => {
-                let held = if entries.is_empty() { "nothing".to_owned() } else { entries.join(", ") };
-                write!(f, "'{path}' is a directory in checkpoint {}; it holds {held}", checkpoint.short())
-            }
-            Self::NoStore { root, .. } => write!(f, "{} has no checkpoints", root.display()),
-            Self::NothingToTakeBack { verb } => write!(f, "nothing to {verb}"),
-            Self::RootMissing { root } => write!(f, "{} is no directory", root.display()),
-            Self::AmbiguousStore { candidates } => {
-                let listed: Vec<String> = candidates.iter().map(|path| path.display().to_string()).collect();
-                write!(f, "several stores answer for this directory: {}", listed.join(", "))
-            }
-            Self::UnsafeRoot { root, why } => write!(f, "refusing {}: {why}", root.display()),
-            Self::BadDestination { dir, why } => write!(f, "cannot write to {}: {why}", dir.display()),
-            Self::CheckInterrupted { signal, done, .. } => {
-                write!(f, "the check was interrupted by signal {signal}; {done}")
-            }
-            Self::ConsentNeeded { what, .. } => write!(f, "{what}, and nobody is there to ask"),
-            Self::Declined => f.write_str("not confirmed; nothing was changed"),
-            Self::Conflict { obstacles } => {
-                write!(f, "nothing was changed, because no checkpoint would hold what stands at {}", list(obstacles))
-            }
-            Self::DotGitPath { path } => write!(f, "'{}' is at or below a .git", shown(path)),
-            Self::WorkflowFile { path } => write!(f, "'{}' is a workflow's: a restore leaves it alone", shown(path)),
-            Self::RestorePending { target, safety } => {
-                write!(f, "a restore to {} (safety checkpoint {}) was interrupted", target.short(), safety.short())
-            }
-            Self::RestoreNeverBegan { target } => f.write_str(&never_began(*target)),
-            Self::RelinkRefused { why } | Self::NothingHeld { why } => f.write_str(why),
-            Self::Pinned { id } => write!(f, "checkpoint {} is pinned; nothing was deleted", id.short()),
-            Self::ChangedMeanwhile { obstacles } => write!(f, "changed during the restore: {}", list(obstacles)),
-            Self::Held { hold, others } => f.write_str(&held(hold, *others)),
-            Self::SeveralHolds { names } => write!(f, "several holds stand: {}", joined(names)),
-            Self::DatabaseNotTaken { database, why } => write!(f, "database {database} was not taken: {why}"),
-            Self::DatabaseNotHeld { database, why } => {
-                write!(f, "the present state of database {database} cannot be kept: {why}")
-            }
-            Self::Damaged { what, why } => write!(f, "{what} is damaged: {why}"),
-            Self::StoreTooNew { store, found, supported } => {
-                write!(f, "{} has format {found}; this program writes {supported}", store.display())
-            }
-            Self::Busy { holder, waited } => {
-                write!(f, "the store is in use by {holder}; waited {} s", waited.as_secs())
-            }
-            Self::BadConfig { file, what } => write!(f, "{}: {what}", file.display()),
-            Self::NoBase => f.write_str("no place for checkpoints: HOME is not set to an absolute path"),
-            Self::HostileStore { store, why } => write!(f, "refusing the store {}: {why}", store.display()),
-            Self::StoreUnusable { store, why } => write!(f, "the store {} is damaged: {why}", store.display()),
-            Self::StoreGone { store } => write!(f, "the store {} was removed meanwhile", store.display()),
-            Self::Io { action, path, source } | Self::TreeIo { action, path, source } => {
-                write!(f, "cannot {action} {}: {source}", path.display())
-            }
-            Self::Interrupted { signal } => write!(f, "interrupted by signal {signal}"),
-            Self::Unexpected(cause) => write!(f, "{cause:#}"),
-        }
-    }
-}
-
-fn never_began(target: ObjectId) -> String {
-    format!("the last restore, to {}, was stopped before it changed anything", target.short())
-}
-
-fn held(hold: &Hold, others: usize) -> String {
-    let more = if others > 0 { format!("; so do {others} more") } else { String::new() };
-    format!("no checkpoint now: {}{more}", hold.in_words())
+fn more(others: usize) -> String {
+    if others > 0 { format!("; so do {others} more") } else { String::new() }
 }
 
 fn list(obstacles: &[Obstacle]) -> String {
@@ -454,21 +227,8 @@ fn list(obstacles: &[Obstacle]) -> String {
     listed.join(", ")
 }
 
-fn joined(names: &[String]) -> String {
-    names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")
-}
-
-fn shown(text: &str) -> String {
-    crate::base::text::escape(text)
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io { source, .. } | Self::TreeIo { source, .. } => Some(source),
-            _ => None,
-        }
-    }
+fn joined<T>(items: &[T], shown: impl Fn(&T) -> String) -> String {
+    items.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 impl From<anyhow::Error> for Error {

@@ -1,5 +1,6 @@
 //! The failures that a caller branches on, each with code, exit class and next step; all others carry a cause.
 
+mod hint;
 mod kinds;
 pub mod problem;
 

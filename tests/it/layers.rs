@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// Each outside crate, and the beginnings of the paths of the files that may name it.
-const DOORS: [(&str, &[&str]); 24] = [
+const DOORS: [(&str, &[&str]); 25] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/"]),
@@ -53,6 +53,7 @@ const DOORS: [(&str, &[&str]); 24] = [
     ("sha1", &["store/objects/hash"]),
     ("sha2", &["store/trees/digest", "store/layout"]),
     ("signal_hook", &["cli/signals"]),
+    ("thiserror", &["error"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/gc/usage"]),
     (
