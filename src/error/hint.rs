@@ -9,7 +9,7 @@ use crate::error::Error;
 impl Error {
     /// Returns the user's next step, if there is a single one.
     pub fn hint(&self) -> Option<String> {
-        let of_the_data = match self {
+        let words = match self {
             Self::NoSuchCheckpoint { nearest: Some(id), .. } => {
                 format!("'checkpoint list' shows them all; the newest is {}", id.short())
             }
@@ -26,9 +26,11 @@ impl Error {
             Self::Held { hold, .. } => format!("checkpoint release {}", shell_word(hold.name.as_bytes())),
             Self::Unguarded { command, .. } => return command.clone(),
             Self::Workflow(problem) => return problem.hint.clone(),
-            _ => return self.fixed_hint().map(str::to_owned),
+            Self::Io { action, source, .. } => io_hint(action, source.kind())?.to_owned(),
+            Self::TreeIo { action, source, .. } => tree_hint(action, source.kind())?.to_owned(),
+            _ => self.fixed_hint()?.to_owned(),
         };
-        Some(of_the_data)
+        Some(words)
     }
 
     /// Returns the hint that is the same for each failure of a kind.
@@ -78,8 +80,6 @@ impl Error {
                 "'checkpoint verify --repair' keeps all that can be read; so does the next 'checkpoint create'"
             }
             Self::StoreGone { .. } => "'checkpoint create' makes a new one",
-            Self::Io { action, source, .. } => return io_hint(action, source.kind()),
-            Self::TreeIo { action, source, .. } => return tree_hint(action, source.kind()),
             _ => return None,
         })
     }
