@@ -9,9 +9,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Access, Item, ItemKind, SYMLINK_BITS, kind_of};
+use super::exchange::exchange_by_renames;
+use super::item::{Access, DIR_BITS, FILE_BITS, Item, ItemKind, is_same_place, kind_of};
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Stat;
+use crate::model::state::stat::{SYMLINK_BITS, Stat, TYPE_BITS};
 
 /// A directory, identified by its path.
 #[derive(Debug)]
@@ -106,7 +107,7 @@ impl Dir {
         }
         let file = options.open(&path)?;
         let stat = stat_file(&file)?;
-        if !super::is_same_place(&before, &stat) {
+        if !is_same_place(&before, &stat) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "replaced while it was opened"));
         }
         Ok((file, stat))
@@ -195,7 +196,7 @@ impl Dir {
     }
 
     pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
-        super::exchange_by_renames(self, name, with, with_name)
+        exchange_by_renames(self, name, with, with_name)
     }
 
     /// Renames, replacing the new name if it exists.
@@ -292,7 +293,7 @@ fn to_permissions(now: &Metadata, perm: u32) -> fs::Permissions {
 fn to_stat(metadata: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt;
     let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-    let is_symlink = metadata.mode() & super::TYPE_BITS == SYMLINK_BITS;
+    let is_symlink = metadata.mode() & TYPE_BITS == SYMLINK_BITS;
     Stat {
         dev: metadata.dev(),
         ino: metadata.ino(),
@@ -310,8 +311,8 @@ fn to_stat(metadata: &Metadata) -> Stat {
     let write = if metadata.permissions().readonly() { 0 } else { 0o200 };
     let mode = match metadata.file_type() {
         kind if kind.is_symlink() => SYMLINK_BITS | 0o777,
-        kind if kind.is_dir() => super::DIR_BITS | 0o755,
-        _ => super::FILE_BITS | 0o444 | write,
+        kind if kind.is_dir() => DIR_BITS | 0o755,
+        _ => FILE_BITS | 0o444 | write,
     };
     let created = metadata.created().map_or(0, since_1970);
     Stat {
