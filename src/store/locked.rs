@@ -1,9 +1,7 @@
 //! The store while its lock is held: the only type with methods that change a store.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::message;
@@ -11,9 +9,9 @@ use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::recover::{self, Recovery};
-use crate::store::damage::{replace_store, unindexed_packs};
+use crate::store::damage::replace_store;
 use crate::store::files::scratch::Scratch;
-use crate::store::files::{atomic_file, directories, read_regular};
+use crate::store::files::{atomic_file, directories};
 use crate::store::gc::pack_usage::{self, PackUsage};
 use crate::store::gc::repack::{self, RepackOutcome};
 use crate::store::gc::repack_plan::{self, RepackPlan};
@@ -311,48 +309,6 @@ impl<'s> LockedStore<'s> {
         Ok(outcome)
     }
 
-    /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.
-    pub fn mend_indexes(&self) -> Result<Vec<PathBuf>> {
-        self.store.objects().look_again();
-        unindexed_packs::write_indexes(self.store.objects())
-    }
-
-    /// Renames unusable files out of the way: an unreadable journal, and an exclusion list that is not text. Returns
-    /// the new names.
-    pub fn set_unreadable_aside(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
-        let layout = self.store.layout();
-        let mut aside = Vec::new();
-        if self.journal()? == JournalState::Unreadable {
-            aside.push(set_aside(layout, &layout.journal(), "journal", now_ms)?);
-        }
-        let list = layout.exclusion_list();
-        if read_regular::read(&list).is_ok_and(|bytes| bytes.contains(&0)) {
-            aside.push(set_aside(layout, &list, "exclusion-list", now_ms)?);
-        }
-        init::write_exclusion_list(layout)?;
-        Ok(aside)
-    }
-
-    /// Removes caches that fail their checks; the next `create` fills them again.
-    pub fn drop_bad_caches(&self) -> Result<()> {
-        let layout = self.store.layout();
-        if stat_cache::read(layout).is_none() {
-            stat_cache::remove(layout)?;
-        }
-        if commit_cache::is_sound(layout) == Some(false) {
-            atomic_file::remove_if_there(&layout.commits())?;
-        }
-        if holds::read(layout).is_err() {
-            atomic_file::remove_if_there(&layout.holds())?;
-        }
-        for path in [layout.left_out(), layout.size_gate()] {
-            if !read_regular::read_text(&path).is_ok_and(|text| !text.contains('\0')) {
-                atomic_file::remove_if_there(&path)?;
-            }
-        }
-        Ok(())
-    }
-
     pub fn write_description(&self, description: &Description) -> Result<()> {
         description.write(self.store.layout())
     }
@@ -381,13 +337,6 @@ pub(super) fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<
         let pack = layout.packs().join(format!("{}.pack", stamp.name));
         std::fs::metadata(&pack).map(drop).map_err(Error::io("find the pack just written", &pack))
     })
-}
-
-fn set_aside(layout: &Layout, path: &Path, name: &str, now_ms: i64) -> Result<PathBuf> {
-    let aside = layout.own().join(format!("{name}-damaged-{}", compact_utc(now_ms)));
-    atomic_file::rename(path, &aside)?;
-    atomic_file::sync_directory(&layout.own())?;
-    Ok(aside)
 }
 
 /// Refuses commits of a newer format, which this program could misread and destroy.

@@ -13,3 +13,4 @@ pub mod salvage_backlog;
 pub mod salvage_objects;
 pub mod salvage_refs;
 pub mod unindexed_packs;
+mod unusable_files;

@@ -13,3 +13,4 @@ pub mod object_error;
 pub mod odb;
 pub mod pack;
 mod quick_read;
+mod stream_blob;

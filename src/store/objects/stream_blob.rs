@@ -1,0 +1,72 @@
+//! Writes the content of a blob, a large one piece by piece.
+
+use std::io::{self, Write};
+
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::odb::{ObjectError, ObjectResult, Objects};
+use crate::store::objects::pack::pack_reader::EntryKind;
+
+/// Size in bytes above which blobs are inflated in pieces.
+const STREAM_FROM_BYTES: u64 = 16 << 20;
+
+impl Objects {
+    /// Writes the content of a blob and returns its length; a large undeltified one takes constant memory.
+    ///
+    /// # Errors
+    /// As [`Self::read`]. The output is then invalid, but a second call tries the next copy, if there is one.
+    pub fn stream_blob(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<u64> {
+        let mut counted = Counted { sink, bytes: 0 };
+        match self.stream_large(id, &mut counted) {
+            Ok(Some(size)) => return Ok(size),
+            // Output cannot be taken back; the next call uses packs made readable here.
+            Err(failure) if counted.bytes > 0 || matches!(failure, ObjectError::Sink(_)) => {
+                self.look_again();
+                return Err(failure);
+            }
+            Ok(None) | Err(_) => {}
+        }
+        match self.read(id)? {
+            (ObjectKind::Blob, content) => {
+                sink.write_all(&content).map_err(ObjectError::Sink)?;
+                Ok(content.len() as u64)
+            }
+            (kind, _) => Err(ObjectError::Corrupt { id: *id, why: format!("it is a {}, not a blob", kind.name()) }),
+        }
+    }
+
+    fn stream_large(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<Option<u64>> {
+        for pack in &self.snapshot().packs {
+            if self.is_bad(pack, id) {
+                continue;
+            }
+            let Ok(Some(header)) = pack.header(id) else { continue };
+            if header.kind != EntryKind::Object(ObjectKind::Blob) || header.size <= STREAM_FROM_BYTES {
+                continue;
+            }
+            return match pack.stream(id, &header, &mut |piece| sink.write_all(piece)) {
+                Ok(()) => Ok(Some(header.size)),
+                Err(cause) => Err(self.fail(pack, id, cause)),
+            };
+        }
+        Ok(None)
+    }
+}
+
+/// Counts the bytes written through it.
+struct Counted<'w> {
+    sink: &'w mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.sink.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
