@@ -45,12 +45,16 @@ pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
     for (path, standing) in &outcome.meta.uncaptured {
         text.push_str(&format!("not captured: {path} ({})\n", standing.why.in_words()));
     }
-    match &outcome.before {
-        Some(before) => {
-            text.push_str(&format!("\nagainst {} ({}):\n", before.id.short(), escape(&before.record.reason)));
-        }
-        None => text.push_str("\nthe first one; everything is new:\n"),
-    }
+    text.push_str(&changes(outcome));
+    Output { result: text, talk: String::new() }
+}
+
+/// Formats the paths that changed since the checkpoint before, one per line.
+fn changes(outcome: &ShowOutcome) -> String {
+    let mut text = match &outcome.before {
+        Some(before) => format!("\nagainst {} ({}):\n", before.id.short(), escape(&before.record.reason)),
+        None => "\nthe first one; everything is new:\n".to_owned(),
+    };
     for change in &outcome.changes {
         let sign = match (&change.before, &change.after) {
             (None, _) => "+",
@@ -62,7 +66,7 @@ pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
     if outcome.changes.is_empty() {
         text.push_str("  no change\n");
     }
-    Output { result: text, talk: String::new() }
+    text
 }
 
 /// Formats the terms of a checkpoint, one per line.

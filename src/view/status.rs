@@ -46,19 +46,7 @@ pub fn human(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Output {
     for copy in &outcome.kept_copies {
         text.push_str(&format!("kept copy    {}\n", escape_path(copy)));
     }
-    let safety = if outcome.safety > 0 { format!(", {} of them safety", outcome.safety) } else { String::new() };
-    let pinned = if outcome.pinned > 0 { format!(", {} pinned", outcome.pinned) } else { String::new() };
-    let damaged = if outcome.damaged > 0 { format!(", {} damaged", outcome.damaged) } else { String::new() };
-    text.push_str(&format!("checkpoints  {}{safety}{pinned}{damaged}\n", outcome.checkpoints));
-    if let Some(latest) = &outcome.latest {
-        let record = &latest.record;
-        let (id, ago) = (latest.id.short(), age(record.time_ms, now_ms));
-        text.push_str(&format!(
-            "latest       {id} {} ({}), {ago} ago\n",
-            escape(&record.reason),
-            escape(&record.source)
-        ));
-    }
+    text.push_str(&checkpoints(outcome, now_ms));
     if let Some(set) = outcome.baseline.as_ref().filter(|set| outcome.latest.as_ref().is_none_or(|c| c.id != set.id)) {
         text.push_str(&format!("restored     {} {}\n", set.id.short(), escape(&set.record.reason)));
     }
@@ -73,6 +61,24 @@ pub fn human(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Output {
         text.push_str(&if verbose { format!("left out:\n{}", indented(&out.to_text())) } else { left_out_words(out) });
     }
     Output { result: if outcome.exists { text } else { String::new() }, talk: String::new() }
+}
+
+/// Formats how many checkpoints there are, and the latest one.
+fn checkpoints(outcome: &StatusOutcome, now_ms: i64) -> String {
+    let mut text = format!("checkpoints  {}", outcome.checkpoints);
+    let parts = [(outcome.safety, "of them safety"), (outcome.pinned, "pinned"), (outcome.damaged, "damaged")];
+    text.extend(parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")));
+    text.push('\n');
+    if let Some(latest) = &outcome.latest {
+        let record = &latest.record;
+        let (id, ago) = (latest.id.short(), age(record.time_ms, now_ms));
+        text.push_str(&format!(
+            "latest       {id} {} ({}), {ago} ago\n",
+            escape(&record.reason),
+            escape(&record.source)
+        ));
+    }
+    text
 }
 
 pub fn indented(text: &str) -> String {

@@ -61,21 +61,14 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
     let asked_for: Vec<&Checkpoint> = inventory.checkpoints.iter().rev().filter(|c| !c.is_safety()).collect();
     let mut refusal = None;
     for checkpoint in asked_for.iter().filter(|checkpoint| covers(checkpoint, wanted.scope.as_ref())) {
-        match fault(context, &mut store, &wanted, checkpoint)? {
-            None => {
-                let unmatched = wanted.scope.as_ref().map(|scope| unmatched(context, &store, checkpoint, scope));
-                if let Some(part) = unmatched.transpose()?.flatten() {
-                    return Err(of_nothing(context, &wanted, part, &format!("checkpoint {}", checkpoint.id.short())));
-                }
-                let age_ms = context.now_ms.saturating_sub(checkpoint.record.time_ms).max(0);
-                let warnings = reader_warnings(context, &store, &inventory)?;
-                return Ok(GuardOutcome { checkpoint: (*checkpoint).clone(), age_ms, warnings });
-            }
-            Some(why) => {
-                refusal
-                    .get_or_insert(format!("the newest checkpoint that covers {} {why}", shown(wanted.scope.as_ref())));
-            }
-        }
+        let Some(why) = fault(context, &mut store, &wanted, checkpoint)? else {
+            check_matches(context, &store, &wanted, checkpoint)?;
+            let age_ms = context.now_ms.saturating_sub(checkpoint.record.time_ms).max(0);
+            let warnings = reader_warnings(context, &store, &inventory)?;
+            return Ok(GuardOutcome { checkpoint: (*checkpoint).clone(), age_ms, warnings });
+        };
+        let covered = shown(wanted.scope.as_ref());
+        refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));
     }
     let nothing = || match asked_for.as_slice() {
         [] if inventory.damaged.is_empty() => "there is no checkpoint at all".to_owned(),
@@ -86,6 +79,15 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         Some(why) => unguarded(context, &wanted, why),
         None => of_none(context, &wanted, nothing()),
     })
+}
+
+/// Checks that each part of the scope matches something in a checkpoint or on disk.
+fn check_matches(context: &Context, store: &Store, wanted: &GuardedPath, checkpoint: &Checkpoint) -> Result<()> {
+    let Some(scope) = &wanted.scope else { return Ok(()) };
+    match unmatched(context, store, checkpoint, scope)? {
+        Some(part) => Err(of_nothing(context, wanted, part, &format!("checkpoint {}", checkpoint.id.short()))),
+        None => Ok(()),
+    }
 }
 
 fn parse_age(typed: &str) -> Result<i64> {

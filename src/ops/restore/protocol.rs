@@ -126,12 +126,7 @@ fn change(
     let worktree = WorkTree::open(context.root.path())?;
     let mut databases = DatabaseReturn::prepare(context, &session.locked, &mut pack, request)?;
     let staging = atomic_file::random_hex();
-    if let Some(pending @ Pending::Known(journal)) = &request.pending {
-        let known = contents_known(session.locked.store(), pending, &request.target, &present)?;
-        session.warnings.extend(clear_leftovers(&worktree, journal, &known)?);
-        // Until all is staged anew, the journal describes the interrupted restore: a kill leaves no stage unnamed.
-        session.locked.write_journal(&Journal { filling: Some(staging.clone()), ..journal.clone() })?;
-    }
+    take_over_pending(session, &worktree, &present, request, &staging)?;
     let safety = keep_present(context, session, pack, (&present, &databases), request, &staging)?;
     let job = RestoreJob {
         context,
@@ -157,6 +152,21 @@ fn change(
     (outcome.safety, outcome.evicted, outcome.databases) = (Some(safety), evicted, databases.into_reports());
     outcome.left_alone.extend(carried.left_alone);
     Ok(outcome)
+}
+
+/// Clears what an interrupted restore staged, and names the new stage in its journal.
+fn take_over_pending(
+    session: &mut Session<'_>,
+    worktree: &WorkTree,
+    present: &PlannedRestore,
+    request: &Request<'_>,
+    staging: &str,
+) -> Result<()> {
+    let Some(pending @ Pending::Known(journal)) = &request.pending else { return Ok(()) };
+    let known = contents_known(session.locked.store(), pending, &request.target, present)?;
+    session.warnings.extend(clear_leftovers(worktree, journal, &known)?);
+    // Until all is staged anew, the journal describes the interrupted restore: a kill leaves no stage unnamed.
+    session.locked.write_journal(&Journal { filling: Some(staging.to_owned()), ..journal.clone() })
 }
 
 /// The capture as it is after the restore. After an interrupted one no stat cache is written, since the checkpoint it

@@ -99,13 +99,7 @@ impl Workflow {
     }
 
     fn apply(&mut self, change: &Change, now_ms: i64) -> Result<(), WorkflowProblem> {
-        let is_afterwards = self.status == RunStatus::Complete && matches!(change, Change::MiniCommit(_));
-        if !self.status.is_open() && !is_afterwards {
-            let what = format!("workflow {} is {}", self.id, self.word());
-            return Err(
-                WorkflowProblem::refused("workflow_ended", what).hint("'checkpoint workflow init' begins another")
-            );
-        }
+        self.check_open(change)?;
         if !matches!(change, Change::Interrupt { .. }) {
             self.interrupted = None;
         }
@@ -153,6 +147,16 @@ impl Workflow {
                 Ok(())
             }
         }
+    }
+
+    /// Checks that the run has not ended; only a mini commit may follow its completion.
+    fn check_open(&self, change: &Change) -> Result<(), WorkflowProblem> {
+        let is_afterwards = self.status == RunStatus::Complete && matches!(change, Change::MiniCommit(_));
+        if self.status.is_open() || is_afterwards {
+            return Ok(());
+        }
+        let what = format!("workflow {} is {}", self.id, self.word());
+        Err(WorkflowProblem::refused("workflow_ended", what).hint("'checkpoint workflow init' begins another"))
     }
 
     fn end(&mut self, status: RunStatus, now_ms: i64) {

@@ -74,13 +74,7 @@ pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let partial = [Some(&from), to.as_ref()].into_iter().flatten().filter(|checkpoint| checkpoint.is_partial());
     warnings.extend(partial.map(|checkpoint| Warning::IsPartial { id: checkpoint.id }));
-    let mut sides = sides(context, &store, &from, to.as_ref(), &mut warnings)?;
-    for checkpoint in [Some(&from), to.as_ref()].into_iter().flatten().filter(|checkpoint| checkpoint.is_scoped()) {
-        // A scoped checkpoint says nothing about paths outside its scope.
-        for side in &mut sides {
-            side.snapshot.retain(&|path| checkpoint.covers(path));
-        }
-    }
+    let sides = sides(context, &store, &from, to.as_ref(), &mut warnings)?;
     if let Some(path) = paths.iter().find(|path| !sides.iter().any(|side| side.holds(path))) {
         return Err(Error::NoSuchPath { checkpoint: from.id, path: path.to_string() });
     }
@@ -115,14 +109,23 @@ fn sides<'s>(
     warnings: &mut Vec<Warning>,
 ) -> Result<[Side<'s>; 2]> {
     let mut before = Side::of_checkpoint(store, from)?;
-    if let Some(to) = to {
-        return Ok([before, Side::of_checkpoint(store, to)?]);
+    let after = if let Some(to) = to {
+        Side::of_checkpoint(store, to)?
+    } else {
+        // Files written for workflows are not part of the present state.
+        context.own_files(Some(store)).drop_from(&mut before.snapshot);
+        let (present, met) = Side::of_present(context, store, &before.snapshot)?;
+        warnings.extend(met);
+        present
+    };
+    let mut sides = [before, after];
+    for checkpoint in [Some(from), to].into_iter().flatten().filter(|checkpoint| checkpoint.is_scoped()) {
+        // A scoped checkpoint says nothing about paths outside its scope.
+        for side in &mut sides {
+            side.snapshot.retain(&|path| checkpoint.covers(path));
+        }
     }
-    // Files written for workflows are not part of the present state.
-    context.own_files(Some(store)).drop_from(&mut before.snapshot);
-    let (present, met) = Side::of_present(context, store, &before.snapshot)?;
-    warnings.extend(met);
-    Ok([before, present])
+    Ok(sides)
 }
 
 /// Reads and compares one path; `None` if there is nothing to show.

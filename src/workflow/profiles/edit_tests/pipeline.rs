@@ -153,10 +153,8 @@ fn what_a_pipeline_has_besides_goes_along_through_a_whole_run() {
     assert_eq!((&end["current_phase"], &end["remaining_phases"]), (&json!(null), &json!([])));
     assert_eq!(end["completed_phases"][3]["k"], json!({"deep": null}));
     assert_eq!(end["completed_phases"][3]["status"], "complete");
-    assert_eq!(
-        (&end["x"], &end["context_summary"]["z"], &end["created_at"]),
-        (&value["x"], &json!(1), &value["created_at"])
-    );
+    assert_eq!(end["context_summary"]["z"], json!(1));
+    assert!(["x", "created_at"].iter().all(|key| end[key] == value[key]));
     // A completed phase that is reset gets its dependencies back.
     workflow.phases[4].reset();
     workflow.phases[3].reset();
