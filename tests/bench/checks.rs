@@ -1,4 +1,4 @@
-//! What must be true of every result.
+//! Checks of every result.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::contender::{Who, git};
 
-/// The tree ids that the contenders recorded in each round: they must be one.
+/// The tree ids that the contenders recorded in each round, which must agree.
 #[derive(Debug, Default)]
 pub struct Agreement {
     first: BTreeMap<usize, (Who, String)>,
@@ -15,7 +15,7 @@ pub struct Agreement {
 
 impl Agreement {
     /// # Errors
-    /// Somebody recorded another tree in this round.
+    /// Another contender recorded another tree in this round.
     pub fn hear(&mut self, round: usize, who: Who, id: Option<String>) -> Result<()> {
         let Some(id) = id else { return Ok(()) };
         let (first, known) = self.first.entry(round).or_insert_with(|| (who, id.clone()));
@@ -26,10 +26,10 @@ impl Agreement {
     }
 }
 
-/// Plain git finds nothing wrong with a store.
+/// Asserts that plain git finds nothing wrong with a store.
 ///
 /// # Errors
-/// What it finds.
+/// The findings of git.
 pub fn fsck(store: &Path) -> Result<()> {
     let done = git(store).env("GIT_DIR", store).args(["fsck", "--full", "--strict", "--no-progress"]).run()?;
     let text = done.text();

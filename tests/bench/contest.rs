@@ -1,4 +1,4 @@
-//! The rule of the contest: in each round every contender has its turn, and each round begins with another one.
+//! The rule of the contest: every contender has its turn in each round, and each round begins with another one.
 
 use anyhow::{Context as _, Result};
 
@@ -15,29 +15,29 @@ pub trait Scene {
     fn rounds(&self) -> usize;
     fn takes_part(&self, who: Who) -> bool;
 
-    /// Before all turns of a round, outside the clock.
+    /// Prepares a round, before all turns and outside the clock.
     fn before_round(&mut self, _round: usize) -> Result<()> {
         Ok(())
     }
 
-    /// What is timed; whatever must be so before is made so here, outside the clock.
+    /// The command that is timed; its preconditions are set up here, outside the clock.
     fn job(&mut self, who: Who, round: usize) -> Result<Job>;
 
-    /// Whether the result is right, outside the clock.
+    /// Checks the result, outside the clock.
     fn check(&mut self, who: Who, round: usize, done: &Done) -> Result<()>;
 
-    /// After all turns of a round, outside the clock.
+    /// Finishes a round, after all turns and outside the clock.
     fn after_round(&mut self, _round: usize) -> Result<()> {
         Ok(())
     }
 
-    /// The size of what is stored in the end.
+    /// The size of the store in the end.
     fn size(&self, _who: Who) -> Result<Option<Size>> {
         Ok(None)
     }
 }
 
-/// Holds several scenes side by side: a round of the first, a round of the second, and again.
+/// Runs several scenes side by side: a round of the first, a round of the second, and again.
 ///
 /// # Errors
 /// A command fails, or a result is wrong.
@@ -72,7 +72,7 @@ fn hold_round(scene: &mut dyn Scene, row: &mut Row, round: usize, place: &Place)
     for who in turns {
         match turn(scene, who, round, place) {
             Ok(done) => took.push((who, done.elapsed)),
-            // A peer that cannot do it is out of this row, and the table says why.
+            // A peer that fails is out of this row, and the table says why.
             Err(e) if who.is_peer() => row.drop_out(who, &e),
             Err(e) => return Err(e.context(format!("{named}, {}", who.name()))),
         }
@@ -85,7 +85,7 @@ fn hold_round(scene: &mut dyn Scene, row: &mut Row, round: usize, place: &Place)
     Ok(())
 }
 
-/// Two runs of whoever takes seconds; where all are quick, some more.
+/// Rounds of a scene with slow contenders: two, or more on the small tree.
 fn slow_rounds(scene: &dyn Scene) -> usize {
     if scene.tree() == 'a' { 5 } else { 2 }
 }
@@ -98,7 +98,7 @@ fn turn(scene: &mut dyn Scene, who: Who, round: usize, place: &Place) -> Result<
     Ok(done)
 }
 
-/// One more round for the memory of the two that are compared, not timed.
+/// Adds an untimed round for the memory of the two that are compared.
 fn weigh(scene: &mut dyn Scene, row: &mut Row, place: &Place) -> Result<()> {
     let round = scene.rounds();
     scene.before_round(round)?;

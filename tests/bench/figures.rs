@@ -1,4 +1,4 @@
-//! The figures of one row, and what is computed from them.
+//! Figures of one row, and what is computed from them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::place::Size;
 pub struct Row {
     pub path: String,
     pub tree: char,
-    /// Milliseconds of each run; a contender that ran fewer times ran the first ones.
+    /// Milliseconds of each run; a contender with fewer runs took part in the first ones.
     pub ms: BTreeMap<Who, Vec<f64>>,
     pub size: BTreeMap<Who, Size>,
-    /// KiB of the largest process, from a run that was not timed.
+    /// Peak memory of the largest process in KiB, from an untimed run.
     pub peak: BTreeMap<Who, u64>,
-    /// Who could not do it, and the last that was heard of it.
+    /// Contenders that failed, each with its last message.
     pub out: BTreeMap<Who, String>,
 }
 
@@ -30,7 +30,7 @@ impl Row {
         self.ms.entry(who).or_default().push(elapsed.as_secs_f64() * 1000.0);
     }
 
-    /// Takes somebody out of this row.
+    /// Takes a contender out of this row.
     pub fn drop_out(&mut self, who: Who, why: &anyhow::Error) {
         let text = format!("{why:#}");
         let last = text.lines().last().unwrap_or_default().to_owned();
@@ -47,7 +47,7 @@ impl Row {
         median(self.ms.get(&who)?)
     }
 
-    /// How many times as long `other` takes as `who`: the median of the ratios of runs side by side.
+    /// The time of `other` relative to `who`: the median of the ratios of runs side by side.
     pub fn ratio(&self, other: Who, who: Who) -> Option<f64> {
         ratio(self.ms.get(&other)?, self.ms.get(&who)?)
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-/// GNU time, which tells the memory of the largest process of a tree.
+/// GNU time, which reports the memory of the largest process of a tree.
 const TIME: &str = "/usr/bin/time";
 
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Job {
     dir: PathBuf,
 }
 
-/// A command that ended well.
+/// A command that succeeded.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub elapsed: Duration,
@@ -39,7 +39,7 @@ impl Job {
         Self { program, args: Vec::new(), env, dir: dir.to_path_buf() }
     }
 
-    /// A line as somebody would type it, in one shell.
+    /// A command line as a user would type it, in one shell.
     pub fn shell(line: &str, dir: &Path) -> Self {
         Self::new("/bin/sh", dir).args(["-c", line])
     }
@@ -67,7 +67,7 @@ impl Job {
         command
     }
 
-    /// Runs it and takes the time, with everything it prints read from pipes.
+    /// Runs it and takes the time, with all its output read from pipes.
     ///
     /// # Errors
     /// It cannot be started, or fails: the command and its last words.
@@ -77,7 +77,8 @@ impl Job {
         self.judge(output, elapsed)
     }
 
-    /// Runs it under GNU time: the peak memory of its largest process in KiB, `None` where there is no GNU time.
+    /// Runs it under GNU time; returns the peak memory of its largest process in KiB, `None` where there is no GNU
+    /// time.
     ///
     /// GNU time is small itself, so the memory of this benchmark is in no figure.
     ///
@@ -108,9 +109,9 @@ impl Job {
     }
 }
 
-/// Runs a command in a directory. This process goes there itself: for a child that is to start elsewhere, or whose program
-/// is still to be found, the standard library copies the whole process first, and with the pictures of large trees in
-/// memory that takes 10 ms, many times what some commands need.
+/// Runs a command in a directory. This process changes to it itself: for a child that is to start elsewhere, or whose
+/// program is still to be found, the standard library copies the whole process first, and with the pictures of large
+/// trees in memory that takes 10 ms, many times what some commands need.
 fn timed(mut command: Command, dir: &Path) -> Result<(std::io::Result<Output>, Duration)> {
     let back = std::env::current_dir().context("this process is nowhere")?;
     std::env::set_current_dir(dir).with_context(|| format!("cannot go to {}", dir.display()))?;
@@ -121,7 +122,7 @@ fn timed(mut command: Command, dir: &Path) -> Result<(std::io::Result<Output>, D
     Ok((output, elapsed))
 }
 
-/// The path of a program that is given by its name alone; the name, if it is nowhere.
+/// The path of a program given by its name; the name itself if it is not found.
 fn located(program: &OsStr, path: &OsStr) -> OsString {
     if Path::new(program).components().count() > 1 {
         return program.to_owned();

@@ -1,4 +1,4 @@
-//! On what all this was measured.
+//! The machine on which all this was measured.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The directory of one benchmark: what lies where in it, and how room is given back without deleting anything.
+//! The directory of one benchmark: where everything is, and how space is freed without deleting anything.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct Place {
     aside: std::cell::Cell<usize>,
 }
 
-/// How much a directory takes.
+/// The size of a directory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Size {
     pub apparent: u64,
@@ -81,8 +81,8 @@ impl Place {
         }
     }
 
-    /// Waits until all that was written is on disk and the clock of the file system has moved on, so that no run pays
-    /// for the one before it and no file counts as changed in this very tick.
+    /// Waits until everything written is on disk and the clock of the file system has moved on, so that no run pays for
+    /// the one before it and no file counts as changed in this very tick.
     pub fn settle(&self) {
         #[cfg(target_os = "linux")]
         let _ = rustix::fs::syncfs(&self.disk);
@@ -107,10 +107,10 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Gives back the blocks of all files below, but no inode.
+/// Frees the blocks of all files below, but no inode.
 ///
 /// # Errors
-/// A file cannot be cut.
+/// A file cannot be truncated.
 pub fn cut_to_nothing(top: &Path) -> Result<()> {
     for entry in WalkDir::new(top).follow_root_links(false) {
         let entry = entry.context("cannot walk what was put aside")?;
@@ -126,7 +126,7 @@ pub fn cut_to_nothing(top: &Path) -> Result<()> {
 }
 
 /// # Errors
-/// Something below cannot be looked at.
+/// A path below cannot be read.
 pub fn size_of(top: &Path) -> Result<Size> {
     let mut size = Size::default();
     for entry in WalkDir::new(top) {
@@ -139,10 +139,10 @@ pub fn size_of(top: &Path) -> Result<Size> {
     Ok(size)
 }
 
-/// Reads everything below, so that the caches of the kernel are warm for whoever comes first.
+/// Reads everything below, so that the caches of the kernel are warm for the first contender too.
 ///
 /// # Errors
-/// Something cannot be read.
+/// A path below cannot be read.
 pub fn warm_up(top: &Path) -> Result<()> {
     for entry in WalkDir::new(top) {
         let entry = entry.context("cannot walk a tree")?;

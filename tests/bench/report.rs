@@ -1,4 +1,4 @@
-//! Everything that is printed: talk on stderr while it runs, the tables on stdout in the end.
+//! Everything that is printed: progress on stderr, the tables on stdout in the end.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::place;
 use crate::stage::Stage;
 use crate::trees::Tree;
 
-/// The contenders with a column of medians besides the two that are compared.
+/// Contenders with a column of medians, besides the two that are compared.
 const PEERS: [(Who, &str); 4] = [
     (Who::Best, "git best ms"),
     (Who::Libgit2, "libgit2 ms"),
@@ -29,7 +29,7 @@ pub fn answer(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// One round, while it runs.
+/// Reports one round while it runs.
 pub fn round(row: &Row, round: usize, rounds: usize, took: &[(Who, Duration)]) {
     if rounds > 100 && !(round + 1).is_multiple_of(100) {
         return;
@@ -41,12 +41,12 @@ pub fn round(row: &Row, round: usize, rounds: usize, took: &[(Who, Duration)]) {
     say(&format!("{} {} {}/{rounds}: {} ms", row.path, row.tree, round + 1, times.join(", ")));
 }
 
-/// One finished row.
+/// Reports one finished row.
 pub fn row(row: &Row) {
     say(&line(row));
 }
 
-/// Three digits that mean something.
+/// Milliseconds with three significant digits.
 fn ms(value: f64) -> String {
     match value {
         value if value < 10.0 => format!("{value:.2}"),
@@ -109,7 +109,7 @@ fn trees_table(trees: &[Tree]) -> String {
     text
 }
 
-/// How near the warm paths come to what the kernel allows, and to each other; and how even a long series is.
+/// The warm paths relative to what the kernel allows and to each other, and the spread of a long series.
 fn limits(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows.iter().filter(|row| row.ms.contains_key(&Who::Walk)) {
@@ -140,7 +140,7 @@ fn limits(rows: &[Row]) -> String {
     text
 }
 
-/// The whole result on stdout, in `results.md` of the working directory and, if wanted, as JSON.
+/// Prints the whole result to stdout, to `results.md` in the working directory and, if wanted, as JSON.
 ///
 /// # Errors
 /// A file cannot be written.

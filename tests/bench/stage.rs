@@ -1,4 +1,4 @@
-//! The whole evening: what is set up once, and the scenes in their order.
+//! The whole run: what is set up once, and the scenes in order.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -24,18 +24,18 @@ use crate::{checks, machine, report};
 pub struct Stage {
     pub place: Place,
     pub contenders: Contenders,
-    /// What everybody leaves out.
+    /// The exclusion list of all contenders.
     list: PathBuf,
-    /// Git directories that `git fsck` judges in the end.
+    /// Git directories that `git fsck` checks in the end.
     unchecked: RefCell<Vec<PathBuf>>,
     checked: Cell<usize>,
-    /// Copies of trees that were made in this run.
+    /// Copies of trees made in this run.
     copies: RefCell<BTreeSet<PathBuf>>,
     notes: RefCell<Vec<String>>,
 }
 
 impl Stage {
-    /// Something that the reader of the tables must know.
+    /// Adds a note that the reader of the tables must know.
     pub fn note(&self, text: String) {
         report::say(&text);
         self.notes.borrow_mut().push(text);
@@ -45,7 +45,7 @@ impl Stage {
         self.notes.borrow().clone()
     }
 
-    /// A copy of a tree under a name of its own; the same one when asked for again.
+    /// A copy of a tree under its own name, made once.
     ///
     /// # Errors
     /// It cannot be made.
@@ -68,7 +68,7 @@ impl Stage {
         self.checked.set(self.checked.get() + 1);
     }
 
-    /// How many stores plain git found nothing wrong with.
+    /// Runs `git fsck` on all stores; returns how many are sound.
     fn check_all(&self) -> Result<usize> {
         let stores = self.unchecked.take();
         report::say(&format!("git fsck --full --strict of {} stores", stores.len()));
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<()> {
     report::all(args, &machine::line(stage.place.top(), &stage.contenders), &stage, &trees, &rows, checked)
 }
 
-/// All scenes that were asked for.
+/// Runs all scenes that were asked for.
 fn play(args: &Args, stage: &Stage, trees: &[Tree]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let tree = |name: char| trees.iter().find(|tree| tree.name == name);
@@ -149,7 +149,7 @@ fn play(args: &Args, stage: &Stage, trees: &[Tree]) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Everybody, but on the largest tree only the quick ones.
+/// The contenders of a tree: all, or on the largest only the quick ones.
 fn players(stage: &Stage, tree: &Tree) -> Vec<Who> {
     let all = stage.contenders.iter().map(contender::Contender::who);
     all.filter(|who| tree.name != 'd' || !who.is_slow()).collect()

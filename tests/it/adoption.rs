@@ -12,7 +12,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// One commit by hand for each number, each with another content, and the tree as it was at each.
+/// Makes one commit by hand per number, each with different content; returns them with the tree at each.
 fn commits(recipe: &Recipe, sandbox: &Sandbox, numbers: std::ops::RangeInclusive<u32>) -> Vec<(Made, Tree)> {
     let one = |number: u32| {
         sandbox.write("a", format!("state {number}\n")).write(format!("new/{number}"), "x".repeat(number as usize));
@@ -234,7 +234,7 @@ fn an_adoption_that_was_killed_half_way_is_finished_by_the_next_writer() {
     recipe.init("master");
     let made = commits(&recipe, &sandbox, 1..=6);
     recipe.evict(4);
-    // As if the writer had died after the second ref: newest first, so that the tip is known already.
+    // As if the writer had died after the second ref: newest first, so that the tip is already known.
     let folder = sandbox.store().join("refs/checkpoints");
     std::fs::create_dir_all(&folder).expect("a folder");
     for (made, _) in &made[4..] {
@@ -307,7 +307,7 @@ fn a_commit_without_parents_stands_where_its_time_says_and_is_not_evicted_for_it
     assert_eq!(sandbox.listed()[0]["id"], hand.as_str(), "it is the newest");
     sandbox.write("a", "v5").run(&["create", "-r", "r5", "--keep", "3"]).success();
     let mut kept: Vec<String> = sandbox.listed().iter().map(|c| c["reason"].as_str().expect("text").into()).collect();
-    // A commit knows its time to the second only, so which of the two newest is the later one cannot be told here.
+    // A commit records its time in seconds only, so the order of the two newest is undefined here.
     kept.sort();
     assert_eq!(kept, ["hand", "r3", "r5"]);
     sandbox.run(&["prune", "--keep", "2"]).success();
@@ -329,7 +329,7 @@ fn an_annotated_tag_that_plain_git_made_lives_on_and_keeps_nobody_from_pruning()
             recipe.git().run(&["pack-refs", "--all"]).success();
         }
         let tags = recipe.git().output(&["rev-parse", "v1", "v2"]);
-        // Git's own index names trees of the commits that go.
+        // Git's own index names trees of the commits that are dropped.
         std::fs::remove_file(sandbox.store().join("index")).unwrap();
         sandbox.write("a", "ours").create("ours");
         sandbox.write("a", "again").create("again");
@@ -376,7 +376,7 @@ fn a_full_disk_keeps_no_command_from_a_store_whose_adopted_commits_have_no_noted
     let noted = sandbox.store().join("checkpoint/adopted");
     let text = std::fs::read_to_string(&noted).expect("the places were noted");
     std::fs::write(&noted, "torn").unwrap();
-    // The first name that the command gives to a file is that of this one.
+    // The first rename of the command is that of this file.
     let args = ["delete", &made[0].0.id[..8], "--yes"];
     let run = strace::failing_nth(&sandbox, "rename,renameat,renameat2", "ENOSPC", 1, &args);
     assert!(strace::has_struck(&sandbox), "{run}");

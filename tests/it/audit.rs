@@ -1,4 +1,4 @@
-//! The audit trail: each `create` leaves a line, for users who asked for it, and never costs one.
+//! The audit trail: each `create` appends a line if the user asked for it, and never fails because of it.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -13,7 +13,7 @@ fn audited() -> Sandbox {
     sandbox
 }
 
-/// The lines, without the path of the program.
+/// Lines of the log, without the path of the program.
 fn log(sandbox: &Sandbox) -> Vec<String> {
     let program = Sandbox::binary().display().to_string();
     sandbox.read(LOG).replace(&program, "checkpoint").lines().map(str::to_owned).collect()

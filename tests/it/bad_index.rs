@@ -1,4 +1,4 @@
-//! An index of a pack with any bit wrong: no command is ended by a signal, and everything is still found.
+//! A pack index with any bit flipped: no command dies of a signal, and everything is still found.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const COMMANDS: [&[&str]; 8] = [
     &["delete", "--all", "--yes"],
 ];
 
-/// One checkpoint, in one pack, which plain git may have written with deltas.
+/// A store of one checkpoint in one pack, optionally written by plain git with deltas.
 fn with_one_pack(deltas: bool) -> Option<(Sandbox, PathBuf)> {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", fixtures::noise(1, 500)).write("d/c", fixtures::noise(2, 90));
@@ -43,7 +43,7 @@ fn calm(run: &Run) {
     assert!([0, 5, 6].contains(&run.code) && !run.stderr.contains("panicked"), "wrong end\n{run}");
 }
 
-/// Every command on a fresh copy of the damaged store, then all of them in a row.
+/// Runs every command on a fresh copy of the damaged store, then all of them in a row.
 fn try_all(sandbox: &Sandbox, whole: &[u8], harm: &dyn Fn(&Path), index: &Path, what: &str) {
     let aside = sandbox.top().join("aside");
     fixtures::copy_tree(&sandbox.store(), &aside);

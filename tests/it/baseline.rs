@@ -1,4 +1,4 @@
-//! What `create`, `show` and `status` compare with: what the directory was last set to.
+//! The baseline of `create`, `show` and `status`: what the directory was last set to.
 
 use crate::bench::Sandbox;
 

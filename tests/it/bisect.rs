@@ -1,4 +1,4 @@
-//! `bisect`: the first checkpoint for which a command fails, found in copies; the working directory is not touched.
+//! `bisect`: finds the first checkpoint for which a command fails, in copies; the working directory is not touched.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -185,7 +185,7 @@ fn with_nothing_in_common() -> (Sandbox, Vec<String>) {
     (sandbox, ids)
 }
 
-/// A command that spoils the pack of the second checkpoint where it lies, and then tests.
+/// A command that damages the pack of the second checkpoint in place, then tests.
 fn spoiling(sandbox: &Sandbox, first: &str) -> String {
     let mut packs = fixtures::files_below(&sandbox.store().join("objects/pack"));
     packs.retain(|path| path.extension().is_some_and(|extension| extension == "pack"));
@@ -227,7 +227,7 @@ fn json_has_one_document_and_the_output_of_the_command_goes_to_stderr() {
     assert!(run.stderr.contains("noise") && run.stdout.lines().count() == 1, "{run}");
 }
 
-/// Starts a bisect whose command waits, and gives it with the scratch directory once that waits.
+/// Starts a bisect whose command waits; returns it with the scratch directory once the command runs.
 fn waiting(sandbox: &Sandbox, ids: &[String]) -> (std::process::Child, PathBuf) {
     let began = sandbox.top().join("began");
     let _ = std::fs::remove_file(&began);
@@ -287,7 +287,7 @@ fn a_full_disk_ends_it_with_1_and_the_scratch_directory_goes() {
         return;
     }
     let (sandbox, ids) = project(4, 2);
-    // The first symbolic links of a run are those of the copies.
+    // The first symlinks that a run creates are those of the copies.
     sandbox.symlink("link", "x");
     let last = sandbox.create("with a link");
     let args = ["bisect", &ids[0], &last, "--", "./test.sh"];

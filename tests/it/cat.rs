@@ -1,4 +1,4 @@
-//! `cat`: the bytes of one file of a checkpoint, whatever its name and whatever names the checkpoint.
+//! `cat`: prints the bytes of one file of a checkpoint, for any file name and any selector.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

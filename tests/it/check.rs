@@ -1,4 +1,4 @@
-//! `restore --check`: the user's own command after a restore. It is reported, and never takes anything back.
+//! `restore --check`: the user's own command after a restore. It is reported, and never undoes the restore.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -84,7 +84,7 @@ fn the_lock_is_free_while_the_check_runs_and_the_check_does_not_inherit_it() {
     sandbox.env("PATH", "/usr/bin:/bin");
     sandbox.run(&["restore", &id, "--yes", "--check", &line]).success();
     assert_eq!(sandbox.listed()[0]["reason"], "during");
-    // What outlives the check must not keep the store closed.
+    // A process that outlives the check must not keep the store open.
     let open = "ls -l /proc/self/fd | grep -c -e checkpoints/ -e objects > fds.log; (sleep 5 >&- 2>&- &)";
     if std::path::Path::new("/proc/self/fd").exists() {
         sandbox.run(&["restore", &id, "--yes", "--check", &format!("{open}; true")]).success();
@@ -109,7 +109,7 @@ fn a_restore_that_is_refused_runs_no_check() {
     assert!(!sandbox.exists("ran"));
 }
 
-/// Starts a restore with a check that goes on for long, and sends signals to the program alone.
+/// Starts a restore with a long check and sends signals to the program alone.
 fn interrupted(json: bool, line: &str, signals: usize) -> (Sandbox, i32, String, String, Duration) {
     let (sandbox, id) = with_edit();
     sandbox.env("PATH", "/usr/bin:/bin");

@@ -1,4 +1,4 @@
-//! `completions`, in the shells themselves: commands, options and ids complete, and nothing else is ever said.
+//! `completions` in the shells themselves: commands, options and ids complete, and nothing else is printed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,7 @@ fn run(sandbox: &Sandbox, shell: &Path, args: &[&str]) -> Run {
     Run::of(command)
 }
 
-/// Asks as the scripts do. The last word is the one that is completed.
+/// Completion candidates, requested as the scripts do. The last word is the one being completed.
 fn candidates(sandbox: &Sandbox, words: &[&str]) -> Vec<String> {
     let mut command = sandbox.command(&[], &[&["--", "checkpoint"], words].concat());
     command.env("CHECKPOINT_COMPLETE", "fish");

@@ -1,4 +1,4 @@
-//! `config`: every value with its origin, whatever is wrong with the files.
+//! `config`: shows every value with its origin, however broken the files are.
 
 use serde_json::{Value, json};
 
@@ -158,7 +158,7 @@ fn a_broken_file_of_the_project_is_a_warning_of_every_command_and_ends_none() {
         sandbox.write("a", "1").create("one");
         sandbox.write("a", "2").create("two");
         for args in COMMANDS {
-            // A restore may have taken it away.
+            // A restore may have removed it.
             sandbox.write(".checkpoint.toml", broken);
             let run = sandbox.run(args).success().stderr_has("so what it would exclude is captured");
             assert_eq!(

@@ -1,4 +1,4 @@
-//! Contracts: what was recorded is proven by fields that are computed, and the printed commands work.
+//! Contracts: computed fields prove what was recorded, and the printed commands work.
 
 use std::path::Path;
 use std::process::Command;
@@ -48,7 +48,7 @@ fn assert_valid(sandbox: &Sandbox, schema: &str, document: &Value) {
     assert!(wrong.is_empty(), "{wrong:?}\n{document:#}");
 }
 
-/// Runs a command as it was printed, from another directory.
+/// Runs a printed command from another directory.
 fn run_printed(sandbox: &Sandbox, line: &str) -> Run {
     let mut command = sandbox.command(&["/bin/sh", "-c", line], &[]);
     command.current_dir("/");

@@ -1,4 +1,4 @@
-//! `create --type file_backup --copies`: plain copies from which `cp` alone restores.
+//! `create --type file_backup --copies`: makes plain copies from which `cp` alone restores.
 
 use std::path::{Path, PathBuf};
 

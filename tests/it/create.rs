@@ -1,4 +1,4 @@
-//! `create`: what it prints, what it records, and which words it refuses.
+//! `create`: what it prints, what it records, and which arguments it refuses.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ fn edits_that_hide_from_the_clock_are_seen() {
 #[test]
 fn a_file_that_a_long_write_may_still_have_been_at_is_read_again() {
     let sandbox = Sandbox::new();
-    // A write stamps the file when it begins, and this much may take it seconds.
+    // A write stamps the file when it begins, and may take seconds for this size.
     sandbox.write("large", vec![0; 32 << 20]).write("small", "1");
     std::thread::sleep(Duration::from_millis(50));
     sandbox.create("first");
@@ -238,7 +238,7 @@ fn a_file_that_never_stands_still_is_captured_and_flagged() {
     writer.join().expect("the writer ends");
     let run = run.success();
     assert!(run.warning_codes().contains(&"changed_while_read".to_owned()), "{run}");
-    // What was read then does not count as known.
+    // What was read then is not trusted as unchanged.
     sandbox.create("at rest");
     let len = sandbox.run(&["cat", "at rest:busy"]).success().stdout.len();
     assert_eq!(Some(len as u64), sandbox.path("busy").metadata().map(|found| found.len()).ok());

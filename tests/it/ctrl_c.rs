@@ -6,26 +6,26 @@ use std::sync::OnceLock;
 use crate::bench::{Git, Run, Sandbox, strace, tree::Tree};
 
 const FILES: usize = 150;
-/// The first thing that is written is who has the lock.
+/// Writing the lock holder is the first write of a command.
 const BEFORE_THE_WORK: &str = "SIGINT while the lock is taken";
 const LARGE: &str = "large";
-/// More than a pack keeps in memory, and more than is read at once.
+/// More than a pack keeps in memory, and more than one read takes.
 const LARGE_BYTES: usize = 17 << 20;
 const RENAMES: &str = "renameat2,renameat,rename";
 const FLUSHES: &str = "fsync,fdatasync";
 const WRITES: &str = "write,pwrite64,writev";
-/// Moments at which a signal comes: the first such call, the second, and some that lie further apart.
+/// Calls at which a signal is sent: the first, the second, and some further apart.
 const MOMENTS: [usize; 6] = [1, 2, 4, 9, 30, 80];
 
 struct Story {
     sandbox: Sandbox,
     first: String,
-    /// Before the signal.
+    /// State of the directory before the signal.
     tree: Tree,
     ids: Vec<String>,
 }
 
-/// A directory with one checkpoint of it, and many changes since.
+/// A directory with one checkpoint and many changes since.
 fn story(large: bool) -> Story {
     let sandbox = Sandbox::new();
     for number in 0..FILES {
@@ -44,7 +44,7 @@ fn story(large: bool) -> Story {
     Story { sandbox, first, tree, ids }
 }
 
-/// Bytes that cannot be compressed, always the same.
+/// Incompressible bytes, always the same.
 fn noise() -> &'static [u8] {
     static NOISE: OnceLock<Vec<u8>> = OnceLock::new();
     NOISE.get_or_init(|| {
@@ -59,7 +59,7 @@ fn noise() -> &'static [u8] {
     })
 }
 
-/// Files below a directory that nobody but a command at work should see.
+/// Leftovers of a command below a directory, such as temporary files and stages.
 pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![dir.to_path_buf()];
@@ -77,8 +77,8 @@ pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
 }
 
 impl Story {
-    /// What holds whenever the signal came. A command that waits for the lock, or has just written its name into it, is
-    /// simply ended: nothing has begun. Tells whether the command was ended by it.
+    /// Checks what holds whenever the signal came. A command that waits for the lock, or has just written its name
+    /// into it, simply ends: nothing has begun. Returns whether the signal ended the command.
     fn look(&self, run: &Run, when: &str) -> bool {
         let sandbox = &self.sandbox;
         assert!(run.code == 0 || run.code == 130, "{when}\n{run}");
@@ -97,7 +97,7 @@ impl Story {
         interrupted
     }
 
-    /// What must still work, and what git says of the store.
+    /// Checks that the next commands work and that git accepts the store.
     fn go_on(&self, when: &str) {
         let sandbox = &self.sandbox;
         sandbox.create("next");
@@ -110,11 +110,12 @@ impl Story {
     }
 }
 
-/// Sends the signal at the moments of a kind of call until the command ends before it; the number of runs it ended.
+/// Sends the signal at growing numbers of a kind of call until the command ends before it; returns how many runs it
+/// ended.
 fn sweep(calls: &str, below: Option<&str>, command: fn(&Story) -> Vec<&str>) -> usize {
     let mut ended = 0;
     for nth in MOMENTS {
-        // What is written of many small files goes to the disk in one piece.
+        // The content of many small files is written in one piece.
         let story = story(calls == WRITES || below == Some(LARGE));
         let args = command(&story);
         let when = match (calls, nth) {

@@ -1,6 +1,6 @@
-//! Every kind of file in a store, damaged in every way, and sets of them lost at once, against the commands: nobody
-//! panics, hangs or restores anything wrong, what is whole restores, and `verify --repair` brings back all that is left
-//! anywhere.
+//! Every kind of file in a store, damaged in every way, and sets of them lost at once, against the commands: none
+//! panics, hangs or restores anything wrong, what is whole restores, and `verify --repair` recovers everything that
+//! still exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,14 +14,14 @@ use crate::bench::sample::Draw;
 use crate::bench::watch::Watch;
 use crate::bench::{Git, Run, fixtures, sample};
 
-/// How much hangs on a file.
+/// How much depends on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
-    /// Nothing at all, and nobody can tell whether it is right.
+    /// A hint: nothing depends on it, and its content cannot be verified.
     Hint,
-    /// It is made from others: wrong, but nothing is lost.
+    /// Derived from others: wrong content loses nothing.
     Derived,
-    /// Its bytes may be nowhere else.
+    /// Possibly the only copy of its bytes.
     Only,
 }
 
@@ -34,7 +34,7 @@ enum Harm {
         at: usize,
         mask: u8,
     },
-    /// As long as before, and nothing of it is right.
+    /// Same length, random content.
     Garbage,
     Missing,
 }
@@ -49,7 +49,7 @@ struct Case {
 
 const WRITERS: [&str; 3] = ["create", "restore", "prune"];
 
-/// Stands for the oldest checkpoint in the commands below.
+/// Placeholder for the oldest checkpoint in the commands below.
 const FIRST: &str = "FIRST";
 
 const OTHER_READERS: [&[&str]; 9] = [
@@ -64,7 +64,7 @@ const OTHER_READERS: [&[&str]; 9] = [
     &["restore", FIRST, "--dry-run"],
 ];
 
-/// Each kind of file, named by an example from below the store.
+/// Paths of each kind of file, one example each, relative to the store.
 fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
     use Weight::{Derived, Hint, Only};
     let store = &specimen.store;
@@ -124,14 +124,14 @@ fn inflict(copy: &Copy, case: &Case) {
     }
 }
 
-/// No panic, no abort, no signal.
+/// Asserts that a run ended without panic, abort or signal.
 #[track_caller]
 fn calm(run: Run, codes: &[i32]) -> Run {
     assert!(codes.contains(&run.code) && !run.stderr.contains("panicked"), "wrong end\n{run}");
     run
 }
 
-/// The ids of checkpoints that a full check names, and whether it found anything at all.
+/// The ids of checkpoints that a full check names, and whether it found anything.
 fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
     let run = calm(copy.sandbox.run(&["verify", "--full", "--json"]), &[0, 6]);
     let document = run.json();
@@ -147,7 +147,7 @@ fn is_silent(case: &Case) -> bool {
     case.weight == Weight::Hint || (may_be_missing && case.harm == Harm::Missing)
 }
 
-/// What only reads: nothing is written, the damage is named, and nobody is kept from the rest.
+/// Runs the commands that only read: they write nothing, name the damage and still serve the rest.
 fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
     copy.sandbox.watch(&copy.sandbox.store());
     let (lost, noticed) = damaged_ids(copy);
@@ -160,7 +160,7 @@ fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
     let first = specimen.ids.last().expect("a checkpoint");
     let shown = calm(copy.sandbox.run(&["show", first]), &[0, 6]);
     assert!(shown.code == 0 || case.weight == Weight::Only, "{shown}");
-    // Each file meets so many harms that it meets every command too.
+    // Each file is damaged in so many ways that it meets every command anyway.
     for args in OTHER_READERS.iter().cycle().skip(case.writer % OTHER_READERS.len()).take(2) {
         let args: Vec<&str> = args.iter().map(|word| if *word == FIRST { first.as_str() } else { word }).collect();
         let run = calm(copy.sandbox.run(&args), &[0, 6]);
@@ -258,7 +258,7 @@ fn try_case(case: &Case, specimen: &Specimen) {
     repair(&copy, case, specimen);
 }
 
-/// What a sample of the cases has at least once: every file, and every harm at each weight with every command.
+/// Labels that a sample must cover: every file, and every harm at each weight with every command.
 fn kinds(case: &Case) -> Vec<String> {
     let harm = format!("{:?}", case.harm).split(' ').next().unwrap_or_default().to_owned();
     let reader = case.writer % OTHER_READERS.len();
@@ -307,13 +307,13 @@ enum Left {
     All,
     /// Refs or rows that name every checkpoint; some can be read.
     Some,
-    /// The same; none can be read.
+    /// Refs or rows that name every checkpoint; none can be read.
     Names,
-    /// Something of a store, and nothing that tells what was in it.
+    /// Parts of a store, none of which tells what it held.
     Nothing,
 }
 
-/// Either all that begins like this is gone, or all else.
+/// Loses either all files with these prefixes, or all others.
 #[derive(Clone, Copy, Debug)]
 enum Loss {
     Of(&'static [&'static str]),
@@ -343,7 +343,7 @@ const LOSSES: [(Loss, Left); 20] = [
     (Loss::OfAllBut(&["HEAD", "config", "info"]), Left::Nothing),
 ];
 
-/// Empty directories go too, as they would in a sweep.
+/// Removes the files of a loss, and directories that become empty, as a sweep would.
 fn lose(copy: &Copy, loss: Loss) {
     let store = copy.sandbox.store();
     for file in fixtures::files_below(&store) {
@@ -359,7 +359,7 @@ fn lose(copy: &Copy, loss: Loss) {
     fixtures::delete_empty_directories(&store);
 }
 
-/// Everything is named as what it is; what is whole restores, and what is not changes nothing.
+/// Checks that each part is reported as what it is; what is whole restores, and what is not changes nothing.
 fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String> {
     let copy = specimen.copy();
     lose(&copy, loss);
@@ -398,7 +398,7 @@ fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String
     damaged
 }
 
-/// A `create` goes on and forgets nothing: what nobody can read any more lies beside, what can be read stays.
+/// Checks that a `create` works and forgets nothing: unreadable parts are kept beside, readable ones stay.
 fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<String>) {
     let copy = specimen.copy();
     lose(&copy, loss);
@@ -445,7 +445,7 @@ fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some((loss, left)) = losses.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    // What is left without its packs are loose objects, which git makes.
+                    // Without packs only loose objects are left, which git makes.
                     if *left == Left::Some && !has_loose {
                         crate::bench::skipped("needs git");
                         continue;
@@ -466,7 +466,7 @@ fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
     assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), losses.len(), failed.join("\n\n"));
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn why(cause: &(dyn std::any::Any + Send)) -> String {
     let short = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
     cause.downcast_ref::<String>().cloned().or(short).unwrap_or_default()

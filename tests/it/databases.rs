@@ -1,4 +1,5 @@
-//! Databases beside the files of a checkpoint: taken while others write, put back as a whole, and kept before that.
+//! Databases beside the files of a checkpoint: captured while others write, restored as a whole, and saved before
+//! that.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Sandbox, limit, strace};
 use crate::databases_named::{named, server};
 
-/// Two tables that every transaction changes alike, and one that grows by a row.
+/// Makes a database with two tables that every transaction changes alike, and one that grows by a row.
 fn make(path: &Path, mode: &str) -> Connection {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let db = Connection::open(path).unwrap();
@@ -400,7 +401,7 @@ fn what_is_no_database_in_the_root_is_refused_in_words() {
     sandbox.run(&["create", "--db", &sandbox.path("data/shop.db").display().to_string()]).success();
 }
 
-/// A checkpoint of a file and a database, and a restore of it killed at the `nth` of some calls.
+/// Makes a checkpoint of a file and a database, and kills its restore at the `nth` of some calls.
 fn killed(mode: &str, calls: &str, nth: usize) -> (Sandbox, Connection, i32) {
     let sandbox = Sandbox::new();
     let db = make(&sandbox.path("data/shop.db"), mode);

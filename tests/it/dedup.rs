@@ -1,4 +1,5 @@
-//! A second checkpoint of an equal state, reason and source within one second is the first one; anything else is recorded.
+//! Deduplication: an equal state, reason and source within one second gives the first checkpoint; all else is
+//! recorded.
 
 use crate::bench::Sandbox;
 

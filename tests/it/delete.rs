@@ -1,4 +1,4 @@
-//! `delete`: what the user drops is gone with its room, and nothing else is.
+//! `delete`: what the user drops is gone with its space, and nothing else is.
 
 use crate::bench::{Git, Run, Sandbox, fixtures, skipped, strace};
 
@@ -198,7 +198,7 @@ fn force_deletes_the_store_of_a_pending_restore_and_only_with_all() {
     assert!(!sandbox.store().exists());
 }
 
-/// A restore that was killed while it changed files: its target and its safety checkpoint.
+/// Kills a restore while it changes files; returns its target and its safety checkpoint.
 fn pending_restore() -> (Sandbox, String, String) {
     for at in 1..100 {
         let sandbox = Sandbox::new();
@@ -223,7 +223,7 @@ fn a_damaged_checkpoint_is_deleted_by_its_id() {
     let git = Git::find(sandbox.root());
     let Some(git) = git else { return };
     let git = git.with("GIT_DIR", sandbox.store());
-    // All objects but that commit are put into a new pack.
+    // All objects but that commit go into a new pack.
     let listed = git.output(&["rev-list", "--all", "--objects"]);
     let kept: String =
         listed.lines().map(|line| &line[..40]).filter(|id| *id != lost).map(|id| format!("{id}\n")).collect();

@@ -1,8 +1,8 @@
-//! Large files that are edited again and again: `prune` stores all but the newest version as deltas, and nobody can tell.
+//! Large files that are edited repeatedly: `prune` stores all but the newest version as deltas, transparently.
 
 use crate::bench::{Git, Sandbox, damaged, fixtures, sample, strace};
 
-/// Lines that a compressor cannot make small.
+/// Lines that compress badly.
 fn text(seed: u64, len: usize) -> Vec<u8> {
     let digits = |byte: u8| [b'a' + byte % 16, b'a' + byte / 16, b' '];
     let mut text: Vec<u8> = fixtures::noise(seed, len / 3).into_iter().flat_map(digits).collect();
@@ -10,7 +10,7 @@ fn text(seed: u64, len: usize) -> Vec<u8> {
     text
 }
 
-/// A store with so many versions of one file of 2 MB, and their ids and contents in order.
+/// A store with versions of one file of 2 MB, and their ids and contents in order.
 struct Versions {
     sandbox: Sandbox,
     made: Vec<(String, Vec<u8>)>,
@@ -56,7 +56,7 @@ impl Versions {
         packs
     }
 
-    /// Every version, or a sample of many, by us and by plain git; both look at all that is stored.
+    /// Reads every version, or a sample of many, with our program and with plain git; both check the whole store.
     fn check(&self) {
         let versions = sample(&self.made, 20, |_| [(); 0].into());
         for (id, content) in &versions {
@@ -117,7 +117,7 @@ fn new_versions_join_the_deltas_that_are_there() {
 fn more_versions_than_one_chain_holds_survive_prune_after_prune() {
     let mut versions = Versions::new(0);
     versions.sandbox.user_config("keep = 100\n");
-    // Half a chain more than one, of a file just large enough and quickly compressed.
+    // One and a half chains of a file that is just large enough and compresses quickly.
     versions.content = [text(7, 150_000), vec![b'\n'; 950_000]].concat();
     (0..75).for_each(|_| versions.edit());
     versions.sandbox.run(&["prune"]).success();
@@ -198,7 +198,8 @@ fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     damaged::put(&path, &bytes);
     versions.sandbox.run(&["verify", "--full"]).code(6);
     versions.sandbox.run(&["prune"]).success();
-    // The newest is there as a file, and a create writes anew what it cannot read. The others stand on it.
+    // The newest is in the directory as a file, and a create writes anew what it cannot read. The others are based on
+    // it.
     versions.record();
     versions.made.remove(3);
     for (id, content) in &versions.made {
@@ -209,7 +210,7 @@ fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     versions.check();
 }
 
-/// Lets something happen to the first, second, … of some system calls of a prune, until none is left to which it could.
+/// Disturbs the first, second, … of some system calls of a prune, until none is left to disturb.
 fn at_each_call(calls: &str, step: usize, happen: impl Fn(&Sandbox, usize) -> crate::bench::Run) {
     let mut versions = Versions::new(2);
     versions.sandbox.run(&["prune"]).success();

@@ -1,10 +1,10 @@
-//! The commits are the truth: whatever is derived from them may be emptied, filled with NUL or deleted.
+//! The commits are the truth: files derived from them may be emptied, filled with NUL or deleted.
 
 use std::path::{Path, PathBuf};
 
 use crate::bench::{Sandbox, fixtures, tree::Tree};
 
-/// A name for what is done to a file, and the deed.
+/// A kind of damage: its name and how it is done.
 type Harm = (&'static str, fn(&Path));
 
 const HARMS: [Harm; 4] = [
@@ -25,7 +25,7 @@ struct Story {
     ids: Vec<String>,
 }
 
-/// Two checkpoints and a restore with its safety checkpoint, and a copy of the store.
+/// A store with two checkpoints and a restore with its safety checkpoint, and a copy of it.
 fn story() -> Story {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").mkdir("empty").write("run", "x").chmod("run", 0o700);
@@ -51,7 +51,7 @@ impl Story {
         self.sandbox.write("a", "2").write("d/new", "n").write("run", "x").chmod("run", 0o700);
     }
 
-    /// Every command in turn; nothing may be missing.
+    /// Runs every command in turn; nothing may be missing.
     fn nothing_is_lost(&self, harm: &str) {
         let sandbox = &self.sandbox;
         assert_eq!(sandbox.listed_ids(), self.ids, "{harm}");
@@ -191,7 +191,7 @@ fn one_bad_line_of_packed_refs_hides_no_other() {
         fixtures::remove(&path);
     }
     std::fs::write(place.join("packed-refs"), lines).expect("a file can be written");
-    // No row of the manifest is to help.
+    // No row of the manifest may help.
     fixtures::remove(&place.join("checkpoint-manifest.md"));
     story.nothing_is_lost("bad lines in packed-refs");
     assert!(!place.join("packed-refs").exists());
@@ -209,7 +209,8 @@ fn two_copies_of_a_store_that_went_their_own_ways_can_be_put_together() {
     std::fs::rename(&here, &there).expect("it can be moved");
     std::fs::rename(&other, &here).expect("it can be moved");
     sandbox.write("a", "3").create("three");
-    // What a service does that brings two machines together: files that only one has, and conflicts under other names.
+    // What a sync service does that merges two machines: adds files that only one has, and conflicts under other
+    // names.
     for file in fixtures::files_below(&there) {
         let place = here.join(file.strip_prefix(&there).expect("below it"));
         let beside = place.with_file_name(format!("{}.sync-conflict", place.file_name().expect("a name").display()));

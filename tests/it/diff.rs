@@ -1,4 +1,4 @@
-//! `diff`: what two states hold differently, in git's words, and what no patch can say beside it.
+//! `diff`: the differences of two states in git's words, and those that no patch can express.
 
 use serde_json::json;
 
@@ -174,7 +174,7 @@ fn a_secret_in_a_directory_that_is_ignored_by_now_is_not_shown_either() {
     assert!(!run.stdout.contains("TOPSECRET") && !run.stdout.contains(".env"), "{run}");
 }
 
-/// Breaks the content of one file, which does not compress and so stands in a pack as it is.
+/// Damages the content of one file, which is incompressible and so stored verbatim in its pack.
 fn break_content(sandbox: &Sandbox, content: &[u8]) {
     let needle = &content[1000..1064];
     let mut broken = 0;

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::bench::{Git, Sandbox, skipped};
 use crate::diff_oracle::{Twins, assert_same_patch, raw};
 
-/// Places in the history; at each the commit and one a few commits later are taken.
+/// Number of places in the history; at each, a commit and one a few commits later are compared.
 const PLACES: usize = 11;
 const STEP: usize = 5;
 
@@ -30,7 +30,7 @@ fn walk_through(repo: &Path) {
     git.run(&["clone", "-q", "--shared", "--no-checkout", &source, "."]).success();
     std::fs::write(sandbox.path(".git/info/attributes"), "* -text -filter -ident -working-tree-encoding\n")
         .expect("attributes can be switched off");
-    // Elsewhere than in that clone, so that git has neither repository nor attributes.
+    // Outside that clone, so that git finds neither repository nor attributes.
     let judge = Git::find(sandbox.home()).expect("git was there");
     let twins = Twins::new(sandbox.top().join("twins"));
     let commits = commits(&git);
@@ -67,7 +67,7 @@ fn commits(git: &Git) -> Vec<String> {
     chosen.into_iter().map(|at| all[at].to_owned()).collect()
 }
 
-/// Checks a commit out, takes a checkpoint, and copies what it holds.
+/// Checks out a commit, makes a checkpoint, and copies what it holds.
 fn record(sandbox: &Sandbox, git: &Git, commit: &str, twins: &Twins, name: &str) -> String {
     git.run(&["checkout", "-q", "-f", "--detach", commit]).success();
     git.run(&["clean", "-q", "-ffdx"]).success();

@@ -1,4 +1,5 @@
-//! What real git says of two directories, in the form in which `checkpoint diff` says it, and what it makes of a patch.
+//! The judge of diffs: real git's patch of two directories in the form of `checkpoint diff`, and what git makes of
+//! ours.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::bench::tree::{Kind, Tree};
 use crate::bench::{Git, Run, Sandbox, limit};
 
-/// Options that leave git no opinion of its own.
+/// Options that switch git's own preferences off.
 pub const PLAIN: [&str; 5] = ["--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--abbrev=10"];
 
-/// Two plain directories `a` and `b` below one folder, to be compared by git.
+/// Two plain directories `a` and `b` below one folder, compared by git.
 pub struct Twins {
     top: PathBuf,
 }
@@ -24,7 +25,7 @@ impl Twins {
         self.top.join(name)
     }
 
-    /// Makes `name` a copy of everything in `root` that no repository owns, without `out`.
+    /// Makes `name` a copy of everything in `root` outside repositories, without `out`.
     pub fn copy(&self, name: &str, root: &Path, out: &[String]) {
         let to = self.dir(name);
         crate::bench::fixtures::remove(&to);
@@ -36,7 +37,7 @@ impl Twins {
         }
     }
 
-    /// What `git diff --no-index` prints, path by path.
+    /// The output of `git diff --no-index`, path by path.
     pub fn judged(&self, git: &Git, options: &[&str]) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
         let args =
             [&["-c", "core.quotePath=true", "diff", "--no-index", "--no-prefix"], &PLAIN[..], options, &["a", "b"]];
@@ -47,7 +48,7 @@ impl Twins {
         pieces(&output.stdout, true)
     }
 
-    /// Applies a patch to a copy of `a` and says how the outcome differs from `b`, as far as git can tell.
+    /// Applies a patch to a copy of `a` and asserts that the outcome equals `b`, as far as git can tell.
     #[track_caller]
     pub fn assert_leads_from_a_to_b(&self, git: &Git, patch: &[u8], when: &str) {
         let file = self.dir("patch");
@@ -63,7 +64,7 @@ impl Twins {
     }
 }
 
-/// A picture without what git does not see: directories, and all permission bits but the owner's execute bit.
+/// A picture without what git ignores: directories, and all permission bits but the owner's execute bit.
 fn seen_by_git(dir: &Path) -> Tree {
     let mut tree = Tree::capture(dir);
     tree.nodes.retain(|_, node| !node.is_dir());
@@ -73,7 +74,7 @@ fn seen_by_git(dir: &Path) -> Tree {
     tree
 }
 
-/// The parts of a patch by the first line of each; a change of type has two of them.
+/// The parts of a patch by their first line; a change of type has two of them.
 pub fn pieces(patch: &[u8], is_no_index: bool) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
     let mut found: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
     let mut current: Vec<u8> = Vec::new();
@@ -89,7 +90,7 @@ pub fn pieces(patch: &[u8], is_no_index: bool) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>
     found
 }
 
-/// Of a file that one side lacks `git diff --no-index` names the other side twice.
+/// Names both sides in a header: for a file that one side lacks `git diff --no-index` names the other side twice.
 fn both_sides(header: &[u8]) -> Vec<u8> {
     let names = &header[b"diff --git ".len()..];
     let (before, after) = names.split_at(names.len() / 2);
@@ -102,7 +103,7 @@ fn both_sides(header: &[u8]) -> Vec<u8> {
     [b"diff --git ", &*side(before, b'a'), b" ", &*side(&after[1..], b'b')].concat()
 }
 
-/// Both as maps, so that a failure names the first path that differs and shows no more.
+/// Compares both as maps, so that a failure shows only the first path that differs.
 #[track_caller]
 pub fn assert_same_patch(ours: &[u8], judged: &BTreeMap<Vec<u8>, Vec<Vec<u8>>>, when: &str) {
     let ours = pieces(ours, false);

@@ -25,7 +25,7 @@ const NAMES: [&[u8]; 14] = [
     b"a-long/name-of-a-directory/in-another-directory/and-another/with-a-file.txt",
 ];
 
-/// Few different lines, so that there are many ways to match them; indented ones, and ones that look like headings.
+/// A small set of lines, so that there are many ways to match them; some indented, some that look like headings.
 const LINES: [&[u8]; 18] = [
     b"", b"}", b"{", b"\tx = 1;", b"\ty = 2;", b"    return;", b"void function(int a)", b"\t}", b"$vms", b"_under",
     b"# comment", b"    if (x) {", b"\r", b"caf\xe9 au lait", b"trailing blanks   ", b"\"quoted\" \\ \x1b[31m", b"@@ -1 +1 @@",
@@ -49,7 +49,7 @@ fn joined(lines: &[Vec<u8>], ends: bool) -> Vec<u8> {
     text
 }
 
-/// Some lines changed, removed, inserted, doubled or moved.
+/// A text with some lines changed, removed, inserted, doubled or moved.
 fn edited(text: &[u8], random: &mut Random) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     for _ in 0..=random.below(6) {
@@ -75,7 +75,7 @@ fn content(random: &mut Random) -> Vec<u8> {
         0 => Vec::new(),
         1 => fixtures::noise(random.below(1000) as u64, random.below(400) + 1),
         2 => [text(random), vec![0], text(random)].concat(),
-        // A NUL behind the first 8000 bytes does not make it binary.
+        // A NUL beyond the first 8000 bytes does not make it binary.
         3 => [b"a line\n".repeat(1100 + random.below(100)), text(random), vec![0], text(random)].concat(),
         _ => text(random),
     }
@@ -141,7 +141,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A few random edits, then a checkpoint, a copy, and git's tree of it.
+/// Makes a few random edits, then a checkpoint, a copy, and git's tree of it.
 fn state(
     sandbox: &Sandbox,
     twins: &Twins,

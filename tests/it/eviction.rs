@@ -1,4 +1,4 @@
-//! Eviction gives space back, keeps what a restore needs, and packs stay few however many creates there are.
+//! Eviction gives space back, keeps what a restore needs, and packs stay few after any number of creates.
 
 use std::time::{Duration, Instant};
 
@@ -102,7 +102,7 @@ fn many_small_creates_keep_packs_few_and_none_is_felt() {
     let full_size = cases(130) >= 1_000;
     let count = if full_size { 1_000 } else { 130 };
     let (median, longest) = many_small_creates(count);
-    // Wall time says something on a quiet machine only; how much one create may merge is asserted everywhere.
+    // Wall time is meaningful on a quiet machine only; how much one create may merge is asserted everywhere.
     if std::env::var_os("CHECKPOINT_TIMED").is_some() {
         assert!(longest < 3 * median, "one create took {longest:?}, the median is {median:?}");
     }
@@ -113,7 +113,7 @@ fn a_create_in_several_tidies_up_and_the_others_have_nothing_to_do_with_it() {
     let sandbox = Sandbox::new();
     let (mut packs_before, mut tidied) = (0, Vec::new());
     for at in 0..100_u64 {
-        // Too large to be taken in by the next one, so that each create leaves a pack.
+        // Too large to be merged by the next one, so that each create leaves a pack.
         sandbox.write("noise", fixtures::noise(at + 1, 70_000)).create(&at.to_string());
         let packs = fixtures::packs_below(&sandbox.store());
         if packs <= packs_before {
@@ -121,7 +121,7 @@ fn a_create_in_several_tidies_up_and_the_others_have_nothing_to_do_with_it() {
         }
         packs_before = packs;
     }
-    // The fiftieth evicts none; from then on a pack dies with each create.
+    // The fiftieth evicts none; from then on a pack becomes garbage with each create.
     assert!(tidied[0].0 >= 50 && (2..=10).contains(&tidied.len()), "{tidied:?}");
     assert!(tidied.iter().all(|(_, packs)| *packs <= 50), "{tidied:?}");
     sandbox.run(&["verify", "--full"]).success();
@@ -149,7 +149,7 @@ fn packs_of_any_small_size_stay_few() {
     let sandbox = Sandbox::new();
     sandbox.user_config("keep = 1000\n");
     for at in 0..110_u64 {
-        // A few of them are more than what is merged at once without need.
+        // A few of these exceed what is merged at once without need.
         sandbox.write("noise", fixtures::noise(at + 1, 300_000)).create(&at.to_string());
         let packs = fixtures::packs_below(&sandbox.store());
         assert!(packs <= 52, "{packs} packs after {at} creates");
@@ -171,7 +171,8 @@ fn large_checkpoints_give_back_their_room_while_small_ones_come() {
     for at in 0..30 {
         sandbox.write("a", at.to_string()).create(&format!("small {at}"));
     }
-    // Each evicted a large one, and small packs become one again and again: their number alone would never call for it.
+    // Each create evicts a large pack and small packs are merged regularly: their number alone would never trigger a
+    // prune.
     assert!(large() <= 42, "{} large packs", large());
 }
 
@@ -190,7 +191,7 @@ fn a_torn_note_of_the_last_tidying_up_keeps_no_create_from_it() {
     }
 }
 
-/// Packs that one create may merge or drop.
+/// Upper bound on the packs that one create may merge or drop.
 const MOST_MERGED: usize = 12;
 
 fn many_small_creates(count: usize) -> (Duration, Duration) {

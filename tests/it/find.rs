@@ -1,4 +1,4 @@
-//! `find PATTERN`: what happened to a path, newest first, and the command that brings it back.
+//! `find PATTERN`: shows what happened to a path, newest first, and the command that restores it.
 
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bench::{Git, Run, Sandbox, fixtures};
 
-/// A file that is made, changed, made executable, deleted, and the checkpoints of each.
+/// A file that is made, changed, made executable and deleted, with the checkpoints of each.
 fn story() -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
     sandbox.write("kept", "k").write("src/deep/other.rs", "o");
@@ -164,7 +164,7 @@ fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
     assert_eq!(events(&path), expected.map(|(change, at)| (change.to_owned(), ids[at].clone())));
 }
 
-/// Overwrites the pack that holds a tree with nothing sensible from its middle on, as long as the commit stays.
+/// Overwrites the second half of the pack that holds a tree, as long as the commit stays readable.
 fn damage(sandbox: &Sandbox, id: &str, tree: &str) {
     for pack in fixtures::files_below(&sandbox.store().join("objects/pack")) {
         if pack.extension().is_none_or(|extension| extension != "pack") {
@@ -172,7 +172,7 @@ fn damage(sandbox: &Sandbox, id: &str, tree: &str) {
         }
         let whole = std::fs::read(&pack).unwrap();
         std::fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-        // What is packed of a tree is longer than a step.
+        // The packed tree is longer than a step.
         for at in (12..whole.len() - 20).step_by(7) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x55;
@@ -259,7 +259,7 @@ fn busy_history(restores: bool) -> Sandbox {
 
 #[test]
 fn find_tells_what_show_tells_of_each_checkpoint() {
-    // Without restores: `show` compares with what the directory was set to, `find` with the checkpoint before.
+    // Without restores: `show` compares with the baseline, `find` with the checkpoint before.
     let sandbox = busy_history(false);
     let mut told: Vec<(String, String, String)> = Vec::new();
     for path in found(&sandbox, &["*"]) {

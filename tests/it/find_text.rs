@@ -1,4 +1,4 @@
-//! `find --text`: which files of which checkpoints have a text in them.
+//! `find --text`: lists which files of which checkpoints contain a text.
 
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 use crate::bench::{Run, Sandbox, skipped};
 
-/// Files in one spelling on the usual file system, a checkpoint of them, and the same names in another spelling on a disk
-/// that folds case. What follows finds both checkpoints, `upper` and `lower`.
+/// Prefix of each script: makes a checkpoint on the usual file system, then the same names in another spelling on a
+/// disk that folds case. The script that follows finds both checkpoints, `upper` and `lower`.
 const DISK: &str = r#"
     command -v lowntfs-3g mkntfs > /dev/null && [ -c /dev/fuse ] || exit 98
     printf one > README; mkdir -p Dir/sub Same; printf one > Dir/sub/a; printf same > Same/s
@@ -18,7 +18,7 @@ const DISK: &str = r#"
     tree() { find . -type f | sort | while read -r name; do echo "$name=$(cat "$name")"; done; }
 "#;
 
-/// `None`, with a printed line, where such a disk cannot be had.
+/// Runs a script on such a disk; `None`, with a printed line, where none is available.
 fn on_a_folding_disk(script: &str) -> Option<Run> {
     let sandbox = Sandbox::bare();
     let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", &format!("{DISK}{script}")], &[]);

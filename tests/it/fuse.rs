@@ -1,4 +1,4 @@
-//! A working directory behind FUSE, where a file that is open does not go when it is removed.
+//! A working directory behind FUSE, where a removed file stays as long as it is open.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

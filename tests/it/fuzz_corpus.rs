@@ -9,7 +9,7 @@ use crate::source::package;
 #[path = "../fuzz/properties/mod.rs"]
 mod properties;
 
-/// Random changes of one input that are tried every day.
+/// Random changes of one input that are tried by default.
 const CHANGES: usize = 20;
 
 fn names_in(dir: &str) -> BTreeSet<String> {
@@ -46,7 +46,7 @@ fn the_corpus_and_what_is_near_it_have_the_properties() {
     }
 }
 
-/// Runs a check, and says with which bytes it failed.
+/// Runs a check, and prints the bytes with which it failed.
 fn told(bytes: &[u8], what: &str, target: &str) {
     if let Err(cause) = std::panic::catch_unwind(|| properties::check(target, bytes)) {
         println!("{what}: \"{}\"", bytes.escape_ascii());
@@ -54,7 +54,7 @@ fn told(bytes: &[u8], what: &str, target: &str) {
     }
 }
 
-/// A few bytes replaced, taken out, put in or said twice.
+/// Replaces, removes, inserts or doubles a few bytes.
 fn changed(bytes: &[u8], seed: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * seed as u64 + 1);
     let mut next = |below: usize| {

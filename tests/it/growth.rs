@@ -1,19 +1,19 @@
-//! Work that grows with the number of names in one directory, and not with its square.
+//! Work grows linearly, not quadratically, with the number of names in one directory.
 //!
-//! It is counted in time that a processor spent on it, and compared with the first create of the same tree: that holds on a
-//! slow disk and on a busy machine.
+//! Measured in processor time and compared with the first create of the same tree, which holds on a slow disk and on
+//! a busy machine.
 
 use std::time::Duration;
 
 use crate::bench::Sandbox;
 
 const NAMES: usize = 50_000;
-/// Each of these costs a few calls of the file system, so fewer of them do.
+/// Fewer names for deletions, each of which costs a few system calls.
 const NAMES_THAT_GO: usize = 20_000;
-/// The ratio that was measured is about one; work that grows with the square of the names passes this by far.
+/// Upper bound on the ratio to a create. About one is measured; quadratic work exceeds it by far.
 const MOST_TIMES_A_CREATE: u32 = 4;
 
-/// One directory of so many files.
+/// A sandbox with that many files in one directory.
 fn full(names: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("other", "1").create("empty");
@@ -23,7 +23,7 @@ fn full(names: usize) -> Sandbox {
     sandbox
 }
 
-/// The time that a processor spent in the program, and for it in the system; the shell tells both of its children.
+/// Processor time of the program and of the system for it; the shell reports both for its children.
 fn times(sandbox: &Sandbox, args: &[&str]) -> [Duration; 2] {
     let run = sandbox.run_under(&["/bin/sh", "-c", r#""$@" && times >&2"#, "sh"], args).success();
     let mut times = run.stderr.lines().last().unwrap_or_default().split_whitespace().map(|time| {
@@ -61,6 +61,6 @@ fn an_undo_that_deletes_many_names_grows_with_their_number() {
     sandbox.restore("full").success();
     let [undo, _] = times(&sandbox, &["undo", "--yes"]);
     assert!(!sandbox.exists("d"));
-    // What the system does for each name that goes is its own affair, and more than for one that is read.
+    // The system's own cost per deleted name is out of our control, and more than for one that is read.
     assert!(undo <= create * MOST_TIMES_A_CREATE, "in the program: undo {undo:?}, first create {create:?}");
 }

@@ -1,4 +1,4 @@
-//! `guard`: it lets a change through where a checkpoint stands to take it back to, and says how to make one elsewhere.
+//! `guard`: passes where a checkpoint covers a change, and otherwise says how to make one.
 
 use std::path::PathBuf;
 
@@ -258,7 +258,7 @@ fn scopes_may_stand_in_a_list_and_an_empty_one_is_wrong_usage() {
     sandbox.run(&["guard", "--scope", "-"]).code(2);
 }
 
-/// Follows what is advised, and the advice after it; whether it ends with a checkpoint that guards, or with a reason.
+/// Follows a hint, and the hint after it; whether it leads to a checkpoint that guards, or to a reason.
 #[track_caller]
 fn lead(sandbox: &Sandbox, args: &[&str]) -> bool {
     let mut error = sandbox.run(&[&["guard", "--json"], args].concat()).code(4).json()["error"].clone();

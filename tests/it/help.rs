@@ -1,4 +1,4 @@
-//! The help of every command: pinned word by word, and never wider than 80 columns.
+//! The help of every command: pinned word by word, and at most 80 columns wide.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! What the program advises: every command line that it prints is one that it takes, and every option that it names is one
-//! of the command that it is named for.
+//! Advice that the program prints: every command line is accepted by the program, and every option belongs to the
+//! command for which it is named.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::bench::{Run, Sandbox};
 use crate::source;
 
-/// Sentences that name options apart from a command line, and the commands that say them.
+/// Sentences that name options outside a command line, and the commands that print them.
 const SENTENCES: [(&str, &[&str]); 37] = [
     (" --include-sensitive={}", &["create"]),
     ("look at it with --dry-run", &DRY_RUN),
@@ -51,10 +51,10 @@ const SENTENCES: [(&str, &[&str]); 37] = [
     ("--files, --state or --both", &["workflow rewind"]),
     ("--force writes over it", &["workflow shims"]),
 ];
-/// The commands that can be looked at before they do anything.
+/// Commands with `--dry-run`.
 const DRY_RUN: [&str; 9] =
     ["restore", "undo", "redo", "prune", "delete", "relink", "workflow rewind", "workflow recover", "workflow cleanup"];
-/// Sentences that say nothing to do: options of other programs, and what stands in manuals and lists.
+/// Sentences that are no advice: options of other programs, and those in manuals and lists.
 const OTHERS: [&str; 8] = [
     "--remove-destination",
     "diff --git",
@@ -66,7 +66,7 @@ const OTHERS: [&str; 8] = [
     "checkpoint workflow resume {} --choose {}{anyway}",
 ];
 
-/// The command lines in a text: in quotes, or all of it.
+/// The command lines in a text: in quotes, or the whole of it.
 fn commands_in(text: &str) -> Vec<String> {
     let quoted = text.split("'checkpoint ").skip(1).filter_map(|rest| rest.split('\'').next());
     let mut found: Vec<String> = quoted.map(|rest| format!("checkpoint {rest}")).collect();
@@ -94,7 +94,7 @@ fn options_in(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Why the program would not take this line; holes in it stand for a word.
+/// The reason why the program would refuse this line, if so; placeholders in it stand for a word.
 fn refusal(line: &str) -> Option<String> {
     let mut filled = String::new();
     let mut rest = line;
@@ -133,7 +133,7 @@ fn every_command_line_in_the_source_is_one_that_the_program_takes() {
     assert!(seen > 40, "only {seen} command lines were found");
 }
 
-/// A command of the whole grammar, such as `workflow resume`, with its words.
+/// Commands of the whole grammar, such as `workflow resume`, with their words.
 fn all_commands() -> Vec<String> {
     let whole = parse::command();
     let below = |command: &str| -> Vec<String> {
@@ -190,7 +190,7 @@ fn parsed(line: &str) -> DirCommand {
     }
 }
 
-/// A run of one profile whose second phase is under way.
+/// A run of one profile whose second phase has started.
 fn run_of(profile: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
@@ -206,7 +206,7 @@ fn run_of(profile: &str) -> Sandbox {
     sandbox
 }
 
-/// Checks what a failure advises: command lines that are taken, and options that belong to the command that failed.
+/// Checks the advice of a failure: its command lines are accepted, its options belong to the command that failed.
 fn check(run: &Run, command: &str) {
     let error = run.json()["error"].clone();
     let hint = error["hint"].as_str().unwrap_or_default();
@@ -287,7 +287,7 @@ fn what_is_advised_for_a_state_file_leads_out() {
     }
 }
 
-/// Runs a command line as it was printed.
+/// Runs a printed command line.
 fn shell(sandbox: &Sandbox, line: &str) -> Run {
     let dir = Sandbox::binary().parent().expect("a folder").display().to_string();
     sandbox.env("PATH", format!("{dir}:/usr/bin:/bin"));
@@ -313,7 +313,7 @@ fn every_answer_that_is_named_can_be_given() {
     shell(&sandbox, odd["command"].as_str().unwrap_or_default()).success();
 }
 
-/// What is advised, of a command that acts elsewhere, run in a directory that has nothing to do with it.
+/// Runs advice for a command with `-C` in an unrelated directory.
 #[test]
 fn what_is_advised_elsewhere_works_where_it_is_printed() {
     let sandbox = Sandbox::rooted_at("it's here");

@@ -1,4 +1,4 @@
-//! `hold` and `release`: between them nobody makes a checkpoint, and nothing is held for ever.
+//! `hold` and `release`: no checkpoint is made between them, and every hold ends.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Nothing in the environment, in anybody's git configuration or in attributes changes a byte, and no child is started.
+//! The environment, git configuration and attributes change no byte of the result, and no child process is started.
 
 use crate::bench::trace::trace;
 use crate::bench::{Git, Sandbox, fixtures, skipped, strace, tree::Tree};
@@ -36,7 +36,7 @@ fn fill(sandbox: &Sandbox) {
     sandbox.write(".gitattributes", attributes).write(".gitmodules", "[submodule \"x\"]\n\tpath = ../..\n\turl = -x\n");
 }
 
-/// The hostile home: a configuration that would change everything, and that cannot even be parsed.
+/// Sets up the hostile home: a configuration that would change everything and cannot even be parsed.
 fn poison(sandbox: &Sandbox) {
     for name in GIT_VARIABLES {
         sandbox.env(name, "/nonexistent/rubbish\u{7f}");
@@ -55,7 +55,7 @@ fn poison(sandbox: &Sandbox) {
         .env("XDG_CONFIG_HOME", "relative");
 }
 
-/// One round through the program: the tree id, and the directory after a restore.
+/// Runs a round trip: the tree id, and the directory after a restore.
 fn round(sandbox: &Sandbox) -> (String, Tree) {
     fill(sandbox);
     let id = sandbox.create("hostile");
@@ -308,7 +308,7 @@ fn a_user_without_a_name_can_do_everything() {
     run(&["prune", "--keep", "1"]);
 }
 
-/// A commit like this one, but of a tree with one file of this name, written as plain git would refuse to.
+/// Writes a commit like this one whose tree has one file of this name, which plain git would refuse.
 fn with_tree_of(git: &Git, commit: &str, name: &str) -> String {
     let blob = hex::decode(git.output(&["rev-parse", &format!("{commit}:a")])).expect("an id");
     let tree = [b"100644 ".as_slice(), name.as_bytes(), b"\0", &blob].concat();
@@ -339,7 +339,7 @@ fn a_tree_with_a_name_that_leads_elsewhere_is_not_restored() {
     }
 }
 
-/// A commit like this one, but with a meta of this one line.
+/// Writes a commit like this one whose meta has this one line.
 fn with_meta_of(git: &Git, commit: &str, line: &str) -> String {
     let meta = format!("checkpoint-meta 1\nusual 644 755 755\n{line}\n");
     let write = |kind: &str, text: &str| {

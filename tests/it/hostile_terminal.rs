@@ -1,11 +1,11 @@
-//! Nothing that a user or a path brings into the words of a command acts on a terminal, whichever command it is.
+//! Text from users and paths never acts on a terminal, in the output of any command.
 
 use crate::bench::Sandbox;
 use crate::bench::terminal::at_a_terminal;
 
 const HOSTILE: &str = "a\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{7f}\u{e0041}\nroot  /forged\r";
 
-/// What the commands of these tests are given; each may fail.
+/// The command lines of these tests; each may fail.
 fn commands() -> Vec<Vec<String>> {
     let lines = [
         "create --reason R",

@@ -1,11 +1,11 @@
-//! A directory that tries to lead a restore astray: nothing outside changes and nothing of the user's is lost unseen.
+//! A directory that tries to lead a restore astray: nothing outside changes, and no user file is lost silently.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use crate::bench::{Sandbox, strace, tree::Kind};
 
-/// A directory beside the root that nobody may touch.
+/// A directory beside the root that must stay untouched.
 fn outside(sandbox: &Sandbox) -> PathBuf {
     let outside = sandbox.top().join("outside");
     std::fs::create_dir_all(outside.join("deep")).expect("a directory can be made");
@@ -188,7 +188,7 @@ fn hostile_names_come_back_byte_for_byte() {
 #[test]
 fn a_path_longer_than_the_system_takes_at_once_comes_back() {
     let sandbox = Sandbox::new();
-    // No single call takes the whole path, so the lower half is made elsewhere and moved to its place.
+    // No single call takes the whole path, so the lower half is made elsewhere and moved into place.
     let half: std::path::PathBuf = std::iter::repeat_n("d".repeat(200), 13).collect();
     let elsewhere = sandbox.top().join("lower");
     sandbox.mkdir(&half).write(elsewhere.join(&half).join("file"), "deep");

@@ -1,5 +1,5 @@
-//! A pack beyond 2 GiB, whose index needs its table of 64-bit offsets, and a file beyond 4 GiB. This takes 12 GB of disk and
-//! minutes, so it is done only where `CHECKPOINT_HUGE` is set.
+//! A pack beyond 2 GiB, whose index needs its table of 64-bit offsets, and a file beyond 4 GiB. It takes 12 GB of
+//! disk and minutes, so it runs only with `CHECKPOINT_HUGE` set.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -16,7 +16,7 @@ fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
         return;
     }
     let sandbox = Sandbox::new();
-    // Small ones come after it in the pack: their offsets take more than 31 bits.
+    // Small files come after it in the pack: their offsets take more than 31 bits.
     write_noise(&sandbox.path("a-noise"), 2 * GIBIBYTE + GIBIBYTE / 8);
     write_sparse(&sandbox.path("b-sparse"), 4 * GIBIBYTE + 12_345);
     for at in 0..20 {
@@ -50,7 +50,7 @@ fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
     assert_eq!(large.each_ref().map(|path| sum(path)), sums);
 }
 
-/// What no compressor makes smaller: it looks back less far than these pieces repeat.
+/// Writes noise that no compressor shrinks: pieces repeat only beyond its window.
 fn write_noise(path: &Path, len: u64) {
     let piece = fixtures::noise(3, 16 << 20);
     let mut file = File::create(path).expect("a file can be made");
@@ -62,7 +62,7 @@ fn write_noise(path: &Path, len: u64) {
     }
 }
 
-/// Zeros but for a few words: at the start, around four gibibytes and at the end.
+/// Writes zeros but for a few words: at the start, around four gibibytes and at the end.
 fn write_sparse(path: &Path, len: u64) {
     let mut file = File::create(path).expect("a file can be made");
     file.set_len(len).expect("a long file can be made");
@@ -87,7 +87,7 @@ fn sum(path: &Path) -> (u64, u64) {
     }
 }
 
-/// Where the last entry of any pack starts, by plain git.
+/// The offset of the last entry of any pack, by plain git.
 fn largest_offset(git: &Git, sandbox: &Sandbox) -> u64 {
     let offsets = damaged::packs_of(&sandbox.store()).into_iter().flat_map(|pack| {
         let index = std::fs::read(pack.with_extension("idx")).expect("an index");

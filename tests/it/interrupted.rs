@@ -1,13 +1,13 @@
-//! A restore or a create killed at any moment: the next command says so, and each way out leads to where it says.
+//! A restore or a create killed at any moment: the next command reports it, and each way out ends where it says.
 
 use crate::bench::{Run, Sandbox, fixtures, sample, strace, tree::Tree};
 use crate::ctrl_c::leftovers;
 
-/// The system calls at which a restore is killed, one kind after the other.
+/// System calls at which a restore is killed.
 const RENAMES: &str = "renameat2,renameat,rename";
 const REMOVALS: &str = "unlinkat,unlink,rmdir";
 const OTHERS: &str = "mkdirat,fchmodat,fchmod,symlinkat,linkat";
-/// No restore of this size makes more calls of one kind; a larger count means that the loop does not end by itself.
+/// Upper bound on calls of one kind; more mean that the loop does not end by itself.
 const MOST_CALLS: usize = 200;
 
 struct Story {
@@ -39,7 +39,7 @@ fn story() -> Story {
 /// What a killed restore left behind.
 #[derive(PartialEq, Eq, Debug)]
 enum Left {
-    /// Nothing had begun, or all was done.
+    /// Nothing had begun, or everything was done.
     Nothing,
     Pending,
 }
@@ -49,11 +49,11 @@ impl Story {
         strace::kill_at(&self.sandbox, calls, nth, &["restore", &self.target_id, "--yes"])
     }
 
-    /// Checks what every command says after the kill.
+    /// Checks what every command reports after the kill.
     fn look(&self, when: &str) -> Left {
         let status = self.sandbox.run(&["status", "--json"]).success();
         if status.data()["pending"].is_null() {
-            // What was staged may still be there; the next command that writes clears it away.
+            // The stage may still be there; the next command that writes clears it.
             let now = self.sandbox.tree().without(|path| path.starts_with(b".checkpoint-stage-"));
             let whole = now == self.former || now == self.target;
             assert!(
@@ -78,7 +78,7 @@ impl Story {
     }
 }
 
-/// Kills at the first, second, … call of a kind, and leaves each time by the same way out.
+/// Kills at the first, second, … call of a kind, and takes the same way out each time.
 fn sweep(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
     let mut pending = 0;
     for nth in sample::calls(MOST_CALLS) {
@@ -254,7 +254,7 @@ fn a_create_killed_anywhere_leaves_a_whole_checkpoint_or_none() {
     }
 }
 
-/// Cuts off the way out of a restore that was cut off, at each of its calls; taken once more, it ends where it says.
+/// Kills the way out of an interrupted restore at each of its calls; taken once more, it ends where it says.
 fn sweep_again(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
     for nth in sample::calls(MOST_CALLS) {
         let story = story();
@@ -316,7 +316,7 @@ fn a_journal_of_another_store_is_not_believed() {
     assert!(!journal(&sandbox).exists(), "the repair left it");
     sandbox.run(&["prune", "--keep", "1"]).success();
     sandbox.create("three");
-    // A store that was moved still knows its own.
+    // A store that was moved still recognizes its own journal.
     let place = story.sandbox.top().join("moved");
     std::fs::rename(story.sandbox.root(), &place).expect("it can be moved");
     let moved = |args: &[&str]| {

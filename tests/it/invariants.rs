@@ -21,7 +21,7 @@ fn the_architecture_names_these_and_no_other_invariants() {
 fn the_projects_own_git_is_never_written() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").decoy_repository("sub/deep");
-    // From here on any change of a byte, a time or an inode of these fails the test at its end.
+    // From here on any change to a byte, a time or an inode of these fails the test at its end.
     for place in [".git", "sub/deep/.git"] {
         assert!(sandbox.path(place).is_dir());
         sandbox.watch(&sandbox.path(place));

@@ -1,4 +1,4 @@
-//! The JSON of every command, pinned by structures that know each field: one more or one less fails here.
+//! The JSON of every command, pinned by structures that list each field: an extra or a missing one fails here.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -38,7 +38,7 @@ struct Failed {
     warnings: Vec<Warning>,
 }
 
-/// A failure that has something to show all the same.
+/// A failure that has `data` too.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
@@ -855,7 +855,7 @@ fn prune_and_status_have_exactly_these_fields() {
     assert_eq!((prune.evicted.len(), prune.dry_run), (1, false));
 }
 
-/// Damage is a failure, so `ok` is false; what was found stands in `data` all the same.
+/// Damage is a failure, so `ok` is false; the findings are in `data` all the same.
 #[test]
 fn verify_has_exactly_these_fields_whether_damage_is_found_or_not() {
     let (sandbox, _) = full_of_everything();

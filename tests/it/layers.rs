@@ -1,11 +1,11 @@
-//! The walls of the house, checked on the source itself: who may import whom, and which file is the door to which crate.
+//! The walls of the source: which layer may import which, and which file is the door to which crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shape;
 use crate::source::{self, SourceFile};
 
-/// Each module of the top level, and what it may import from the others.
+/// Each top-level module, and which others it may import.
 const LAYERS: [(&str, &[&str]); 11] = [
     ("base", &[]),
     ("model", &["base"]),
@@ -20,7 +20,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("main", &["cli"]),
 ];
 
-/// Each outside crate, and the beginnings of the paths of the files that may name it.
+/// Each outside crate, and the path prefixes of the files that may name it.
 const DOORS: [(&str, &[&str]); 25] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
@@ -94,7 +94,7 @@ fn no_two_modules_import_each_other_around_a_circle() {
         imported.remove(file.module());
         edges.entry(file.module().to_owned()).or_default().extend(imported);
     }
-    // Whatever imports nothing that is left is taken away; a circle is what cannot be taken away.
+    // Modules without remaining imports are removed; what cannot be removed is a circle.
     while let Some(free) =
         edges.iter().find(|(_, to)| to.iter().all(|one| !edges.contains_key(one))).map(|(m, _)| m.clone())
     {
@@ -192,10 +192,10 @@ fn the_clock_and_the_environment_are_read_in_cli_only() {
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 
-/// Pairs of which one alone is compiled: the two forms of a door have the same names.
+/// Pairs of which only one is compiled: the two forms of a door have the same names.
 const PAIRS: [&str; 6] = ["Dir", "Fast", "FastStream", "Patience", "Refusal", "Watched"];
 
-/// Words that had several meanings here, or that are no word of the field: no type and no file is named so.
+/// Words that had several meanings, or are no word of the field: no type and no file is named so.
 const BANNED: [&str; 13] = [
     "aftermath",
     "beside",
@@ -256,7 +256,7 @@ fn every_place_that_the_architecture_names_is_there() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// What the source has too much of. No figure may grow, and a lower one becomes the new limit.
+/// Ratchets: no figure may grow, and a lower one becomes the new limit.
 #[test]
 fn what_there_is_too_much_of_only_falls() {
     let files = source::files();

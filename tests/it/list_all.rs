@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bench::{Sandbox, fixtures, place};
 
-/// Makes another project beside the root and one checkpoint of it.
+/// Makes another project beside the root, with one checkpoint.
 pub fn project(sandbox: &Sandbox, name: &str) -> PathBuf {
     let dir = sandbox.top().join(name);
     std::fs::create_dir_all(&dir).expect("a directory can be made");

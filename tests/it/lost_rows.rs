@@ -1,4 +1,4 @@
-//! Rows of the manifest that lead nowhere: named by every command, dropped by none of them unless the user asks for it.
+//! Manifest rows without a commit: every command names them, and only the user drops them.
 
 use std::collections::BTreeSet;
 use std::fs;

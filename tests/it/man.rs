@@ -1,4 +1,4 @@
-//! `man`: one page that says everything, and that man renders without complaint.
+//! `man`: one complete page that man renders without complaint.
 
 use std::path::Path;
 use std::process::Command;

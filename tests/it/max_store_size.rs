@@ -1,10 +1,10 @@
-//! `max_store_size`: the oldest go until the store fits, what is protected stays, and all of it is said.
+//! `max_store_size`: evicts the oldest until the store fits, spares what is protected, and reports all of it.
 
 use crate::bench::{Sandbox, fixtures};
 
 const MIB: usize = 1024 * 1024;
 
-/// So many checkpoints of one MiB each that have nothing in common.
+/// A store of `count` checkpoints of one MiB each that share nothing.
 fn with(count: u64) -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
     let ids = (0..count).map(|at| add(&sandbox, at)).collect();

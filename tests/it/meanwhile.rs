@@ -1,5 +1,5 @@
-//! Commands side by side: writers take turns, and what a reader misses because somebody dropped or replaced it meanwhile
-//! is no damage.
+//! Concurrent commands: writers take turns, and what a reader misses because another command dropped or replaced it is
+//! not damage.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ use checkpoint::store::repository::Store;
 use crate::bench::damaged::kept_copies;
 use crate::bench::{Run, Sandbox, fixtures, sample, strace};
 
-/// Which opening of a file is held up: before, within and after the first look at the packs.
+/// Openings of files at which a reader is delayed: before, within and after the first look at the packs.
 const MOMENTS: [usize; 8] = [40, 50, 58, 64, 70, 76, 84, 99];
 
 fn with_five() -> Sandbox {
@@ -25,7 +25,7 @@ fn with_five() -> Sandbox {
     sandbox
 }
 
-/// Runs the program, held up for a while at the `nth` opening of a file; meanwhile two checkpoints are deleted.
+/// Runs the program, delayed at the `nth` opening of a file; meanwhile two checkpoints are deleted.
 fn with_a_deletion_meanwhile(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
     let inject = format!("inject=openat:delay_enter=400000:when={nth}");
     let tracer = ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=openat", "-e", &inject];
@@ -78,7 +78,7 @@ fn a_checkpoint_that_is_deleted_while_it_is_read_is_never_called_damaged() {
     }
 }
 
-/// Runs each row of commands by a thread of its own, one after the other, with a file written before each.
+/// Runs each row of commands in a thread of its own, in order, writing a file before each.
 fn side_by_side(sandbox: &Sandbox, rows: Vec<Vec<Command>>) -> Vec<Vec<Run>> {
     let files: Vec<PathBuf> = (0..rows.len()).map(|number| sandbox.path(format!("f{number}"))).collect();
     let threads: Vec<_> =

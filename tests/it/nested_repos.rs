@@ -1,4 +1,4 @@
-//! Nested repositories are plain files to us; their `.git`, a directory or a file, is neither held nor touched.
+//! Nested repositories are captured as plain files; their `.git`, directory or file, is neither held nor touched.
 
 use crate::bench::Sandbox;
 

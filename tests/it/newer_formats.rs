@@ -1,4 +1,4 @@
-//! A store that a newer program wrote: read as far as possible, never written.
+//! A store written by a newer program: read as far as possible, never written.
 
 use crate::bench::{Git, Sandbox};
 

@@ -1,4 +1,4 @@
-//! A restore, undo or redo to what is there already records nothing and changes nothing.
+//! A restore, undo or redo to the present state records nothing and changes nothing.
 
 use std::os::unix::fs::MetadataExt;
 

@@ -1,4 +1,4 @@
-//! `prune --orphaned`: removes what belongs to nobody any more, and never more than that.
+//! `prune --orphaned`: removes the stores of directories that are gone, and nothing else.
 
 use crate::bench::{Sandbox, fixtures};
 use crate::list_all::{project, store_of};

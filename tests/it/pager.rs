@@ -1,4 +1,4 @@
-//! The pager: on a terminal only, the one that was chosen, and never in the way.
+//! The pager: started on a terminal only, chosen by the user, and never in the way.
 
 use crate::bench::Sandbox;
 use crate::bench::terminal::at_a_terminal;

@@ -1,8 +1,8 @@
-//! What cannot be read makes a checkpoint partial: still made, still listed, and a restore leaves it alone.
+//! Unreadable files make a checkpoint partial: still made, still listed, and a restore leaves them alone.
 
 use crate::bench::{Run, Sandbox, skipped, strace};
 
-/// A program that takes the right to read everything away from root.
+/// A wrapper that takes root's right to read everything away.
 const ORDINARY: [&str; 3] =
     ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"];
 

@@ -1,4 +1,4 @@
-//! The picture of the README shows, word for word, what a terminal shows on which its commands are run.
+//! The picture of the README shows, word for word, the output of its commands on a terminal.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::bench::Sandbox;
 use crate::bench::terminal::dialogue;
 use crate::source;
 
-/// What lies in the directory before the first command.
+/// Sets up the directory before the first command.
 const BEFORE: &str = r"mkdir src
 printf 'def total(cart):\n    return sum(i.price for i in cart)\n' > src/cart.py
 printf 'def user(id):\n    return db.get(id)\n' > src/user.py
@@ -33,7 +33,7 @@ fn without_tags(text: &str) -> String {
     plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// The commands of the picture, each after its own line, at a clock that goes on.
+/// A script of the picture's commands, each printed as its own line and run at its own moment.
 fn script(lines: &[String]) -> String {
     let mut script = format!(
         "checkpoint() {{ \"$checkpoint\" \"$@\"; }}\nexport CHECKPOINT_NOW={BEGIN_MS}\n{{ {BEFORE}\n}} >/dev/null 2>&1\n"

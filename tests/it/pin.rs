@@ -1,4 +1,4 @@
-//! `pin` and `unpin`: what the user wants kept is kept.
+//! `pin` and `unpin`: protect a checkpoint from eviction, and end that.
 
 use crate::bench::Sandbox;
 

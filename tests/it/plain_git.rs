@@ -1,4 +1,4 @@
-//! Plain git on the store: it is an ordinary bare repository, and its trees are the ones that git itself would make.
+//! Plain git on the store: an ordinary bare repository whose trees are those that git itself would make.
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -135,7 +135,7 @@ fn a_pack_that_is_taken_away_before_its_ref_is_there_costs_that_create_alone() {
     if !strace::available() {
         return;
     }
-    // The second comes between the last look at the packs and the ref.
+    // The second moment is between the last look at the packs and the ref.
     for sign in ["objects/pack", "refs/meta"] {
         let sandbox = Sandbox::bare();
         fill(&sandbox);
@@ -157,8 +157,8 @@ fn a_pack_that_is_taken_away_before_its_ref_is_there_costs_that_create_alone() {
     }
 }
 
-/// Takes a new pack away a little after something new stands in this folder of the store, as `git gc --prune=now` does
-/// with what no ref names.
+/// Removes a new pack shortly after a new entry appears in this folder of the store, as `git gc --prune=now` does with
+/// a pack that no ref needs.
 fn taker_of_packs(store: PathBuf, sign: &str) -> JoinHandle<std::io::Result<()>> {
     let (known, folder) = (damaged::packs_of(&store), store.join(sign));
     let count = move || fixtures::files_below(&folder).iter().filter(|path| !is_temporary(path)).count();

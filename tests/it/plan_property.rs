@@ -1,4 +1,4 @@
-//! The pure property of restore plans: applied to the present state, a plan gives the target.
+//! The property of restore plans: applied to the present state, a plan gives the target.
 
 use checkpoint::model::restore_plan::{RestorePlan, RestoreScope};
 use checkpoint::model::state::entry::Entry;
@@ -12,7 +12,7 @@ use crate::bench::cases::properties;
 
 const NAMES: [&[u8]; 4] = [b"a", b"a.b", b"b", b"\xff"];
 
-/// A state that can be, drawn from a row of bytes: each name of a directory is absent, a file, a link or a directory.
+/// A state drawn from bytes: each name of a directory is absent, a file, a link or a directory.
 fn state(bytes: &[u8]) -> Snapshot {
     let mut drawn = bytes.iter().copied();
     let mut snapshot = Snapshot::default();

@@ -8,17 +8,17 @@ use tempfile::TempDir;
 
 use crate::bench::{Sandbox, limit, skipped};
 
-/// The user of a server that is started by root, which no server allows for itself.
+/// Uid for a server started by root, since PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65_534;
 
-/// A server of its own for one test, reached by a socket in a directory of its own.
+/// A server for one test, reached by a socket in a directory of its own.
 struct Server {
     programs: PathBuf,
     dir: TempDir,
     postmaster: Child,
 }
 
-/// Where Debian and others put the programs of a server, the newest first.
+/// Directory of the server's programs on Debian and others, the newest version first.
 fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut places: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
@@ -31,7 +31,7 @@ fn programs() -> Option<PathBuf> {
     places.into_iter().find(has_all)
 }
 
-/// A command as an ordinary user.
+/// A command run as an ordinary user.
 fn as_a_user(program: &Path) -> Command {
     if !rustix::process::geteuid().is_root() {
         return Command::new(program);
@@ -90,7 +90,7 @@ impl Server {
         self.try_ask("shop", sql).unwrap_or_else(|| panic!("the server refuses {sql}"))
     }
 
-    /// The configuration by which the program reaches it.
+    /// A configuration by which the program reaches the server.
     fn config(&self) -> String {
         let (programs, socket) = (self.programs.display(), self.dir.path().display());
         format!(
@@ -104,14 +104,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // SIGQUIT ends a server and all its children at once; nothing of it is wanted any more.
+        // SIGQUIT ends a server and all its children at once; its data is not needed.
         let postmaster = rustix::process::Pid::from_child(&self.postmaster);
         let _ = rustix::process::kill_process(postmaster, rustix::process::Signal::QUIT);
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(30) && matches!(self.postmaster.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(20));
         }
-        // Does nothing to one that has ended.
+        // No effect on a server that has ended.
         let _ = self.postmaster.kill();
     }
 }

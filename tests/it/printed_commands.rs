@@ -1,4 +1,4 @@
-//! Every command that is printed does what it says in each shell that people use, whatever the names in it are made of.
+//! Every printed command does what it says in each common shell, whatever the names in it consist of.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::bench::sample::is_full;
 use crate::bench::{Run, Sandbox, Tree, skipped};
 
-/// What shells read more into than it is, and what would leave a mark if it were run.
+/// Pieces of names that a shell could interpret, some of which would leave a mark if they were run.
 const PIECES: [&[u8]; 32] = [
     b"'",
     b"\"",
@@ -43,11 +43,11 @@ const PIECES: [&[u8]; 32] = [
     b"{a,b}",
     b"gr\xc3\xbcn",
 ];
-/// No name of a directory may be longer on any file system.
+/// Upper bound on a name in bytes; every file system takes this.
 const LONGEST_NAME: usize = 200;
 const ROOT: &str = "it's\u{1}'; touch INJECTED #\\";
 
-/// The shells of this machine, each with the words that come before a script.
+/// The shells of this machine, each with the words that precede a script.
 fn shells() -> Vec<Vec<String>> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = |name: &str| std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file());
@@ -63,7 +63,7 @@ fn shells() -> Vec<Vec<String>> {
     shells.collect()
 }
 
-/// Runs command lines as a script, in a directory of its own in which nothing may be left behind.
+/// Runs command lines as a script, in a directory that must stay empty.
 fn run_in_shell(sandbox: &Sandbox, shell: &[String], lines: &[String]) -> Run {
     let aside = sandbox.top().join("aside");
     sandbox.mkdir(aside.join("empty"));
@@ -81,7 +81,7 @@ fn run_in_shell(sandbox: &Sandbox, shell: &[String], lines: &[String]) -> Run {
     run
 }
 
-/// Names made of the pieces, the same with each run; all differ.
+/// Different names made of the pieces, the same in each run.
 fn names() -> Vec<Vec<u8>> {
     let count = if is_full() { 500 } else { 150 };
     let mut state = 7_u64;
@@ -169,7 +169,7 @@ fn the_commands_of_a_history_name_the_paths_that_are_gone() {
     let (sandbox, names) = project();
     let before = Tree::capture(&sandbox.path("names"));
     sandbox.create("before");
-    // Fewer than the restores whose safety checkpoints stay: these are what the later commands name.
+    // Fewer than the safety checkpoints that are kept: these are what the later commands name.
     let gone: Vec<&Vec<u8>> = names.iter().filter(|name| !name.ends_with(b"\n")).step_by(names.len() / 12).collect();
     let root = shell_quoted(&sandbox.root().display().to_string());
     for shell in shells() {
@@ -237,7 +237,7 @@ fn the_command_that_approves_a_phase_runs_as_printed_whatever_the_phase_is_calle
     for command in commands {
         assert!(command.contains(r"'a'\''; touch PWN #'"), "{command}");
         let script = format!("checkpoint() {{ \"$0\" \"$@\"; }}; {}", command.split(" -w ").next().expect("a command"));
-        // The second time it is approved already.
+        // The second time it is already approved.
         let run = sandbox.run_under(&["/bin/sh", "-c", &script], &[]);
         assert!(matches!(run.code, 0 | 4) && run.stderr.contains("approve") == (run.code == 4), "{run}");
         assert!(!sandbox.exists("PWN"), "{command}");

@@ -1,10 +1,10 @@
-//! The line of progress: on a terminal, for slow work, and gone before anything else is said.
+//! The progress line: on a terminal, for slow work, and cleared before anything else is printed.
 
 use crate::bench::terminal::{at_a_terminal, screen};
 use crate::bench::{Run, Sandbox, strace};
 
 const FILES: usize = 200;
-/// Opens each file a little later than asked for, so that work takes a while on any machine and with any number of threads.
+/// A tracer that delays each opening of a file, so that work takes a while on any machine with any number of threads.
 const SLOWLY: &str = "/usr/bin/strace -f -qq -o /dev/null -e trace=openat -e inject=openat:delay_enter=8000";
 
 fn with_files() -> Sandbox {
@@ -16,7 +16,7 @@ fn with_files() -> Sandbox {
     sandbox
 }
 
-/// Runs a line at a terminal, with its stdout in a file; what stood on the terminal is in `stdout` of the result.
+/// Runs a command line at a terminal with its stdout in a file; `stdout` of the result is what the terminal got.
 fn slowly(sandbox: &Sandbox, arguments: &str, out: &str) -> Option<Run> {
     if !strace::available() {
         return None;
@@ -94,7 +94,7 @@ fn nothing_is_shown_where_no_terminal_can_show_it() {
     assert!(!shows_progress(&run) && run.stdout.starts_with("dumb (cli): +"), "{run}");
 }
 
-/// Interrupts a command once it shows this word, and looks at what stands on the terminal afterwards.
+/// Interrupts a command once it shows this word, and checks what the terminal shows afterwards.
 fn interrupt_at(sandbox: &Sandbox, word: &str, command: &str) {
     let line = format!(
         "{command} & until grep -q {word} $typescript; do sleep 0.05; done; \
@@ -102,7 +102,7 @@ fn interrupt_at(sandbox: &Sandbox, word: &str, command: &str) {
     );
     let Some(run) = at_a_terminal(sandbox, &line) else { return };
     let mut shown = screen(&run.clone().success().stdout);
-    // The tracer may complain that whom it kept waiting is gone.
+    // The tracer may complain that the process it delayed is gone.
     shown.retain(|line| !line.starts_with("/usr/bin/strace: "));
     assert_eq!(shown, ["checkpoint: interrupted by signal 2", "code 130"], "{run}");
 }

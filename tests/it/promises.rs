@@ -1,21 +1,21 @@
-//! Every promise has a test: each row of `tests/PROMISES.md` names one that is there, or says why there is none.
+//! Every promise has a test: each row of `tests/PROMISES.md` names existing tests, or says why there is none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::source;
 
-/// Faults are `B1` to this number, without a gap.
+/// Number of faults: `B1` to this, without a gap.
 const FAULTS: usize = 120;
-/// Failures keep the numbers that they have in a longer list, so these are the ones that must be there.
+/// Numbers of the failures, which keep those of a longer list.
 const FAILURES: [usize; 23] =
     [1, 2, 3, 8, 10, 12, 14, 25, 26, 37, 40, 45, 49, 60, 71, 74, 80, 81, 95, 96, 99, 100, 106];
-/// What can happen to a workflow: `W1` to this number.
+/// Number of faults of workflows: `W1` to this.
 const OF_WORKFLOWS: usize = 18;
-/// What a restore can do to people by habit: `R1` to this number.
+/// Number of faults of restores by habit: `R1` to this.
 const OF_RESTORES: usize = 7;
 const OUT_OF_SCOPE: &str = "out of scope:";
-/// Stands before the name of a test that lies in the program's own source.
+/// Prefix of a test in the program's own source.
 const UNIT: &str = "lib: ";
 
 fn page() -> String {
@@ -23,7 +23,7 @@ fn page() -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All that is wrong with a page.
+/// Everything wrong with a page.
 fn complaints(page: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
@@ -43,7 +43,7 @@ fn complaints(page: &str) -> Vec<String> {
     found
 }
 
-/// Neither the head of a table nor the rule below it.
+/// Whether a line is a row: neither the head of a table nor the rule below it.
 fn is_row(line: &str) -> bool {
     line.starts_with('|') && !line.starts_with("| # |") && !line.starts_with("|--")
 }
@@ -75,7 +75,7 @@ fn complaints_about_tests(held_by: &str) -> Vec<String> {
     names.into_iter().filter(|name| !is_test(name)).map(|name| format!("there is no test {name}")).collect()
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
@@ -87,7 +87,7 @@ fn is_test(name: &str) -> bool {
     };
     let mut modules: Vec<&str> = name.split("::").collect();
     let Some(function) = modules.pop() else { return false };
-    // A module `tests` stands at the end of the file of the one above it, or is a file of its own.
+    // A module `tests` is at the end of its parent's file, or a file of its own.
     let inside = modules.split_last().filter(|(last, _)| **last == "tests").map(|(_, above)| above);
     let top = source::package().join(top);
     let mut files = files_of(&top, &modules);
@@ -101,7 +101,7 @@ fn files_of(top: &Path, modules: &[&str]) -> Vec<PathBuf> {
     vec![dir.join(format!("{last}.rs")), dir.join(last).join("mod.rs")]
 }
 
-/// The names of the functions that follow a `#[test]`, other attributes and comments between them or not.
+/// The names of the functions below a `#[test]`, with or without other attributes and comments between.
 fn tests_in(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut is_marked = false;

@@ -1,4 +1,4 @@
-//! `prune`: what goes, what stays, and what is said about it.
+//! `prune`: what it drops, what it keeps, and what it reports.
 
 use crate::bench::{Sandbox, fixtures};
 

@@ -10,11 +10,11 @@ use std::path::Path;
 use crate::bench::{Run, Sandbox};
 use crate::source;
 
-/// What fits on a few screens: a newcomer reads no more.
+/// Upper bound on the lines of the README: a few screens.
 const LONGEST_README: usize = 220;
-/// The width of a usual terminal, where `checkpoint help` shows the page; tables and blocks may be wider.
+/// Width of a usual terminal in columns, where `checkpoint help` shows the page; tables and blocks may be wider.
 const WIDEST_PROSE: usize = 80;
-/// Pages that show no example that could be run everywhere.
+/// Pages without an example that runs everywhere.
 const WITHOUT_EXAMPLES: [&str; 3] = ["agents", "databases", "performance"];
 
 struct Step {
@@ -64,7 +64,7 @@ fn blocks(page: &str) -> Vec<String> {
     blocks
 }
 
-/// Runs all commands in one shell and gives the output of each.
+/// Runs all commands in one shell and returns the output of each.
 fn run_all(sandbox: &Sandbox, steps: &[Step]) -> Vec<String> {
     let bin = sandbox.top().join("bin");
     std::fs::create_dir(&bin).expect("a directory can be made");
@@ -89,7 +89,7 @@ fn run_all(sandbox: &Sandbox, steps: &[Step]) -> Vec<String> {
     outputs
 }
 
-/// Whether the lines are those of the page; a line `...` there stands for any number of lines.
+/// Whether the output is what the page shows; a line `...` there stands for any number of lines.
 fn agree(shown: &[String], found: &[String]) -> bool {
     match shown.split_first() {
         None => found.is_empty(),
@@ -100,7 +100,7 @@ fn agree(shown: &[String], found: &[String]) -> bool {
     }
 }
 
-/// What stays the same from run to run; a page may write the home directory as `~`.
+/// The parts of an output that are the same in every run; a page may write the home directory as `~`.
 fn stable(sandbox: &Sandbox, text: &str) -> Vec<String> {
     let text = sandbox.normalized(text).replace("$HOME", "~").replace("$ROOT", "~/project").replace("/home/you", "~");
     let trimmed: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
@@ -126,7 +126,7 @@ fn pages() -> Vec<(String, String)> {
     pages
 }
 
-/// Runs a page in an empty directory and tells how many commands it has.
+/// Runs a page in an empty directory and returns how many commands it has.
 fn check_examples(name: &str, page: &str) -> usize {
     let steps = steps(page);
     let sandbox = Sandbox::rooted_at("home/project");

@@ -16,7 +16,7 @@ const COMMITS: usize = 20;
 struct Moment {
     id: String,
     copy: PathBuf,
-    /// The paths that the checkpoint holds, as far as git can tell: what its index names, and what we added.
+    /// The paths that the checkpoint holds, as far as git can tell: those in its index, and those we added.
     held: BTreeSet<Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! Roots that nobody means: refused in every spelling before anything is read, unless forced once.
+//! Roots chosen by mistake: refused in every spelling before anything is read, unless forced once.
 
 use std::path::Path;
 

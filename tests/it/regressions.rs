@@ -1,4 +1,4 @@
-//! Cases that once went wrong, each told as what must happen.
+//! Regressions: bugs that were fixed, each told as what must happen.
 
 use std::os::unix::fs::MetadataExt;
 

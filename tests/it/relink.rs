@@ -1,4 +1,4 @@
-//! A project that was moved: its checkpoints are noticed, and `relink` brings them along with pins and undo.
+//! `relink`: a moved project's checkpoints are noticed and brought along, with pins and undo.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `restore`: a directory becomes what it was, and nothing beside that happens.
+//! `restore`: makes a directory what it was, and changes nothing else.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::bench::{Sandbox, damaged, fixtures, tree::Tree};
 
-/// One checkpoint of a directory with everything in it that a checkpoint can hold, and its picture.
+/// One checkpoint of a directory with every kind of content, and a picture of the directory.
 fn with_everything() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("bin/tool", "#!/bin/sh\n").chmod("bin/tool", 0o755);

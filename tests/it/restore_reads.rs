@@ -1,4 +1,4 @@
-//! What a restore looks at: only where the states differ. And what the next scan makes of what was written.
+//! What a restore reads: only where the states differ; and what the next scan makes of restored files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -9,10 +9,10 @@ use crate::bench::{Sandbox, strace};
 
 const DIRECTORIES: usize = 20;
 const FILES: usize = 10;
-/// The rule under which a private key is a secret by its content.
+/// Content by which a rule takes a file for a private key.
 const KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n";
 
-/// Some directories that are long settled in a checkpoint.
+/// A checkpoint of some directories, all settled in the stat cache.
 fn settled() -> (Sandbox, String) {
     let sandbox = Sandbox::bare();
     for dir in 0..DIRECTORIES {
@@ -25,7 +25,7 @@ fn settled() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// Until the times of all files lie before a checkpoint, each is read again.
+/// Makes checkpoints until the times of all files are older than one; until then each file is read again.
 fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {
         std::thread::sleep(Duration::from_millis(50));
@@ -140,7 +140,7 @@ fn what_a_cache_names_after_a_restore_lives_as_long_as_it_is_believed() {
     sandbox.write("d3/s/3", "edited").remove("d4");
     settle(&sandbox);
     sandbox.restore(&id).success();
-    // The checkpoints that hold what was restored go, and their bytes with them.
+    // Deletes the checkpoints that hold what was restored, and their objects with them.
     for gone in sandbox.listed_ids().iter().skip(1) {
         sandbox.run(&["delete", gone, "--yes"]).success();
     }

@@ -1,4 +1,4 @@
-//! `restore --to`: a checkpoint in another directory, whole or not at all, and nothing else changed anywhere.
+//! `restore --to`: writes a checkpoint into another directory, whole or not at all, and changes nothing else.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

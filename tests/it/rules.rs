@@ -1,4 +1,4 @@
-//! What rules leave out: `.gitignore` at every level, the store's own list, and what the user excludes.
+//! Rules for what is left out: `.gitignore` at every level, the store's own list, and the user's excludes.
 
 use std::collections::BTreeSet;
 

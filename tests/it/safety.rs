@@ -1,4 +1,4 @@
-//! The way back from the way back: whatever order of restores, edits and undos, nothing is lost.
+//! Safety checkpoints: after any order of restores, edits and undos, nothing is lost.
 
 use crate::bench::Sandbox;
 

@@ -1,4 +1,4 @@
-//! A store that cannot be used at all, what is brought over into a fresh one, and what becomes of kills and of waiting.
+//! An unusable store, its salvage into a fresh one, and what kills and waiting do to both.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn story() -> (Sandbox, String, Tree) {
     (sandbox, first, tree)
 }
 
-/// A name for what stands there instead, and how it comes there.
+/// An object in the place of another: its name, and how it is made.
 type Intruder = (&'static str, fn(&Path));
 
 const INTRUDERS: [Intruder; 3] = [
@@ -44,7 +44,7 @@ const FILES: [&str; 16] = [
     "checkpoint/tidied",
 ];
 
-/// A path in the store; without a name the store itself.
+/// A path in the store; an empty name is the store itself.
 fn place(sandbox: &Sandbox, name: &str) -> PathBuf {
     if name.is_empty() { sandbox.store() } else { sandbox.store().join(name) }
 }
@@ -56,7 +56,7 @@ fn put(sandbox: &Sandbox, name: &str, intruder: fn(&Path)) -> PathBuf {
     path
 }
 
-/// `create` goes on, nothing is lost, and the damaged store lies beside.
+/// Asserts that `create` works, nothing is lost, and the damaged store is kept beside.
 fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
     for args in [&["list"][..], &["show", first], &["verify"], &["status"], &["restore", first, "--yes"], &["prune"]] {
         let run = sandbox.run(args).code(6);
@@ -302,7 +302,7 @@ fn a_store_that_is_moved_away_in_the_middle_of_a_create_is_not_begun_anew_in_its
         let (store, aside) = (store.clone(), aside.clone());
         std::thread::spawn(move || {
             let begun = std::time::Instant::now();
-            // A pack that is being written: it has no name yet.
+            // A pack in the making, which has no name yet.
             while !crate::ctrl_c::leftovers(&store).iter().any(|path| path.starts_with(store.join("objects"))) {
                 assert!(begun.elapsed().as_secs() < 60, "no pack was begun");
                 std::thread::sleep(std::time::Duration::from_millis(1));
@@ -334,7 +334,7 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     let run = sandbox.run(&["verify", "--repair"]).code(6);
     assert!(run.stdout.contains("salvaged: 0 of 2 checkpoints"), "{run}");
     let kept = kept_copies(&sandbox.store());
-    // Nothing more can be read: nothing comes, and nothing is forgotten.
+    // Nothing more can be read: nothing is recovered, and nothing is forgotten.
     sandbox.run(&["verify", "--repair"]).code(0);
     let between = sandbox.create("between");
     for (path, bytes) in &hidden {
@@ -347,7 +347,7 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     assert_eq!(sandbox.run(&["list", "--json"]).data()["checkpoints"][2]["pinned"], true, "{listed}");
     sandbox.run(&["restore", &first, "--yes"]).code(0);
     assert_eq!(sandbox.tree(), tree);
-    // What is dropped from now on stays away.
+    // What is dropped from now on does not come back.
     sandbox.run(&["unpin", &first]).code(0);
     sandbox.run(&["delete", &first, "--yes"]).code(0);
     let run = sandbox.run(&["verify", "--repair"]).code(0);
@@ -359,7 +359,7 @@ fn what_was_dropped_after_a_salvage_is_not_fetched_from_the_kept_copy() {
     let (sandbox, first, _) = story();
     let first_pack = packs_of(&sandbox.store());
     let survivor = sandbox.write("other", "4").create("third");
-    // The pack that holds only the third is whole; all that was there before is not.
+    // The pack that holds only the third is whole; all older ones are not.
     for path in packs_of(&sandbox.store()).iter().filter(|path| first_pack.contains(path)).take(1) {
         let bytes = fs::read(path).unwrap();
         fs::write(path, vec![0; bytes.len()]).unwrap();

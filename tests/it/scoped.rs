@@ -1,4 +1,4 @@
-//! Scoped checkpoints: only what the scope covers is captured, and a restore of one touches nothing else.
+//! Scoped checkpoints: capture only what the scope covers; a restore of one touches nothing else.
 
 use std::os::unix::fs::MetadataExt as _;
 
@@ -31,7 +31,7 @@ fn held(sandbox: &Sandbox, id: &str) -> Vec<String> {
     names
 }
 
-/// What tells whether a file was touched at all.
+/// Inode, times and mode of a file, which show whether it was touched at all.
 fn marks(sandbox: &Sandbox, path: &str) -> (u64, i64, i64, String) {
     let found = std::fs::symlink_metadata(sandbox.path(path)).unwrap();
     (found.ino(), found.mtime_nsec(), found.ctime_nsec(), sandbox.read(path))

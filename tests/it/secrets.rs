@@ -1,4 +1,4 @@
-//! Secrets stay out whatever a `.gitignore` says, are named, and are let through only when the user says so.
+//! Secrets are left out whatever a `.gitignore` says, are named, and are captured only if the user says so.
 
 use crate::bench::{Git, Run, Sandbox};
 
@@ -82,7 +82,7 @@ fn keys_and_tokens_are_told_by_their_content() {
     }
 }
 
-/// Names, contents, and whether they stay out.
+/// Names, contents, and whether they are left out.
 const TABLE: [(&str, &str, bool); 46] = [
     ("id_ed25519_sk", "x", true),
     ("id_ecdsa_sk", "x", true),

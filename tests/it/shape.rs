@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::SourceFile;
 
-/// A file with fewer lines of code than this, needed by one other alone, is a crumb.
+/// Upper bound on the lines of code of a crumb, a file that one other file alone needs.
 const CRUMB_LINES: usize = 30;
 const MOST_ENTRIES: usize = 15;
-/// Where each file is one command.
+/// Folders in which each file is one command.
 const MAY_BE_FULL: [&str; 2] = ["cli/commands", "view"];
-/// Commands that an item names at least to count as a table of them.
+/// Lower bound on the commands that an item names to count as a table of them.
 const MAKES_A_TABLE: usize = 10;
 const COMMANDS: [&str; 17] = [
     "create", "list", "show", "diff", "status", "restore", "undo", "redo", "delete", "prune", "verify", "pin", "find",
@@ -32,14 +32,14 @@ pub fn imports(files: &[SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
     files.iter().map(of).collect()
 }
 
-/// `store/mod.rs` is `store`, `store/refs.rs` is `store::refs`.
+/// The module of a file: `store/mod.rs` is `store`, `store/refs.rs` is `store::refs`.
 fn module_path(name: &str) -> String {
     let path = name.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
     if path == "lib" { String::new() } else { path }
 }
 
-/// Every path from the root of the crate that the code names, lists taken apart; `super` and `self` are resolved.
-/// Re-exports are none: who re-exports does not use.
+/// Every path from the root of the crate that the code names, with lists expanded and `super` and `self` resolved.
+/// Re-exports are left out: a re-export is not a use.
 fn paths_of(code: &str, own: &str) -> Vec<String> {
     let above = own.rsplit_once("::").map_or("", |(above, _)| above);
     let mut found = Vec::new();
@@ -56,7 +56,7 @@ fn paths_of(code: &str, own: &str) -> Vec<String> {
     found
 }
 
-/// Takes one use-tree apart; gives the bytes that it takes.
+/// Expands one use-tree; returns the bytes that it takes.
 fn expand(tree: &str, base: &str, found: &mut Vec<String>) -> usize {
     let end = tree.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(tree.len());
     let rest = &tree[end..];
@@ -76,7 +76,7 @@ fn expand(tree: &str, base: &str, found: &mut Vec<String>) -> usize {
     at + 1
 }
 
-/// The files that import each other around a circle.
+/// Files that import each other around a circle.
 pub fn in_circles(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let reach = |from: &String| {
         let mut met: BTreeSet<&String> = BTreeSet::new();
@@ -120,7 +120,7 @@ pub fn homonyms(files: &[SourceFile]) -> Vec<String> {
     several.map(|(name, places)| format!("{name}: {places:?}")).collect()
 }
 
-/// Short files that one other file alone needs, but for the views of single commands.
+/// Short files that one other file alone needs, except the views of single commands.
 pub fn crumbs(files: &[SourceFile], imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let is_of_a_command = |name: &str| {
         let stem = name.strip_prefix("view/").unwrap_or_default();
@@ -143,7 +143,7 @@ pub fn full_folders(files: &[SourceFile]) -> Vec<String> {
         let parts: Vec<&str> = file.name.split('/').collect();
         for depth in 0..parts.len() {
             if parts[depth] != "mod.rs" {
-                // A module of the 2018 form is one thing: a file and a folder of the same name.
+                // A module of the 2018 form counts once: a file and a folder of the same name.
                 entries.entry(parts[..depth].join("/")).or_default().insert(parts[depth].trim_end_matches(".rs"));
             }
         }
@@ -154,7 +154,7 @@ pub fn full_folders(files: &[SourceFile]) -> Vec<String> {
     entries.into_iter().filter(is_full).map(|(folder, found)| format!("{folder}: {}", found.len())).collect()
 }
 
-/// Items (functions, enums, constants) that name most commands, so that a new one has to be added there too.
+/// Items (functions, enums, constants) that name most commands, so that a new one would have to be added there too.
 pub fn tables_of_commands(files: &[SourceFile]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| file.name.starts_with("cli/")) {
@@ -181,7 +181,7 @@ pub fn tables_of_commands(files: &[SourceFile]) -> Vec<String> {
     found
 }
 
-/// Results of which the error is a bare `String`, by file.
+/// Results whose error is a bare `String`, by file.
 pub fn untyped_results(files: &[SourceFile]) -> Vec<String> {
     let of = |file: &SourceFile| {
         let results = file.code.match_indices("Result<").filter(|(at, head)| {
@@ -193,7 +193,7 @@ pub fn untyped_results(files: &[SourceFile]) -> Vec<String> {
     counted.flat_map(|(name, count)| std::iter::repeat_n(name, count)).collect()
 }
 
-/// The last of several generic arguments; `None` if there is but one.
+/// The last of several generic arguments; `None` if there is only one.
 fn last_argument(arguments: &str) -> Option<&str> {
     let (mut depth, mut comma) = (1, None);
     let mut before = ' ';

@@ -1,5 +1,5 @@
-//! What runs short or fails under the program: room, descriptors, memory, flushes, the right to write, calls that a
-//! system lacks. Nothing is half-made, and what comes next works.
+//! Shortage and failing calls: room, descriptors, memory, flushes, write permission, calls that a system lacks. Nothing
+//! is half-made, and the next command works.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::ctrl_c::leftovers;
 const WRITES: &str = "write,pwrite64,writev";
 const FLUSHES: &str = "fsync,fdatasync";
 const RENAMES: &str = "rename,renameat,renameat2";
-/// No command here makes more calls of one kind; a larger count means that a loop does not end by itself.
+/// Upper bound on calls of one kind; more mean that a loop does not end by itself.
 const MOST_CALLS: usize = 200;
 
 struct Story {
@@ -20,7 +20,7 @@ struct Story {
     former: Tree,
 }
 
-/// One checkpoint, and changes since of every kind that a restore has to take back.
+/// One checkpoint, and later changes of every kind that a restore has to revert.
 fn story() -> Story {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", fixtures::noise(1, 3000)).mkdir("empty").symlink("link", "a");
@@ -34,12 +34,12 @@ fn story() -> Story {
 }
 
 impl Story {
-    /// The directory as it stands; what an interrupted restore staged is no part of it.
+    /// The present directory without the stage of an interrupted restore.
     fn now(&self) -> Tree {
         self.sandbox.tree().without(|path| path.starts_with(b".checkpoint-stage-"))
     }
 
-    /// Everything that is listed is whole, nothing is left over, and the next commands work.
+    /// Asserts that everything listed is whole, nothing is left over, and the next commands work.
     fn goes_on(&self, when: &str) {
         let sandbox = &self.sandbox;
         assert_eq!(leftovers(&sandbox.store()), [""; 0].map(PathBuf::from), "{when}");
@@ -54,7 +54,7 @@ impl Story {
 
 const CREATE: [&str; 3] = ["create", "--reason", "second"];
 
-/// A create either made a whole checkpoint and printed its id, or failed and printed none.
+/// Asserts that a create made a whole checkpoint and printed its id, or failed and printed none.
 fn tells_the_truth(story: &Story, run: &Run, when: &str) {
     assert!(matches!(run.code, 0 | 1), "{when}\n{run}");
     assert!(run.code == 0 || run.stdout.is_empty(), "{when}: an id of a failure\n{run}");
@@ -83,7 +83,7 @@ fn a_create_without_room_makes_none_and_the_next_one_works() {
                 break;
             }
             failed += usize::from(run.code == 1);
-            // Where even the id could not be printed, the checkpoint may be there all the same.
+            // Even if the id could not be printed, the checkpoint may exist.
             tells_the_truth(&story, &run, &when);
             story.goes_on(&when);
         }
@@ -129,7 +129,8 @@ fn a_restore_without_room_changes_nothing() {
             unchanged += 1;
             assert!(run.code == 1 && !is_pending, "{when}\n{run}");
         } else {
-            // It was done before the room was gone, and where that could not be written down the journal went all the same.
+            // It was done before the room was gone; where that could not be recorded, the journal was removed all the
+            // same.
             story.sandbox.tree().assert_is(&story.target, &when);
             assert!(!is_pending, "{when}\n{run}");
         }
@@ -145,7 +146,7 @@ fn a_step_of_a_restore_that_is_refused_takes_the_whole_back() {
     if !strace::available() {
         return;
     }
-    // That `renameat2` is not permitted may be a filter's word, so it is done otherwise.
+    // A filter may report that `renameat2` is not permitted, so another call is used.
     for (calls, error) in [
         ("renameat2", "EACCES"),
         ("renameat2", "EPERM"),
@@ -171,14 +172,14 @@ fn a_step_of_a_restore_that_is_refused_takes_the_whole_back() {
     }
 }
 
-/// Runs a script in which `$b` is the base, on a file system of its own with these options.
+/// Runs a script, in which `$b` is the base, on a file system of its own with these options.
 fn on_a_small_disk(sandbox: &Sandbox, options: &str, script: &str) -> Option<Run> {
     std::fs::create_dir_all(sandbox.base()).expect("a directory can be made");
     let base = sandbox.base().display().to_string();
     with_mounts(sandbox, &format!("b='{base}'; mount -t tmpfs -o {options} none \"$b\" || exit 99\n{script}"))
 }
 
-/// Runs a script that may mount; `None`, with a printed line, where nobody may.
+/// Runs a script that may mount; `None`, with a printed line, where mounting is not permitted.
 fn with_mounts(sandbox: &Sandbox, script: &str) -> Option<Run> {
     let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
     if run.code == 99 || run.stderr.contains("unshare failed") {
@@ -324,7 +325,7 @@ fn a_file_larger_than_the_memory_that_may_be_used_comes_back() {
     let sandbox = Sandbox::new();
     let path = sandbox.path("large");
     std::fs::File::create(&path).and_then(|file| file.set_len(LEN)).expect("a long file can be made");
-    // In KiB, of what the program asks the system for.
+    // In KiB, of the memory that the program requests from the system.
     let script = "ulimit -d 28000; exec \"$0\" \"$@\"";
     let limited = |args: &[&str]| sandbox.run_under(&["/bin/sh", "-c", script], args).success();
     limited(&["create", "-r", "large"]);
@@ -401,7 +402,7 @@ fn without_a_lock_nothing_is_written() {
     story.goes_on("without a lock");
 }
 
-/// What is to happen, and how its call is told.
+/// An expected step: its name, and how its call is recognized.
 type Step<'s> = (&'s str, &'s dyn Fn(&Call) -> bool);
 
 #[test]

@@ -1,4 +1,4 @@
-//! `show`: the details of one checkpoint, and every way to name it.
+//! `show`: the details of one checkpoint, and every way to select it.
 
 use serde_json::json;
 
@@ -75,7 +75,7 @@ fn a_selector_that_means_nothing_is_exit_3_and_an_empty_one_exit_2() {
     sandbox.run(&["show"]).code(2).stdout_is("");
 }
 
-/// The content of a second checkpoint whose id begins as that of the first, as long as commits are written as they are today.
+/// Content of a second checkpoint whose id begins like that of the first, as commits are written today.
 const TWIN_OF_ZERO: u32 = 38_619;
 
 #[test]

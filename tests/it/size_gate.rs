@@ -1,4 +1,4 @@
-//! The size gate: too many files make no checkpoint and no failure, and a session stays with its first decision.
+//! The size gate: too many files make no checkpoint and no failure, and a session keeps its first decision.
 
 use crate::bench::Sandbox;
 

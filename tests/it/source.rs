@@ -1,4 +1,4 @@
-//! The program's own source as text: comments, strings and tests taken out, then questions about what is left.
+//! The program's own source as text: comments, strings and tests stripped, then questions about the rest.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 pub struct SourceFile {
-    /// The path below `src`.
+    /// Path below `src`.
     pub name: String,
     pub text: String,
-    /// The text before the first `#[cfg(test)]`, without comments and without what stands in strings; same lines.
-    /// Nothing for a file of tests.
+    /// Text before the first `#[cfg(test)]`, without comments and the content of strings; same lines. Empty for a file
+    /// of tests.
     pub code: String,
 }
 
 impl SourceFile {
-    /// The module of the top level to which the file belongs.
+    /// The top-level module to which the file belongs.
     pub fn module(&self) -> &str {
         let first = self.name.split('/').next().unwrap_or(&self.name);
         first.strip_suffix(".rs").unwrap_or(first)
@@ -62,7 +62,7 @@ pub fn heads_after(code: &str, head: &str) -> BTreeSet<String> {
     found
 }
 
-/// The first name of each item of a list whose opening brace is already taken.
+/// The first name of each item of a list whose opening brace is already consumed.
 fn heads_of_list(list: &str) -> Vec<String> {
     let mut depth = 1;
     let mut heads = Vec::new();
@@ -91,7 +91,7 @@ fn word(text: &str) -> &str {
 
 /// Whether the code names this crate: as the head of a path or in a `use` of its own.
 ///
-/// A module of ours with the name of a crate is none: where a `use crate::…` brings it in, the name is ours.
+/// A module of ours with a crate's name does not count: where a `use crate::…` imports it, the name is ours.
 pub fn names_crate(code: &str, name: &str) -> bool {
     let own = code.split("use crate::").skip(1).filter_map(|rest| rest.split(';').next());
     if own.into_iter().any(|list| list.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)) {
@@ -107,7 +107,7 @@ pub fn names_crate(code: &str, name: &str) -> bool {
     })
 }
 
-/// The lines of code that hold one of these words, except in one file.
+/// The lines of code with one of these words, except in one file.
 pub fn lines_with(words: &[&str], except: &str) -> Vec<String> {
     let mut found = Vec::new();
     for file in files().iter().filter(|file| file.name != except) {
@@ -125,7 +125,7 @@ pub fn lines_with(words: &[&str], except: &str) -> Vec<String> {
     found
 }
 
-/// The name and the number of lines of each function that has a body.
+/// Name and line count of each function that has a body.
 pub fn functions(code: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("fn ") {
@@ -147,7 +147,7 @@ pub fn functions(code: &str) -> Vec<(String, usize)> {
     found
 }
 
-/// The same text without comments, strings and characters; line breaks stay where they are.
+/// The same text without comments, strings and characters; line breaks stay.
 fn strip(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -166,7 +166,7 @@ fn strip(text: &str) -> String {
     out
 }
 
-/// What stands in the strings of a program before its tests, as the program has it; holes such as `{id}` stay.
+/// The contents of the strings of a program before its tests; placeholders such as `{id}` stay.
 pub fn literals(text: &str) -> Vec<String> {
     let mut rest = text.split("#[cfg(test)]").next().unwrap_or(text);
     let mut found = Vec::new();
@@ -179,7 +179,7 @@ pub fn literals(text: &str) -> Vec<String> {
     found
 }
 
-/// A break after a backslash goes, with the blanks that follow it.
+/// Removes a line break after a backslash, with the blanks that follow it.
 fn unescaped(text: &str) -> String {
     let mut pieces = text.split("\\\n");
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -221,7 +221,7 @@ fn string(rest: &str) -> Option<usize> {
     Some(end.map_or(rest.len(), |(end, _)| end + 2))
 }
 
-/// A character in quotes; a lifetime is none.
+/// Length of a character in quotes; a lifetime is none.
 fn character(rest: &str) -> Option<usize> {
     let body = rest.strip_prefix('\'')?;
     if let Some(escaped) = body.strip_prefix('\\') {

@@ -1,4 +1,4 @@
-//! `status`: where everything lies and how far the directory has moved on.
+//! `status`: where everything is, and how far the directory has changed.
 
 use serde_json::json;
 

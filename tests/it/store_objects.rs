@@ -34,7 +34,7 @@ struct Repo {
 }
 
 impl Repo {
-    /// A bare repository; `None`, with a word about it, where git is not installed.
+    /// A bare repository; `None`, with a printed line, where git is not installed.
     fn new() -> Option<Self> {
         let repo = Self { place: tempfile::tempdir().unwrap() };
         if limit::output(Command::new("git").arg("--version")).is_err() {
@@ -75,7 +75,7 @@ impl Repo {
         String::from_utf8(self.git(args)).unwrap().trim().to_owned()
     }
 
-    /// git finds nothing at all to complain about.
+    /// Asserts that git finds nothing wrong.
     fn check(&self) {
         let done = limit::output(&mut self.command(&["fsck", "--full", "--strict", "--no-dangling"])).unwrap();
         let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
@@ -421,7 +421,7 @@ fn a_truncated_loose_object_is_written_anew() {
     fs::remove_file(&loose).unwrap();
     fs::write(&loose, b"").unwrap();
     assert!(matches!(repo.objects().read(&id), Err(ObjectError::Corrupt { .. })));
-    // Cut short in the middle, where libgit2 does not come to an end.
+    // Truncated in the middle, where libgit2 does not terminate.
     fs::write(&loose, &whole[..whole.len() / 2]).unwrap();
     assert!(matches!(repo.objects().read(&id), Err(ObjectError::Corrupt { .. })));
     repo.write(&[b"content\n".to_vec()]);

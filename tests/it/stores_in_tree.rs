@@ -1,10 +1,10 @@
-//! Stores that lie in the tree, of whichever base: recognised by their names, never captured, changed by no restore.
+//! Stores in the tree, of any base: recognized by their names, never captured, changed by no restore.
 
 use std::path::PathBuf;
 
 use crate::bench::{Sandbox, place};
 
-/// Another project's store, made under a base that lies in the tree.
+/// Makes another project's store under a base in the tree.
 fn inner_store(sandbox: &Sandbox) -> PathBuf {
     let (other, base) = (sandbox.top().join("other"), sandbox.path("backup/claude"));
     std::fs::create_dir_all(&other).expect("a directory can be made");

@@ -1,4 +1,4 @@
-//! The host's sweep removes every empty directory of the store, at any moment; that costs nothing.
+//! A sweep by the host removes every empty directory of the store at any moment, without harm.
 
 use crate::bench::{Sandbox, fixtures};
 

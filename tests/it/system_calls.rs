@@ -1,4 +1,4 @@
-//! What the quick paths cost, counted in system calls and instructions: such figures hold on the noisiest machine.
+//! The cost of the quick paths in system calls and instructions, figures that hold on the noisiest machine.
 //!
 //! `CHECKPOINT_TIMED=1` takes a tree of nearly 50,000 files instead of 2,000, `CHECKPOINT_CALLGRIND=1` counts
 //! instructions too, of a build as `.ci/run` makes it.
@@ -12,27 +12,27 @@ use std::time::Duration;
 use crate::bench::trace::{Call, Trace, trace};
 use crate::bench::{Run, Sandbox, limit, skipped};
 
-/// In a `create` that finds the tree unchanged.
+/// Of a `create` that finds the tree unchanged.
 const FILES_OPENED: usize = 0;
 const DIRECTORIES_LISTED: usize = 0;
 const CALLS_PER_FILE: usize = 1;
 const CALLS_PER_DIRECTORY: usize = 3;
 const CALLS_FOR_THE_ROOT: usize = 24;
 const BYTES_OF_STAT_CACHE: u64 = 4096;
-/// In one that finds a file edited, for each: its own directory is listed again.
+/// Of a `create` that finds files edited, for each: its own directory is listed again.
 const DIRECTORIES_PER_EDIT: usize = 1;
 const BYTES_OF_STAT_CACHE_PER_EDIT: u64 = 1500;
-/// By how many calls two equal runs may differ.
+/// Upper bound on the difference of two equal runs.
 const WAITING_CALLS: usize = 20;
-/// What a directory that a rule leaves out may cost, however much lies in it.
+/// Upper bound for a directory that a rule leaves out, however much it contains.
 const CALLS_PER_IGNORED_DIRECTORY: usize = 8;
-/// Of commands that only look at the store.
+/// Of commands that only read the store.
 const CALLS_FOR_VERSION: usize = 120;
 const CALLS_FOR_LIST: usize = 250;
 const CALLS_FOR_STATUS: usize = 260;
 const CALLS_PER_CHECKPOINT: usize = 24;
 const PACKS_PER_CHECKPOINT: usize = 1;
-/// By a create that takes eight or more small ones in: what it needs of the trees before.
+/// Of a create that merges eight or more small packs: what it needs of the trees before.
 const READS_OF_A_LARGE_PACK: usize = 20;
 /// Of an optimized program, for each file of an unchanged tree, and for all else.
 const INSTRUCTIONS_PER_FILE: u64 = 4_000;
@@ -45,7 +45,7 @@ fn directories() -> usize {
     if std::env::var_os("CHECKPOINT_TIMED").is_some() { 4990 } else { 200 }
 }
 
-/// A tree of so many directories, all of it long settled in a checkpoint.
+/// A tree of that many directories, all settled in the stat cache.
 fn settled(directories: usize) -> Sandbox {
     let sandbox = Sandbox::bare();
     for directory in 0..directories {
@@ -58,7 +58,7 @@ fn settled(directories: usize) -> Sandbox {
     sandbox
 }
 
-/// Until the times of all files lie before a checkpoint, each is read again.
+/// Makes checkpoints until the times of all files are older than one; until then each file is read again.
 fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {
         std::thread::sleep(Duration::from_millis(50));
@@ -66,7 +66,7 @@ fn settle(sandbox: &Sandbox) {
     }
 }
 
-/// A `create` that finds nothing changed, and what lay there then.
+/// A `create` that finds nothing changed, and the files that were there.
 struct Warm {
     trace: Trace,
     root: PathBuf,
@@ -76,7 +76,7 @@ struct Warm {
     opened: Vec<PathBuf>,
 }
 
-/// Traced once for all tests.
+/// The trace, taken once for all tests.
 fn warm() -> Option<&'static Warm> {
     static WARM: OnceLock<Option<Warm>> = OnceLock::new();
     let made = || {
@@ -91,13 +91,13 @@ fn warm() -> Option<&'static Warm> {
     WARM.get_or_init(made).as_ref()
 }
 
-/// All below the root that `wanted` says, as it lies on the disk.
+/// Relative paths below the root that `wanted` accepts.
 fn below(root: &Path, wanted: fn(&Path) -> bool) -> BTreeSet<PathBuf> {
     let all = walkdir::WalkDir::new(root).into_iter().map(|entry| entry.expect("an entry").into_path());
     all.filter(|path| wanted(path) && path != root).collect()
 }
 
-/// Directories below the root whose names were read.
+/// Directories below the root whose entries were read.
 fn listed(trace: &Trace, root: &Path) -> BTreeSet<PathBuf> {
     trace.named(&["getdents64"]).filter_map(Call::path).filter(|path| path.starts_with(root)).collect()
 }
@@ -149,7 +149,7 @@ fn an_unchanged_tree_has_nothing_written_but_the_new_row() {
         let most = match file.as_str() {
             "checkpoint-manifest.md" | "refs/heads/main" => 4096,
             "checkpoint/stat-cache" => BYTES_OF_STAT_CACHE,
-            // Who has the lock.
+            // The holder of the lock.
             "checkpoint/lock" => 128,
             pack if pack.starts_with("objects/pack/pack-") => {
                 packs += 1;
@@ -173,7 +173,7 @@ fn ten_edits_cost_ten_files_read_and_no_cache_written_anew() {
     }
     let Some(trace) = trace(&sandbox, &["create", "--reason", "warm"]) else { return };
     assert_eq!(trace.run.code, 0, "{}", trace.run);
-    // Whether a rule leaves an edited file out is asked again.
+    // Whether a rule leaves an edited file out is checked again.
     let (rules, opened): (Vec<_>, Vec<_>) =
         trace.opened(sandbox.root(), "").into_iter().partition(|path| path.ends_with(".gitignore"));
     println!("ignore files were read {} times", rules.len());
@@ -211,7 +211,7 @@ fn what_lies_in_an_ignored_directory_costs_nothing() {
     assert!(many <= at_most, "{many} calls with an ignored directory, {without} without");
 }
 
-/// The calls of a command on a store with few checkpoints, and how many more each further one costs.
+/// The calls of a command on a store with few checkpoints, and how many each further checkpoint adds.
 fn by_checkpoint(args: &[&str]) -> Option<(Trace, usize)> {
     const MORE: usize = 20;
     let sandbox = Sandbox::bare();

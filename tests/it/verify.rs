@@ -1,4 +1,4 @@
-//! `verify`: what it finds, what it says, and that it mends without deleting.
+//! `verify`: what it finds, what it reports, and that it repairs without deleting.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::bench::damaged::{flip, kept_copies, loose_of, packs_of, put};
 use crate::bench::{Git, Sandbox, fixtures};
 
-/// Three checkpoints, each with its own pack; the middle of the largest file lies in the first.
+/// Three checkpoints, each with its own pack; the middle of the largest file is in the first.
 fn story() -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
     sandbox.write("src/a.rs", "one").write("big", fixtures::noise(1, 60_000)).mkdir("empty");
@@ -228,7 +228,7 @@ fn what_cannot_be_made_whole_is_named_and_what_is_left_of_it_can_be_restored() {
     sandbox.restore(&last).success();
     sandbox.run(&["delete", &ids[0], &ids[1], &ids[2], "--yes"]).success();
     sandbox.run(&["prune"]).success();
-    // The bytes turn up again: the kept copy has all the rest.
+    // The bytes are found again: the kept copy has all the rest.
     let name = kept[0].join("refs/checkpoints");
     assert_eq!(fs::read_dir(name).unwrap().count(), 4);
 }

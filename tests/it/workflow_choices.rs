@@ -1,4 +1,4 @@
-//! Resuming without a terminal: nothing is asked, the answers are named, and each of them does what it says.
+//! Resuming without a terminal: asks nothing, names the answers, and each of them does what it says.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::bench::{Run, Sandbox};
 
 const PROFILES: [&str; 4] = ["phases", "pipeline", "registry", ""];
 
-/// A run with one phase done and the second under way; the third needs the second, the fourth nothing.
+/// A run with one phase done and the second started; the third depends on the second, the fourth on nothing.
 fn story(profile: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let dir = Sandbox::binary().parent().unwrap_or(Path::new("/")).display().to_string();
@@ -26,7 +26,7 @@ fn story(profile: &str) -> Sandbox {
     sandbox
 }
 
-/// Runs a command line as it was printed.
+/// Runs a printed command line.
 fn shell(sandbox: &Sandbox, line: &str) -> Run {
     sandbox.run_under(&["/bin/sh", "-c", line, "sh"], &[])
 }
@@ -47,7 +47,7 @@ fn raw(sandbox: &Sandbox) -> String {
     sandbox.run(&["workflow", "show", "--raw"]).success().stdout
 }
 
-/// The words of all runs, those that were put aside after the others.
+/// The status of all runs, archived ones after the others.
 fn words(sandbox: &Sandbox) -> Vec<String> {
     let data = sandbox.run(&["workflow", "list", "--all", "--json"]).success().data();
     data["workflows"].as_array().unwrap().iter().map(|run| run["status"].as_str().unwrap().to_owned()).collect()

@@ -1,19 +1,19 @@
-//! What a transition costs, and how much room a long run takes.
+//! The cost of a transition, and the space that a long run takes.
 
 use std::time::{Duration, Instant};
 
 use crate::bench::fixtures::packs_below;
 use crate::bench::{Sandbox, cases};
 
-/// Of a run with a dozen phases.
+/// Number of phases of the run.
 const PHASES: usize = 12;
-/// For a thousand transitions, once they were pruned.
+/// Upper bound on a thousand transitions after a prune, in bytes.
 const BYTES_PER_THOUSAND: u64 = 2_000_000;
-/// Over the start of a process. Asked for where nothing else runs.
+/// Upper bound on a transition, without the start of a process; checked only where nothing else runs.
 const LONGEST: Duration = Duration::from_millis(20);
-/// A few may be held up by the machine, which at times takes as long for a command that only reads.
+/// Number of transitions that the machine may delay, since even a command that only reads sometimes takes as long.
 const HELD_UP: usize = 5;
-/// Transitions take small packs into their own, so that no command has many to open.
+/// Upper bound on packs, since transitions merge small packs into their own.
 const MOST_PACKS: usize = 20;
 
 fn timed(sandbox: &Sandbox, args: &[&str]) -> Duration {

@@ -1,4 +1,4 @@
-//! Documents as other programs write them: odd ids, other names for the same thing, marks of editors, hundreds of phases.
+//! Documents as other programs write them: odd ids, other field names, editors' marks, hundreds of phases.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn a_run_of_the_registry_has_a_file_whatever_its_id() {
     sandbox.edit(&path, |file| file["workflow_state"]["plan_path"] = "p.md".into());
     assert_eq!(sandbox.step(&["phase", "done"])["state"]["plan_path"], "p.md");
     assert_eq!(sandbox.json_of(&path)["completed_phases"], json!([1]));
-    // Another of no name there, in the same second, would need the same file.
+    // Another run without a name, in the same second, would need the same file.
     let again = [&["workflow", "init", "--id", "f2", "--json"], &words[..]].concat();
     let refused = sandbox.at("2026-11-22T10:00:00Z").run(&again).code(4);
     assert_eq!(refused.error_code(), "workflow_open");

@@ -1,5 +1,5 @@
-//! The documents that the formats of other programs give as examples: each comes in, is found valid, and goes out as the
-//! same text, with all that nobody here knows; and one that only lies where it belongs is taken in by the next command.
+//! The documents that other programs' formats give as examples: each is imported, valid, and exported as the same text
+//! with all unknown fields; and one that is merely in its place is imported by the next command.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const PHASES: &str = "memory/state/phase.json";
 const PIPELINE: &str = ".claude/pipeline-state.json";
 const REGISTRY: &str = ".claude/checkpoints/orchestrate_auth_system_20251003_184530.json";
 
-/// The five phases, and the file that each leaves behind.
+/// The five phases, and the file that each writes.
 const FIVE: [(&str, &str); 5] = [
     ("REQUIREMENTS", "memory/reports/demand.json"),
     ("ARCHITECTURE", "memory/reports/final_design.json"),
@@ -104,7 +104,7 @@ fn plans() -> [Value; 3] {
     ]
 }
 
-/// Puts a field that nobody knows into every object.
+/// Puts an unknown field into every object.
 fn with_more(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -122,7 +122,7 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap() + "\n"
 }
 
-/// With the files that the phases of the first format leave behind.
+/// A project with the files that the phases of the first format write.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     for (_, output) in FIVE.iter().filter(|(_, output)| !output.starts_with("memory/state")) {
@@ -142,7 +142,7 @@ fn is_valid_and_comes_back(sandbox: &Sandbox, format: &str, value: &Value) {
 fn imported(format: &str, value: &Value) {
     let sandbox = project();
     if format == "phases" {
-        // Its tasks are a file of ours as soon as they are known: here it lies there as the work of somebody.
+        // Once its tasks are known, that file is ours; until then it counts as the user's.
         sandbox.write(FIVE[2].1, "{}");
     }
     sandbox.write("given.json", value.to_string());

@@ -1,4 +1,4 @@
-//! What becomes of the files of runs when users, time and other programs do something with them.
+//! The files of runs when users, time and other programs change them.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn init(sandbox: &Sandbox, args: &[&str]) -> String {
     made["id"].as_str().unwrap().to_owned()
 }
 
-/// A run of two phases in each profile that has one file, with the path of that.
+/// A run of two phases in each profile that has one file, with its path.
 fn runs() -> [(Sandbox, String); 3] {
     [("pipeline", PIPELINE), ("phases", PHASES), ("registry", ".claude/checkpoints/t_p_20261122_100000.json")].map(
         |(profile, path)| {
@@ -48,13 +48,13 @@ fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unaske
         sandbox.run(&["workflow", "next"]).success().stderr_has("was removed while its workflow is open");
         sandbox.run(&["phase", "done"]).code(4).stderr_has(&ends);
         assert!(!sandbox.exists(&path));
-        // It was a slip, or git took it away for a while.
+        // As if it was a slip, or git removed it for a while.
         sandbox.write(&path, &before);
         assert_eq!(sandbox.stands()["current"], "a");
         sandbox.remove(&path).run(&["workflow", "recover", &path, "--take", "state"]).success();
         assert_eq!(sandbox.read(&path), before);
         sandbox.step(&["phase", "done"]);
-        // It was meant.
+        // As if it was meant.
         sandbox.remove(&path).run(&["workflow", "recover", &path, "--take", "none"]).success();
         assert!(!sandbox.exists(&path));
         assert_eq!(status_of(&sandbox, "t_p_20261122_100000"), "abandoned");
@@ -168,7 +168,7 @@ fn an_init_puts_aside_what_the_registry_keeps_no_longer() {
     assert_eq!(begun.warning_codes(), ["workflow_put_aside", "state_file_not_ignored"]);
     begun.stderr_has("");
     assert!(!sandbox.exists(&path) && !sandbox.exists(".claude/checkpoints/failed"));
-    // What was done can be read for ever.
+    // An archived run stays readable.
     let shown = sandbox.step(&["workflow", "show", "orchestrate_auth_system_20251003_184530"]);
     assert_eq!(shown["current"], "1");
 }
@@ -238,7 +238,7 @@ fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
     };
     assert_eq!(begin("registry", "no repository"), [json!(null); 0]);
     git.run(&["init", "-q"]).success();
-    // The last line of the file has no end.
+    // The last line of the file has no newline.
     sandbox.write(".gitignore", "*.log");
     for (profile, path) in
         [("phases", PHASES), ("pipeline", PIPELINE), ("registry", ".claude/checkpoints/a_b_20261122_100000.json")]
@@ -279,7 +279,7 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
         }
     };
     write(1);
-    // Others in the same folders.
+    // Other files in the same folders.
     sandbox.write(".claude/settings.json", "1").write(".claude/checkpoints/README.json", "1").write("a", "1");
     let first = sandbox.create_data(&["-r", "pre-wave-1"]);
     assert_eq!(first["counts"]["files"], 3, "{first}");
@@ -294,7 +294,7 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
     sandbox.run(&["restore", "pre-wave-1", PIPELINE, "--yes"]).code(4);
     sandbox.undo().success();
     assert_eq!(sandbox.json_of(PIPELINE), files(2)[0].1);
-    // What has not its form is a file like any other.
+    // A document of another form is a file like any other.
     sandbox.write(PIPELINE, "{}").create("plain");
     sandbox.write(PIPELINE, "[]").restore("plain").success();
     assert_eq!(sandbox.read(".claude/pipeline-state.json"), "{}");
@@ -310,7 +310,7 @@ fn the_files_that_a_phase_made_are_noted() {
     let absolute = |path: &str| Value::from(sandbox.path(path).display().to_string());
     let noted = || sandbox.json_of(PIPELINE)["context_summary"]["file_paths"].clone();
     assert_eq!(noted(), json!([absolute("src/deep/er"), absolute("src/new é")]));
-    // With --file it is those that are named.
+    // With --file only the named ones are recorded.
     sandbox.step(&["phase", "start", "b"]);
     sandbox.write("x", "1").write("y", "1").step(&["phase", "done", "--file", "x"]);
     assert_eq!(noted()[2], absolute("x"));
@@ -366,7 +366,7 @@ fn what_other_programs_put_aside_is_left_alone_too() {
     for (path, value) in &aside {
         assert_eq!(sandbox.json_of(path), *value, "{path}");
     }
-    // What has not their form is a file like any other.
+    // A document of another form is a file like any other.
     for (path, _) in &aside {
         sandbox.write(path, "{}");
     }

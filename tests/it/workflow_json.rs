@@ -1,4 +1,4 @@
-//! Every command of workflows answers a program with one object, and asks nothing.
+//! JSON of workflows: every command answers with one object, and asks nothing.
 
 use serde_json::Value;
 

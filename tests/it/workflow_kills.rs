@@ -1,5 +1,5 @@
-//! A transition killed at any moment: the run is where it was or where it was to be, never behind what was printed; its
-//! file in the project follows with the next command, and no phase is done twice.
+//! A transition killed at any moment: the run is at its old or its new state, never behind what was printed; its file
+//! in the project follows with the next command, and no phase is done twice.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::bench::{Git, Run, Sandbox, cases, strace};
 
 const CALLS: &str = "renameat2,renameat,rename,linkat,unlinkat,fsync,fdatasync";
 const FILE: &str = ".claude/pipeline-state.json";
-/// No transition makes more calls of these kinds.
+/// Upper bound on the calls of these kinds in one transition.
 const MOST_CALLS: usize = 400;
 
-/// The numbers of calls at which to kill: all of them, or as many as there is time for, another choice for each seed.
+/// Call numbers at which to kill: all of them, or as many as there is time for, chosen by the seed.
 fn some_of(all: usize, seed: usize) -> Vec<usize> {
     let step = all.div_ceil(cases(9)).max(1);
     (1..=all).skip(seed % step).step_by(step).collect()
@@ -24,7 +24,7 @@ fn kill(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
     run
 }
 
-/// How many calls there are when nobody kills, in the thread that makes the most: the tracer counts those of each.
+/// Number of calls of an undisturbed run, in the thread with the most: the tracer counts each thread apart.
 fn count(sandbox: &Sandbox, args: &[&str]) -> usize {
     kill(sandbox, MOST_CALLS, args).success();
     let log = std::fs::read_to_string(sandbox.top().join("strace.log")).unwrap();
@@ -45,14 +45,14 @@ fn words(args: &[String]) -> Vec<&str> {
     args.iter().map(String::as_str).collect()
 }
 
-/// A run of so many phases, with a file that each phase can change.
+/// A run of that many phases, with a file that each phase can change.
 fn story(phases: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("a", "0").run(&words(&init(phases))).success();
     sandbox
 }
 
-/// The state as it stands: reading it is the next command, after which the file says the same.
+/// The present state: reading it is the next command, after which the file agrees with it.
 #[track_caller]
 fn stands(sandbox: &Sandbox, when: &str) -> Value {
     let data = sandbox.run(&["workflow", "show", "--json"]).success().data();
@@ -67,7 +67,7 @@ fn phase<'d>(data: &'d Value, id: &str) -> &'d Value {
     data["phases"].as_array().unwrap().iter().find(|phase| phase["id"] == id).unwrap()
 }
 
-/// Kills one transition; whether it had happened.
+/// Kills one transition; returns whether it had happened.
 #[track_caller]
 fn is_after(sandbox: &Sandbox, nth: usize, args: &[&str], happened: impl Fn(&Value) -> bool) -> bool {
     let before = stands(sandbox, "before");
@@ -108,7 +108,7 @@ fn finish(sandbox: &Sandbox, phases: usize) {
     }
 }
 
-/// Each kill has a phase of its own: what the one before left behind is there, too.
+/// Kills in a new phase each time, so that leftovers of the one before are there too.
 fn sweep(verb: &str, status: &str) {
     if !strace::available() {
         return;
@@ -120,7 +120,7 @@ fn sweep(verb: &str, status: &str) {
     }
     let all = count(sandbox.write("a", "1"), &["phase", verb, "p1"]);
     let kills = some_of(all + if ends { all / 2 } else { 0 }, verb.len());
-    // The last one is left for the end, or the run would be over.
+    // The last phase stays open, or the run would end.
     let sandbox = story(kills.len() + 1);
     let mut happened = 0;
     for (nth, number) in kills.iter().zip(1..) {
@@ -194,7 +194,7 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
     }
 }
 
-/// The kill comes at the worst moments one after the other, with nothing in between that could mend.
+/// Kills at the worst moments in a row, with no command in between that could repair.
 #[test]
 fn kills_in_a_row_lose_nothing_that_was_printed() {
     if !strace::available() {

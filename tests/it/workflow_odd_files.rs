@@ -1,4 +1,4 @@
-//! Files of runs that are not what they should be: of another run, damaged, no files at all, or left by an earlier run.
+//! Files of runs that are not what they should be: of another run, damaged, no files at all, or of an earlier run.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn document(id: &str) -> Value {
     })
 }
 
-/// In its third phase, with the outputs of the first two.
+/// A run in its third phase, with the outputs of the first two.
 fn with(document: &Value) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("memory/reports/demand.json", "{}").write("memory/reports/final_design.json", "{}");
@@ -77,7 +77,7 @@ fn both_files_of_a_run_can_be_replaced_by_those_of_another() {
     let stands = sandbox.stands();
     assert_eq!((&stands["id"], &stands["tasks"][0]["id"]), (&json!("wf-43"), &json!("c")), "{stands}");
     sandbox.run(&["task", "done", "c"]).success();
-    // The first file alone: the tasks of the run before are none of this one.
+    // The first file alone: the tasks of the earlier run do not belong to this one.
     let sandbox = with(&document("wf-42"));
     sandbox.write(EXECUTION, tasks_of("wf-42"));
     sandbox.step(&["task", "done", "b"]);
@@ -151,7 +151,7 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
             assert_eq!((stands.is_symlink(), stands.is_dir()), (kind == "link", kind == "directory"));
             assert_eq!(sandbox.read("kept"), "theirs");
             assert_eq!(sandbox.exists(PHASES), is_known, "{kind} {take}");
-            // What was put aside is in the way of no later run.
+            // An archived run is in the way of no later one.
             for _ in 0..6 {
                 if sandbox.exists(PHASES) {
                     assert_eq!(sandbox.run(&["workflow", "abandon", "--json"]).success().warning_codes(), [""; 0]);
@@ -189,7 +189,7 @@ fn a_run_is_known_by_the_id_that_its_file_says() {
         assert!(kept.len() == 1 && kept[0].starts_with(sandbox.path("memory")), "{kept:?}");
         assert!(kept[0].to_str().unwrap().contains(&folder), "{kept:?}");
     }
-    // One of which no letter is left gets a name of its own.
+    // An id without any usable letter gets a generated name.
     let sandbox = with(&document("走"));
     let status = sandbox.step(&["workflow", "status", "走"]);
     assert!(status["id"].as_str().unwrap().starts_with("develop_"), "{status}");

@@ -1,4 +1,4 @@
-//! Transitions take small packs into their own: nothing is lost by that, and nothing else is slower for it.
+//! Transitions merge small packs into their own: nothing is lost by that, and nothing else gets slower.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::bench::damaged::packs_of;
 use crate::bench::fixtures::packs_below;
 use crate::bench::{Git, Sandbox, strace};
 
-/// A store with a checkpoint and a run that has moved on `steps` times since.
+/// A store with a checkpoint and a run that has since made `steps` transitions.
 fn run_of(steps: usize) -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", "2");

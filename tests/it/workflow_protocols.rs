@@ -1,5 +1,5 @@
-//! The three protocols of other programs, each played from its beginning to its end by commands: after each step its file
-//! says what the protocol says.
+//! The three protocols of other programs, each followed from beginning to end by commands: after each step its file is
+//! as the protocol demands.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn tasks(sandbox: &Sandbox) {
     assert_eq!((&running["status"], &running["started_at"]), (&"running".into(), &file["updated_at"]), "{file}");
     sandbox.write("src/a", "1").step(&["task", "done", "task-001"]);
     sandbox.step(&["task", "start", "task-002"]);
-    // Cut off: tried once more.
+    // Interrupted, so tried once more.
     let resumed = sandbox.step(&["workflow", "resume", "--choose", "y"]);
     assert_eq!(resumed["tasks"][1]["status"], "pending", "{resumed}");
     assert_eq!(sandbox.json_of(EXECUTION)["tasks"][1]["attempts"], 2);

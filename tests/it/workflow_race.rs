@@ -1,5 +1,5 @@
-//! Several at once: one transition is made once, runs are in nobody's way, and what an agent writes into a file while a
-//! command runs is taken in or stays as it is.
+//! Concurrent commands on runs: each transition is made once, runs do not affect each other, and an agent's edit of a
+//! file during a command is imported or stays as it is.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ fn spawn(sandbox: &Sandbox, wrapper: &[&str], args: &[&str]) -> (String, Child) 
     (format!("{command:?}"), child.expect("the program can be started"))
 }
 
-/// All at once.
+/// Runs all commands at once.
 fn run_all(sandbox: &Sandbox, commands: &[Vec<&str>]) -> Vec<Run> {
     let started: Vec<_> = commands.iter().map(|args| spawn(sandbox, &[], args)).collect();
     started.into_iter().map(|(shown, child)| Run::ended(shown, child)).collect()
@@ -79,7 +79,7 @@ fn who_expects_another_revision_changes_nothing() {
     let sandbox = story();
     let seen = sandbox.run(&["workflow", "show", "--json"]).success().data()["revision"].clone();
     sandbox.run(&["phase", "progress", "half"]).success();
-    // One that came back empty from a script protects from nothing.
+    // An empty revision, as from a failed script, protects from nothing.
     sandbox.run(&["phase", "done", "--expect", ""]).code(2);
     let run = sandbox.run(&["phase", "done", "--expect", seen.as_str().unwrap(), "--json"]).code(4);
     assert_eq!((&*run.error_code(), &run.json()["error"]["state"]["current"]), ("moved_on", &"one".into()));
@@ -123,7 +123,7 @@ fn an_edit_and_a_transition_one_after_the_other_are_both_there() {
     assert_eq!(file["completed_phases"][0]["id"], "one");
 }
 
-/// An agent notes a decision in the file as it finds it; in place, or by a new file under its name.
+/// Notes a decision in the file as an agent does; in place, or by renaming a new file over it.
 fn decide(sandbox: &Sandbox, what: &str, in_place: bool) -> String {
     let mut file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
     file["context_summary"]["key_decisions"].as_array_mut().unwrap().push(what.into());
@@ -137,7 +137,7 @@ fn decide(sandbox: &Sandbox, what: &str, in_place: bool) -> String {
     text
 }
 
-/// Stops the program behind the `nth` of its calls, does something, and lets it go on. `None`: it does not make so many.
+/// Stops the program behind the `nth` of its calls, does something, and continues it. `None` if it makes fewer calls.
 fn stopped_at(sandbox: &Sandbox, nth: usize, args: &[&str], meanwhile: impl FnOnce()) -> Option<Run> {
     let log = sandbox.top().join("stop.log");
     let _ = std::fs::remove_file(&log);
@@ -167,7 +167,7 @@ fn stopped_at(sandbox: &Sandbox, nth: usize, args: &[&str], meanwhile: impl FnOn
     Some(Run::ended(shown, child))
 }
 
-/// Whether the decision came in; otherwise the file is as the agent left it until somebody decides.
+/// Whether the decision was imported; otherwise the file stays as the agent left it until the user decides.
 #[track_caller]
 fn settled(sandbox: &Sandbox, run: &Run, what: &str, text: &str) -> bool {
     let has = |data: &Value| data["key_decisions"].as_array().unwrap().iter().any(|one| *one == what);
@@ -186,7 +186,7 @@ fn settled(sandbox: &Sandbox, run: &Run, what: &str, text: &str) -> bool {
     if taken.code == 0 {
         assert!(has(&sandbox.run(&["workflow", "show", "--json"]).success().data()), "{what}: it was chosen");
     } else {
-        // It would take back what is done: only the state can be chosen, and the file is kept aside.
+        // It would revert what is done: only the state can be chosen, and the file is kept aside.
         assert_eq!((taken.code, sandbox.read(FILE)), (6, text.to_owned()), "{taken}");
         let chosen = sandbox.run(&["workflow", "recover", FILE, "--take", "state", "--json"]).success().data();
         assert_eq!(sandbox.read(chosen["put_aside"].as_str().unwrap()), text);
@@ -214,7 +214,7 @@ fn sweep(args: &[&str], step: usize) {
     panic!("more than 200 calls");
 }
 
-/// A checkpoint of the registry goes when its run succeeds: unless somebody has just written to it.
+/// Removes the registry's checkpoint when its run succeeds, unless another process has just written to it.
 #[test]
 fn a_file_that_is_edited_while_its_run_ends_stays() {
     if !strace::available() {

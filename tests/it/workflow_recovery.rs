@@ -1,4 +1,4 @@
-//! What an interruption left behind: only what the files bear out counts as done.
+//! Recovery after an interruption: only what the files prove counts as done.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::bench::play::{EXECUTION, PHASES, Play as _};
 const AT: &str = "2026-03-24T12:00:00Z";
 const OUTPUT: &str = "memory/reports/t1.json";
 
-/// In a phase, with those before it done; each has left what it had to.
+/// A run in a phase, with those before it done and their outputs present.
 fn in_phase(current: &str, user_checkpoints: &Value) -> Sandbox {
     let sandbox = Sandbox::new();
     let all = [

@@ -1,10 +1,10 @@
-//! Runs whose refs are lost: they are missed, and come back from their commits; what was removed does not.
+//! Runs whose refs are lost: noticed, and recovered from their commits; removed runs stay removed.
 
 use std::fs;
 
 use crate::bench::{Sandbox, fixtures};
 
-/// A store with a run under way, two that were put aside, and a checkpoint.
+/// A store with a run under way, two archived ones, and a checkpoint.
 fn with_runs() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("f", "1").create("one");
@@ -19,7 +19,7 @@ fn with_runs() -> Sandbox {
     sandbox
 }
 
-/// The runs, and what happened in the one under way.
+/// The list of runs, and the history of the one under way.
 fn told(sandbox: &Sandbox) -> (String, String) {
     let listed = sandbox.run(&["workflow", "list", "--all"]).success().stdout;
     (listed, sandbox.run(&["workflow", "show", "--json"]).success().data()["log"].to_string())

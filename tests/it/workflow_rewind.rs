@@ -1,4 +1,4 @@
-//! Going back to right before a phase began: the files, the state, or both.
+//! `workflow rewind`: goes back to right before a phase began: the files, the state, or both.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ const PIPELINE: &str = ".claude/pipeline-state.json";
 const REGISTRY: &str = ".claude/checkpoints/t_p_20260324_120000.json";
 const FILES: [&str; 2] = [PIPELINE, REGISTRY];
 
-/// A run whose second phase has begun, with checkpoints before and after it knew of any files of profiles. Gives the
-/// tree and the state as they were right before that.
+/// A run whose second phase has begun, with checkpoints made before and after the program knew the files of its
+/// profile. Returns the tree and the state right before that phase.
 fn story() -> (Sandbox, Tree, Value) {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("dir/b", "1").create("before the run");
@@ -40,7 +40,7 @@ fn own(sandbox: &Sandbox) -> Tree {
     tree
 }
 
-/// The state without times, and without what can never be taken back.
+/// The state without times and the count of resumes, which a rewind keeps.
 fn state(sandbox: &Sandbox) -> Value {
     let raw = sandbox.run(&["workflow", "show", "--raw"]).success().stdout;
     let mut state: Value = serde_json::from_str(&raw).unwrap();

@@ -1,4 +1,4 @@
-//! The small scripts that skills name: each hands its words on to the program.
+//! `workflow shims`: small scripts that skills name; each passes its arguments to the program.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ const NAMES: [&str; 6] = [
     "show-status.sh",
 ];
 
-/// With the program on the search path, as the scripts need it.
+/// A project with the program on the search path, as the scripts need it.
 fn story() -> Sandbox {
     let sandbox = Sandbox::new();
     let dir = Sandbox::binary().parent().unwrap_or(Path::new("/")).display().to_string();

@@ -1,5 +1,5 @@
-//! Workflows in the store: lines of commits beside the checkpoints, which share its damage, its prunes and its moves; and
-//! the files that are written for them, which no checkpoint holds and no restore changes.
+//! Workflows in the store: lines of commits beside the checkpoints, which share its damage, its prunes and its moves;
+//! and the files written for them, which no checkpoint holds and no restore changes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +24,7 @@ fn open(dir: &Path) -> Store {
     Store::open(dir.to_path_buf()).unwrap().expect("a store")
 }
 
-/// Does something under the lock of a store, as a command would.
+/// Does some work under the lock of a store, as a command would.
 fn locked<T>(dir: &Path, work: impl FnOnce(&mut LockedStore<'_>) -> T) -> T {
     let store = open(dir);
     let mut locked = store.lock(Duration::from_secs(5), "test").unwrap();
@@ -37,7 +37,7 @@ fn workflow(id: &str, progress: &str) -> Workflow {
     workflow
 }
 
-/// Records a transition on whatever is the newest one.
+/// Records a transition on top of the newest one.
 fn record(dir: &Path, state: &Workflow) -> ObjectId {
     let tip = tip(dir, &state.id);
     let text = state.to_json();
@@ -91,7 +91,7 @@ fn a_transition_is_never_taken_for_a_checkpoint() {
     sandbox.run(&["verify"]).success();
     sandbox.run(&["prune"]).success();
     assert_eq!(sandbox.listed_ids(), ids, "for a writer");
-    // Their refs torn too, and a row that names a transition.
+    // Torn refs too, and a row that names a transition.
     for entry in fs::read_dir(sandbox.store().join("refs/checkpoints")).unwrap() {
         fs::write(entry.unwrap().path(), "").unwrap();
     }

@@ -1,4 +1,4 @@
-//! Runs of five phases that were cut off, at a terminal: what is asked, what is said, and what is mended.
+//! Interrupted runs of five phases, at a terminal: what is asked, reported and repaired.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ const PHASES: [(&str, &str); 5] = [
     ("REFLECTION", "memory/reports/reflection.json"),
 ];
 
-/// A run that is in a phase, as other programs write it; those before it are done and have their outputs.
+/// A run in a phase, as other programs write it; those before it are done and have their outputs.
 fn begun(current: &str, started_at: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let before: Vec<_> = PHASES.iter().take_while(|(id, _)| *id != current).collect();

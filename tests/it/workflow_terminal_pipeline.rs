@@ -1,4 +1,4 @@
-//! The questions before a pipeline is gone on with, at a terminal: every branch of them.
+//! The questions before a pipeline is resumed, at a terminal: every branch of them.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ fn state(sandbox: &Sandbox) -> Value {
     serde_json::from_str(&sandbox.read(FILE)).unwrap()
 }
 
-/// Ids and words of all runs, those that were put aside too.
+/// Ids and status of all runs, archived ones too.
 fn runs(sandbox: &Sandbox) -> Vec<(bool, String)> {
     let data = sandbox.run(&["workflow", "list", "--all", "--json"]).success().data();
     let word = |run: &Value| (run["archived"] == true, run["status"].as_str().unwrap().to_owned());
@@ -167,7 +167,7 @@ fn what_is_no_answer_changes_nothing() {
     assert_eq!(runs(&sandbox), [(false, "in_progress".to_owned())]);
 }
 
-/// Torn, and JSON of another shape.
+/// Documents that are torn, or JSON of another shape.
 fn malformed() -> [String; 2] {
     [document().to_string()[..200].to_owned(), json!({"completed_phases": 3, "remaining_phases": {}}).to_string()]
 }

@@ -1,4 +1,4 @@
-//! The question before a run of the registry is gone on with, at a terminal: each of its letters.
+//! The question before a run of the registry is resumed, at a terminal: each of its answers.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn json_in(sandbox: &Sandbox, path: &str) -> Value {
     serde_json::from_str(&sandbox.read(path)).unwrap()
 }
 
-/// The files of runs that can be gone on with.
+/// The files of runs that can be resumed.
 fn active(sandbox: &Sandbox) -> Vec<String> {
     let failed = sandbox.path(FOLDER).join("failed");
     let mut files = fixtures::files_below(&sandbox.path(FOLDER));

@@ -1,5 +1,5 @@
-//! Runs with which something is wrong, resumed where nobody can be asked: all that a person would be told is told, and
-//! nothing is gone on with unless that is said.
+//! Unsound runs resumed without a terminal: the program is told all that a user would be told, and nothing goes on
+//! unless it says so.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn with(document: &Value) -> Sandbox {
     sandbox
 }
 
-/// In its fourth phase, though nothing was done before, and begun eight days ago.
+/// A run in its fourth phase with none done before, begun eight days ago.
 fn unsound() -> Sandbox {
     let mut document = phases("IMPLEMENTATION", &[]);
     document["started_at"] = "2026-03-16T12:00:00Z".into();
@@ -183,7 +183,7 @@ fn a_skipped_phase_is_not_listed_as_finished() {
         let next = if profile == "registry" { json!(3) } else { json!("c") };
         let current = &file["current_phase"];
         assert_eq!(current.get("id").unwrap_or(current), &next, "{profile}: {file}");
-        // What another program writes on does not bring it back, and what it skipped is not undone.
+        // A write by another program does not revive it: a skipped phase stays skipped.
         sandbox.edit(path, |file| file["updated_by"] = "me".into());
         let stands = sandbox.stands();
         assert_eq!(
@@ -309,7 +309,7 @@ fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
         "'IMPLEMENTATON', and that is none of REQUIREMENTS, ARCHITECTURE, IMPLEMENTATION, VERIFICATION, REFLECTION;";
     assert!(what.contains(named), "{what}");
     assert_eq!(sandbox.run(&["workflow", "resume", "--choose", "y", "--json"]).code(4).error_code(), "unsound");
-    // What is done in its name is not what the five still ask for.
+    // What was done under its id is not what the five still need.
     let stands = sandbox.step(&["phase", "done"]);
     assert_eq!((&stands["status"], &stands["remaining"][0]), (&json!("in_progress"), &json!("IMPLEMENTATION")));
     sandbox.run(&["workflow", "validate"]).code(6).stderr_has("IMPLEMENTATON");

@@ -1,4 +1,4 @@
-//! Checkpoints that go with a run: left out while files are half done, made every third phase, committed in the project.
+//! Checkpoints of a run: left out while files are half done, made every third phase, committed in the project.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn under_a_hold_a_phase_is_recorded_and_its_checkpoint_left_out() {
         assert_eq!(last["id"], id, "it is written before the next one begins");
     }
     assert_eq!((sandbox.stands()["status"].clone(), reasons(&sandbox)), ("complete".into(), Vec::new()));
-    // What was asked for by name is refused as ever, and made as soon as it can be.
+    // An explicit request is refused as usual, and works as soon as it can.
     assert_eq!(sandbox.run(&["workflow", "mini-commit", "--json"]).code(4).error_code(), "held");
     sandbox.run(&["release", "wave-1"]).success();
     sandbox.run(&["workflow", "mini-commit"]).success();
@@ -79,7 +79,7 @@ fn the_third_phase_has_its_checkpoint_although_the_run_ends_with_it() {
     assert_eq!(state["status"], "complete");
 }
 
-/// A project with a repository of its own, in which a pipeline has come through three phases.
+/// A project with its own repository, in which a pipeline has finished three phases.
 fn committed() -> Option<(Sandbox, Git)> {
     let sandbox = Sandbox::bare();
     let git = Git::find(sandbox.root())?;
@@ -109,7 +109,7 @@ fn the_commit_in_the_project_is_due_although_the_pipeline_made_its_checkpoint() 
     let Some((sandbox, git)) = committed() else { return };
     let before = reasons(&sandbox);
     assert_eq!(before.iter().filter(|reason| *reason == "checkpoint: phases 1-3 complete").count(), 1);
-    // Without consent nothing is made.
+    // Without consent no commit is made.
     sandbox.run(&["workflow", "mini-commit", "--project-git"]).code(4);
     assert_eq!(reasons(&sandbox), before);
     git.run(&["log"]).code(128);

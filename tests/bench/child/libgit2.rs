@@ -23,12 +23,12 @@ fn commit(repository: &Repository) -> Result<Oid> {
     Ok(repository.commit(Some("HEAD"), &name, &name, "x", &tree, &parents)?)
 }
 
-/// The id of the commit.
+/// Creates a checkpoint; returns the id of the commit.
 pub fn create(store: &Path, tree: &Path) -> Result<String> {
     Ok(commit(&open(store, tree)?)?.to_string())
 }
 
-/// Commits the present state, then checks the wanted one out; the id of the former.
+/// Commits the present state, then checks the wanted one out; returns the id of the former.
 pub fn restore(store: &Path, tree: &Path, id: &str) -> Result<String> {
     let repository = open(store, tree)?;
     let safety = commit(&repository)?;

@@ -1,4 +1,4 @@
-//! What this binary does when it is started as a contender itself.
+//! Work of this binary when it is started as a contender itself.
 
 mod libgit2;
 mod walk;
@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::job::Job;
 
-/// The first argument that makes this binary a contender.
+/// First argument that makes this binary a contender.
 pub const FLAG: &str = "--child";
 
 pub fn job(what: &str, dir: &Path) -> Job {

@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
 const THREADS: usize = 2;
 
-/// Directories that wait, and how many threads are busy with one that may bring more.
+/// Directories that wait, and the number of threads busy with one that may add more.
 #[derive(Default)]
 struct Queue {
     waiting: Vec<PathBuf>,
@@ -43,7 +43,7 @@ impl Shared {
     }
 }
 
-/// How many names there are below `top`.
+/// The number of names below `top`.
 pub fn count(top: &Path) -> Result<String> {
     let queue = Queue { waiting: vec![top.to_path_buf()], busy: 0 };
     let shared = Shared { queue: Mutex::new(queue), changed: Condvar::new() };

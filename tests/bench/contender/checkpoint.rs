@@ -10,7 +10,7 @@ use crate::place;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_checkpoint");
 
-/// An unchanged tree is recorded anew however soon, so that each run records a row. Nothing else is set.
+/// Records an unchanged tree anew however soon, so that each run adds a row. Nothing else is set.
 const SETTINGS: &str = "dedup_window = \"0s\"\n";
 
 pub struct Checkpoint;
@@ -29,7 +29,7 @@ fn store_in(base: &Path) -> Result<PathBuf> {
     pattern(&pattern(&base.join("projects"))?.join("checkpoints"))
 }
 
-/// The exclusion list that a new store gets: all contenders leave out what it names.
+/// The exclusion list of a new store: all contenders leave out what it names.
 ///
 /// # Errors
 /// Not even a directory with one file can be recorded.
@@ -52,7 +52,7 @@ impl Contender for Checkpoint {
         Who::Checkpoint
     }
 
-    /// The first create makes the store, inside the clock.
+    /// Sets up the home only: the first create makes the store, inside the clock.
     fn open(&self, seat: &Seat) -> Result<()> {
         place::write(&seat.home.join(".config/checkpoint/config.toml"), SETTINGS)
     }

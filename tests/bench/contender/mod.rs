@@ -1,4 +1,4 @@
-//! Who takes part, and what each must be able to do.
+//! The contenders, and what each must be able to do.
 
 mod checkpoint;
 mod libgit2;
@@ -42,12 +42,12 @@ impl Who {
         }
     }
 
-    /// Somebody else's program: its failures are reported, and are not failures of this benchmark.
+    /// Whether this is another project's program: its failures are reported, and do not fail this benchmark.
     pub fn is_peer(self) -> bool {
         matches!(self, Self::Libgit2 | Self::Stepback | Self::Restic)
     }
 
-    /// Takes seconds where others take milliseconds: two runs must do.
+    /// Whether it takes seconds where others take milliseconds: two runs must do.
     pub fn is_slow(self) -> bool {
         self.is_peer()
     }
@@ -58,13 +58,13 @@ impl Who {
 pub struct Seat {
     pub tree: PathBuf,
     pub store: PathBuf,
-    /// Nobody's but this contender's.
+    /// Home directory of this contender alone.
     pub home: PathBuf,
-    /// The tree has more files than are recorded by default.
+    /// Whether the tree has more files than are recorded by default.
     pub is_huge: bool,
 }
 
-/// How one program is used for each path; `None`: it has nothing of the kind.
+/// The use of one program for each path; `None` where it has nothing of the kind.
 pub trait Contender {
     fn who(&self) -> Who;
 
@@ -74,10 +74,10 @@ pub trait Contender {
     /// Records the tree.
     fn create(&self, seat: &Seat) -> Job;
 
-    /// The name of what a create has just made.
+    /// The id of what a create has just made.
     fn made(&self, seat: &Seat, done: &Done) -> Result<String>;
 
-    /// Makes the tree what it was, keeping the present state first.
+    /// Restores the tree, saving the present state first.
     fn restore(&self, seat: &Seat, id: &str) -> Job;
 
     /// The id of the recorded tree, as git computes it.
@@ -85,7 +85,7 @@ pub trait Contender {
         Ok(None)
     }
 
-    /// Gives back the room of all but the newest `keep`.
+    /// Drops all but the newest `keep` and gives their space back.
     fn prune(&self, _seat: &Seat, _keep: usize) -> Option<Job> {
         None
     }
@@ -103,20 +103,20 @@ pub trait Contender {
         Ok(None)
     }
 
-    /// Puts files into the tree, so that it needs a copy of its own.
+    /// Whether it puts files into the tree, and so needs a copy of its own.
     fn needs_own_tree(&self) -> bool {
         false
     }
 }
 
-/// Everybody who can take part here, and of the others, why not.
+/// The contenders present here, and of the others the reason for their absence.
 pub struct Contenders {
     pub present: Vec<Box<dyn Contender>>,
     pub absent: Vec<(Who, String)>,
 }
 
 impl Contenders {
-    /// `list` is the exclusion list, `work` the directory of the benchmark.
+    /// Finds the contenders. `list` is the exclusion list, `work` the directory of the benchmark.
     ///
     /// # Errors
     /// There is no git.

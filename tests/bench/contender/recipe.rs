@@ -10,7 +10,7 @@ use crate::place;
 
 const CREATE: &str = "git add -A && git commit -q --allow-empty -m x && git log -1";
 
-/// What both need: no background repack in somebody else's run, a name to commit under, and bytes as they are.
+/// Settings for both: no background repack during another's run, a name to commit under, and bytes as they are.
 const BASIC: &str =
     "[gc]\n\tauto = 0\n[user]\n\tname = bench\n\temail = bench@example.org\n[core]\n\tautocrlf = false\n";
 
@@ -44,12 +44,12 @@ impl Recipe {
     }
 }
 
-/// Commands in one shell, over a store of the recipe.
+/// A shell command line over a store of the recipe.
 fn line(line: &str, seat: &Seat) -> Job {
     with_git_env(Job::shell(line, &seat.tree)).env("GIT_DIR", &seat.store).env("GIT_WORK_TREE", &seat.tree)
 }
 
-/// Git with nobody's configuration.
+/// Git without any user's configuration.
 pub fn git(dir: &Path) -> Job {
     with_git_env(Job::new("git", dir))
 }
@@ -62,7 +62,7 @@ pub fn version(dir: &Path) -> Job {
     git(dir).arg("--version")
 }
 
-/// A git directory whose settings are `more` than the basic ones.
+/// Makes a git directory with the basic settings and `more`.
 pub fn init(store: &Path, list: &Path, more: &str) -> Result<()> {
     place::make_dir(store)?;
     git(store).env("GIT_DIR", store).args(["-c", "init.defaultBranch=main", "init", "-q", "--bare"]).run()?;
@@ -70,7 +70,7 @@ pub fn init(store: &Path, list: &Path, more: &str) -> Result<()> {
     let config = store.join("config");
     let own = std::fs::read_to_string(&config)?;
     place::write(&config, format!("{own}{BASIC}{excludes}{more}"))?;
-    // Attributes in a tree would change bytes: then nobody records the same tree.
+    // Attributes in a tree would change bytes, and so the id of the recorded tree.
     place::write(&store.join("info/attributes"), "* -text -filter -ident -working-tree-encoding\n")
 }
 
@@ -101,7 +101,7 @@ impl Contender for Recipe {
         tree_id(&seat.store, id).map(Some)
     }
 
-    /// The recipe forgets rows, never commits: all that git can do is pack.
+    /// The recipe never drops commits: all that git can do is pack.
     fn prune(&self, seat: &Seat, _keep: usize) -> Option<Job> {
         (!self.is_best).then(|| line("git gc --quiet --prune=now", seat))
     }

@@ -1,4 +1,4 @@
-//! restic with a local repository and a cache of its own. It knows nothing of `.gitignore`, so it records a little more.
+//! restic with a local repository and a cache of its own. It ignores `.gitignore`, so it records a little more.
 
 use std::path::{Path, PathBuf};
 
@@ -58,7 +58,7 @@ impl Contender for Restic {
 
     fn restore(&self, seat: &Seat, id: &str) -> Job {
         let list = self.list.display();
-        // Symlinks that are there already are errors to it; what it restored is compared anyway.
+        // Existing symlinks are errors to it; what it restored is compared anyway.
         let line = format!(
             "restic backup --quiet --exclude-file '{list}' . && (restic restore --quiet {id} --target . || test $? = 1)"
         );

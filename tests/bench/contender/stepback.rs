@@ -1,4 +1,4 @@
-//! `stepback`, from the Python index: its engine is called as its own commands call it, without the watcher around an agent.
+//! `stepback` from PyPI: its engine is called as its own commands call it, without the watcher around an agent.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ from stepback.engine import Engine
 made = Engine(Path('.')).checkpoint('x')
 print(made.id if made else 'unchanged')";
 
-/// What `stepback rewind --yes` does, the preview included; it keeps the present state first.
+/// Script of `stepback rewind --yes`, preview included; it saves the present state first.
 const RESTORE: &str = "\
 import sys
 from pathlib import Path
@@ -37,7 +37,7 @@ print(Engine(Path('.')).state.by_id(int(sys.argv[1])).tree)";
 
 pub struct Stepback {
     library: Option<PathBuf>,
-    /// Above it no repository is looked for: the tree may lie in somebody's clone.
+    /// Upper end of its search for repositories, since the tree may be in a clone.
     work: PathBuf,
     list: PathBuf,
 }
@@ -71,7 +71,7 @@ impl Contender for Stepback {
         Who::Stepback
     }
 
-    /// It keeps its store in the tree itself and leaves out what `.gitignore` and `info/exclude` name.
+    /// Makes its store, which is in the tree itself and leaves out what `.gitignore` and `info/exclude` name.
     fn open(&self, seat: &Seat) -> Result<()> {
         place::make_dir(&seat.home)?;
         let inside = seat.tree.join(".stepback");
@@ -83,7 +83,7 @@ impl Contender for Stepback {
         let own = std::fs::read_to_string(&exclude).context("stepback made no shadow.git")?;
         let list = std::fs::read_to_string(&self.list).context("cannot read the exclusion list")?;
         place::write(&exclude, format!("{own}{list}"))?;
-        // Attributes in a tree would change bytes: then nobody records the same tree.
+        // Attributes in a tree would change bytes, and so the id of the recorded tree.
         let attributes = "* -text -filter -ident -working-tree-encoding\n";
         place::write(&inside.join("shadow.git/info/attributes"), attributes)
     }

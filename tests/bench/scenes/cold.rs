@@ -1,4 +1,4 @@
-//! The first checkpoint: all is read, hashed, compressed and stored.
+//! The first checkpoint: everything is read, hashed, compressed and stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ pub struct Cold<'a> {
     stage: &'a Stage,
     tree: &'a Tree,
     rounds: usize,
-    /// Where each contender has its tree.
+    /// The tree of each contender.
     first: BTreeMap<Who, Seat>,
-    /// The store of this round.
+    /// The stores of this round.
     current: BTreeMap<Who, Seat>,
-    /// Whose store of this round is complete.
+    /// Contenders whose store of this round is complete.
     sound: BTreeSet<Who>,
     sizes: BTreeMap<Who, Size>,
     agreement: Agreement,
@@ -79,7 +79,7 @@ impl Scene for Cold<'_> {
         Ok(())
     }
 
-    /// Each store is checked and measured at once; then its blocks go, or the disk would be full soon.
+    /// Checks and measures each store at once, then frees its blocks, or the disk would soon be full.
     fn after_round(&mut self, _round: usize) -> Result<()> {
         for (who, seat) in std::mem::take(&mut self.current) {
             let contender = self.stage.contenders.get(who).context("no such contender")?;
@@ -89,7 +89,7 @@ impl Scene for Cold<'_> {
                 checks::fsck(&store)?;
                 self.stage.count_checked();
             }
-            // Whoever stores inside the tree has it moved to `store` before the next round.
+            // A contender that stores inside the tree has its store moved to `store` before the next round.
             if seat.store.exists() {
                 self.sizes.insert(who, place::size_of(&seat.store)?);
                 place::cut_to_nothing(&seat.store)?;

@@ -1,4 +1,4 @@
-//! The paths that are measured.
+//! The measured paths.
 
 pub mod cold;
 pub mod plain;

@@ -1,4 +1,4 @@
-//! Commands that change nothing: the list of checkpoints, and the start of the program alone.
+//! Commands that change nothing: the list of checkpoints, and the start of the program.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -66,7 +66,7 @@ impl Scene for List<'_> {
     }
 }
 
-/// `--version`.
+/// The start of a process: `--version`.
 pub struct Start<'a> {
     pub stage: &'a Stage,
     pub rounds: usize,

@@ -1,4 +1,4 @@
-//! A store of one large pack and many small checkpoints, half of which go.
+//! A store of one large pack and many small checkpoints, half of which are dropped.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use crate::report;
 use crate::stage::Stage;
 use crate::trees::{Edits, Tree, edit_large};
 
-/// Files that are edited before each checkpoint.
+/// Number of files edited before each checkpoint.
 const EDITED: usize = 10;
 
-/// What happens between two checkpoints of the history that is pruned.
+/// The change between two checkpoints of the history that is pruned.
 enum Between {
-    /// Ten files of the tree are edited.
+    /// Edits of ten files of the tree.
     Edits(Edits),
-    /// This one large file is.
+    /// An edit of this one large file.
     Large(PathBuf),
 }
 
@@ -36,13 +36,13 @@ pub struct Prune<'a> {
 }
 
 impl<'a> Prune<'a> {
-    /// Makes stores of `2 * keep` checkpoints over one base, for us and for the recipe; half of them will go.
+    /// Makes stores of `2 * keep` checkpoints over one base, for us and for the recipe; half of them will be dropped.
     ///
     /// # Errors
     /// A create fails.
     pub fn halves(stage: &'a Stage, tree: &'a Tree, keep: usize, rounds: usize) -> Result<Self> {
         let seats = Seats::fill(stage, tree, "prune", false, &[Who::Checkpoint, Who::Recipe])?;
-        // What the user did before: the base is in one pack on git's side too.
+        // As a user would have done: the base is in one pack on git's side too.
         let (_, seat, _) = seats.get(Who::Recipe)?;
         git(&seat.tree).env("GIT_DIR", &seat.store).args(["gc", "--quiet", "--prune=now"]).run()?;
         let between = Between::Edits(Edits::of(&tree.root, &tree.captured)?);
@@ -58,7 +58,7 @@ impl<'a> Prune<'a> {
         let seats = Seats::fill(stage, tree, "prune", false, &[Who::Checkpoint, Who::Recipe])?;
         let file = tree.captured.first().context("there is no file")?;
         add_checkpoints(&seats, &Between::Large(tree.root.join(file)), count)?;
-        // Filling the store made two of the first state.
+        // Filling the store made two checkpoints of the first state.
         let (left, current) = (count + 2, BTreeMap::new());
         Ok(Self { seats, path: "prune, large text", keep: 1000, left, rounds, current })
     }

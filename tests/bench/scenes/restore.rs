@@ -1,4 +1,4 @@
-//! The tree made what it was after some damage. Each contender has a tree of its own, and the damage is the same in all.
+//! The tree restored after some damage. Each contender has its own copy of the tree, with the same damage.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -12,7 +12,7 @@ use crate::job::{Done, Job};
 use crate::place;
 use crate::trees::{Edits, Picture};
 
-/// What happens to a tree before it is restored.
+/// The damage to a tree before it is restored.
 #[derive(Clone, Copy, Debug)]
 pub enum Damage {
     Changed(usize),
@@ -22,7 +22,7 @@ pub enum Damage {
 pub struct Restore<'a> {
     seats: &'a Seats<'a>,
     edits: &'a Edits,
-    /// What each tree looked like when its checkpoint was made.
+    /// Picture of each tree when its checkpoint was made.
     picture: &'a Picture,
     damage: Damage,
     path: String,
@@ -38,7 +38,7 @@ impl<'a> Restore<'a> {
         Self { seats, edits, picture, damage, path, rounds }
     }
 
-    /// Moves everything that was recorded out of the tree; its blocks go, its inodes stay.
+    /// Moves everything that was recorded out of the tree; its blocks are freed, its inodes stay.
     fn take_all(&self, root: &Path) -> Result<()> {
         let top = |path: &Path| match path.components().next() {
             Some(Component::Normal(name)) => Some(root.join(name)),
@@ -76,7 +76,7 @@ impl Scene for Restore<'_> {
             Damage::Changed(count) => self.edits.make(&seat.tree, round, count)?,
             Damage::Gone => self.take_all(&seat.tree)?,
         }
-        // The store too: whoever restores everything reads all of it.
+        // The store too: a restore of everything reads all of it.
         if seat.store.exists() {
             place::warm_up(&seat.store)?;
         }

@@ -18,7 +18,7 @@ pub struct Seats<'a> {
 }
 
 impl<'a> Seats<'a> {
-    /// A store for each of `who`, filled by a first create; with trees of their own if wanted.
+    /// Makes a store for each of `who`, filled by a first create; with trees of their own if wanted.
     ///
     /// # Errors
     /// A create fails, or two recorded different trees.
@@ -48,7 +48,7 @@ impl<'a> Seats<'a> {
         let seat = seat(self.stage, self.tree, contender, label, own_trees)?;
         contender.open(&seat)?;
         settle_and_create(self.stage, contender, &seat)?;
-        // The second sees no file of the very tick in which the first was made.
+        // The second create sees no file of the very tick in which the first was made.
         let id = settle_and_create(self.stage, contender, &seat)?;
         agreement.hear(0, contender.who(), contender.tree_id(&seat, &id)?)?;
         self.stage.will_be_checked(contender.git_dir(&seat)?);
@@ -63,14 +63,14 @@ impl<'a> Seats<'a> {
     /// The contender, its seat and the id of its first checkpoint.
     ///
     /// # Errors
-    /// It takes no part here.
+    /// It does not take part here.
     pub fn get(&self, who: Who) -> Result<(&'a dyn Contender, &Seat, &str)> {
         let contender = self.stage.contenders.get(who).context("no such contender")?;
         let (seat, id) = self.by_who.get(&who).context("this contender has no store here")?;
         Ok((contender, seat, id))
     }
 
-    /// Each directory that is recorded by somebody, once.
+    /// Each directory that a contender records, once.
     pub fn roots(&self) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = self.by_who.values().map(|(seat, _)| seat.tree.clone()).collect();
         roots.push(self.tree.root.clone());
@@ -86,7 +86,7 @@ fn settle_and_create(stage: &Stage, contender: &dyn Contender, seat: &Seat) -> R
     contender.made(seat, &done)
 }
 
-/// A place for a contender over a tree: the tree itself, or a copy where others would be in its way.
+/// A place for a contender over a tree: the tree itself, or a copy where it would be in the way of others.
 ///
 /// # Errors
 /// The copy cannot be made.

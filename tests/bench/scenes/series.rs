@@ -1,4 +1,4 @@
-//! A long series of checkpoints of ten edits: no single one may take much longer than the others.
+//! A long series of checkpoints of ten edits: none may take much longer than the others.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! A checkpoint more: nothing has changed, or a few files have.
+//! Another checkpoint, of an unchanged tree or one with a few edits.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Warm<'a> {
     seats: &'a Seats<'a>,
     edits: &'a Edits,
     path: String,
-    /// Files that are edited before each round.
+    /// Number of files edited before each round.
     changed: usize,
     rounds: usize,
     last: BTreeMap<Who, String>,
@@ -71,7 +71,7 @@ impl Scene for Warm<'_> {
         let (contender, seat, _) = self.seats.get(who)?;
         let id = contender.made(seat, done)?;
         let tree = contender.tree_id(seat, &id)?;
-        // stepback says so itself: it records nothing when nothing has changed.
+        // stepback documents that it records nothing when nothing has changed.
         let before = self.last.insert(who, id.clone());
         ensure!(before.as_ref() != Some(&id) || who == Who::Stepback, "{} recorded nothing", who.name());
         self.agreement.hear(round, who, tree)

@@ -1,11 +1,11 @@
-//! Real edits: a line more in the middle of some files, in place or by a new file over the old one, as editors do it.
+//! Real edits: a line added in the middle of some files, in place or by a new file over the old one, as editors do it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 
-/// Which files of a tree can be edited, those in directories of their own first.
+/// The files of a tree that can be edited, those in directories of their own first.
 #[derive(Debug)]
 pub struct Edits {
     files: Vec<PathBuf>,
@@ -14,7 +14,7 @@ pub struct Edits {
 
 impl Edits {
     /// # Errors
-    /// There is nothing to edit.
+    /// No file can be edited.
     pub fn of(root: &Path, captured: &[PathBuf]) -> Result<Self> {
         let mut by_dir: BTreeMap<&Path, Vec<&PathBuf>> = BTreeMap::new();
         for path in captured {
@@ -32,7 +32,7 @@ impl Edits {
         Ok(Self { files, dirs })
     }
 
-    /// The files that round `round` edits: spread over as many directories as there are, other ones in each round.
+    /// The files that a round edits: spread over as many directories as there are, other ones in each round.
     pub fn pick(&self, round: usize, count: usize) -> Vec<&Path> {
         let among = if count <= self.dirs { self.dirs } else { self.files.len() };
         let count = count.min(among);
@@ -40,7 +40,7 @@ impl Edits {
         (0..count).map(|number| self.files[(number * step + round * 37 % step) % among].as_path()).collect()
     }
 
-    /// Edits `count` files of the tree at `root`; the same in every copy of it.
+    /// Edits `count` files of the tree at `root`, the same in every copy of it.
     ///
     /// # Errors
     /// A file cannot be read or written.
@@ -52,7 +52,7 @@ impl Edits {
     }
 }
 
-/// Changes five places of a large file, spread over the whole of it, and other ones in each round.
+/// Changes five places spread over a large file, other ones in each round.
 ///
 /// # Errors
 /// The file cannot be read or written.

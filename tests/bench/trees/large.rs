@@ -26,7 +26,7 @@ pub fn make(root: &Path, args: &Args, place: &Place, list: &Path) -> Result<Stri
     Ok(format!("{pairs} incompressible files and {pairs} of real text"))
 }
 
-/// A directory with one text file.
+/// Makes a directory with one text file.
 ///
 /// # Errors
 /// It cannot be written.
@@ -54,7 +54,7 @@ fn sources(args: &Args, place: &Place, list: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.map(|path| root.join(path)).filter(|path| path.symlink_metadata().is_ok_and(|m| m.is_file())).collect())
 }
 
-/// Xorshift from a fixed seed: the same bytes everywhere, and none of them can be saved.
+/// Writes noise: xorshift from a fixed seed, the same bytes everywhere, and incompressible.
 fn write_noise(path: &Path, bytes: usize, state: &mut u64) -> Result<()> {
     let doing = || format!("cannot write {}", path.display());
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path).with_context(doing)?);
@@ -67,7 +67,7 @@ fn write_noise(path: &Path, bytes: usize, state: &mut u64) -> Result<()> {
     file.flush().with_context(doing)
 }
 
-/// Files one after the other, from the beginning again if they do not suffice.
+/// Text of files one after the other, repeated from the beginning if they do not suffice.
 struct Text<'a> {
     sources: &'a [PathBuf],
     next: usize,

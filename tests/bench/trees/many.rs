@@ -9,7 +9,7 @@ use crate::args::Args;
 use crate::place::{self, Place};
 
 pub fn make(root: &Path, args: &Args, place: &Place, list: &Path) -> Result<String> {
-    // Made if need be: with its files.
+    // Makes tree b if need be.
     let b = make_tree('b', args, place, list)?;
     let wanted = if args.small { 2 * b.captured.len() } else { 300_000 };
     let copies = wanted.div_ceil(captured(&b.root, list)?.len());

@@ -1,4 +1,4 @@
-//! The trees that are recorded, made once and then only edited.
+//! The recorded trees, made once and then only edited.
 
 mod edits;
 mod large;
@@ -20,28 +20,28 @@ use crate::place::{self, Place};
 pub use edits::{Edits, edit_large};
 pub use picture::Picture;
 
-/// A tree, and what of it is recorded.
+/// A tree, and the part of it that is recorded.
 #[derive(Debug)]
 pub struct Tree {
     pub name: char,
     pub root: PathBuf,
     pub what: String,
-    /// Every path that git's own rules and the exclusion list let through, in order.
+    /// Every path that git's own rules and the exclusion list admit, in order.
     pub captured: Vec<PathBuf>,
     pub bytes: u64,
     pub dirs: usize,
-    /// Files below that nobody records.
+    /// Number of files below that are not recorded.
     pub left_out: usize,
 }
 
 impl Tree {
-    /// More than are recorded without being asked.
+    /// Whether it has more files than are recorded by default.
     pub fn is_huge(&self) -> bool {
         self.captured.len() > 50_000
     }
 }
 
-/// Makes a tree, or takes the one that an earlier run with the same --work left.
+/// Makes a tree, or reuses the one of an earlier run with the same --work.
 ///
 /// # Errors
 /// It cannot be made; the message says what it needs.
@@ -67,7 +67,7 @@ pub fn make(name: char, args: &Args, place: &Place, list: &Path) -> Result<Tree>
     look_at(name, &root, what, list)
 }
 
-/// A tree of one large text file, which is edited again and again.
+/// Makes a tree of one large text file, which is edited again and again.
 ///
 /// # Errors
 /// It cannot be made.
@@ -96,7 +96,7 @@ fn look_at(name: char, root: &Path, what: String, list: &Path) -> Result<Tree> {
     Ok(Tree { name, root: root.to_path_buf(), what, captured, bytes, dirs, left_out })
 }
 
-/// Git itself says what is not ignored: with an empty index everything else is untracked.
+/// The captured paths by git itself: with an empty index everything not ignored is untracked.
 fn captured(root: &Path, list: &Path) -> Result<Vec<PathBuf>> {
     let scratch = root.with_extension("git");
     if !scratch.exists() {

@@ -1,4 +1,4 @@
-//! Tree b: about 50,000 real files, from pinned npm packages or from any directory, with what real projects have besides:
+//! Tree b: about 50,000 real files, from pinned npm packages or any directory, and what real projects have besides:
 //! `.gitignore` files, ignored folders, symlinks.
 
 use std::os::unix::fs::symlink;
@@ -12,13 +12,13 @@ use crate::args::Args;
 use crate::job::Job;
 use crate::place::{self, Place};
 
-/// Left out, so that what is recorded stays below 50,000 files: folders of icons, and lists that change every week.
+/// Packages left out, so that fewer than 50,000 files are recorded: folders of icons, and lists that change weekly.
 const SKIPPED: [&str; 4] = ["@mui/icons-material", "@ant-design/icons", "@ant-design/icons-svg", "caniuse-lite"];
 
-/// These fill the ignored `node_modules`: some 12,000 files.
+/// Packages in the ignored `node_modules`: some 12,000 files.
 const IGNORED: [&str; 2] = ["@mui/icons-material/esm", "caniuse-lite"];
 
-/// Folders of these names are left out by default.
+/// Folder names that are left out by default.
 const TOOLS_OUTPUT: [&str; 4] = ["dist", "build", "node_modules", ".next"];
 
 const ROOT_RULES: &str = "node_modules/\n*.log\n/coverage/\n.cache/\n*.tsbuildinfo\n!keep.log\n";
@@ -33,7 +33,7 @@ pub fn make(root: &Path, args: &Args, place: &Place) -> Result<String> {
     Ok(what)
 }
 
-/// Any directory, without its own repositories: git would record a nested one as a link.
+/// Copies any directory without its repositories: git would record a nested one as a link.
 fn take(dir: &Path, root: &Path, place: &Place) -> Result<String> {
     let dir = dir.canonicalize().with_context(|| format!("cannot find {}", dir.display()))?;
     place::copy(&[dir.join(".")], root)?;
@@ -61,7 +61,7 @@ fn small(root: &Path) -> Result<String> {
     Ok("two copies of the source of this project".to_owned())
 }
 
-/// An installed `node_modules`: the one that was named, or one that npm makes.
+/// An installed `node_modules`: the given one, or one that npm makes.
 fn modules(args: &Args, place: &Place) -> Result<PathBuf> {
     if let Some(dir) = &args.npm_modules {
         return dir.canonicalize().with_context(|| format!("cannot find {}", dir.display()));
@@ -76,7 +76,7 @@ fn modules(args: &Args, place: &Place) -> Result<PathBuf> {
     Ok(dir.join("node_modules"))
 }
 
-/// The packages under a name that no rule leaves out; some of the rest under the name that every rule leaves out.
+/// Puts the packages under a name that no rule leaves out, and some under the name that every rule leaves out.
 fn from_npm(root: &Path, modules: &Path, place: &Place) -> Result<String> {
     let packages = root.join("packages");
     let mut whole = Vec::new();
@@ -101,7 +101,7 @@ fn from_npm(root: &Path, modules: &Path, place: &Place) -> Result<String> {
     Ok("npm packages of tests/bench/tree-b/package.json".to_owned())
 }
 
-/// Packages from a registry are mostly what tools made of some source; such folders would only be left out and copied.
+/// Moves built output out of the packages, which would only be left out and copied.
 fn put_tools_output_aside(packages: &Path, place: &Place) -> Result<()> {
     let mut walk = WalkDir::new(packages).into_iter();
     while let Some(entry) = walk.next() {
@@ -123,7 +123,7 @@ fn names_in(dir: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Rules, ignored files and links, as real projects have them.
+/// Adds rules, ignored files and links, as real projects have them.
 fn dress(root: &Path, packages: &[&str]) -> Result<()> {
     place::write(&root.join(".gitignore"), ROOT_RULES)?;
     place::write(&root.join("keep.log"), "kept\n")?;

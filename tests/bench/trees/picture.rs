@@ -1,4 +1,4 @@
-//! What a tree looks like: every path with its kind, its executable bit and a digest of its bytes.
+//! A picture of a tree: every path with its kind, its executable bit and a digest of its bytes.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,10 +20,10 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Reads everything below, but what a contender keeps in the tree itself.
+    /// Reads everything below, except what a contender keeps in the tree itself.
     ///
     /// # Errors
-    /// Something cannot be read.
+    /// A path cannot be read.
     pub fn of(root: &Path) -> Result<Self> {
         let entries = WalkDir::new(root).into_iter().filter_entry(|entry| entry.file_name() != ".stepback");
         let mut paths = Vec::new();
@@ -51,7 +51,7 @@ impl Picture {
     }
 
     /// # Errors
-    /// One of the captured paths differs in `now`, or `now` has a path that was not there.
+    /// A captured path differs in `now`, or `now` has a path that was not there.
     pub fn must_equal(&self, now: &Self, captured: &[PathBuf]) -> Result<()> {
         for path in captured {
             let (was, is) = (self.nodes.get(path), now.nodes.get(path));

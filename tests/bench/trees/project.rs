@@ -29,7 +29,7 @@ pub fn copy_to(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What git tracks, or without git's help what lies in the folders of the source.
+/// The files that git tracks, or without git those in the folders of the source.
 fn sources() -> Result<Vec<PathBuf>> {
     let is_file = |path: &PathBuf| package().join(path).is_file();
     if let Ok(done) = git(package()).args(["ls-files", "-z"]).run() {

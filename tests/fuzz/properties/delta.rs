@@ -1,4 +1,4 @@
-//! Deltas: what is made has the size that was declared, and what we make gives the target back.
+//! Deltas: a result has the declared size, and a delta of ours gives the target back.
 
 use checkpoint::store::gc::delta_make;
 use checkpoint::store::objects::pack::delta;

@@ -1,4 +1,4 @@
-//! Values drawn from a row of bytes, so that whoever changes the bytes changes the values. An empty row gives zeros.
+//! Values drawn from bytes: a change of the bytes changes the values. An empty row gives zeros.
 
 use checkpoint::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb};
 use checkpoint::model::checkpoint::terms::CheckpointTerms;
@@ -30,7 +30,7 @@ impl<'b> Draw<'b> {
         *first
     }
 
-    /// One of so many.
+    /// A number below `count`.
     pub fn below(&mut self, count: u8) -> usize {
         usize::from(self.byte() % count)
     }
@@ -47,7 +47,7 @@ impl<'b> Draw<'b> {
         (u32::from(self.byte()) | u32::from(self.byte()) << 8) & 0o7777
     }
 
-    /// A length, and so many bytes if there are as many.
+    /// A length, and at most that many bytes.
     pub fn bytes(&mut self) -> &'b [u8] {
         let length = usize::from(self.byte()).min(self.0.len());
         let (taken, rest) = self.0.split_at(length);
@@ -63,12 +63,12 @@ impl<'b> Draw<'b> {
         ObjectId::from_bytes([self.byte(); 20])
     }
 
-    /// The root where the bytes are no path.
+    /// A path; the root where the bytes are none.
     pub fn path(&mut self) -> RelPath {
         RelPath::new(self.bytes()).unwrap_or_default()
     }
 
-    /// Something for each of at most seven.
+    /// A list of at most seven drawn values.
     pub fn several<T>(&mut self, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
         (0..self.below(8)).map(|_| one(self)).collect()
     }

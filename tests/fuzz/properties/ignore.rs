@@ -1,4 +1,4 @@
-//! Ignore files: the quick ways give the verdicts of the slow ones.
+//! Ignore files: the fast paths give the verdicts of the slow ones.
 
 use checkpoint::base::wildmatch::Glob;
 use checkpoint::model::state::rel_path::RelPath;
@@ -16,7 +16,7 @@ pub fn check(data: &[u8]) {
         let matched = Glob::compile(first).is_some_and(|glob| glob.matches(subject));
         assert_eq!(matched, naive_glob::matches(first, subject).unwrap_or(matched), "{first:?} {subject:?}");
     }
-    // A pattern that looks at all of a hostile text ends all the same.
+    // A pattern that scans a whole hostile text terminates all the same.
     if let Some(glob) = Glob::compile(first) {
         glob.matches(&path.as_bytes().repeat(50));
     }
@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// A path is judged the same from the root down as one name after the other.
+/// Asserts that a path is judged the same from the root down as name by name.
 fn nested(patterns: &[u8], below: &[u8], path: &RelPath) {
     let sources = RuleSources {
         store_list: below.to_vec(),
@@ -44,7 +44,7 @@ fn nested(patterns: &[u8], below: &[u8], path: &RelPath) {
     assert!(!rules.would_capture(path, false, 0, &ignore_file) || !out(&verdict));
 }
 
-/// Lines that are asked one by one: the last that matches is that by which the whole text judges.
+/// Asserts that the last line that matches alone gives the verdict of the whole text.
 fn the_last_match_decides(text: &[u8], name: &[u8]) {
     const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
     let left_out = |text: &[u8]| {

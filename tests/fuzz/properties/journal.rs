@@ -1,4 +1,4 @@
-//! The journal of a restore: it comes back whole, and where it is damaged it is refused or was not touched in meaning.
+//! The journal of a restore: it is read back whole, and damage is refused or does not change its meaning.
 
 use checkpoint::model::checkpoint::record::Verb;
 use checkpoint::model::restore_plan::RestoreScope;

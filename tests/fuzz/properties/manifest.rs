@@ -1,4 +1,4 @@
-//! The manifest: the ids of its rows are read back, whatever the free text in them, and no text breaks a row.
+//! The manifest: the ids of its rows are read back, and no free text breaks a row.
 
 use checkpoint::model::checkpoint::manifest::cell;
 use checkpoint::model::checkpoint::manifest::ids;
@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     assert!(manifest.lines().all(|line| ends_of_cells(line) == 5), "{manifest}");
 }
 
-/// Markdown takes a `|` for the end of a cell unless a backslash stands right before it.
+/// Number of cell ends: Markdown takes a `|` for one unless a backslash precedes it.
 fn ends_of_cells(line: &str) -> usize {
     let bytes = line.as_bytes();
     (0..bytes.len()).filter(|at| bytes[*at] == b'|' && (*at == 0 || bytes[at - 1] != b'\\')).count()

@@ -1,4 +1,4 @@
-//! Meta blobs: what is written is read back, and no line is read as something else than it says.
+//! Meta blobs: what is written is read back, and no line is read as anything but what it says.
 
 use checkpoint::base::text::percent_decode;
 use checkpoint::base::text::percent_encode;
@@ -26,7 +26,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(parse(&render(&drawn)), Ok(drawn));
 }
 
-/// A line that is read alone is written as it stood, but for zeros at the front and needless escapes.
+/// Asserts that a line read alone is written unchanged, except for leading zeros and needless escapes.
 fn means_what_it_says(line: &str) {
     let meta = parse(format!("{FIRST_LINE}{line}\n").as_bytes()).expect("each line stands for itself");
     let rendered = String::from_utf8(render(&meta)).expect("text");
@@ -60,7 +60,7 @@ fn meta(draw: &mut Draw<'_>) -> Meta {
     }
 }
 
-/// One of those that a checkpoint names.
+/// An uncaptured entry as a checkpoint names it.
 fn standing(draw: &mut Draw<'_>) -> UncapturedEntry {
     let plain = [
         WhyNot::Fifo,

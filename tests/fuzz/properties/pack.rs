@@ -1,4 +1,4 @@
-//! Packs: what is written is read and found by a walk; from damaged ones nothing comes that is not what its id says.
+//! Packs: what is written is read and found by a walk; a damaged pack gives no content that differs from its id.
 
 use std::cell::RefCell;
 use std::io::{Seek, Write};
@@ -54,7 +54,7 @@ pub fn check(data: &[u8]) {
     });
 }
 
-/// As a rescue opens it: entries may lie anywhere up to the very end.
+/// Opens a pack as a salvage does: entries may be anywhere up to the very end.
 fn with_reader(bytes: &[u8], look: impl FnOnce(&PackReader)) {
     FILE.with_borrow_mut(|file| {
         file.as_file().set_len(0).expect("it can be cut");
@@ -71,7 +71,7 @@ fn framed(count: usize, body: &[u8]) -> Vec<u8> {
     pack
 }
 
-/// Every entry that a walk found resolves to content of that id.
+/// Asserts that every entry found by a walk resolves to the content of its id.
 fn holds_what_it_says(reader: &PackReader, found: &PackWalk) {
     let cache = BaseCache::default();
     let offset_of = |id: &ObjectId| found.entries.iter().find(|entry| entry.id == *id).map(|entry| entry.offset);
@@ -84,7 +84,7 @@ fn holds_what_it_says(reader: &PackReader, found: &PackWalk) {
     }
 }
 
-/// As a store reads it, by an index that says of deltas whatever the fuzzer wants: they may go round in circles.
+/// Reads a pack as a store does, by an index with any delta bases the fuzzer wants, circles included.
 fn by_index(reader: &PackReader, entries: &mut [IndexEntry]) {
     let index = PackIndex::parse(encode(entries, [0; 20])).expect("our own index");
     let cache = BaseCache::default();

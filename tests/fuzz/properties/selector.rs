@@ -1,4 +1,4 @@
-//! Selectors and times: whatever is found was meant in one of the ways that are told, and times are read as ranges.
+//! Selectors and times: each match is one of the documented kinds, and times are read as ranges.
 
 use checkpoint::base::time;
 use checkpoint::model::checkpoint::record::Checkpoint;
@@ -56,7 +56,7 @@ fn times(query: &str, now_ms: i64, checkpoints: &[Checkpoint]) {
     for time_ms in checkpoints.iter().map(|checkpoint| checkpoint.record.time_ms).chain(range.0) {
         let age = time::age(time_ms, now_ms);
         assert_eq!(age == "in the future", time_ms.saturating_sub(now_ms) >= 1000, "{age}");
-        // What is shown names the same second when it is typed.
+        // A displayed time names the same second when typed.
         let shown = format!("{}Z", time::utc_seconds(time_ms));
         if (0..253_402_300_800_000).contains(&time_ms) {
             assert_eq!(time::parse(&shown, now_ms), Some(time_ms / 1000 * 1000), "{shown}");

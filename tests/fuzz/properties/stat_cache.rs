@@ -1,4 +1,4 @@
-//! The stat cache: a listing comes back, the head in the same bytes, and nothing in a block can make a reader run away.
+//! The stat cache: a listing is read back, the head in the same bytes, and no block makes a reader run away.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::draw::Draw;
 
-/// Nothing is taken for racy, so that all ids are kept.
+/// Start of the scan, so late that nothing is racy and all ids are kept.
 const STARTED_NS: i64 = i64::MAX;
 
 pub fn check(data: &[u8]) {
@@ -38,7 +38,7 @@ fn head(data: &[u8]) {
     assert!(parse(bytes).is_none(), "another byte at {at} is not noticed");
 }
 
-/// A base and a patch of it, as they may stand in damaged files whose sums are right.
+/// Reads a base and a patch of it, as in damaged files whose sums are right.
 fn blocks(data: &[u8]) {
     let mut draw = Draw::new(data);
     let length = usize::from(draw.byte()) * 16;

@@ -1,4 +1,4 @@
-//! What goes to a terminal: nothing in it acts there or turns text around, and names can be told from each other.
+//! Terminal output: nothing in it acts there or changes the direction of text, and names stay distinct.
 
 use checkpoint::base::quoting::quoted;
 use checkpoint::base::text::escape_bytes;
@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) {
     decodes_as_it_says(data);
 }
 
-/// Controls, and the characters by which Unicode turns the direction of text.
+/// Whether a character acts: controls, and those that change the direction of text in Unicode.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -70,7 +70,7 @@ fn unescaped(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// A `%` is followed by two hex digits, or the text is refused.
+/// Asserts that a `%` is followed by two hex digits, or the text is refused.
 fn decodes_as_it_says(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let mut parts = text.split('%');

@@ -1,4 +1,4 @@
-//! Tree objects: what is accepted is written in the same bytes, and no name in it leads anywhere else.
+//! Tree objects: what is accepted is written in the same bytes, and no name in it leads elsewhere.
 
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::store::trees::tree_codec::encode;

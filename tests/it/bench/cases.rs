@@ -1,8 +1,8 @@
-//! How many random cases a test tries. The tests within the library take this file, too.
+//! Number of random cases of a test. The tests within the library use this file too.
 
 use proptest::test_runner::Config;
 
-/// What is quick enough for every day, or what `CHECKPOINT_CASES` says: a number, or a multiple of that such as `10x`.
+/// The default, or what `CHECKPOINT_CASES` says: a number, or a multiple of the default such as `10x`.
 pub fn cases(everyday: usize) -> usize {
     let said = std::env::var("CHECKPOINT_CASES").ok();
     said.and_then(|said| scaled(&said, everyday)).unwrap_or(everyday)
@@ -15,7 +15,7 @@ fn scaled(said: &str, everyday: usize) -> Option<usize> {
     }
 }
 
-/// The same for properties that `proptest` tries. It writes no files.
+/// The same for properties that `proptest` tries, without files of failures.
 pub fn properties(everyday: usize) -> Config {
     let cases = u32::try_from(cases(everyday)).unwrap_or(u32::MAX);
     Config { failure_persistence: None, ..Config::with_cases(cases) }

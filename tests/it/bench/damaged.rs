@@ -8,19 +8,19 @@ use std::sync::Mutex;
 
 use super::{Git, Sandbox, Tree, fixtures};
 
-/// The original, which nobody damages.
+/// The original, which stays undamaged.
 pub struct Specimen {
-    /// Kept until the end; nobody looks into it.
+    /// Owner of the temporary directory.
     _sandbox: Mutex<Sandbox>,
     pub root: PathBuf,
     pub store: PathBuf,
-    /// What the working directory was at each checkpoint that is not a safety checkpoint.
+    /// The working directory at each checkpoint that is not a safety checkpoint.
     pub states: BTreeMap<String, Tree>,
     /// Every checkpoint, newest first.
     pub ids: Vec<String>,
 }
 
-/// A copy of it with its own root and base, and a second store under the same base that is watched.
+/// A copy with its own root and base, and a second store under the same base that is watched.
 pub struct Copy {
     pub sandbox: Sandbox,
 }
@@ -52,7 +52,7 @@ impl Specimen {
         Self { _sandbox: Mutex::new(sandbox), root, store, states, ids }
     }
 
-    /// A working directory as at the newest checkpoint, and this store as its own.
+    /// Makes a copy: a working directory as at the newest checkpoint, and this store as its own.
     pub fn copy(&self) -> Copy {
         let sandbox = Sandbox::bare();
         let other = sandbox.top().join("other");
@@ -106,7 +106,7 @@ impl Maker {
         Some(Git::find(self.sandbox.root())?.with("GIT_DIR", self.sandbox.store()))
     }
 
-    /// Lets plain git pack with deltas whatever is not in the merged pack.
+    /// Lets plain git pack with deltas what is not in the merged pack.
     fn deltify(&self) {
         let Some(git) = self.git() else { return };
         let largest = |path: &&PathBuf| path.metadata().map_or(0, |meta| meta.len());
@@ -132,7 +132,7 @@ impl Maker {
 }
 
 impl Copy {
-    /// Damaged copies that were kept of the store.
+    /// Damaged copies of the store that were kept.
     pub fn kept(&self) -> Vec<PathBuf> {
         kept_copies(&self.sandbox.store())
     }
@@ -172,7 +172,7 @@ pub fn flip(path: &Path, at: usize, mask: u8) {
     put(path, &bytes);
 }
 
-/// Replaces the bytes of a file, which stays the only one with them: other links keep theirs.
+/// Replaces a file with these bytes, without changing its other hard links.
 pub fn put(path: &Path, bytes: &[u8]) {
     fs::remove_file(path).expect("a file can be removed");
     fs::write(path, bytes).expect("a file can be written");

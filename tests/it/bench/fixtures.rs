@@ -1,4 +1,4 @@
-//! Things to put into a directory, and plain ways to copy, sweep and measure one.
+//! Fixtures: things to put into a directory, and plain ways to copy, sweep and measure one.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -18,21 +18,21 @@ pub fn fifo(path: &Path) {
     assert!(made.status.success(), "cannot make the FIFO {}", path.display());
 }
 
-/// A socket that stays on disk after its listener is gone.
+/// Makes a socket that stays on disk after its listener is gone.
 ///
-/// The address of a socket is short, so it is bound through a short link to its directory.
+/// An address of a socket is short, so it is bound through a short link to its directory.
 pub fn socket(path: &Path) {
     let link = tempfile::tempdir().expect("a temporary directory can be made");
     let near = link.path().join("d");
     std::os::unix::fs::symlink(path.parent().expect("a socket lies in a directory"), &near)
         .expect("a link can be made");
-    // No fixture uses this name, so nothing stands in its way.
+    // No fixture uses this name.
     let bound = near.join(".socket-being-bound");
     drop(UnixListener::bind(&bound).expect("a socket can be bound"));
     fs::rename(&bound, path).expect("a socket can be renamed");
 }
 
-/// A `.git` directory of a repository without commits, as far as a reader of its files can tell.
+/// Makes the `.git` directory of a repository without commits, as far as a reader of its files can tell.
 pub fn decoy_git(dot_git: &Path) {
     for dir in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks"] {
         fs::create_dir_all(dot_git.join(dir)).expect("a directory can be made");
@@ -42,7 +42,7 @@ pub fn decoy_git(dot_git: &Path) {
     fs::write(dot_git.join("hooks/post-checkout"), "#!/bin/sh\ntouch hook-ran\n").expect("a file can be written");
 }
 
-/// Removes a file, a link or a whole directory; nothing there is as well.
+/// Removes a file, a link or a whole directory, if it exists.
 pub fn remove(path: &Path) {
     let removed = match path.symlink_metadata() {
         Err(_) => Ok(()),
@@ -80,7 +80,7 @@ pub fn delete_empty_directories(top: &Path) {
     }
 }
 
-/// A plain copy with modes and modification times of files, for putting a store back.
+/// Copies a tree with modes and modification times of files, to put a store back.
 pub fn copy_tree(from: &Path, to: &Path) {
     for entry in WalkDir::new(from) {
         let entry = entry.expect("the source can be walked");
@@ -114,7 +114,7 @@ pub fn mode_of(path: &Path) -> u32 {
     path.symlink_metadata().unwrap_or_else(|error| panic!("{}: {error}", path.display())).mode() & 0o7777
 }
 
-/// Bytes that do not compress, different for each seed.
+/// Incompressible bytes, different for each seed.
 pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     std::iter::repeat_with(|| {
@@ -127,7 +127,7 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     .collect()
 }
 
-/// Makes a store one of a newer format, as far as its description tells.
+/// Makes a store one of a newer format, by its description.
 pub fn make_newer(store: &Path, format: u32) {
     let description = store.join("checkpoint/description");
     let text = fs::read_to_string(&description).expect("a description");

@@ -1,4 +1,4 @@
-//! Real git as a judge, with no configuration of anybody's; a test without it is skipped.
+//! Real git as a judge, without any user's configuration; a test without it is skipped.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct Git {
 }
 
 impl Git {
-    /// Git to be run in `dir`, or `None` with a printed line when this machine has none.
+    /// Finds git, to be run in `dir`; `None`, with a printed line, where there is none.
     pub fn find(dir: &Path) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let found = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|program| program.is_file());
@@ -70,7 +70,7 @@ impl Git {
         output.stdout
     }
 
-    /// The id of the tree that git itself makes of a directory: everything but `.git`, no rule and no filter applied.
+    /// The id of the tree that git itself makes of a directory: everything but `.git`, without rules and filters.
     ///
     /// The files of a nested repository count like any others, so they are handed over by name.
     pub fn write_tree_of(&self, root: &Path, scratch: &Path) -> String {
@@ -119,7 +119,7 @@ impl Git {
         git.output(&["write-tree"])
     }
 
-    /// The blob ids of files, their bytes as they are; names with line breaks go one by one.
+    /// The blob ids of files without filters; names with line breaks go one by one.
     fn hash_files(&self, root: &Path, files: &[Vec<u8>]) -> Vec<String> {
         use std::os::unix::ffi::OsStrExt as _;
         let plain = |path: &[u8]| !path.contains(&b'\n') && !path.starts_with(b"\"");

@@ -1,13 +1,13 @@
-//! A limit for each child: one that hangs is killed and fails its test, instead of blocking all others.
+//! A time limit for each child: one that hangs is killed and fails its test, instead of blocking all others.
 
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Longer than any command of the tests may take.
+/// Upper bound on any command of the tests.
 pub const LIMIT: Duration = Duration::from_mins(5);
-/// How long a child that was killed may take to close its pipes.
+/// Upper bound on the time a killed child takes to close its pipes.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Runs a command to its end with nothing on its standard input.
@@ -32,7 +32,7 @@ pub fn output_fed(command: &mut Command, input: &[u8]) -> io::Result<Output> {
     Ok(output_of(&format!("{command:?}"), child))
 }
 
-/// Waits for the end of a child that is started already; gives what it wrote to pipes.
+/// Waits for the end of a child that is already started; returns what it wrote to pipes.
 #[track_caller]
 pub fn output_of(shown_command: &str, child: Child) -> Output {
     output_within(LIMIT, shown_command, child)

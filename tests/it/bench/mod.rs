@@ -1,4 +1,4 @@
-//! The bench on which every test of the built program stands: a sandbox, exact pictures of directories, and outside tools.
+//! The bench for tests of the built program: a sandbox, exact pictures of directories, and outside tools.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -30,7 +30,7 @@ pub use sample::sample;
 pub use sandbox::Sandbox;
 pub use tree::Tree;
 
-/// Says why a test has nothing to do on this machine; `tests/skipped.rs` says it again when all are done.
+/// Reports why a test is skipped on this machine; `tests/skipped.rs` repeats it when all are done.
 pub fn skipped(why: &str) {
     static LIST: OnceLock<Option<Mutex<File>>> = OnceLock::new();
     println!("skipped: {why}");
@@ -38,7 +38,7 @@ pub fn skipped(why: &str) {
     if let Some(list) = list {
         let this = std::thread::current();
         let line = format!("{}: {why}\n", this.name().unwrap_or("a test"));
-        // Without the list the line above is all that there is.
+        // Without the list the line above is all there is.
         let _ = list.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
     }
 }

@@ -1,8 +1,8 @@
-//! Takes out of an output what differs from run to run: places, ids, times, durations and sizes.
+//! Normalizes an output: replaces places, ids, times, durations and sizes, which differ from run to run.
 
 use std::path::Path;
 
-/// Replaces places by their names, then ids, times, durations and sizes by placeholders.
+/// Replaces places by their names; then ids, times, durations and sizes by placeholders.
 pub fn normalize(text: &str, root: &Path, home: &Path) -> String {
     let text = text.replace(&root.display().to_string(), "$ROOT").replace(&home.display().to_string(), "$HOME");
     let mut out = String::with_capacity(text.len());
@@ -28,7 +28,7 @@ pub fn normalize(text: &str, root: &Path, home: &Path) -> String {
     out
 }
 
-/// `2026-03-24 12:45:30` and its RFC 3339 relatives.
+/// Length and placeholder of a time such as `2026-03-24 12:45:30` and its RFC 3339 relatives.
 fn time(text: &str) -> Option<(usize, &'static str)> {
     const SHAPE: &[u8] = b"0000-00-00 00:00:00";
     let bytes = text.as_bytes();
@@ -50,7 +50,7 @@ fn time(text: &str) -> Option<(usize, &'static str)> {
     Some((end, "<time>"))
 }
 
-/// `(12:45)`, or with more behind it in the parentheses.
+/// Length and placeholder of `(12:45)`, or with more behind it in the parentheses.
 fn clock(text: &str) -> Option<(usize, &'static str)> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -58,7 +58,7 @@ fn clock(text: &str) -> Option<(usize, &'static str)> {
     (fits && matches!(bytes.get(5), Some(b')' | b','))).then_some((5, "<clock>"))
 }
 
-/// `chk_20260324_124530_0f0f0f`.
+/// Length and placeholder of an alias such as `chk_20260324_124530_0f0f0f`.
 fn alias(text: &str) -> Option<(usize, &'static str)> {
     const LEN: usize = "chk_20260324_124530_0f0f0f".len();
     let word = text.get(..LEN).filter(|word| word.starts_with("chk_"))?;
@@ -66,7 +66,8 @@ fn alias(text: &str) -> Option<(usize, &'static str)> {
     is_all.then_some((LEN, "<alias>"))
 }
 
-/// A word of exactly 8, 16 or 40 lowercase hex digits, one of them a digit or the word long enough to be no English.
+/// Length and placeholder of a word of exactly 8, 16 or 40 lowercase hex digits, with a decimal digit or too long for
+/// English.
 fn id(text: &str) -> Option<(usize, &'static str)> {
     let len = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     let all_hex = text.bytes().take(len).all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -78,7 +79,7 @@ fn id(text: &str) -> Option<(usize, &'static str)> {
     }
 }
 
-/// A number with a unit of time or size.
+/// Length and placeholder of a number with a unit of time or size.
 fn measure(text: &str) -> Option<(usize, &'static str)> {
     const UNITS: [(&str, &str); 14] = [
         ("ms", "<duration>"),

@@ -1,4 +1,4 @@
-//! Where a store must lie, computed here a second time from the words of the README, so that both can be compared.
+//! The place of a store, computed a second time from the words of the README, to compare both.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};

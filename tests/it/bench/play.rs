@@ -1,4 +1,4 @@
-//! A run of phases as it is played in a sandbox: by commands, and by an agent that edits its file.
+//! A run of phases played in a sandbox: by commands, and by an agent that edits its file.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ impl Play for Sandbox {
         serde_json::from_str(&self.read(path)).unwrap()
     }
 
-    /// As an agent writes: the whole text, laid out in its own way.
+    /// Edits a file as an agent does: the whole text, in its own layout.
     #[track_caller]
     fn edit(&self, path: &str, edit: impl FnOnce(&mut Value)) -> String {
         let mut value = self.json_of(path);
@@ -71,7 +71,7 @@ pub fn pipeline() -> Sandbox {
     sandbox
 }
 
-/// Somebody commits in the project.
+/// Simulates a commit in the project.
 pub fn commit(sandbox: &Sandbox, digit: char) {
     sandbox.write(".git/refs/heads/main", format!("{}\n", digit.to_string().repeat(40)));
     sandbox.renew_watches();

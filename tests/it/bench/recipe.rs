@@ -1,14 +1,14 @@
-//! The shell recipe that this program replaces, carried out with real git: how people made such stores by hand.
+//! The shell recipe that this program replaces, carried out with real git: how such stores were made by hand.
 
 use std::path::PathBuf;
 
 use super::{Git, Sandbox};
 
-/// A store kept by hand. Its commands are those of the recipe, word for word.
+/// A store kept by hand with the commands of the recipe, word for word.
 pub struct Recipe {
     git: Git,
     store: PathBuf,
-    /// Seconds since 1970 of the next commit.
+    /// Time of the next commit, in seconds since 1970.
     clock: std::cell::Cell<i64>,
     pub with_manifest: bool,
 }
@@ -21,7 +21,7 @@ pub struct Made {
 }
 
 impl Recipe {
-    /// `None` with a printed line when this machine has no git.
+    /// Sets up a store; `None`, with a printed line, where there is no git.
     pub fn find(sandbox: &Sandbox) -> Option<Self> {
         let store = sandbox.store();
         let git = Git::find(sandbox.root())?.with("GIT_DIR", &store).with("GIT_WORK_TREE", sandbox.root());
@@ -40,7 +40,7 @@ impl Recipe {
         self
     }
 
-    /// Stage all, commit, append a row.
+    /// Stages all, commits, appends a row.
     pub fn checkpoint(&self, reason: &str) -> Made {
         let at = self.clock.get();
         self.clock.set(at + 10);
@@ -59,7 +59,7 @@ impl Recipe {
         Made { id, reason: reason.to_owned() }
     }
 
-    /// Takes the oldest rows out until `keep` are left.
+    /// Removes the oldest rows until `keep` are left.
     pub fn evict(&self, keep: usize) {
         let text = std::fs::read_to_string(self.manifest()).expect("a manifest");
         let (rows, head): (Vec<&str>, Vec<&str>) =
@@ -77,7 +77,7 @@ impl Recipe {
         self.git.run(&["gc", "-q", "--prune=now"]).success();
     }
 
-    /// Whatever plain git complains about.
+    /// The findings of `git fsck`.
     pub fn fsck(&self) -> Vec<String> {
         let run = self.git.run(&["fsck", "--full", "--strict"]);
         let quiet = |line: &&str| line.is_empty() || line.starts_with("dangling") || line.starts_with("notice");

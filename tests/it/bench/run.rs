@@ -1,4 +1,4 @@
-//! What one run of the program gave back, and the questions that a test asks of it.
+//! The result of one run of the program, and assertions about it.
 
 use std::process::{Child, Command, Output};
 
@@ -25,7 +25,7 @@ impl Run {
         Self::from_output(shown_command, &output)
     }
 
-    /// What a program that was started with pipes gives back once it ends.
+    /// The result of a program that was started with pipes, once it ends.
     #[must_use = "ask for the exit code, or the failure goes unseen"]
     pub fn ended(shown_command: String, child: Child) -> Self {
         let output = limit::output_of(&shown_command, child);

@@ -1,8 +1,8 @@
-//! Samples of long rows of cases: a part of them, drawn by a seed, or all with `CHECKPOINT_TEST_FULL=1`.
+//! Samples of many cases: some of them, drawn by a seed, or all with `CHECKPOINT_TEST_FULL=1`.
 
 use std::collections::BTreeSet;
 
-/// The same every day, so that a change that fails here is the one at hand.
+/// Default seed, always the same, so that a new failure comes from the change at hand.
 const EVERYDAY_SEED: u64 = 20_261_121;
 
 /// Whether every case is tried.
@@ -10,11 +10,11 @@ pub fn is_full() -> bool {
     std::env::var_os("CHECKPOINT_TEST_FULL").is_some_and(|value| value == "1")
 }
 
-/// A row of numbers that look like chance.
+/// A sequence of pseudo-random numbers.
 pub struct Draw(u64);
 
 impl Draw {
-    /// Begins at `CHECKPOINT_SEED`, or where it always begins; the seed is printed, which a test that fails shows.
+    /// Starts at `CHECKPOINT_SEED` or the default; prints the seed, which a failing test shows.
     pub fn new() -> Self {
         let said = std::env::var("CHECKPOINT_SEED").ok();
         let seed = said.and_then(|seed| seed.parse().ok()).unwrap_or(EVERYDAY_SEED);
@@ -32,7 +32,7 @@ impl Draw {
     }
 }
 
-/// At least one case of each kind that any case is of, and then others until there are `count`; in their order.
+/// Samples cases: at least one of each kind, and then others until there are `count`; in their order.
 pub fn sample<T, K: Ord>(cases: impl IntoIterator<Item = T>, count: usize, kinds: impl Fn(&T) -> Vec<K>) -> Vec<T> {
     let cases: Vec<T> = cases.into_iter().collect();
     if is_full() {
@@ -53,8 +53,8 @@ pub fn sample<T, K: Ord>(cases: impl IntoIterator<Item = T>, count: usize, kinds
     cases.into_iter().enumerate().filter(|(at, _)| taken.contains(at)).map(|(_, case)| case).collect()
 }
 
-/// The numbers from 1 to `most`; of a sample each second or third, more or less. For the calls of a run, at which something
-/// happens to it: who sweeps over them stops where the run makes no more.
+/// Numbers from 1 to `most`; in a sample about each second or third. For the calls of a run at which it is disturbed: a
+/// sweep stops where the run makes no more.
 pub fn calls(most: usize) -> impl Iterator<Item = usize> {
     let mut draw = (!is_full()).then(Draw::new);
     let gap = move |at: &usize| Some(at + draw.as_mut().map_or(1, |draw| 1 + draw.below(4)));

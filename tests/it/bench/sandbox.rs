@@ -1,7 +1,7 @@
-//! A throw-away home and working directory, with the verbs by which a test tells its story.
+//! A temporary home and working directory, with methods for the steps of a test.
 //!
-//! The environment of the program is empty but for a home, a time zone and a clock that goes on by one second with each
-//! command. A decoy `.git` lies in the working directory; when the sandbox goes, it must lie there untouched.
+//! The environment of the program is empty but for a home, a time zone and a clock that advances by one second with
+//! each command. A decoy `.git` in the working directory must be untouched when the sandbox is dropped.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -28,25 +28,25 @@ pub struct Sandbox {
     root: PathBuf,
     home: PathBuf,
     env: RefCell<BTreeMap<OsString, OsString>>,
-    /// The moment of the next command; `None` is the real clock.
+    /// Moment of the next command; `None` is the real clock.
     now_ms: Cell<Option<i64>>,
     watches: RefCell<Vec<Watch>>,
 }
 
 impl Sandbox {
-    /// An empty working directory but for a decoy `.git`.
+    /// Makes a working directory that is empty but for a decoy `.git`.
     pub fn new() -> Self {
         let sandbox = Self::bare();
         sandbox.decoy_repository("");
         sandbox
     }
 
-    /// A working directory with nothing in it, for tests that remove it whole.
+    /// Makes an empty working directory, for tests that remove all of it.
     pub fn bare() -> Self {
         Self::rooted_at("work")
     }
 
-    /// The same with the working directory at another place below the sandbox.
+    /// Makes an empty working directory at another place below the sandbox.
     pub fn rooted_at(relative: impl AsRef<Path>) -> Self {
         let top = tempfile::Builder::new().prefix("sandbox").tempdir().expect("a temporary directory can be made");
         let canonical = top.path().canonicalize().expect("the temporary directory exists");
@@ -66,7 +66,7 @@ impl Sandbox {
         &self.home
     }
 
-    /// The folder that holds home and working directory.
+    /// The folder that contains home and working directory.
     pub fn top(&self) -> PathBuf {
         self.top.path().canonicalize().expect("the sandbox exists")
     }
@@ -83,7 +83,7 @@ impl Sandbox {
         self.root.join(relative)
     }
 
-    /// The working directory as it stands, all of `.git` left out.
+    /// A picture of the working directory, without any `.git`.
     pub fn tree(&self) -> Tree {
         Tree::capture(&self.root).without_dot_git()
     }
@@ -144,18 +144,18 @@ impl Sandbox {
         self
     }
 
-    /// Watches one more place that nobody may touch.
+    /// Watches another place that must stay untouched.
     pub fn watch(&self, place: &Path) -> &Self {
         self.watches.borrow_mut().push(Watch::over(place));
         self
     }
 
-    /// Takes what is watched as it stands now: the test itself has just changed it.
+    /// Takes the present state of all watched places: the test itself has just changed them.
     pub fn renew_watches(&self) {
         self.watches.borrow_mut().iter_mut().for_each(Watch::renew);
     }
 
-    /// Removes whatever stands there, and stops watching what goes with it.
+    /// Removes whatever is there, and stops watching what goes with it.
     pub fn remove(&self, relative: impl AsRef<Path>) -> &Self {
         let path = self.path(relative);
         self.watches.borrow_mut().retain(|watch| !watch.top.starts_with(&path));
@@ -166,7 +166,7 @@ impl Sandbox {
 
 /// Clock and environment.
 impl Sandbox {
-    /// The next command runs at this moment, the one after it a second later.
+    /// Sets the time of the next command; the one after it runs a second later.
     pub fn at(&self, rfc3339: &str) -> &Self {
         let moment = chrono::DateTime::parse_from_rfc3339(rfc3339).expect("a moment in RFC 3339");
         self.now_ms.set(Some(moment.timestamp_millis()));
@@ -197,7 +197,7 @@ impl Sandbox {
 
 /// Runs of the program.
 impl Sandbox {
-    /// The program that is tested: the one built with the tests, or what `CHECKPOINT_PROGRAM` names.
+    /// The tested program: the one built with the tests, or what `CHECKPOINT_PROGRAM` names.
     pub fn binary() -> &'static Path {
         static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
             let named = std::env::var_os("CHECKPOINT_PROGRAM").map(|path| PathBuf::from(path).canonicalize());
@@ -263,7 +263,7 @@ impl Sandbox {
         run.data()
     }
 
-    /// Restores with consent given.
+    /// Restores with `--yes`.
     #[must_use = "ask for the exit code, or the failure goes unseen"]
     pub fn restore(&self, selector: &str) -> Run {
         self.run(&["restore", selector, "--yes"])
@@ -312,7 +312,7 @@ impl Sandbox {
         fixtures::bytes_below(&self.store())
     }
 
-    /// An output with everything taken out that differs from run to run.
+    /// An output without what differs from run to run.
     pub fn normalized(&self, text: &str) -> String {
         super::normalize::normalize(text, &self.root, &self.home)
     }

@@ -1,4 +1,4 @@
-//! The tracer: counts the programs that were started, and kills a run at a chosen system call.
+//! The tracer: counts started programs, and kills or disturbs a run at a chosen system call.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use super::{Run, Sandbox, limit};
 
 const PROGRAM: &str = "/usr/bin/strace";
 
-/// Whether a process can be traced here; says so when it cannot.
+/// Whether a process can be traced here; prints a line if not.
 pub fn available() -> bool {
     let works = Path::new(PROGRAM).is_file()
         && limit::output(Command::new(PROGRAM).args(["-qq", "-o", "/dev/null", "/bin/true"]))
@@ -18,8 +18,8 @@ pub fn available() -> bool {
     works
 }
 
-/// Runs the program and gives, beside its result, each call that starts a program, its own start included, makes a
-/// process or reaches for the network.
+/// Runs the program; returns its result and each call that starts a program (its own start included), makes a process
+/// or uses the network.
 pub fn reaching_out(sandbox: &Sandbox, args: &[&str]) -> (Run, Vec<String>) {
     const CALLS: &str = "trace=execve,execveat,?fork,?vfork,clone,?clone3,%network";
     let log = log_file(sandbox);
@@ -69,22 +69,22 @@ pub fn signal_at(sandbox: &Sandbox, calls: &str, signal: &str, nth: usize, args:
     sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
 }
 
-/// The same for those of these system calls alone that name this path, or a file in this directory by its descriptor.
+/// The same, but only for calls that name this path, or a file in this directory by its descriptor.
 pub fn signal_at_path(sandbox: &Sandbox, path: &Path, calls: &str, signal: &str, nth: usize, args: &[&str]) -> Run {
     let (log_name, path) = (log_file(sandbox).display().to_string(), path.display().to_string());
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal={signal}:when={nth}"));
     sandbox.run_under(&[PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name], args)
 }
 
-/// Lets those of these system calls alone fail that name this path, or a file in this directory by its descriptor.
-/// `when` says which of them, as the tracer does: `2` is the second alone, `2+` all from the second on.
+/// Lets calls fail that name this path, or a file in this directory by its descriptor. `when` selects them as the
+/// tracer does: `2` is the second alone, `2+` all from the second on.
 pub fn failing_at_path(sandbox: &Sandbox, path: &Path, calls: &str, error: &str, when: &str, args: &[&str]) -> Run {
     let (log_name, path) = (log_file(sandbox).display().to_string(), path.display().to_string());
     let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}:when={when}"));
     sandbox.run_under(&[PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name], args)
 }
 
-/// Whether the last run made a call that was let fail; otherwise there is nothing more to try.
+/// Whether a call failed as injected in the last run; otherwise there is nothing more to try.
 pub fn has_struck(sandbox: &Sandbox) -> bool {
     let log = std::fs::read(log_file(sandbox)).expect("the tracer wrote its log");
     String::from_utf8_lossy(&log).contains("(INJECTED)")

@@ -7,14 +7,14 @@ use super::{Run, Sandbox, limit};
 
 const PROGRAM: &str = "/usr/bin/script";
 
-/// Runs a shell command line in which `$checkpoint` is the program, at a terminal; what it shows is in `stdout`, without
-/// the carriage returns that a terminal adds, and meanwhile in the file `$typescript`. `None`, with a printed line, where
-/// no terminal can be made.
+/// Runs a shell command line, in which `$checkpoint` is the program, at a terminal. Its output is in `stdout`, without
+/// the carriage returns that a terminal adds, and meanwhile in the file `$typescript`. `None`, with a printed line,
+/// where no terminal is available.
 pub fn at_a_terminal(sandbox: &Sandbox, line: &str) -> Option<Run> {
     with_keyboard(sandbox, ":", line)
 }
 
-/// The same, and what the shell command line `typing` prints is typed at the terminal.
+/// The same, with the output of the shell command line `typing` typed at the terminal.
 pub fn with_keyboard(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Run> {
     let version = limit::output(Command::new(PROGRAM).arg("--version"));
     if !Path::new(PROGRAM).is_file() || !version.is_ok_and(|told| told.stdout.starts_with(b"script from util-linux")) {
@@ -35,7 +35,7 @@ pub fn with_keyboard(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Run>
     Some(run)
 }
 
-/// The lines that stand on a terminal after all this was written to it, empty ones at the end left out.
+/// The lines on a terminal after this output, without empty ones at the end.
 pub fn screen(written: &str) -> Vec<String> {
     let mut lines: Vec<Vec<char>> = vec![Vec::new()];
     let (mut row, mut column) = (0, 0);
@@ -77,8 +77,9 @@ pub fn screen(written: &str) -> Vec<String> {
     lines
 }
 
-/// Answers the questions of a command: each answer is typed once its question stands on the terminal, one that was asked
-/// before only when it is asked once more. After the last one the input ends. `printf` reads an answer, so `y\\n` is a line.
+/// Answers the questions of a command: each answer is typed once its question is shown, for a repeated question only
+/// once it is asked again. After the last one the input ends. `printf` reads an answer, so `y\
+/// ` is a line.
 pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Option<Run> {
     let mut typing = ":\n".to_owned();
     for (at, (question, answer)) in answers.iter().enumerate() {
@@ -90,7 +91,7 @@ pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Opti
         ));
     }
     sandbox.env("NO_COLOR", "1");
-    // What an earlier dialogue showed answers nothing here.
+    // Output of an earlier dialogue answers nothing here.
     super::fixtures::remove(&sandbox.top().join("typescript"));
     let mut run = with_keyboard(sandbox, &typing, &format!("{line}; echo code $?"))?;
     let code = run.stdout.trim_end().rsplit("code ").next().and_then(|code| code.parse().ok());

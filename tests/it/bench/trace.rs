@@ -13,16 +13,16 @@ pub struct Call {
 
 pub struct Trace {
     pub run: Run,
-    /// Thread after thread, each in its order.
+    /// Calls thread by thread, each in order.
     pub calls: Vec<Call>,
 }
 
-/// Runs the program under the tracer; `None`, with a printed line, where that cannot be.
+/// Runs the program under the tracer; `None`, with a printed line, where that is not possible.
 pub fn trace(sandbox: &Sandbox, args: &[&str]) -> Option<Trace> {
     if !strace::available() {
         return None;
     }
-    // A log for each thread, so that no call is cut in two by another.
+    // A log for each thread, so that no call is split by another.
     let logs = tempfile::tempdir().expect("a directory for the logs");
     let prefix = logs.path().join("log").display().to_string();
     let run = sandbox.run_under(&["/usr/bin/strace", "-ff", "-y", "-qq", "-o", &prefix], args);
@@ -31,7 +31,7 @@ pub fn trace(sandbox: &Sandbox, args: &[&str]) -> Option<Trace> {
     files.sort();
     let text: String =
         files.iter().map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned()).collect();
-    // An unoptimized program asks before each close whether the descriptor is open.
+    // An unoptimized program checks before each close whether the descriptor is open.
     let calls = text.lines().filter_map(Call::parse).filter(|call| !call.has_flag("F_GETFD")).collect();
     Some(Trace { run, calls })
 }
@@ -43,7 +43,7 @@ impl Call {
         Some(Self { name: name.to_owned(), args: args.to_owned(), result: result.to_owned() })
     }
 
-    /// The file that the call is about, by name or by descriptor.
+    /// The file of the call, by name or by descriptor.
     pub fn path(&self) -> Option<PathBuf> {
         let mut args = self.args.split(", ");
         let first = args.next()?;
@@ -69,7 +69,7 @@ impl Call {
         !self.result.starts_with('-')
     }
 
-    /// The number that it gave back.
+    /// The returned number.
     fn number(&self) -> u64 {
         self.result
             .split(|sign: char| !sign.is_ascii_digit())
@@ -78,7 +78,7 @@ impl Call {
             .unwrap_or(0)
     }
 
-    /// Where a file goes.
+    /// The old and new path of a rename or link.
     fn renamed(&self) -> Option<(PathBuf, PathBuf)> {
         let is_one = self.name.starts_with("rename") || self.name.starts_with("link");
         let names: Vec<&str> = self.args.split(", ").filter_map(quoted).collect();
@@ -98,7 +98,7 @@ impl Trace {
         self.calls.iter().filter(move |call| names.contains(&call.name.as_str()))
     }
 
-    /// Files that were opened, below a directory and with a name that ends so; directories are none.
+    /// Files opened below a directory with a name that ends so; no directories.
     pub fn opened(&self, below: &Path, end: &str) -> Vec<PathBuf> {
         let opens = self.named(&["open", "openat", "openat2"]).filter(|call| call.succeeded());
         let files = opens.filter(|call| !call.has_flag("O_DIRECTORY") && !call.has_flag("O_PATH"));
@@ -119,7 +119,7 @@ impl Trace {
         found
     }
 
-    /// Bytes written to each file below a directory, by the name that it had in the end, relative to the directory.
+    /// Bytes written to each file below a directory, by its final name, relative to the directory.
     pub fn written(&self, below: &Path) -> BTreeMap<String, u64> {
         let mut bytes: BTreeMap<PathBuf, u64> = BTreeMap::new();
         for call in &self.calls {
@@ -141,7 +141,7 @@ impl Trace {
         bytes.into_iter().filter_map(inside).collect()
     }
 
-    /// Files below a directory that got their names there without having been flushed under the names before.
+    /// Files below a directory that were renamed there without a flush under the former names.
     pub fn named_unflushed(&self, below: &Path) -> Vec<PathBuf> {
         let syncs = self.named(&["fsync", "fdatasync"]).filter(|call| call.succeeded());
         let flushed: BTreeSet<PathBuf> = syncs.filter_map(Call::path).collect();

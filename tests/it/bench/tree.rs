@@ -20,7 +20,7 @@ pub enum Kind {
     Fifo,
     Socket,
     Device,
-    /// Anything called `.git`: seen from outside only, it belongs to somebody else.
+    /// Anything called `.git`, not looked into: it belongs to the project.
     DotGit,
 }
 
@@ -36,7 +36,7 @@ impl Node {
         self.kind == Kind::Dir
     }
 
-    /// What no checkpoint can hold: FIFOs, sockets, devices, and a `.git`.
+    /// Whether no checkpoint can hold it: FIFOs, sockets, devices, and a `.git`.
     pub fn is_special(&self) -> bool {
         matches!(self.kind, Kind::Fifo | Kind::Socket | Kind::Device | Kind::DotGit)
     }
@@ -77,7 +77,7 @@ impl Tree {
         }
     }
 
-    /// The same picture without the paths for which `out` says yes, and all below them.
+    /// The same picture without the paths that `out` accepts, and all below them.
     pub fn without(&self, out: impl Fn(&[u8]) -> bool) -> Self {
         let hidden = |path: &[u8]| ancestors_and_self(path).any(&out);
         let nodes = self.nodes.iter().filter(|(path, _)| !hidden(path)).map(|(p, n)| (p.clone(), n.clone())).collect();
@@ -93,7 +93,7 @@ impl Tree {
         self.nodes.get(path.as_bytes())
     }
 
-    /// Every difference on a line of its own; empty when both are equal.
+    /// Every difference on its own line; empty when both are equal.
     pub fn diff(&self, other: &Self) -> Vec<String> {
         let mut lines = Vec::new();
         for (path, node) in &self.nodes {

@@ -1,4 +1,4 @@
-//! A watch over something that nobody may touch: bytes, modes, inodes and change times of all that lies there.
+//! A watch over a place that must stay untouched: bytes, modes, inodes and change times of all that is there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ impl Watch {
         Self { top: top.to_path_buf(), seen: look(top) }
     }
 
-    /// Takes the present state for the right one: after a test itself, or git, has changed it.
+    /// Takes the present state as the expected one, after a test itself, or git, has changed it.
     pub fn renew(&mut self) {
         self.seen = look(&self.top);
     }

@@ -1,4 +1,4 @@
-//! A throw-away repository in which real git is asked, and the same tree as our rules see it.
+//! A temporary repository in which real git is asked, and the same tree judged by our rules.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ pub struct Oracle {
 pub type Found = (Vec<u8>, bool);
 
 impl Oracle {
-    /// A new repository; `None`, with a line in the output, where git is not installed.
+    /// Makes a repository; `None`, with a printed line, where git is not installed.
     pub fn new() -> Option<Self> {
         Self::with_init_args(&[])
     }
@@ -94,13 +94,13 @@ impl Oracle {
 
     /// Those of the paths that git ignores.
     pub fn ignored_by_git(&self, paths: &[Found]) -> BTreeSet<Vec<u8>> {
-        // With `./` in front git takes no colon at the beginning for magic; it repeats paths as it got them.
+        // With `./` in front git takes no leading colon for magic; it repeats paths as it got them.
         let asked: Vec<u8> = paths.iter().flat_map(|(path, _)| [b"./", path.as_slice(), b"\0"].concat()).collect();
         let answer = self.git(&["check-ignore", "--no-index", "-z", "--stdin"], &asked);
         answer.split(|byte| *byte == 0).filter_map(|path| path.strip_prefix(b"./")).map(<[u8]>::to_vec).collect()
     }
 
-    /// Those of the paths that our rules leave out, with `.git/info/exclude` in the place of the store's list.
+    /// Those of the paths that our rules leave out, with `.git/info/exclude` in place of the store's list.
     pub fn ignored_by_us(&self, paths: &[Found]) -> BTreeSet<Vec<u8>> {
         let store_list = std::fs::read(self.root().join(".git/info/exclude")).unwrap_or_default();
         let rules = Rules::new(RuleSources { store_list, ..RuleSources::default() });
@@ -130,7 +130,7 @@ impl Oracle {
         false
     }
 
-    /// Compares all verdicts on the tree and returns how many there were, and how many of them left a path out.
+    /// Compares all verdicts on the tree; returns how many there were, and how many of them left a path out.
     pub fn compare(&self, about: &str) -> (usize, usize) {
         let paths = self.walk();
         let (git, us) = (self.ignored_by_git(&paths), self.ignored_by_us(&paths));

@@ -42,7 +42,7 @@ impl Dice {
         }
     }
 
-    /// A pattern out of nothing, or out of a path that exists.
+    /// A random pattern, from nothing or from a path that exists.
     fn pattern(&mut self, paths: &[Vec<u8>]) -> Vec<u8> {
         const PIECES: &[&[u8]] = &[
             b"a",

@@ -34,7 +34,7 @@ pub const KINDS: [Kind; 9] = [
     Kind::Socket,
 ];
 
-/// The lines of which a random `.gitignore` is made; the judge knows how to read exactly these shapes.
+/// Lines of random `.gitignore` files; the judge reads exactly these forms.
 const RULES: [&str; 8] = ["ign1", "ign2/", "*.log", "!keep.log", "/a", "*.tmp", "b/", "!b"];
 
 const NAMES: [&[u8]; 16] = [
@@ -94,7 +94,7 @@ impl Random {
         &items[self.below(items.len())]
     }
 
-    /// One random edit below `root`; gives a line that tells it.
+    /// Makes one random edit below `root`; returns a line that describes it.
     pub fn edit(&mut self, root: &Path) -> String {
         match self.below(10) {
             0 => self.change_rules(root),
@@ -109,7 +109,7 @@ impl Random {
     }
 
     fn kind(&mut self) -> Kind {
-        // Ordinary things more often, or hardly any restore would find a way through.
+        // Ordinary kinds more often, or hardly any restore would succeed.
         match self.below(16) {
             at @ 0..=8 => KINDS[at],
             9 | 10 => Kind::FullDir,
@@ -175,7 +175,7 @@ impl Random {
     }
 }
 
-/// Makes a path be of this kind, whatever stood there or stood in its way.
+/// Makes a path be of this kind, whatever was there or in its way.
 pub fn place(root: &Path, path: &[u8], kind: Kind, random: &mut Random) {
     for above in tree::ancestors_and_self(path).filter(|above| above.len() < path.len()) {
         let above = on_disk(root, above);

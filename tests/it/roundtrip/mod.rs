@@ -1,4 +1,4 @@
-//! Random edits, kind changes, names and rules between checkpoints, against a naive picture of the directory as judge.
+//! Random edits, kind changes, names and rules between checkpoints, judged by a naive picture of the directory.
 //!
 //! The seed is printed; `CHECKPOINT_SEED` repeats it and `CHECKPOINT_CASES` scales the number of cases.
 
@@ -9,7 +9,7 @@ use crate::bench::{Sandbox, cases, sample};
 use generator::{KINDS, Random};
 use oracle::State;
 
-/// After so many cases a fresh directory is begun, so that the old ones do not pile up.
+/// Number of cases in one directory, so that old files do not pile up.
 const CASES_PER_SANDBOX: usize = 25;
 
 struct Story {
@@ -45,7 +45,7 @@ impl Story {
         self.known.push((id, state));
     }
 
-    /// Runs a restore, undo or redo towards `target`, compares, and gives what its safety checkpoint must hold.
+    /// Runs a restore, undo or redo towards `target`, compares, and returns what its safety checkpoint must hold.
     ///
     /// `None` if it was refused, with reason and without any change, or had nothing to do, which is no step.
     fn go(&mut self, args: &[&str], target: &State) -> Option<State> {
@@ -79,7 +79,7 @@ impl Story {
         }
     }
 
-    /// There, back, and there again.
+    /// Restores, undoes and redoes.
     fn restore_undo_redo(&mut self, id: &str, target: &State, between: impl FnOnce(&mut Self)) {
         let Some(former) = self.go(&["restore", id, "--yes"], target) else { return };
         between(self);

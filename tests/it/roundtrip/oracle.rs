@@ -1,17 +1,17 @@
-//! The naive judge: what a directory must look like after a restore, worked out from plain pictures alone.
+//! The naive judge: the expected directory after a restore, computed from plain pictures alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::bench::tree::{Node, Tree, ancestors_and_self, at_or_below};
 
-/// A directory as seen at one moment, and what a checkpoint of it holds.
+/// A directory at one moment, and what a checkpoint of it holds.
 #[derive(Clone, Debug)]
 pub struct State {
     pub tree: Tree,
     rules: Rules,
     held: BTreeSet<Vec<u8>>,
-    /// Paths that a safety checkpoint looked at whatever the rules say, and whether each is a directory in the target:
+    /// Paths that a safety checkpoint examined whatever the rules say, and whether each is a directory in the target:
     /// one that it does not hold was not there.
     looked_at: BTreeMap<Vec<u8>, bool>,
 }
@@ -25,8 +25,8 @@ impl State {
         Self { tree, rules, held, looked_at: BTreeMap::new() }
     }
 
-    /// The same moment as the safety checkpoint before a restore of `target` holds it: whatever the target holds or
-    /// looked at is saved too, even if it is ignored now.
+    /// The same moment as held by the safety checkpoint before a restore of `target`: whatever the target holds or
+    /// examined is saved too, even if it is ignored now.
     pub fn saved_for(&self, target: &Self) -> Self {
         let mut saved = self.clone();
         let known = |path: &Vec<u8>| target.held.contains(path) || target.looked_at.contains_key(path);
@@ -42,22 +42,22 @@ impl State {
         judged && !self.tree.nodes.get(path).is_some_and(Node::is_special)
     }
 
-    /// What stands below a directory of this state.
+    /// The nodes below a directory of this state.
     fn below<'s>(&'s self, dir: &'s [u8]) -> impl Iterator<Item = (&'s Vec<u8>, &'s Node)> {
         let inside = move |path: &[u8]| path != dir && at_or_below(path, dir);
         self.tree.nodes.iter().filter(move |(path, _)| inside(path))
     }
 }
 
-/// What must come out of a restore.
+/// The expected result of a restore.
 #[derive(Debug, Default)]
 pub struct Verdict {
     tree: Tree,
-    /// The target could not hold what stood here, so nothing is said of these paths and what lies below.
+    /// Paths about which nothing is asserted, nor below them: the target could not hold what was here.
     unsaid: Vec<Vec<u8>>,
-    /// Something in no checkpoint stands where the target needs room.
+    /// Reasons to refuse: something in no checkpoint is where the target needs room.
     pub must_refuse: Vec<String>,
-    /// The words of the promise can be read both ways.
+    /// Paths for which the promise allows either outcome.
     either_way: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl Verdict {
     }
 }
 
-/// What becomes of `now` by a restore to `target`, when `saved` is what the safety checkpoint holds.
+/// The result of a restore of `now` to `target`, when `saved` is what the safety checkpoint holds.
 pub fn expected(now: &State, saved: &State, target: &State) -> Verdict {
     let mut verdict = Verdict::default();
     for path in &target.held {
@@ -80,7 +80,7 @@ pub fn expected(now: &State, saved: &State, target: &State) -> Verdict {
     }
     let mut nodes: BTreeMap<Vec<u8>, Node> =
         target.held.iter().map(|path| (path.clone(), target.tree.nodes[path].clone())).collect();
-    // The deepest first: a directory goes only if nothing below it stays.
+    // The deepest first: a directory is removed only if nothing below it stays.
     for (path, node) in now.tree.nodes.iter().rev() {
         if target.held.contains(path) || replaced_above(path, target) {
             continue;
@@ -124,7 +124,7 @@ fn find_obstacles(path: &[u8], now: &State, saved: &State, target: &State, verdi
     }
 }
 
-/// The rules of one `.gitignore` at the root, of the few shapes that the generator writes.
+/// The rules of one `.gitignore` at the root, in the few forms that the generator writes.
 #[derive(Clone, Debug, Default)]
 struct Rules(Vec<Rule>);
 

@@ -22,7 +22,7 @@ use checkpoint::worktree::tree_handle::WorkTree;
 use super::path;
 
 const HEX: &str = "00112233445566aa";
-/// Above this many places one call makes the whole file system durable.
+/// Number of places above which one call flushes the whole file system.
 const SYNCED_SINGLY: usize = 64;
 
 /// A root with some files, and a stage to be filled.
@@ -100,7 +100,7 @@ impl Scene {
         (temp, ended)
     }
 
-    /// Applies a plan that must fail, and compares the directory with what it was.
+    /// Applies a plan that must fail, and compares the directory with its former state.
     fn apply_and_expect_all_as_before(self, plan: &ApplyPlan) -> ApplyError {
         let mut before = self.picture();
         before.retain(|at, _| !at.to_string_lossy().contains(".checkpoint-stage-"));
@@ -138,7 +138,7 @@ fn mode(at: impl AsRef<Path>) -> u32 {
     fs::metadata(at).unwrap().mode() & 0o7777
 }
 
-/// One of everything: a file replaced, one new in a new directory, one deleted with its directory, modes changed.
+/// Fills the root for `plan_some`: a file replaced, one new in a new directory, one deleted with its directory, modes.
 fn build_some(root: &Path) {
     for dir in ["old", "keep", "ro", "old/empty"] {
         fs::create_dir(root.join(dir)).unwrap();

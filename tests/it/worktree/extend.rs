@@ -1,4 +1,4 @@
-//! Single paths that a rule left out come into a listing, and nothing else with them.
+//! Single paths that a rule left out are added to a listing, and nothing else with them.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use checkpoint::worktree::tree_handle::WorkTree;
 
 use super::path;
 
-/// The stand-in rules leave out what ends in `--out`.
+/// Scans with stand-in rules, which leave out what ends in `--out`.
 fn listed(root: &Path) -> (WorkTree, Listing) {
     let work = WorkTree::open(root).unwrap();
     let (interrupt, progress) = (Interrupt::default(), Progress::default());
@@ -79,7 +79,7 @@ fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     let before = shape(&listing);
     add_paths(&work, &mut listing, &["l--out/f", "p--out", "d--out/none"].map(path)).unwrap();
     assert_eq!(shape(&listing), before);
-    // The symlink and the directory themselves are added when they are asked for.
+    // A symlink and a directory themselves are added when they are asked for.
     add_paths(&work, &mut listing, &["l--out", "d--out"].map(path)).unwrap();
     let mut after = before;
     for (from, to) in [("left-out l--out", "f l--out"), ("left-out d--out", "d d--out")] {

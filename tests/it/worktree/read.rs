@@ -1,4 +1,4 @@
-//! Files are read in a state in which they stood still, or flagged where they never did.
+//! Files are read while they do not change, or flagged if they never stop changing.
 
 use std::cell::RefCell;
 use std::fs;
@@ -19,10 +19,10 @@ use checkpoint::worktree::scan::read::SinkError;
 use checkpoint::worktree::scan::read::read_file;
 use checkpoint::worktree::tree_handle::WorkTree;
 
-/// How often a file that keeps changing is read.
+/// Upper bound on the reads of a file that keeps changing.
 const TRIES: usize = 3;
 
-/// Keeps what it is given, and does something to the file after the first bytes of each try.
+/// Collects what it is given, and does something to the file after the first bytes of each try.
 struct Sink<'a> {
     got: Vec<Vec<u8>>,
     streamed: usize,

@@ -1,4 +1,4 @@
-//! What the sources of rules make of paths together.
+//! The sources of rules combined, and their verdicts on paths.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ fn sources() -> RuleSources {
     RuleSources { store_list: DEFAULT_STORE_LIST.into(), ..RuleSources::default() }
 }
 
-/// What an index of version 2 names: files, and repositories of their own.
+/// The contents of an index of version 2: files, and repositories of their own.
 fn tracked(files: &[&str], repositories: &[&str]) -> Tracked {
     let files = files.iter().map(|path| (path, 0o100_644_u32));
     let entries: Vec<_> = files.chain(repositories.iter().map(|path| (path, 0o160_000))).collect();
@@ -18,7 +18,7 @@ fn tracked(files: &[&str], repositories: &[&str]) -> Tracked {
     let mut index = [b"DIRC".as_slice(), &2_u32.to_be_bytes(), &count.to_be_bytes()].concat();
     for (path, mode) in entries {
         let name_len = u16::try_from(path.len()).unwrap();
-        // Of the stat data only the mode counts; no object id is looked at.
+        // Only the mode counts of the stat data; no object id is used.
         let mut entry = [[0; 24].as_slice(), &mode.to_be_bytes(), &[0; 12], &[0; 20], &name_len.to_be_bytes()].concat();
         entry.extend(path.as_bytes());
         entry.resize((entry.len() + 8) & !7, 0);
@@ -28,8 +28,8 @@ fn tracked(files: &[&str], repositories: &[&str]) -> Tracked {
     Tracked::parse(&index).unwrap()
 }
 
-/// Judges a path as a scan would: down from the root, stopping where it would not descend.
-/// A `/` at the end makes it a directory. Ignore files are given as `(directory, text)`.
+/// Judges a path as a scan would: from the root down, stopping where it would not descend. A `/` at the end makes it a
+/// directory. Ignore files are given as `(directory, text)`.
 fn judge(rules: &Rules, ignore_files: &[(&str, &str)], path: &str) -> RuleVerdict {
     let text_in = |dir: &str| ignore_files.iter().find(|(at, _)| *at == dir).map(|(_, text)| text.as_bytes());
     let names: Vec<&str> = path.trim_end_matches('/').split('/').collect();

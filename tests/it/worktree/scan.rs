@@ -1,4 +1,4 @@
-//! What a scan lists, what it leaves out with which reason, and how far it goes.
+//! Scans: what they list, what they leave out for which reason, and how far they go.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,7 +25,7 @@ use checkpoint::worktree::scan::shared::ScanOptions;
 use checkpoint::worktree::sys::{Access, Dir};
 use checkpoint::worktree::tree_handle::WorkTree;
 
-/// A scan that knows nothing, shared among `workers` threads.
+/// Options of a scan without a stat cache, shared among `workers` threads.
 pub(super) fn options<'a>(interrupt: &'a Interrupt, progress: &'a Progress) -> ScanOptions<'a> {
     let (previous, same_rules, limit_files, workers) = (None, false, None, 3);
     ScanOptions { previous, same_rules, limit_files, skip: &[], interrupt, progress, workers }
@@ -43,14 +43,14 @@ fn list(root: &Path, previous: Option<&Listing>) -> Listing {
     }
 }
 
-/// A listing as the cache would give it back.
+/// A listing as the cache would return it.
 fn keep(listing: &Listing) -> CachedListing {
     let block = cache_writer::base(listing).unwrap();
     let end = block.len();
     CachedListing::new(CachedBlock::parse(block, 0, end).unwrap(), None).unwrap()
 }
 
-/// All paths with one letter for what they are.
+/// All paths with one letter for their kind.
 fn shape(listing: &Listing) -> Vec<String> {
     let mut shape = Vec::new();
     for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
@@ -228,7 +228,7 @@ fn ten_thousand_levels_are_listed_with_few_descriptors() {
     let temp = tempfile::tempdir().unwrap();
     let mut dir = Dir::open_root(temp.path()).unwrap();
     let mut made = 0;
-    // One directory beside each on the way, so that the scan has to come back to all of them.
+    // A sibling of each directory on the way, so that the scan has to come back to all of them.
     while made < LEVELS && dir.make_dir(b"x").is_ok() {
         dir.make_dir(b"y").unwrap();
         match dir.open_child(b"x", Access::Read) {
@@ -248,7 +248,7 @@ fn ten_thousand_levels_are_listed_with_few_descriptors() {
         let deepest = RelPath::new(&vec![b"x".as_slice(); LEVELS].join(&b'/')).unwrap();
         assert!(work.stat(&deepest).unwrap().is_some());
     }
-    // The deep tree is taken apart from above: what removes a temporary directory recurses.
+    // The deep tree is taken apart from above: removing a temporary directory recurses.
     remove_deep(temp.path());
 }
 
