@@ -1,8 +1,8 @@
-//! Names at the end of `cargo test` what the integration tests passed over, as no test that passes is heard.
+//! Lists at the end of `cargo test` what the integration tests skipped, since passing tests print nothing.
 
 use std::io::Write as _;
 
-/// Written by `bench::skipped`.
+/// Path of the list that `bench::skipped` writes.
 const LIST: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped");
 
 fn main() {

@@ -160,7 +160,7 @@ fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
     let first = specimen.ids.last().expect("a checkpoint");
     let shown = calm(copy.sandbox.run(&["show", first]), &[0, 6]);
     assert!(shown.code == 0 || case.weight == Weight::Only, "{shown}");
-    // Each file is damaged in so many ways that it meets every command anyway.
+    // Each file meets enough kinds of damage to meet every command anyway.
     for args in OTHER_READERS.iter().cycle().skip(case.writer % OTHER_READERS.len()).take(2) {
         let args: Vec<&str> = args.iter().map(|word| if *word == FIRST { first.as_str() } else { word }).collect();
         let run = calm(copy.sandbox.run(&args), &[0, 6]);

@@ -1,4 +1,4 @@
-//! System calls of one run: which were made and how often, and how the tracer is told to disturb one of them.
+//! System calls of one run: which were made how often, and how the tracer disturbs one of them.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::field::Field;
 
 const TRACER: &str = "/usr/bin/strace";
 
-/// Calls by which a run leaves a trace on the disk. Between two of them a kill finds what it finds just before the second.
+/// Calls that change the disk. Between two of them a kill finds what it finds just before the second.
 const CHANGING: &[&str] = &[
     "write",
     "pwrite64",
@@ -39,11 +39,11 @@ const CHANGING: &[&str] = &[
     "fcntl",
 ];
 
-/// One place in a run.
+/// One system call of a run.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub name: String,
-    /// 1 for the first call of that name in a thread.
+    /// Number among the calls of that name in a thread, from 1.
     pub nth: usize,
 }
 
@@ -77,7 +77,7 @@ pub fn of(field: &Field, args: &[&str]) -> Vec<Call> {
     most.into_iter().flat_map(|(name, count)| (1..=count).map(move |nth| Call { name: name.clone(), nth })).collect()
 }
 
-/// What stands before the program so that the tracer does `what` (`signal=KILL`, `error=EIO`) at one call, or from it on.
+/// Wrapper for a run in which the tracer does `what` (`signal=KILL`, `error=EIO`) at one call, or from it on.
 pub fn disturbing(call: &Call, what: &str, from_then_on: bool) -> Vec<String> {
     let Call { name, nth } = call;
     let when = if from_then_on { format!("{nth}+") } else { nth.to_string() };
@@ -95,7 +95,7 @@ pub fn disturbing(call: &Call, what: &str, from_then_on: bool) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// What stands before the program so that each of these calls begins late.
+/// Wrapper for a run in which each of these calls begins late.
 pub fn delaying(name: &str, micros: usize) -> Vec<String> {
     let inject = format!("inject={name}:delay_enter={micros}");
     let words = [TRACER, "-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={name}"), "-e", &inject];

@@ -1,4 +1,4 @@
-//! Numbers that look like chance and follow from a seed.
+//! Pseudo-random numbers from a seed.
 
 /// `SplitMix64` (Steele, Lea, Flood, 2014).
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! What is besieged besides checkpoints of files: runs of phases, holds, plain copies, databases.
+//! Scenarios besides checkpoints of files: runs of phases, holds, plain copies, databases.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -24,13 +24,13 @@ pub fn planned(field: &Field) {
     done(field, &["workflow", "init", "--profile", "phases", "--phase", "one", "--phase", "two:Two:one"]);
 }
 
-/// A run and a database that a whole crowd is at.
+/// Sets up a run and a database for the crowd.
 pub fn planned_for_many(field: &Field) {
     done(field, &["workflow", "init", "--profile", "phases", "--phase", "one", "--phase", "two:Two:one"]);
     make_database(field);
 }
 
-/// A phase under way, with a task that is planned and one that was begun.
+/// Sets up a phase under way, with a planned task and a started one.
 pub fn at_work(field: &Field) {
     planned(field);
     done(field, &["phase", "start", "one"]);
@@ -40,7 +40,7 @@ pub fn at_work(field: &Field) {
     done(field, &["task", "start", "second"]);
 }
 
-/// Where a run stands; in the files of other programs nothing is half written.
+/// The state of a run; also checks that no file of other programs is half written.
 pub fn run_of_phases(field: &Field) -> String {
     for name in ["phase.json", "execution.json"] {
         let text = std::fs::read_to_string(field.work().join("memory/state").join(name));
@@ -75,7 +75,7 @@ pub fn copied(field: &Field) {
     field.write("d0/text", "changed after the copies");
 }
 
-/// What each set of copies has that bears its name.
+/// The content of each set of copies under its final name.
 pub fn copies(field: &Field) -> String {
     let all = std::fs::read_dir(field.work().join(".checkpoints")).into_iter().flatten().flatten();
     let whole = all.filter(|entry| entry.file_name().to_string_lossy().starts_with("chk_"));
@@ -112,7 +112,7 @@ pub fn saved_database(field: &Field) {
     db.execute_batch("UPDATE state SET n = 1; DELETE FROM one WHERE rowid % 2").expect("SQL");
 }
 
-/// The state that a database is in, which must be a whole one.
+/// The state of a database, which must be a committed one.
 pub fn rows(field: &Field) -> String {
     let Ok(db) = Connection::open(field.work().join(DATABASE)) else { return "no database".into() };
     let ask = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap_or_else(|why| why.to_string());

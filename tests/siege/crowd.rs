@@ -1,4 +1,4 @@
-//! Many processes at once in one directory, some of them killed: whatever was promised to one of them holds for all.
+//! Many processes at once in one directory, some of them killed: what was promised to one of them holds for all.
 
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -15,12 +15,13 @@ use crate::scenario::{checkpoints, held};
 use crate::tally::Tally;
 
 const PROCESSES: u64 = 16;
-/// One operation in so many is killed.
+/// One operation in this many is killed.
 const KILLED_EVERY: usize = 8;
 const LONGEST_LIFE_MS: usize = 30;
-/// Done, in part, or refused: a directory that changes under a restore, one that was cut off, a lock that others have.
+/// Allowed exit codes: done, done in part, or refused: a directory that changes under a restore, an interrupted
+/// restore, a lock that others hold.
 const FAIR_CODES: [i32; 4] = [0, 4, 5, 7];
-/// So many checkpoints are brought back at the end.
+/// Number of checkpoints restored at the end.
 const LOOKED_AT: usize = 40;
 
 pub fn besiege(options: &Options, tally: &Tally) {
@@ -51,7 +52,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
     }
 }
 
-/// What a command of the crowd said it had done.
+/// The promises that commands of the crowd made in their output.
 #[derive(Default)]
 struct Promised {
     ids: Vec<String>,
@@ -66,7 +67,7 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<P
     let drawn = choice.below(20);
     let args: Vec<&str> = match drawn {
         0..=5 => {
-            // A restore of another process may just be putting a file there, or taking the directory away.
+            // A restore by another process may be writing this file, or removing the directory.
             let _ = std::fs::write(field.work().join(format!("d{}/{member}", number % 3)), number.to_string());
             vec!["create", "-q", "-r", "crowd"]
         }
@@ -104,9 +105,9 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<P
     if args.contains(&"note") && output.status.success() {
         promised.lock().expect("no panic").decisions.push(word.clone());
     }
-    // Another one of the crowd wrote to a file between its restore and the look back at it.
+    // Another process of the crowd wrote to a file between its restore and the verification.
     let is_written_over = err.contains("is not what was written");
-    // As long as nobody was promised one, there may be none; no hold may stand, no phase may have begun.
+    // While no id was printed, there may be no checkpoint; no hold may exist, no phase may have begun.
     let is_too_early = output.status.code() == Some(3) && (known.is_empty() || drawn >= 12);
     let is_fair =
         output.status.code().is_some_and(|code| FAIR_CODES.contains(&code)) || is_written_over || is_too_early;
@@ -115,7 +116,7 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<P
     }
 }
 
-/// Once all are gone: what was cut off is taken back, nothing is damaged, and everything that was promised is there.
+/// Checks the end of the crowd: interrupted work is reverted, nothing is damaged, and every promise is kept.
 fn settled(field: &Field, promised: &Promised) -> Result<(), String> {
     if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
         let undone = field.run(&[], &["undo", "--yes"]);

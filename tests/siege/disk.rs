@@ -27,7 +27,7 @@ impl Format {
         }
     }
 
-    /// XFS takes no less.
+    /// Size of the image; the least that XFS accepts.
     fn size_mib(self) -> u64 {
         match self {
             Self::Ext4 => 64,
@@ -35,7 +35,7 @@ impl Format {
         }
     }
 
-    /// ext4 is kept from flushing by itself what was renamed over an old name: other file systems do not either.
+    /// Mount options. ext4 is kept from flushing a file that is renamed over another: other file systems do not either.
     fn options(self) -> &'static str {
         match self {
             Self::Ext4 => "loop,noatime,noauto_da_alloc",
@@ -44,15 +44,15 @@ impl Format {
     }
 }
 
-/// What is needed for it.
+/// Tools that it needs.
 pub const TOOLS: [&str; 3] = ["mkfs.ext4", "mkfs.xfs", "xfs_io"];
 
-/// What the disk still gets to know of when the power goes.
+/// Data lost with the power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Whatever was not flushed.
+    /// Everything that was not flushed.
     All,
-    /// The bytes of files, while their names are kept.
+    /// The bytes of files, but not their names.
     Bytes,
 }
 
@@ -76,7 +76,7 @@ impl Disk {
         self.place.path().join("image")
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn top(&self) -> PathBuf {
         self.place.path().join("disk")
     }
@@ -85,26 +85,26 @@ impl Disk {
         mounts::mount(self.format.options(), &[&self.image().display().to_string()], &self.top())
     }
 
-    /// All that was written so far survives.
+    /// Flushes everything written so far.
     pub fn flush(&self) {
         let top = File::open(self.top()).expect("it is mounted");
         rustix::fs::syncfs(&top).expect("it can be flushed");
     }
 
-    /// A hand at the switch, there before it is needed.
+    /// Starts the process that will cut the power, before it is needed.
     pub fn switch(&self) -> Switch {
         let mut command = Command::new("xfs_io");
         command.arg("-x").arg(self.top()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         Switch(command.spawn().expect("xfs_io can be started"))
     }
 
-    /// The power comes back, and the journal is replayed.
+    /// Restores the power and mounts again, which replays the journal.
     pub fn power_up(&self) -> Result<(), String> {
         mounts::unmount(&self.top())?;
         self.mount()
     }
 
-    /// Whether a cut takes away here what was not flushed, and no more.
+    /// Whether a cut here loses what was not flushed, and no more.
     pub fn forgets(&self) -> bool {
         let write = |name: &str| std::fs::write(self.top().join(name), "1").is_ok();
         let is_there = |name: &str| self.top().join(name).exists();

@@ -1,4 +1,4 @@
-//! Errors that the system reports, at every call that can fail so, once and from then on.
+//! Errors from the system at every call that can fail so, once and from then on.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -82,13 +82,13 @@ struct Trial {
     call: Call,
     error: &'static str,
     from_then_on: bool,
-    /// As it is told, and asked for again.
+    /// The place as it is reported, and requested with `--place`.
     place: String,
 }
 
 impl Trial {
     fn new(scenario: &Scenario, call: &Call, error: &'static str, from_then_on: bool) -> Self {
-        // An interrupted call is tried again: from then on it would be for ever.
+        // An interrupted call is retried: from then on would mean for ever.
         let from_then_on = from_then_on && error != "EINTR";
         let when = if from_then_on { "from then on" } else { "once" };
         let place = format!("{}, {error} at {} {}, {when}", scenario.name, call.name, call.nth);

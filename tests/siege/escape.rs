@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::tally::Tally;
 use crate::{hostile, hostile_metas, hostile_shapes, race, tampered};
 
-/// The part of the time that goes to forged checkpoints; the rest goes to races.
+/// Share of the time for forged checkpoints; the rest goes to races.
 const TAMPERED_PART: f64 = 0.6;
 
 pub fn besiege(options: &Options, tally: &Tally) {
@@ -37,7 +37,7 @@ fn side_by_side(work: &(dyn Fn(u64) + Sync)) {
     });
 }
 
-/// Each name and each shape once, shared among the threads, then what the choice draws.
+/// Tries each name and each shape once, shared among the threads, then drawn cases.
 fn tamper(own_seed: u64, seed: u64, next: &AtomicUsize, until: Instant, tally: &Tally) {
     let field = tampered::field();
     let decoy = field.top().join("decoy");

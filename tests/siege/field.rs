@@ -1,4 +1,4 @@
-//! A place to besiege: a home and a working directory at a fixed place, which can be put back as they were.
+//! A home and a working directory at a fixed place, which can be put back as they were.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::bench::{Run, Sandbox, fixtures, place};
 
 const FIRST_MOMENT_MS: i64 = 1_774_353_600_000;
 
-/// What of a field lies on another disk.
+/// The part of a field that lies on another disk.
 #[derive(Clone, Copy, Debug)]
 pub enum Moved {
     Store,
@@ -25,13 +25,13 @@ impl Moved {
 
 pub struct Field {
     place: TempDir,
-    /// The directories in which home and working directory lie.
+    /// Directories that contain home and working directory.
     home_in: PathBuf,
     work_in: PathBuf,
     now_ms: AtomicI64,
 }
 
-/// A temporary directory, in memory where that can be had.
+/// Makes a temporary directory, in memory where possible.
 pub fn place(prefix: &str) -> TempDir {
     let builder = || tempfile::Builder::new();
     let place = builder().prefix(prefix).tempdir_in("/dev/shm").or_else(|_| builder().prefix(prefix).tempdir());
@@ -39,7 +39,7 @@ pub fn place(prefix: &str) -> TempDir {
 }
 
 impl Field {
-    /// In memory where that can be had: what a kill leaves does not depend on a disk.
+    /// Makes a field, in memory where possible: what a kill leaves does not depend on a disk.
     pub fn new() -> Self {
         let place = place("siege");
         let live = place.path().canonicalize().expect("it exists").join("live");
@@ -51,7 +51,7 @@ impl Field {
         field
     }
 
-    /// With its store, its working directory or both on another disk, mounted at `disk`.
+    /// Makes a field with its store, its working directory or both on another disk, mounted at `disk`.
     pub fn moved(what: Moved, disk: &Path) -> Self {
         let (mut field, disk) = (Self::new(), disk.canonicalize().expect("it is mounted"));
         if matches!(what, Moved::Store | Moved::Both) {
@@ -80,12 +80,12 @@ impl Field {
         place::store(&self.home().join(".claude"), &self.work())
     }
 
-    /// Where a field lies as it was kept.
+    /// The kept copy of a field.
     pub fn kept(&self) -> PathBuf {
         self.top().join("kept")
     }
 
-    /// A path beside them that does not exist yet.
+    /// A new path beside them.
     pub fn beside(&self, name: &str) -> PathBuf {
         let path = self.top().join(name);
         remove(&path);
@@ -100,7 +100,7 @@ impl Field {
         }
     }
 
-    /// Remembers it as it stands.
+    /// Keeps a copy of its present state.
     pub fn keep(&self) {
         let kept = self.beside("kept");
         std::fs::create_dir(&kept).expect("a directory can be made");
@@ -109,7 +109,7 @@ impl Field {
         }
     }
 
-    /// Puts it back as it was kept.
+    /// Restores the kept state.
     pub fn put_back(&self) {
         let kept = self.kept();
         for dir in [self.work(), self.home()] {
@@ -125,12 +125,12 @@ impl Field {
         std::fs::write(path, text).expect("a file can be written");
     }
 
-    /// The program behind `wrapper`, with an empty environment and a clock that goes on.
+    /// Runs the program behind `wrapper`, with an empty environment and a clock that advances.
     pub fn run(&self, wrapper: &[&str], args: &[&str]) -> Run {
         Run::of(self.command(wrapper, args))
     }
 
-    /// A line that a user types, where the program is found by its name.
+    /// Runs a line that a user types, where the program is found by its name.
     pub fn shell(&self, line: &str) -> Run {
         let mut command = self.prepared(&["/bin/sh", "-c", line]);
         command.env("PATH", format!("{}:/usr/bin:/bin", self.bin().display()));
@@ -155,7 +155,7 @@ impl Field {
     }
 }
 
-/// Whether the program names a loader of shared libraries, whose system calls would be disturbed along with its own.
+/// Whether the program has a loader of shared libraries, whose system calls would be disturbed along with its own.
 pub fn needs_shared_libraries() -> bool {
     let mut head = [0; 4096];
     let read = std::fs::File::open(binary()).and_then(|mut program| program.read(&mut head)).expect("the program");

@@ -1,4 +1,4 @@
-//! Forges objects of git that no decent program writes: right hashes over whatever bytes, loose or in a pack.
+//! Forged git objects that no honest program writes: correct hashes over any bytes, loose or in a pack.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use sha1::{Digest as _, Sha1};
 
 pub type Id = [u8; 20];
 
-/// A kind of object, with its number in a pack.
+/// Kind of an object, with its number in a pack.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Commit = 1,
@@ -17,7 +17,7 @@ pub enum Kind {
     Blob = 3,
 }
 
-/// Objects that wait to be written.
+/// Objects to be written.
 #[derive(Default)]
 pub struct Forge {
     objects: BTreeMap<Id, (Kind, Vec<u8>)>,
@@ -40,7 +40,7 @@ impl Forge {
         id
     }
 
-    /// Writes each object into a file of its own.
+    /// Writes each object as a loose file.
     pub fn write_loose(&self, objects: &Path) {
         for (id, (kind, bytes)) in &self.objects {
             let hex = hex::encode(id);
@@ -78,7 +78,7 @@ impl Forge {
         std::fs::write(name.with_extension("idx"), index).expect("an index can be written");
     }
 
-    /// For each first byte, how many ids begin with it or a smaller one.
+    /// The fan-out table: for each first byte, how many ids begin with it or a smaller one.
     fn fan_out(&self) -> Vec<u8> {
         let upto = |first: u8| self.objects.keys().filter(|id| id[0] <= first).count();
         (0..=255).flat_map(|first| u32::try_from(upto(first)).expect("few objects").to_be_bytes()).collect()
@@ -89,7 +89,7 @@ fn head(kind: Kind, bytes: &[u8]) -> Vec<u8> {
     format!("{} {}\0", kind.word(), bytes.len()).into_bytes()
 }
 
-/// Kind and size in front of an object in a pack: four bits of the size, then seven at a time.
+/// Kind and size before an object in a pack: four bits of the size, then seven at a time.
 fn pack_head(kind: Kind, len: usize) -> Vec<u8> {
     let mut head = Vec::new();
     let mut byte = (kind as usize) << 4 | (len & 15);

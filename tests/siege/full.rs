@@ -1,5 +1,5 @@
-//! Disks that run full: from no free page or inode upwards to as many as suffice, with the store, the working directory or
-//! both on them.
+//! Full disks: from no free page or inode upwards to as many as suffice, with the store, the working directory or both
+//! on them.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -15,9 +15,9 @@ use crate::scenario::{Picture, Scenario, Stage, checkpoints};
 use crate::small_disk::{Scarce, SmallDisk};
 use crate::tally::Tally;
 
-/// With so much free no command here fails.
+/// Number of free pages or inodes with which no command here fails.
 const MOST: u64 = 512;
-/// What gives room back needs none, neither a page nor an inode.
+/// Commands that free space, and need neither a page nor an inode for it.
 const FREEING: [&str; 2] = ["prune", "delete"];
 
 pub fn besiege(options: &Options, tally: &Tally) {
@@ -56,7 +56,7 @@ struct Site<'s> {
 }
 
 impl Site<'_> {
-    /// By doubling up to where it suffices, then what lies between in the order of the seed.
+    /// Doubles the free space until it suffices, then tries what lies between in the order of the seed.
     fn sweep(&self, mut choice: Choice, until: Instant) -> usize {
         let (mut tried, mut enough) = (1, 0);
         while !self.suffices(enough, tried) && enough < MOST {
@@ -75,7 +75,7 @@ impl Site<'_> {
         tried
     }
 
-    /// Tries it with so much room; whether the command did its work.
+    /// Tries a command with this much free; returns whether it succeeded.
     fn suffices(&self, free: u64, trial: usize) -> bool {
         let (name, field) = (self.stage.scenario.name, &self.stage.field);
         self.disk.make_room();
@@ -95,10 +95,10 @@ impl Site<'_> {
         is_done
     }
 
-    /// A refusal while the disk is still full: it says what is full, and has changed nothing.
+    /// Checks a refusal while the disk is still full: it names the shortage and has changed nothing.
     fn refused(&self, run: &Run) -> Result<(), String> {
         let (scenario, field) = (self.stage.scenario, &self.stage.field);
-        // Of what stands beside the checkpoint some may be there and some not: that is said, and judged afterwards.
+        // What accompanies the checkpoint may be partly done: that is reported, and judged afterwards.
         if scenario.facet.is_some() && matches!(run.code, 1 | 4 | 5) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The oracle of the escapes: what lies outside the root and the store, and the project's own `.git`, must stay untouched.
+//! The oracle of the escapes: files outside the root and the store, and the project's own `.git`, must stay untouched.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::field::Field;
 
-/// Stands in every file that nobody may read into a checkpoint.
+/// Sentence in every file that must never be read into a checkpoint.
 pub const MARKER: &str = "nobody's business but the owner's";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +15,12 @@ struct Seen {
     inode: u64,
     links: u64,
     mtime: (i64, i64),
-    /// Nothing can put it back, so that a change that was taken back shows too.
+    /// Change time, which nothing can put back, so that a reverted change shows too.
     ctime: (i64, i64),
     bytes: Option<Vec<u8>>,
 }
 
-/// How everything that nobody may touch looked at the beginning.
+/// The initial state of everything that must stay untouched.
 pub struct Guard {
     tops: Vec<PathBuf>,
     passed_over: Vec<PathBuf>,
@@ -28,7 +28,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Watches the whole field but the root, the folder of the store, and the one place for copies of checkpoints.
+    /// Watches the whole field except the root, the folder of the store, and the place for copies of checkpoints.
     pub fn over(field: &Field) -> Self {
         let stores = field.store().parent().expect("a store lies in a folder").to_path_buf();
         let tops = vec![field.top(), field.work().join(".git"), field.work().join("sub/.git")];
@@ -39,7 +39,7 @@ impl Guard {
     }
 
     /// # Errors
-    /// Says what was touched.
+    /// Names what was touched.
     pub fn check(&self) -> Result<(), String> {
         let now = self.look();
         if now == self.seen {
@@ -58,12 +58,12 @@ impl Guard {
     }
 }
 
-/// The folder in which a test lets copies of checkpoints be written, as `copies/out`.
+/// The folder in which a test has copies of checkpoints written, as `copies/out`.
 pub fn copies(field: &Field) -> PathBuf {
     field.top().join("copies")
 }
 
-/// Fails if something but `out` lies in the folder of copies.
+/// Fails if the folder of copies contains anything but `out`.
 pub fn check_copies(field: &Field) -> Result<(), String> {
     let mut names =
         std::fs::read_dir(copies(field)).expect("it is there").map(|entry| entry.expect("a name").file_name());
@@ -73,7 +73,7 @@ pub fn check_copies(field: &Field) -> Result<(), String> {
     }
 }
 
-/// Everything below a root, its `.git` included, so that a refusal can be seen to have changed nothing.
+/// Everything below a root, its `.git` included, to check that a refusal changed nothing.
 pub struct Picture(PathBuf, BTreeMap<PathBuf, Seen>);
 
 impl Picture {
@@ -84,7 +84,7 @@ impl Picture {
     }
 
     /// # Errors
-    /// Says how many paths differ.
+    /// The number of paths that differ.
     pub fn check(&self) -> Result<(), String> {
         let Self(_, now) = Self::of(self.0.clone());
         let differ = |path: &&PathBuf| now.get(*path) != self.1.get(*path);

@@ -6,35 +6,35 @@ use crate::choice::Choice;
 use crate::forge::{Forge, Id, Kind};
 use crate::hostile_names::{odd_names, spellings};
 
-/// The hex digits of a staging directory that is a link to the decoy.
+/// Hex digits of a staging directory that is a link to the decoy.
 pub const STAGED: &str = "00112233445566aa";
 
-/// What the program has to make of a checkpoint.
+/// The expected verdict of the program on a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is damaged: nothing of it is ever written.
+    /// Damaged: nothing of it is ever written.
     Refused,
-    /// The same, but it shows only when its bytes are laid out to be put in place, and then all is taken away again.
+    /// Damaged, but this shows only when its bytes are staged, and then everything is removed again.
     Damaged,
-    /// However odd, it is written below the root to the byte.
+    /// Legal: however odd, it is written below the root to the byte.
     Legal,
-    /// Whatever comes of it, it stays below the root.
+    /// Either, as long as it stays below the root.
     Open,
 }
 
 #[derive(Clone, Debug)]
 pub enum Node {
     Blob(Vec<u8>),
-    /// In this order.
+    /// Entries, written in this order.
     Tree(Vec<Entry>),
-    /// Bytes that call themselves a tree.
+    /// Arbitrary bytes stored as a tree.
     Raw(Vec<u8>),
     Missing,
 }
 
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// In octal, as it stands in the tree.
+    /// Mode in octal, as it is in the tree.
     pub mode: String,
     pub name: Vec<u8>,
     pub node: Node,
@@ -47,11 +47,11 @@ pub struct Case {
     pub tree: Node,
     /// Lines of the meta blob.
     pub meta: Option<String>,
-    /// More lines among the trailers.
+    /// Additional trailers.
     pub trailers: String,
     /// A journal without its sum, in which TARGET and SAFETY stand for the forged checkpoint and the first.
     pub journal: Option<String>,
-    /// What a user would ask for.
+    /// The path that a user would ask for.
     pub path: Vec<u8>,
     pub verdict: Verdict,
 }
@@ -73,7 +73,7 @@ pub fn dir(name: impl Into<Vec<u8>>, mut below: Vec<Entry>) -> Entry {
     entry("40000", name, Node::Tree(below))
 }
 
-/// Git's order, in which a directory ends in a slash.
+/// Sorts by git's order, in which a directory ends in a slash.
 pub fn sort(entries: &mut [Entry]) {
     let key = |entry: &Entry| [entry.name.as_slice(), if entry.mode == "40000" { b"/" } else { b"" }].concat();
     entries.sort_by_key(key);
@@ -91,7 +91,7 @@ impl Case {
         Some(format!("{text}sum {:016x}\n", xxhash_rust::xxh3::xxh3_64(text.as_bytes())))
     }
 
-    /// Forges what the case needs, and its commit.
+    /// Forges the objects of the case, and its commit.
     pub fn forge(&self, forge: &mut Forge, is_ours: bool) -> Id {
         let tree = self.tree.forge(forge);
         let meta = self.meta.as_ref().map(|meta| forge.put(Kind::Blob, meta.clone().into_bytes()));
@@ -126,14 +126,14 @@ impl Node {
     }
 }
 
-/// Each forbidden or odd name once, in a place that the choice draws.
+/// Cases with each forbidden or odd name once, in a drawn place.
 pub fn each_name(decoy: &Path, choice: &mut Choice) -> Vec<Case> {
     let bad = spellings(decoy).into_iter().map(|name| (name, Verdict::Refused));
     let odd = odd_names().into_iter().map(|name| (name, Verdict::Legal));
     bad.chain(odd).map(|(name, verdict)| placed(&name, verdict, decoy, choice)).collect()
 }
 
-/// A case with one to three names, drawn.
+/// A drawn case with one to three names.
 pub fn drawn(decoy: &Path, choice: &mut Choice) -> Case {
     let (bad, odd) = (spellings(decoy), odd_names());
     let name = |choice: &mut Choice| match choice.below(2) {
@@ -159,7 +159,7 @@ pub fn drawn(decoy: &Path, choice: &mut Choice) -> Case {
     case
 }
 
-/// The name in one to three directories or in none, as a file, a link to the decoy, or a directory.
+/// A case with the name below up to three directories, as a file, a link to the decoy, or a directory.
 fn placed(name: &[u8], verdict: Verdict, decoy: &Path, choice: &mut Choice) -> Case {
     let target = decoy.as_os_str().as_encoded_bytes();
     let (what, innermost) = match choice.below(6) {

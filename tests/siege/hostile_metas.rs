@@ -1,4 +1,4 @@
-//! Metas, commits and journals that lead elsewhere, over trees that are as they should be.
+//! Metas, commits and journals that lead elsewhere, over sound trees.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ pub fn all(decoy: &Path) -> Vec<Case> {
     [of_metas(), of_commits(), of_journals(decoy)].concat()
 }
 
-/// What a meta says of paths is as hostile as a tree.
+/// Cases of metas, whose paths are as hostile as those of a tree.
 fn of_metas() -> Vec<Case> {
     use Verdict::{Open, Refused};
     let lines = [
@@ -73,7 +73,7 @@ fn of_commits() -> Vec<Case> {
     cases
 }
 
-/// A restore seems to have been cut off: its staging directory is a link to the decoy, its PATHs lead elsewhere.
+/// Cases of a seemingly interrupted restore: its staging directory is a link to the decoy, its PATHs lead elsewhere.
 fn of_journals(decoy: &Path) -> Vec<Case> {
     let stagings = [STAGED, "../../decoy", "../../../decoy", ".git", "00112233445566AA", "/../../../decoy/0"];
     let paths = [

@@ -1,13 +1,13 @@
-//! Names: all that some file system takes for `.git`, all that lead out of a directory, and some that are merely odd.
+//! Names: those that some file system takes for `.git`, those that lead out of a directory, and merely odd ones.
 
 use std::path::Path;
 
-/// Code points that HFS+ passes over in a name.
+/// Code points that HFS+ ignores in a name.
 const PASSED_OVER: [char; 16] = [
     '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
     '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}', '\u{206f}', '\u{feff}',
 ];
-/// What NTFS and Windows drop behind a name.
+/// Suffixes that NTFS and Windows drop from a name.
 const TAILS: [&str; 15] = [
     "",
     ".",
@@ -71,12 +71,12 @@ pub fn spellings(decoy: &Path) -> Vec<Vec<u8>> {
         names.push(leading.into());
     }
     let mut names: Vec<Vec<u8>> = names.into_iter().map(String::into_bytes).collect();
-    // What follows the NUL is read as an id, and what follows that as the next entry.
+    // After the NUL an id is expected, and after that the next entry.
     names.extend([b"\0".to_vec(), b"a\0b".to_vec(), b"..\0".to_vec(), b"\xff/x".to_vec()]);
     names
 }
 
-/// The three letters of a stem in lower or upper case, by three bits.
+/// The three letters of a stem, each in lower or upper case as one of three bits says.
 fn spelt(stem: &str, upper: u8) -> String {
     let mut letter = 0;
     let spell = |c: char| {
@@ -89,7 +89,7 @@ fn spelt(stem: &str, upper: u8) -> String {
     stem.chars().map(spell).collect()
 }
 
-/// Names that are odd and that a file system of Linux takes as they are.
+/// Odd names that a Linux file system takes as they are.
 pub fn odd_names() -> Vec<Vec<u8>> {
     let texts = [
         "...",

@@ -1,4 +1,4 @@
-//! Trees that are wrong in another way than by a name.
+//! Trees that are wrong in other ways than by a name.
 
 use std::path::Path;
 
@@ -134,7 +134,7 @@ fn of_modes() -> Vec<Case> {
     cases
 }
 
-/// The mode says one kind, the object is of another, or is not there.
+/// Cases whose mode says one kind while the object is of another, or missing.
 fn of_kinds() -> Vec<Case> {
     let tree = || Node::Tree(vec![file("planted")]);
     let pairs = [

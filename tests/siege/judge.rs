@@ -1,4 +1,4 @@
-//! The judge: after whatever happened, is everything there that was promised?
+//! The judge: whether everything that was promised still holds after a trial.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -10,18 +10,18 @@ use crate::scenario::{Picture, Stage, checkpoints, held};
 use crate::tally::Tally;
 use crate::{printed, target};
 
-/// What the command said of itself.
+/// The command's own report.
 pub enum Said {
-    /// It was killed, and said nothing.
+    /// None: it was killed.
     Nothing,
     Done(Run),
 }
 
-/// One trial in so many is shown to plain git.
+/// One trial in this many is checked by plain git.
 const DEEPLY_EVERY: usize = 8;
 
-/// Looks at the field and says what is lost, if anything is. The field is changed. By the number of the trial, a restore
-/// that was cut off is finished or taken back, one or another printed command is typed in, and plain git is asked or not.
+/// Checks the field, which changes it, and names what is lost. The number of the trial decides whether an interrupted
+/// restore is finished or reverted, which printed command is typed in, and whether plain git checks the store.
 pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Result<(), String> {
     let field = &stage.field;
     if stage.scenario.facet.is_some() {
@@ -33,7 +33,7 @@ pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Res
         _ => {}
     }
     if stage.scenario.is_unusable_before {
-        // Nothing reads such a store; the create below is the way out of it.
+        // Nothing can read such a store; the create below is the way out.
         let _ = field.run(&[], &["create", "-r", "way out", "-q"]);
     }
     working_directory(stage, said, trial, tally)?;
@@ -57,7 +57,7 @@ pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Res
     if trial.is_multiple_of(DEEPLY_EVERY) { plain_git(field) } else { Ok(()) }
 }
 
-/// A create; where something has to be done before one can be made, it says what.
+/// Makes a checkpoint; if something has to be done before, the refusal names it.
 fn made_afterwards(stage: &Stage<'_>, trial: usize, tally: &Tally) -> Result<Run, String> {
     let create = || stage.field.run(&[], &["create", "-r", "afterwards", "--json"]);
     let mut made = create();
@@ -68,10 +68,10 @@ fn made_afterwards(stage: &Stage<'_>, trial: usize, tally: &Tally) -> Result<Run
     if matches!(made.code, 0 | 5) { Ok(made) } else { Err(format!("nothing can be created any more: {made}")) }
 }
 
-/// One of the commands that a run printed.
+/// Types in one of the commands that a run printed.
 fn type_in(stage: &Stage<'_>, run: &Run, trial: usize, tally: &Tally) -> Result<(), String> {
     let commands = printed::commands(run);
-    // Where nobody can use the store, a create is the only way on.
+    // Where the store is unusable, a create is the only way on.
     if commands.is_empty() || stage.scenario.is_unusable_before {
         return Ok(());
     }
@@ -80,7 +80,8 @@ fn type_in(stage: &Stage<'_>, run: &Run, trial: usize, tally: &Tally) -> Result<
     typed.map_err(|why| format!("{why}\nafter {run}"))
 }
 
-/// The working directory is as it was, or as it was to be; a restore cut off says so, and leads on and back.
+/// Checks that the working directory is in its old or new state, and that an interrupted restore is reported and leads
+/// on or back.
 fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Result<(), String> {
     let field = &stage.field;
     let status = field.run(&[], &["status", "--json"]);
@@ -95,7 +96,7 @@ fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally
         }
     }
     let now = Picture::of(stage.scenario, field);
-    // What could not be looked at is named, and stays.
+    // A path that could not be read is named, and stays.
     let told = |run: &Run| run.stderr.contains("not captured: ") || run.stdout.contains("\"not_captured\"");
     match said {
         Said::Done(run) if run.code == 0 && !was_pending => {
@@ -124,7 +125,7 @@ fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally
 fn every_state(stage: &Stage<'_>) -> Result<(), String> {
     let mut listed: BTreeMap<String, String> = checkpoints(&stage.field).into_iter().collect();
     if stage.states.keys().any(|id| !listed.contains_key(id)) {
-        // A store that could not be read was replaced by what was readable, and kept: a repair takes the rest from there.
+        // An unreadable store was replaced by what was readable, and kept: a repair fetches the rest from there.
         let repaired = stage.field.run(&[], &["verify", "--repair"]);
         if !matches!(repaired.code, 0 | 5) {
             return Err(format!("something is not listed, and a repair fails: {repaired}"));
@@ -140,7 +141,7 @@ fn every_state(stage: &Stage<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// What a checkpoint of a directory gives back: what rules leave out is not in it, nor what has no bytes.
+/// The part of a directory that a checkpoint holds: without what rules leave out, and without special files.
 pub fn captured(work: &Tree) -> Tree {
     let is_special = |path: &[u8]| work.nodes.get(path).is_some_and(Node::is_special);
     work.without(|path| path.ends_with(b".log") || is_special(path))
@@ -150,7 +151,7 @@ pub fn same(found: &Tree, expected: &Tree, what: &str) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{what}: {:?}", found.diff(expected))) }
 }
 
-/// Nothing half-made stays once a writer has been there.
+/// Checks that a writer leaves nothing half-made behind.
 pub fn leftovers(field: &Field) -> Result<(), String> {
     let half_made =
         |name: &str| name.starts_with(".tmp-") || name.starts_with("tmp_") || name.contains(".checkpoint-stage-");

@@ -1,4 +1,4 @@
-//! A kill at every system call that changes something, at as many others as there is time for, and in the recovery.
+//! A kill at every system call that changes something, at as many others as time allows, and in the recovery.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use crate::parallel::over_scenarios;
 use crate::scenario::{Scenario, Stage};
 use crate::tally::Tally;
 
-/// One trial in so many is killed a second time, while the next command recovers.
+/// One trial in this many is killed a second time, while the next command recovers.
 const TWICE_EVERY: usize = 4;
 
 pub fn besiege(options: &Options, tally: &Tally) {
@@ -62,7 +62,7 @@ fn trial(stage: &Stage<'_>, call: &Call, at: usize, choice: &mut Choice, tally: 
     judge(stage, &said, at, tally)
 }
 
-/// Borrowed words.
+/// The same words, borrowed.
 pub fn words(owned: &[String]) -> Vec<&str> {
     owned.iter().map(String::as_str).collect()
 }

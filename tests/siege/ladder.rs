@@ -1,4 +1,4 @@
-//! Create after create on one disk, whose power goes in the moment in which the id was printed.
+//! Creates in a row on one disk, whose power is cut in the moment in which an id is printed.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -15,11 +15,11 @@ use crate::options::Options;
 use crate::scenario::{checkpoints, held};
 use crate::tally::Tally;
 
-/// So many of the earlier checkpoints are brought back after each cut.
+/// Number of earlier checkpoints restored after each cut.
 const LOOKED_AT: usize = 3;
-/// No more, so that none is evicted.
+/// Upper bound on the creates, so that none is evicted.
 const RUNGS: usize = 30;
-/// One rung in so many comes after a create that nothing disturbs: its manifest is on the disk, and names all before.
+/// One rung in this many follows an undisturbed create, whose manifest is on the disk and names all before.
 const AT_REST_EVERY: usize = 2;
 
 pub fn besiege(options: &Options, tally: &Tally) {
@@ -56,7 +56,7 @@ fn climb(format: Format, choice: &mut Choice, until: Instant, tally: &Tally) -> 
             promised.push((made.stdout.trim_end().to_owned(), work));
         }
         edit(&field, choice);
-        // The user's own files are there before; what the program writes is not.
+        // The user's own files are flushed before; what the program writes is not.
         disk.flush();
         let work = Tree::capture(&field.work());
         promised.push((printed(&field, &disk)?, work));
@@ -80,7 +80,7 @@ fn edit(field: &Field, choice: &mut Choice) {
     }
 }
 
-/// The id that a create printed; its disk is gone by the time it could do anything more.
+/// The id that a create printed; the power is cut before it can do anything more.
 fn printed(field: &Field, disk: &Disk) -> Result<String, String> {
     let switch = disk.switch();
     let mut command = field.command(&[], &["create", "-q", "-r", "rung"]);
@@ -96,7 +96,7 @@ fn printed(field: &Field, disk: &Disk) -> Result<String, String> {
     if id.len() == 8 { Ok(id) } else { Err(format!("no id was printed but {id:?}")) }
 }
 
-/// Every id is listed; the last one, the first and some between give back what they stand for.
+/// Checks that every id is listed, and restores the last, the first and some between.
 fn all_there(field: &Field, promised: &[(String, Tree)], choice: &mut Choice) -> Result<(), String> {
     let listed = checkpoints(field);
     let is_listed = |id: &str| listed.iter().any(|(full, _)| full.starts_with(id));

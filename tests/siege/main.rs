@@ -1,7 +1,7 @@
-//! The siege: the program is killed, starved and lied to at every place, and afterwards nothing may be lost.
+//! The siege: kills, starves and misleads the program at every place, and checks that nothing is lost.
 //!
-//! `--seconds 120 --seed 7` besieges for about that long and ends with one line of figures; `README.md` has the whole command.
-//! What does not fit into the time is drawn by the seed.
+//! `--seconds 120 --seed 7` runs for about that long and ends with one line of figures; `README.md` has the whole
+//! command. The seed draws what does not fit into the time.
 
 #![cfg(unix)]
 #![expect(
@@ -54,7 +54,7 @@ mod target;
 use options::Options;
 use tally::Tally;
 
-/// A name, its part of the time, and what it does.
+/// A name, its share of the time, and what it does.
 type Scene = (&'static str, f64, fn(&Options, &Tally));
 
 fn main() {

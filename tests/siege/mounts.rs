@@ -1,4 +1,4 @@
-//! The right to mount, and a place to do it in that nobody else sees and that is gone with this process.
+//! A private mount namespace that is gone with this process, and the right to mount in it.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -11,11 +11,11 @@ const MARK: &str = "SIEGE_MOUNTS_ALONE";
 const PATIENCE_TICKS: u32 = 200;
 const TICK: Duration = Duration::from_millis(10);
 
-/// Room in memory that goes with the namespace, then the program.
+/// Script that mounts memory belonging to the namespace, then runs the program.
 const SCRIPT: &str = r#"mount -t tmpfs -o mode=1777 none /dev/shm; exec "$0" "$@""#;
 
-/// Starts this program again in a mount namespace of its own: whatever ends it, no mount, no loop device and no image stays.
-/// Without the right to do so it goes on as it is.
+/// Starts this program again in its own mount namespace: however it ends, no mount, loop device or image stays. Without
+/// the right to do so it continues as it is.
 pub fn alone() {
     let may = rustix::process::geteuid().is_root()
         && limit::output(Command::new("unshare").args(["-m", "true"])).is_ok_and(|output| output.status.success());
@@ -33,7 +33,7 @@ fn is_alone() -> bool {
     std::env::var_os(MARK).is_some()
 }
 
-/// Why nothing can be mounted with these tools, if so.
+/// The reason why nothing can be mounted with these tools, if so.
 pub fn refusal(tools: &[&str]) -> Option<String> {
     if !is_alone() {
         return Some("needs root and the right to mount".into());
@@ -46,12 +46,12 @@ pub fn mount(options: &str, what: &[&str], at: &Path) -> Result<(), String> {
     done(Command::new("mount").args(["-o", options]).args(what).arg(at))
 }
 
-/// Gives what is mounted more or less room.
+/// Gives a mounted file system more or less space.
 pub fn remount(options: &str, at: &Path) -> Result<(), String> {
     done(Command::new("mount").arg("-o").arg(format!("remount,{options}")).arg(at))
 }
 
-/// A program that was just ended may hold on to it for a moment.
+/// Unmounts, with retries: a program that has just ended may hold on to it for a moment.
 pub fn unmount(at: &Path) -> Result<(), String> {
     let mut last = Ok(());
     for _ in 0..PATIENCE_TICKS {
@@ -64,7 +64,7 @@ pub fn unmount(at: &Path) -> Result<(), String> {
     last
 }
 
-/// Takes it out of sight at once, whoever still uses it.
+/// Detaches it at once, even if it is still in use.
 pub fn detach(at: &Path) {
     let _ = limit::output(Command::new("umount").arg("-l").arg(at));
 }

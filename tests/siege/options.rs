@@ -1,4 +1,4 @@
-//! How long and with which seed the siege goes on.
+//! Options of the siege: its length, its seed, its scenes.
 
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -6,13 +6,13 @@ pub struct Options {
     pub seed: u64,
     /// Names of scenes; none means all.
     only: Vec<String>,
-    /// The one place to look at again, in the words of the loss that was told.
+    /// A single place to try again, in the words in which its loss was reported.
     pub place: Option<String>,
 }
 
 impl Options {
     /// # Panics
-    /// An argument makes no sense.
+    /// An argument is invalid.
     pub fn from_args() -> Self {
         let mut options = Self { seconds: 20.0, seed: 1, only: Vec::new(), place: None };
         let mut args = std::env::args().skip(1);

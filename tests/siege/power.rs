@@ -1,4 +1,4 @@
-//! The power goes: in a command, at a place that the seed draws or at some moment, and right after its end.
+//! Power cuts: during a command, at a place drawn by the seed or at some moment, and right after its end.
 
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
@@ -17,9 +17,9 @@ use crate::scenario::{Scenario, Stage, checkpoints, held};
 use crate::tally::Tally;
 use crate::{ladder, mounts};
 
-/// One trial in so many goes through a second cut, in the command that comes after the first.
+/// One trial in this many has a second cut, in the command after the first.
 const TWICE_EVERY: usize = 4;
-/// The part of the time for creates, each of which is followed by a cut.
+/// Share of the time for creates that are each followed by a cut.
 const LADDER_SHARE: f64 = 0.2;
 
 pub fn besiege(options: &Options, tally: &Tally) {
@@ -33,7 +33,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
     over_scenarios(rest, &|scenario, until| besiege_scenario(scenario, options.seed, until, tally));
 }
 
-/// Why no power can be cut here, if so.
+/// The reason why no power can be cut here, if so.
 fn powerless() -> Option<String> {
     Format::ALL.into_iter().find_map(|format| match Disk::new(format) {
         Err(why) => Some(why),
@@ -41,8 +41,8 @@ fn powerless() -> Option<String> {
     })
 }
 
-/// On each kind of disk, with each of store and working directory on it and with both, in an order that the seed draws: on a
-/// slow machine the last of them do not get their turn.
+/// Tries each kind of disk, with the store, the working directory or both on it, in an order drawn by the seed: on a
+/// slow machine the last of them are not reached.
 fn besiege_scenario(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
     let mut parts: Vec<(Format, Moved)> = Vec::new();
     for format in Format::ALL {
@@ -65,7 +65,7 @@ fn besiege_scenario(scenario: &Scenario, seed: u64, until: Instant, tally: &Tall
 struct Site<'s> {
     disk: &'s Disk,
     stage: &'s Stage<'s>,
-    /// Where it can be cut, and how long it takes undisturbed.
+    /// Places for a cut, and the duration of an undisturbed run.
     calls: Vec<Call>,
     took: Duration,
 }
@@ -85,7 +85,7 @@ fn sweep(scenario: &Scenario, format: Format, what: Moved, seed: u64, until: Ins
         if at > 0 && Instant::now() > until {
             return at;
         }
-        // First of all, what was said to be done has to last.
+        // First of all, work that was reported as done has to last.
         let way = if at == 0 { Way { moment: Moment::Ended, loss: Loss::All } } else { site.draw(&mut choice) };
         if let Err(why) = site.trial(&way, at, &mut choice, tally) {
             tally.lost(format!("{}, {what:?} on {}, {way:?}: {why}", scenario.name, format.name()));
@@ -94,7 +94,7 @@ fn sweep(scenario: &Scenario, format: Format, what: Moved, seed: u64, until: Ins
     0
 }
 
-/// How the power goes.
+/// A way in which the power is cut.
 #[derive(Debug)]
 struct Way {
     moment: Moment,
@@ -128,14 +128,14 @@ impl Site<'_> {
             self.cut_in(&self.draw(choice), &["create", "-r", "afterwards", "-q"])?;
             tally.power_cuts.fetch_add(1, Ordering::Relaxed);
         }
-        // What a command says while its disk goes away, nobody hears; but that all is done, it says of what is durable.
-        // Where it lived to see the disk go, it may have warned of what it could not clear away any more.
+        // The output of a command whose disk goes away is lost; but if it reports that all is done, that is durable. If
+        // it lived to see the disk go, it may warn of what it could not clean up.
         let is_done = run.code == 0;
         let is_warned = matches!(way.moment, Moment::After(_)) && run.stderr.contains("warning: ");
         if is_done && !is_warned {
             self.durable()?;
         }
-        // Code 5 says that something could not be read any more, and so is not in it.
+        // Code 5 says that something could not be read, and so is missing from it.
         let printed = if run.code == 5 { String::new() } else { run.stdout.trim().to_owned() };
         judge(stage, &if is_done { Said::Done(run) } else { Said::Nothing }, at, tally)?;
         if stage.scenario.args[0] == "create" && stage.scenario.facet.is_none() && printed.len() == 8 {
@@ -145,7 +145,7 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// Runs the program, cuts the power and lets it come back.
+    /// Runs the program, cuts the power and restores it.
     fn cut_in(&self, way: &Way, args: &[&str]) -> Result<Run, String> {
         let field = &self.stage.field;
         let switch = self.disk.switch();
@@ -169,7 +169,7 @@ impl Site<'_> {
         Ok(run)
     }
 
-    /// What was said to be done is: no restore is pending, and what was to go is gone.
+    /// Checks that what was reported as done is: no restore is pending, and what was dropped is gone.
     fn durable(&self) -> Result<(), String> {
         let (field, scenario) = (&self.stage.field, self.stage.scenario);
         let status = field.run(&[], &["status", "--json"]);

@@ -1,15 +1,15 @@
-//! The oracle of what is printed for the user to type: it can be typed, and does its work.
+//! The oracle of printed commands: each can be typed in, and works.
 
 use serde_json::Value;
 
 use crate::bench::Run;
 use crate::field::Field;
 
-/// Keys of JSON whose text is a command, or has one in quotes.
+/// Keys of JSON whose text is a command, or contains one in quotes.
 const KEYS: [&str; 3] = ["restore_command", "command", "hint"];
 const NAME: &str = "checkpoint ";
 
-/// The commands of this program that a run printed, each once.
+/// The commands of this program that a run printed, without repetition.
 pub fn commands(run: &Run) -> Vec<String> {
     let mut found = Vec::new();
     match serde_json::from_str(&run.stdout) {
@@ -33,7 +33,7 @@ fn in_json(key: &str, value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// In quotes, or in brackets at the end of a line.
+/// Finds commands in quotes, or in brackets at the end of a line.
 fn in_text(text: &str, found: &mut Vec<String>) {
     for (open, close) in [("'", '\''), ("(", ')')] {
         let begin = format!("{open}{NAME}");
@@ -44,12 +44,12 @@ fn in_text(text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Commands that take away, or take one side, are for the user alone to choose.
+/// Whether a command is for the user alone to choose: it deletes, or takes one side.
 fn is_choice(command: &str) -> bool {
     ["checkpoint delete", " --take ", " --choose "].iter().any(|part| command.contains(part))
 }
 
-/// Whether nothing in it stands for something else, as PATH does.
+/// Whether a command contains no placeholder such as PATH.
 fn is_whole(command: &str) -> bool {
     let is_name = |word: &str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
     !command.contains('…') && !command.contains('\n') && !command.split_whitespace().any(is_name)
@@ -58,13 +58,13 @@ fn is_whole(command: &str) -> bool {
 /// Types it in, with consent where that is asked for.
 ///
 /// # Errors
-/// It does not do its work.
+/// It fails.
 pub fn follow(field: &Field, command: &str) -> Result<(), String> {
     let mut run = field.shell(command);
     if run.code == 4 && run.stderr.contains("--yes") {
         run = field.shell(&format!("{command} --yes"));
     }
-    // What looks for trouble finds some, or what was in the way is gone with the fault.
+    // A check finds the damage it looks for; an obstacle may be gone with the fault.
     let is_found = (run.code == 6 && command.contains(" verify")) || (run.code == 3 && command.contains(" recover"));
     if matches!(run.code, 0 | 5) || is_found { Ok(()) } else { Err(format!("{command:?} was printed: {run}")) }
 }

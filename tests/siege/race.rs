@@ -24,7 +24,7 @@ const COMMANDS: [&[&str]; 8] = [
     &["create", "-r", "raced too", "--json"],
     &["diff", "one", "--stat"],
 ];
-/// Where a run is held up, so that a swap falls in between.
+/// System calls at which a run is delayed, so that a swap falls in between.
 const HELD_UP: [&str; 14] = [
     "openat",
     "openat2",
@@ -42,9 +42,9 @@ const HELD_UP: [&str; 14] = [
     "readlinkat",
 ];
 const HELD_UP_US: [usize; 4] = [100, 300, 1000, 3000];
-/// One run in so many is held up.
+/// One run in this many is delayed.
 const HELD_UP_EVERY: usize = 4;
-/// Sizes of the files that are rewritten while they are read.
+/// Sizes in bytes of the files that are rewritten while they are read.
 pub const TORN_LENS: [usize; 3] = [100, 40_000, 400_000];
 
 pub fn besiege(seed: u64, until: Instant, tally: &Tally) {
@@ -65,8 +65,8 @@ fn held_up(choice: &mut Choice) -> Vec<String> {
     calls::delaying(call, delay)
 }
 
-/// Two checkpoints, a restore that can be taken back, and edits since; each directory has a link beside it that leads to
-/// the decoy, to the project's `.git`, or home. All have the same names in them.
+/// Sets up two checkpoints, a restore that can be undone, and later edits; each directory has a link beside it that
+/// leads to the decoy, to the project's `.git`, or home. All contain the same names.
 fn field() -> Field {
     let field = Field::new();
     let decoy = field.top().join("decoy");
@@ -157,7 +157,7 @@ fn torn(field: &Field) -> Vec<(File, usize)> {
     TORN_LENS.iter().enumerate().map(|(at, len)| (open(at).expect("it is there"), *len)).collect()
 }
 
-/// The run, with a note of when it goes on.
+/// Runs a command, with the time at which it is continued.
 fn watched(field: &Field, wrapper: &[String], args: &[&str], meanwhile: &Meanwhile) -> Run {
     let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
     let mut command = field.command(&wrapper, args);

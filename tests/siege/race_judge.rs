@@ -1,4 +1,4 @@
-//! What must hold after a race: nothing from outside was read, nothing of the user's is lost, nothing is stuck.
+//! Checks after a race: nothing from outside was read, no user file is lost, nothing is stuck.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::guard::{Guard, MARKER};
 use crate::race::TORN_LENS;
 use crate::tally::Tally;
 
-/// No object of the store has anything of the decoys.
+/// Checks that no object of the store contains anything of the decoys.
 pub fn nothing_was_read(field: &Field) -> Result<(), String> {
     let is_theirs = |bytes: &[u8]| bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes());
     if objects(field).iter().any(|bytes| is_theirs(bytes)) {
@@ -20,7 +20,7 @@ pub fn nothing_was_read(field: &Field) -> Result<(), String> {
     }
 }
 
-/// The bytes of all blobs, read by another program than ours.
+/// The bytes of all blobs, read by libgit2 instead of our program.
 fn objects(field: &Field) -> BTreeSet<Vec<u8>> {
     let odb = git2::Odb::new().expect("an object database");
     let objects = field.store().join("objects");
@@ -38,13 +38,13 @@ fn objects(field: &Field) -> BTreeSet<Vec<u8>> {
     found
 }
 
-/// Done, in part, refused, or failed because somebody is at the very files that are being laid out.
+/// Checks the exit code: done, in part, refused, or failed because the staged files were swapped.
 pub fn fair(run: &Run) -> Result<(), String> {
     let is_fair = matches!(run.code, 0 | 1 | 4 | 5) && !run.stderr.contains("panicked");
     if is_fair { Ok(()) } else { Err("an unfair end".into()) }
 }
 
-/// Of what stood there before all is in the directory or in the store, and no file that was rewritten is a mixture.
+/// Checks that everything from before is in the directory or in the store, and no rewritten file is a mixture.
 pub fn whole(field: &Field, run: &Run, tally: &Tally) -> Result<(), String> {
     let mut known = objects(field);
     for path in fixtures::files_below(&field.work()) {
@@ -64,7 +64,7 @@ pub fn whole(field: &Field, run: &Run, tally: &Tally) -> Result<(), String> {
     (0..TORN_LENS.len()).try_for_each(|at| steady(&captured(field, run, at)?, at, run, tally))
 }
 
-/// What a `create` took of a file that was being rewritten.
+/// The content that a `create` captured of a file while it was rewritten.
 fn captured(field: &Field, made: &Run, at: usize) -> Result<Vec<u8>, String> {
     let found = || {
         let store = git2::Repository::open_bare(field.store())?;
@@ -75,8 +75,9 @@ fn captured(field: &Field, made: &Run, at: usize) -> Result<Vec<u8>, String> {
     found().map_err(|error: git2::Error| format!("torn/{at}: {error}"))
 }
 
-/// One thing goes unseen: the system stamps a file before it copies the bytes of a write, so that a read in the middle of one
-/// single write meets no later stamp. Such a mixture has the letters of two writes that followed each other.
+/// Checks for mixtures. One kind goes unnoticed: the system stamps a file before it copies the bytes of a write, so
+/// that a read in the middle of one single write sees no later stamp. Such a mixture has the letters of two consecutive
+/// writes.
 fn steady(bytes: &[u8], at: usize, run: &Run, tally: &Tally) -> Result<(), String> {
     let path = format!("torn/{at}");
     let letters: BTreeSet<u8> = bytes.iter().copied().collect();
@@ -95,7 +96,7 @@ fn steady(bytes: &[u8], at: usize, run: &Run, tally: &Tally) -> Result<(), Strin
     }
 }
 
-/// Nothing is stuck: what was cut off can be taken back, and a checkpoint can be made.
+/// Checks that nothing is stuck: interrupted work can be reverted, and a checkpoint can be made.
 pub fn settled(field: &Field, guard: &Guard) -> Result<(), String> {
     if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
         let undone = field.run(&[], &["undo", "--yes"]);
@@ -108,7 +109,7 @@ pub fn settled(field: &Field, guard: &Guard) -> Result<(), String> {
         return Err(format!("nothing can be created any more: {made}"));
     }
     for at in 0..TORN_LENS.len() {
-        // However it was captured in the middle of a write: what stands there at rest is read again.
+        // Even if it was captured in the middle of a write, its content at rest is read again.
         let file = std::fs::read(field.work().join(format!("torn/{at}"))).map_err(|error| error.to_string())?;
         if captured(field, &made, at)? != file {
             return Err(format!("torn/{at} stands still, and is not what was captured"));

@@ -1,4 +1,4 @@
-//! What is besieged: a command, and the state of store and working directory before it.
+//! Scenarios: a command, and the state of store and working directory before it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,17 +11,18 @@ pub struct Scenario {
     pub name: &'static str,
     prepare: fn(&Field),
     pub args: &'static [&'static str],
-    /// Reasons of checkpoints that the command may take away.
+    /// Reasons of the checkpoints that the command may drop.
     pub may_go: &'static [&'static str],
-    /// Nobody can read the store before the command.
+    /// Whether the store is unreadable before the command.
     pub is_unusable_before: bool,
-    /// The reason of the checkpoint that a restore leads to.
+    /// Reason of the checkpoint that a restore targets.
     pub target: Option<&'static str>,
-    /// Beginnings of paths in which times or counters stand; what they hold is looked at by `facet`.
+    /// Prefixes of paths that contain times or counters; `facet` checks their content.
     pub apart: &'static [&'static str],
-    /// What else the command changes, in words that are the same whenever it is told.
+    /// Other changes of the command, in words that are always the same.
     pub facet: Option<fn(&Field) -> String>,
-    /// Whether it is killed at every place that changes something, and every disk of it runs full, however long that takes.
+    /// Whether it is killed at every place that changes something, and with every amount of free space, however long
+    /// that takes.
     pub in_full: bool,
 }
 
@@ -29,16 +30,16 @@ pub struct Scenario {
 pub struct Stage<'s> {
     pub scenario: &'s Scenario,
     pub field: Field,
-    /// What each checkpoint holds, by its full id, but for those that the command may take away.
+    /// Content of each checkpoint by its full id, except those that the command may drop.
     pub states: BTreeMap<String, Tree>,
-    /// What the checkpoint holds that a restore leads to.
+    /// Content of the checkpoint that a restore targets.
     pub target: Option<Tree>,
-    /// Before the command, and after it if nothing disturbs it.
+    /// State before the command, and after an undisturbed run.
     pub before: Picture,
     pub after: Picture,
 }
 
-/// What can be seen of a field.
+/// The visible state of a field.
 #[derive(PartialEq, Eq)]
 pub struct Picture {
     pub tree: Tree,
@@ -47,12 +48,12 @@ pub struct Picture {
 
 impl Picture {
     pub fn of(scenario: &Scenario, field: &Field) -> Self {
-        // What a killed restore had laid out beside is swept by the next writer, and looked for then.
+        // The stage of a killed restore is swept by the next writer, and looked for then.
         let tree = Tree::capture(&field.work()).without(|path| path.starts_with(b".checkpoint-stage-"));
         Self { tree: scenario.lasting(&tree), facet: scenario.facet(field) }
     }
 
-    /// What is different, in words.
+    /// The differences, in words.
     pub fn against(&self, other: &Self) -> String {
         format!("{:?}, {:?} and not {:?}", self.tree.diff(&other.tree), self.facet, other.facet)
     }
@@ -62,7 +63,7 @@ const CREATE: &[&str] = &["create", "-r", "new"];
 const RESTORE: &[&str] = &["restore", "one", "--yes"];
 
 pub const SCENARIOS: [Scenario; 20] = [
-    // Those with a bound come first, so that they get their part of the time.
+    // Bounded ones come first, so that they get their share of the time.
     Scenario {
         target: Some("one"),
         in_full: false,
@@ -125,7 +126,7 @@ impl Scenario {
         }
     }
 
-    /// What of a directory is the same whenever the command was run.
+    /// The part of a directory that is the same in every run of the command.
     pub fn lasting(&self, tree: &Tree) -> Tree {
         tree.without(|path| self.apart.iter().any(|top| at_or_below(path, top.as_bytes())))
     }
@@ -134,7 +135,7 @@ impl Scenario {
         self.args.iter().any(|word| ["restore", "undo", "rewind"].contains(word))
     }
 
-    /// What else there is to see, if anything.
+    /// The other visible changes, if any.
     pub fn facet(&self, field: &Field) -> String {
         self.facet.map(|look| look(field)).unwrap_or_default()
     }
@@ -143,7 +144,7 @@ impl Scenario {
         self.set_up_in(Field::new())
     }
 
-    /// In a field that nothing was done in yet.
+    /// Sets it up in a fresh field.
     pub fn set_up_in(&self, field: Field) -> Stage<'_> {
         let mut states = BTreeMap::new();
         if self.is_unusable_before {
@@ -175,7 +176,7 @@ fn known(field: &Field, scenario: &Scenario) -> BTreeMap<String, Tree> {
     checkpoints(field).into_iter().filter(stays).map(|(id, _)| held(id)).collect()
 }
 
-/// Full ids and reasons of all checkpoints, newest first. A store that cannot be listed has none.
+/// Full ids and reasons of all checkpoints, newest first; none where the store cannot be listed.
 pub fn checkpoints(field: &Field) -> Vec<(String, String)> {
     let run = field.run(&[], &["list", "--json"]);
     if run.code != 0 && run.code != 5 {
@@ -186,7 +187,7 @@ pub fn checkpoints(field: &Field) -> Vec<(String, String)> {
     listed.iter().map(|one| (text(one, "id"), text(one, "reason"))).collect()
 }
 
-/// What a checkpoint gives back into a new directory.
+/// The content of a checkpoint, restored into a new directory.
 pub fn held(field: &Field, id: &str) -> Result<Tree, String> {
     let to = field.beside("out");
     let run = field.run(&[], &["restore", id, "--to", &to.display().to_string()]);
@@ -227,7 +228,7 @@ pub fn edited(field: &Field) {
     field.write("later", "later");
 }
 
-/// A directory that the first state lacks holds what no checkpoint can.
+/// Puts special files, which no checkpoint holds, into a directory that the first state lacks.
 fn with_specials(field: &Field) {
     edited(field);
     crate::bench::fixtures::fifo(&field.work().join("new/fifo"));
@@ -239,7 +240,7 @@ fn restored(field: &Field) {
     assert_eq!(field.run(&[], &["restore", "one", "--yes"]).code, 0);
 }
 
-/// An index is missing, a ref is gone, the newest pack has a flipped byte that the working directory can heal.
+/// Removes an index and a ref, which a repair makes anew.
 fn damaged_a_little(field: &Field) {
     three_states(field);
     let packs = damaged::packs_of(&field.store());
@@ -259,7 +260,7 @@ fn continued_by_git(field: &Field) {
     }
 }
 
-/// A directory stands where the lock should be: the store is replaced by what can be read of it.
+/// Puts a directory in the place of the lock: the store is replaced by what can be read of it.
 fn unusable(field: &Field) {
     let lock = field.store().join("checkpoint/lock");
     std::fs::remove_file(&lock).expect("the lock goes");

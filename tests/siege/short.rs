@@ -1,4 +1,4 @@
-//! Reads and writes that do less than they were asked to: nothing of that may be noticed.
+//! Reads and writes that do less than requested, which must not be noticeable.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use crate::shorten;
 use crate::tally::Tally;
 
-/// The most that one call may do, in bytes; 0 is half of what was asked for.
+/// Upper bound on one call in bytes; 0 is half of what was requested.
 const LIMITS: [u64; 8] = [0, 1, 7, 64, 100, 511, 4096, 65_537];
 
 pub fn besiege(options: &Options, tally: &Tally) {

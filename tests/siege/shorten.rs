@@ -1,7 +1,8 @@
-//! A wrapper that lets a program read and write less than it asked for, as any system may.
+//! A wrapper that lets a program read and write less than it requested, as any system may.
 //!
-//! The siege starts itself as `siege --shorten LIMIT PROGRAM ARGS…`: it traces the program (ptrace(2)) and cuts down the
-//! length of every call that reads from or writes to a file: to LIMIT bytes, or to half of what was asked for if that is 0.
+//! The siege starts itself as `siege --shorten LIMIT PROGRAM ARGS…`: it traces the program (ptrace(2)) and cuts the
+//! length of every call that reads from or writes to a file to LIMIT bytes, or to half of what was requested if that is
+//! 0.
 
 pub const ARGUMENT: &str = "--shorten";
 pub const IS_POSSIBLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
@@ -34,9 +35,9 @@ mod traced {
     use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
     use nix::unistd::Pid;
 
-    /// The program waits for its tracer before it becomes itself.
+    /// Script in which the program waits for its tracer before it starts.
     const WAITING: &str = "kill -STOP $$; exec \"$@\"";
-    /// What is shorter is left alone: a counter of the kernel takes eight bytes or none.
+    /// Lower bound on a length that is cut: a kernel counter takes eight bytes or none.
     const SHORTEST: u64 = 9;
 
     /// Runs the program and gives its exit code.
@@ -65,7 +66,8 @@ mod traced {
                     }
                     go_on(pid, None);
                 }
-                // Stops of the tracing itself are reported as traps or with an event; all other signals are the program's.
+                // Stops of the tracing itself are reported as traps or with an event; all other signals are the
+                // program's.
                 WaitStatus::Stopped(pid, signal) => go_on(pid, (signal != Signal::SIGTRAP).then_some(signal)),
                 WaitStatus::PtraceEvent(pid, ..) => go_on(pid, None),
                 _ => {}
@@ -73,12 +75,12 @@ mod traced {
         }
     }
 
-    /// A thread that was killed meanwhile is past going on.
+    /// Continues a thread; one that was killed meanwhile is ignored.
     fn go_on(pid: Pid, signal: Option<Signal>) {
         let _ = ptrace::syscall(pid, signal);
     }
 
-    /// At the entry of a call: the length that was asked for, if it was cut down.
+    /// Cuts the length at the entry of a call; returns the requested one.
     fn shorten(pid: Pid, limit: u64) -> Option<u64> {
         let mut regs = ptrace::getregs(pid).ok()?;
         let fd = regs.rdi;
@@ -93,7 +95,7 @@ mod traced {
         Some(asked)
     }
 
-    /// At its end: the program takes it that a call leaves its arguments alone.
+    /// Restores the length at the end of a call, since programs rely on unchanged arguments.
     fn give_back(pid: Pid, length: Option<u64>) {
         let (Some(asked), Ok(mut regs)) = (length, ptrace::getregs(pid)) else { return };
         if let Some(length) = length_of(&mut regs) {
@@ -102,7 +104,7 @@ mod traced {
         }
     }
 
-    /// The register with the length, in calls that may do less than they were asked to. The numbers are those of x86-64.
+    /// The register with the length, for calls that may do less than requested. The numbers are those of x86-64.
     fn length_of(regs: &mut user_regs_struct) -> Option<&mut u64> {
         const READ: u64 = 0;
         const WRITE: u64 = 1;
@@ -118,7 +120,7 @@ mod traced {
         }
     }
 
-    /// Pipes and terminals are what they are to the wrapper too.
+    /// Whether it is a file: pipes and terminals are left alone.
     fn is_file(pid: Pid, fd: u64) -> bool {
         std::fs::metadata(format!("/proc/{pid}/fd/{fd}")).is_ok_and(|meta| meta.is_file())
     }

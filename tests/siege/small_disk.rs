@@ -1,4 +1,4 @@
-//! A disk with as many free pages, or as many free inodes, as are wanted.
+//! A disk with any number of free pages or free inodes.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use tempfile::TempDir;
 
 use crate::{field, mounts};
 
-/// More than anything here needs.
+/// Mount options with more of both than any command needs.
 const ROOMY: &str = "size=256m,nr_inodes=100000";
 
-/// What there is too little of.
+/// The resource that is short.
 #[derive(Clone, Copy, Debug)]
 pub enum Scarce {
     Pages,
@@ -22,7 +22,7 @@ impl SmallDisk {
     pub fn new() -> Result<Self, String> {
         let disk = Self(field::place("small"));
         mounts::mount(ROOMY, &["-t", "tmpfs", "none"], disk.top())?;
-        // A limit of nothing would be none at all.
+        // A limit of zero would mean none at all.
         std::fs::write(disk.top().join("something"), "1").map_err(|error| error.to_string())?;
         Ok(disk)
     }
@@ -31,12 +31,12 @@ impl SmallDisk {
         self.0.path()
     }
 
-    /// As much as it could need.
+    /// Makes room for everything.
     pub fn make_room(&self) {
         mounts::remount(ROOMY, self.top()).expect("a file system in memory grows");
     }
 
-    /// Just so many pages or inodes are free from now on.
+    /// Leaves exactly this many pages or inodes free.
     pub fn leave(&self, free: u64, scarce: Scarce) {
         let now = rustix::fs::statvfs(self.top()).expect("it is mounted");
         let options = match scarce {

@@ -1,4 +1,4 @@
-//! Swaps directories and files for links that lead out, and back, again and again, while a command runs.
+//! Swaps directories and files for links that lead out, and back, repeatedly while a command runs.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -10,19 +10,19 @@ use rustix::fs::{Mode, OFlags, RenameFlags, openat, renameat_with, symlinkat};
 
 use crate::choice::Choice;
 
-/// How long the swapper may rest after a swap.
+/// Pauses after a swap, in microseconds.
 const RESTS_US: [usize; 5] = [1, 20, 100, 400, 1500];
 const STAGE: &str = ".checkpoint-stage-";
 
-/// A name and a link beside it that trade places.
+/// A name and a link beside it that are exchanged.
 pub struct Pair {
-    /// Held open, so that a swap further up leads no swap of ours astray.
+    /// The directory, held open, so that a swap further up does not redirect ours.
     dir: Option<File>,
-    /// Opened anew each time, where it need not be there yet.
+    /// The directory by path, for one that may not exist yet.
     late: PathBuf,
     name: String,
     link: String,
-    /// Where the link leads, if it has to be made first.
+    /// Target of the link, if it has to be made first.
     to: Option<PathBuf>,
 }
 
@@ -32,12 +32,12 @@ impl Pair {
         Self { dir: Some(held), late: dir.to_path_buf(), name: name.into(), link: link.into(), to: None }
     }
 
-    /// In a directory that the program makes.
+    /// A pair in a directory that the program makes.
     pub fn late(dir: PathBuf, name: &str, to: &Path) -> Self {
         Self { dir: None, late: dir, name: name.into(), link: "swapped".into(), to: Some(to.to_path_buf()) }
     }
 
-    /// Whether they traded places.
+    /// Exchanges both; returns whether that succeeded.
     fn swap(&self) -> bool {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = match &self.dir {
@@ -65,7 +65,7 @@ impl Pair {
     }
 }
 
-/// The directory in which a restore lays out what it will put in place, for a link that stands ready in the root.
+/// A pair for the staging directory of a restore, with an existing link in the root.
 pub fn staging(root: &Path, link: &str) -> Pair {
     Pair::held(root, STAGE, link)
 }
@@ -75,7 +75,7 @@ fn stage_in(root: &Path) -> Option<String> {
     names.into_iter().find(|name| name.starts_with(STAGE))
 }
 
-/// What goes on while a command runs.
+/// What happens while a command runs.
 #[derive(Default)]
 pub struct Meanwhile {
     pub is_running: AtomicBool,
@@ -83,7 +83,7 @@ pub struct Meanwhile {
     pub swaps: AtomicU64,
 }
 
-/// Swaps until it is over; then what was swapped stands right again. Between two swaps a file of `torn` is rewritten.
+/// Swaps until the command ends, then puts everything right. Between two swaps a file of `torn` is rewritten.
 pub fn swap(pairs: &[Pair], torn: &[(File, usize)], meanwhile: &Meanwhile, mut choice: Choice) {
     let rest = RESTS_US[choice.below(RESTS_US.len())];
     let mut letters = vec![0; torn.len()];
@@ -102,7 +102,7 @@ pub fn swap(pairs: &[Pair], torn: &[(File, usize)], meanwhile: &Meanwhile, mut c
     pairs.iter().for_each(Pair::put_right);
 }
 
-/// A sleep is too coarse for a few microseconds.
+/// Waits actively: a sleep is too coarse for a few microseconds.
 fn pause(time: Duration) {
     let begun = Instant::now();
     if time > Duration::from_micros(200) {

@@ -1,4 +1,4 @@
-//! What was tried and what was lost.
+//! Counts of what was tried, and what was lost.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -13,17 +13,17 @@ pub struct Tally {
     pub injected_errors: AtomicU64,
     pub concurrent_operations: AtomicU64,
     pub escape_attempts: AtomicU64,
-    /// Of all these: what was judged at runs of phases, holds, copies and databases.
+    /// Of all these: trials of runs of phases, holds, copies and databases.
     pub companions: AtomicU64,
-    /// Restores that ended with 0 and were compared with what they led to.
+    /// Restores that ended with 0 and were compared with their target.
     pub restores: AtomicU64,
-    /// Commands that were printed, and typed in as printed.
+    /// Printed commands that were typed in.
     pub typed: AtomicU64,
-    /// Of these: commands at forged checkpoints, and swaps in so many runs.
+    /// Of these: commands on forged checkpoints, and swaps in this many runs.
     pub tampered: AtomicU64,
     pub swaps: AtomicU64,
     pub races: AtomicU64,
-    /// Files that were captured in the middle of one write.
+    /// Files captured in the middle of one write.
     pub torn: AtomicU64,
     lost: Mutex<Vec<String>>,
     escaped: Mutex<Vec<String>>,

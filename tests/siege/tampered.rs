@@ -11,11 +11,12 @@ use crate::hostile::{Case, STAGED};
 use crate::tally::Tally;
 use crate::tampered_judge::Trial;
 
-/// Left out each other time, so that a restore that seems to be cut off is taken back instead.
+/// Left out every other time, so that a seemingly interrupted restore is reverted instead.
 const RESUME: &[&str] = &["restore", "--resume", "--yes"];
 
-/// SEL, PATH, ITEM (`SEL:PATH`) and OUT stand for the forged checkpoint, what is in it, and a place for a copy. First those
-/// that read; a checkpoint that may be restored is restored and taken back, before the store is swept.
+/// Commands, in which SEL, PATH, ITEM (`SEL:PATH`) and OUT stand for the forged checkpoint, its content, and a place
+/// for a copy. Reading ones come first; a checkpoint that may be restored is restored and undone, before the store is
+/// swept.
 const COMMANDS: [&[&str]; 26] = [
     &["verify", "--full"],
     &["verify", "SEL"],
@@ -45,7 +46,7 @@ const COMMANDS: [&[&str]; 26] = [
     &["delete", "SEL", "--yes"],
 ];
 
-/// A project with a repository and one nested in it, links that lead out, and a decoy beside it.
+/// Sets up a project with a repository and a nested one, links that lead out, and a decoy beside it.
 pub fn field() -> Field {
     let field = Field::new();
     for at in 0..3 {
@@ -72,7 +73,7 @@ pub fn field() -> Field {
     field
 }
 
-/// Forges one case into the field as it was kept, and lets all commands at it.
+/// Forges one case into the field as it was kept, and runs all commands on it.
 pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
     field.put_back();
     // Plain git knows no metas, trailers or journals.
@@ -89,7 +90,7 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
     let name = if is_ours { format!("checkpoints/{id}") } else { "heads/main".to_owned() };
     std::fs::write(field.store().join("refs").join(name), format!("{id}\n")).expect("a ref");
     if !is_ours {
-        // The next writer makes a checkpoint of what plain git committed.
+        // The next writer adopts what plain git committed.
         let _ = field.run(&[], &["create", "-r", "adopts", "-q"]);
     }
     let first = crate::scenario::checkpoints(field).pop().map(|(id, _)| id).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The judge of forged checkpoints: what is forbidden is refused whole, what is odd comes back to the byte.
+//! The judge of forged checkpoints: forbidden ones are refused whole, odd ones are restored to the byte.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::field::Field;
 use crate::guard::{Guard, Picture, check_copies, copies};
 use crate::hostile::{Case, Node, Verdict};
 
-/// A forged checkpoint in its field, and how everything was before any command.
+/// A forged checkpoint in its field, and the state before any command.
 pub struct Trial<'t> {
     pub field: &'t Field,
     pub case: &'t Case,
@@ -23,7 +23,7 @@ pub struct Trial<'t> {
 }
 
 impl Trial<'_> {
-    /// `None` where the path cannot be typed.
+    /// The command with its placeholders filled; `None` where the path cannot be typed.
     pub fn filled_in(&self, command: &[&str]) -> Option<Vec<String>> {
         let path = String::from_utf8(self.case.path.clone()).ok().filter(|path| !path.contains('\0'));
         let fill = |word: &&str| match *word {
@@ -80,12 +80,12 @@ impl Trial<'_> {
 
     fn as_before(&self) -> Result<(), String> {
         let mut now = Tree::capture(&self.field.work());
-        // What a restore of one PATH made above that path is not the business of its undo.
+        // Directories that a restore of one PATH made above it stay after its undo.
         now.nodes.retain(|path, node| !node.is_dir() || self.before.nodes.contains_key(path));
         if now == self.before { Ok(()) } else { Err(format!("not as before: {:?}", now.diff(&self.before))) }
     }
 
-    /// What is merely odd comes back to the byte.
+    /// Checks that an odd checkpoint is restored to the byte.
     fn written(&self, command: &[&str], code: i32, out: &Path) -> Result<(), String> {
         let mut expected = BTreeMap::new();
         model(&self.case.tree, b"", &mut expected);
@@ -110,7 +110,7 @@ impl Trial<'_> {
     }
 }
 
-/// What a tree puts into a directory; a directory without anything in it is not there.
+/// The paths that a tree writes into a directory; directories without content are left out.
 fn model(node: &Node, at: &[u8], shapes: &mut BTreeMap<Vec<u8>, Shape>) {
     let Node::Tree(entries) = node else { return };
     for entry in entries {

@@ -1,20 +1,20 @@
-//! The oracle of an exit code 0: the directory is what the restore led to, but for what is named and has to stay.
+//! The oracle of exit code 0: the directory is the target of the restore, except for named paths that have to stay.
 
 use std::collections::BTreeSet;
 
 use crate::bench::{Run, Tree};
 
-/// What a restore says of what it left, with the reason in brackets behind it.
+/// Prefix of a restore's line about a path it left, with the reason in brackets at the end.
 const LEFT: &str = "left alone: ";
 
 /// # Errors
-/// Something differs that is not named, or that a checkpoint could have held.
+/// A difference that is not named, or that a checkpoint could have held.
 pub fn reached(target: &Tree, now: &Tree, run: &Run) -> Result<(), String> {
     let left: BTreeSet<&[u8]> = run.stderr.lines().filter_map(left_alone).map(str::as_bytes).collect();
     for (path, node) in &now.nodes {
         let is_right = match target.nodes.get(path) {
             Some(wanted) => wanted == node,
-            // Each of these restores says something: where nothing arrived, stderr was what failed.
+            // Each of these restores prints something: where nothing arrived, stderr was what failed.
             None => node.is_dir() && (left.contains(&path[..]) || run.stderr.is_empty()),
         };
         if !is_right {
