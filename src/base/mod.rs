@@ -5,6 +5,7 @@ pub mod interrupt;
 pub mod malformed;
 pub mod progress;
 pub mod quoting;
+pub mod random_name;
 pub mod shell_word;
 pub mod text;
 pub mod time;

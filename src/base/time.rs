@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone, Utc};
 
+/// Nanoseconds of a second.
+pub const SECOND_NS: i64 = 1_000_000_000;
 const SECOND_MS: i64 = 1_000;
-const MINUTE_MS: i64 = 60 * SECOND_MS;
-const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+pub const MINUTE_MS: i64 = 60 * SECOND_MS;
+pub const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 /// Last millisecond of the year 9999; later times cannot be written in RFC 3339.
 pub const LAST_MS: i64 = 253_402_300_799_999;

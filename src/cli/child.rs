@@ -11,8 +11,9 @@ use crate::error::{Error, Result};
 use crate::model::ended::CommandEnd;
 use crate::ops::context::FedCommand;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// Shortest and longest pause between two looks at whether the child has ended.
+const FIRST_CHILD_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_CHILD_PAUSE: Duration = Duration::from_millis(20);
 /// Time for the child to end by itself before a signal is passed on; a terminal signals the child as well.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -107,7 +108,7 @@ impl Children<'_> {
 
     /// Waits for the end of the child; a signal is passed on after a grace period, and a second one kills the child.
     fn wait(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = FIRST_CHILD_PAUSE;
         let mut asked: Option<(i32, Instant)> = None;
         let mut passed_on = false;
         loop {
@@ -131,7 +132,7 @@ impl Children<'_> {
                 _ => {}
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(LONGEST_CHILD_PAUSE);
         }
     }
 }

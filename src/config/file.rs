@@ -8,7 +8,7 @@ use crate::base::time::parse_span;
 use crate::error::Error;
 
 /// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
-const LARGEST_BYTES: u64 = 1 << 20;
+const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The known keys of a file, and the problems with them.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub fn read(
     user_keys: &[&str],
     remarks: &mut Vec<Remark>,
 ) -> Result<Option<ConfigFile>, ConfigProblem> {
-    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_BYTES) {
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_CONFIG_BYTES) {
         return Err(bad(path, "this is no configuration file"));
     }
     let text = match std::fs::read_to_string(path) {

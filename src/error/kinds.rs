@@ -148,12 +148,12 @@ impl Error {
     }
 
     /// Returns a failure that no caller branches on, in words.
-    pub fn unexpected(what: impl fmt::Display) -> Self {
+    pub fn unexpected(what: impl std::fmt::Display) -> Self {
         Self::Unexpected(anyhow::Error::msg(what.to_string()))
     }
 
     /// Returns [`Self::Damaged`] for what cannot be read, and why.
-    pub fn damaged(what: impl fmt::Display, why: impl fmt::Display) -> Self {
+    pub fn damaged(what: impl std::fmt::Display, why: impl std::fmt::Display) -> Self {
         Self::Damaged { what: what.to_string(), why: why.to_string() }
     }
 

@@ -4,7 +4,7 @@ use crate::model::checkpoint::message;
 
 /// Value of the trailer `Workflow-Format`; a run with a larger one is read as far as it is understood, and not
 /// extended.
-pub const FORMAT: u32 = 1;
+pub const TRANSITION_FORMAT: u32 = 1;
 
 const FORMAT_KEY: &str = "Workflow-Format";
 const ID_KEY: &str = "Workflow";
@@ -24,7 +24,7 @@ pub fn render(id: &str, said: &str, time_ms: i64) -> String {
     let mut lines: Vec<String> = trailers.lines().filter(|line| !is_reserved(line)).map(str::to_owned).collect();
     lines.push(format!("{ID_KEY}: {id}"));
     lines.push(format!("{TIME_KEY}: {time_ms}"));
-    lines.push(format!("{FORMAT_KEY}: {FORMAT}"));
+    lines.push(format!("{FORMAT_KEY}: {TRANSITION_FORMAT}"));
     let subject = if body.is_empty() { "transition" } else { body };
     format!("{subject}\n\n{}\n", lines.join("\n"))
 }
@@ -71,7 +71,10 @@ mod tests {
     fn trailers_of_the_caller_and_of_the_store_stand_in_one_paragraph() {
         let text = render("w_1", "phase done a\n\nwhy: not\nmore words\n\nPhase: a\nActor: me\n", 7);
         assert!(text.starts_with("phase done a\n\nwhy: not\nmore words\n\nPhase: a\nActor: me\nWorkflow: w_1\n"));
-        assert_eq!((workflow_of(&text), time_of(&text), format_of(&text)), (Some("w_1"), Some(7), Some(FORMAT)));
+        assert_eq!(
+            (workflow_of(&text), time_of(&text), format_of(&text)),
+            (Some("w_1"), Some(7), Some(TRANSITION_FORMAT))
+        );
         assert_eq!(message::trailer(&text, "Phase"), Some("a"));
         for bare in ["start", "a: b", "", "x\n\ntwo words\n"] {
             let text = render("w", bare, -1);

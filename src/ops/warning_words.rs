@@ -107,10 +107,14 @@ fn damaged(checkpoints: &[DamagedCheckpoint]) -> String {
 
 /// `37 checkpoints (1a2b3c4d, 5e6f7a8b, 9c0d1e2f, …)`.
 fn several(ids: impl IntoIterator<Item = impl Into<CheckpointId>>) -> String {
-    const NAMED: usize = 8;
+    const NAMED_CHECKPOINTS: usize = 8;
     let shorts: Vec<String> = ids.into_iter().map(|id| id.into().short()).collect();
-    let more = if shorts.len() > NAMED { ", …" } else { "" };
-    format!("{} checkpoints ({}{more})", thousands(shorts.len() as u64), shorts[..shorts.len().min(NAMED)].join(", "))
+    let more = if shorts.len() > NAMED_CHECKPOINTS { ", …" } else { "" };
+    format!(
+        "{} checkpoints ({}{more})",
+        thousands(shorts.len() as u64),
+        shorts[..shorts.len().min(NAMED_CHECKPOINTS)].join(", ")
+    )
 }
 
 fn pending(target: ObjectId, safety: ObjectId) -> String {

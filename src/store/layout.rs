@@ -31,9 +31,12 @@ pub fn store_dir(base: &Path, root: &Path) -> PathBuf {
     base.join("projects").join(key(root)).join("checkpoints").join(dir_hash(root))
 }
 
-/// Returns the first 16 hex digits of SHA-256 over the path's bytes.
+/// Hex digits in the name of a store directory; copies and leftovers begin with them.
+pub const NAME_DIGITS: usize = 16;
+
+/// Returns the first hex digits of SHA-256 over the path's bytes.
 pub fn dir_hash(root: &Path) -> String {
-    sha256_hex(root)[..16].to_owned()
+    sha256_hex(root)[..NAME_DIGITS].to_owned()
 }
 
 /// Returns the folder name under which Claude Code keeps a project: each UTF-16 code unit outside `[A-Za-z0-9]` becomes

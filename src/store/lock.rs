@@ -25,8 +25,9 @@ impl LockGuard {
 
 /// Space for the name of the holder, in bytes.
 const HOLDER_BYTES: usize = 95;
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// Shortest and longest pause between two attempts to take the lock.
+const FIRST_LOCK_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Waits at most `wait` for the exclusive lock. `holder` is shown to other processes meanwhile; `None` leaves the file
 /// as it is until [`LockGuard::announce`].
@@ -65,13 +66,13 @@ pub fn acquire_directory(path: &Path, wait: Duration) -> Result<Option<LockGuard
 
 /// Waits for the lock; returns whether it was held by another process.
 fn wait_for(file: &mut File, path: &Path, started: Instant, wait: Duration) -> Result<bool> {
-    let mut pause = FIRST_PAUSE;
+    let mut pause = FIRST_LOCK_PAUSE;
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(pause > FIRST_PAUSE),
+            Ok(()) => return Ok(pause > FIRST_LOCK_PAUSE),
             Err(TryLockError::WouldBlock) if started.elapsed() < wait => {
                 std::thread::sleep(pause.min(wait.saturating_sub(started.elapsed())));
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::Busy { holder: read_holder(file), waited: started.elapsed() });

@@ -342,8 +342,8 @@ pub(super) fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<
 /// Refuses commits of a newer format, which this program could misread and destroy.
 fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
     match inventory.newest_format {
-        found if found > message::FORMAT => {
-            Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: message::FORMAT })
+        found if found > message::CHECKPOINT_FORMAT => {
+            Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: message::CHECKPOINT_FORMAT })
         }
         _ => Ok(()),
     }
@@ -362,8 +362,8 @@ fn gone(layout: &Layout, cause: Error) -> Error {
 /// Refuses a store of a newer format, of which not even the lock may be touched.
 fn refuse_newer(layout: &Layout) -> Result<()> {
     match description::format_of(layout) {
-        Some(found) if found > description::FORMAT => {
-            let supported = description::FORMAT;
+        Some(found) if found > description::STORE_FORMAT => {
+            let supported = description::STORE_FORMAT;
             Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported })
         }
         _ => Ok(()),

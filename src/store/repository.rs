@@ -203,12 +203,12 @@ impl Store {
 /// Makes the initial files of a store. Another process may make the same store, take the lock first and clear our
 /// temporary files as leftovers: hence several tries.
 fn make(layout: &Layout, description: &Description) -> Result<()> {
-    const TRIES: usize = 10;
+    const MAKE_TRIES: usize = 10;
     let attempt = || {
         init::heal(layout)?;
         init::write_founding_files(layout, description)
     };
-    for _ in 1..TRIES {
+    for _ in 1..MAKE_TRIES {
         match attempt() {
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
             done => return done,

@@ -49,19 +49,20 @@ pub fn human(outcome: &CreateOutcome, millis: u128) -> Output {
 
 /// Formats `left out: build/ dist/ and 3 files`; secrets are named.
 pub fn left_out_words(left_out_words: &LeftOut) -> String {
-    const NAMED: usize = 8;
+    const NAMED_ENTRIES: usize = 8;
     let mut text = String::new();
     if !left_out_words.secrets.is_empty() {
         text.push_str(&format!("left out as sensitive: {}\n", join(left_out_words.secrets.iter())));
     }
     if !left_out_words.not_captured.is_empty() {
-        let named = left_out_words.not_captured.iter().take(NAMED).map(|(path, why)| format!("{path} ({why})"));
-        let more = left_out_words.not_captured.len().saturating_sub(NAMED);
+        let named = left_out_words.not_captured.iter().take(NAMED_ENTRIES).map(|(path, why)| format!("{path} ({why})"));
+        let more = left_out_words.not_captured.len().saturating_sub(NAMED_ENTRIES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         text.push_str(&format!("not captured: {}{more}\n", named.collect::<Vec<_>>().join(", ")));
     }
-    let dirs: Vec<String> = left_out_words.directories.iter().take(NAMED).map(|dir| format!("{dir}/")).collect();
-    let more = left_out_words.directories.len().saturating_sub(NAMED);
+    let dirs: Vec<String> =
+        left_out_words.directories.iter().take(NAMED_ENTRIES).map(|dir| format!("{dir}/")).collect();
+    let more = left_out_words.directories.len().saturating_sub(NAMED_ENTRIES);
     let mut parts = vec![dirs.join(" ")];
     if more > 0 {
         parts.push(count(more, "more directory", "more directories"));

@@ -10,7 +10,7 @@ use crate::view::format::{Paint, count, size};
 use crate::view::words::Output;
 
 /// Maximum number of checkpoints listed in a question.
-const SHOWN: usize = 20;
+const LISTED_CHECKPOINTS: usize = 20;
 
 /// Summarizes the deletion in one line, for a refusal: `delete 2 checkpoints`.
 pub fn stake(deletion: &Deletion<'_>) -> String {
@@ -22,7 +22,7 @@ pub fn stake(deletion: &Deletion<'_>) -> String {
 }
 
 pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
-    let mut text = listing(deletion.doomed, now_ms, SHOWN, paint);
+    let mut text = listing(deletion.doomed, now_ms, LISTED_CHECKPOINTS, paint);
     if let Some(store) = deletion.whole_store {
         text.push_str(&format!("  {} ({})\n", escape_path(store.dir), size(store.bytes)));
     }

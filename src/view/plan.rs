@@ -10,7 +10,7 @@ use crate::view::format::{Paint, count};
 use crate::view::{databases, plan};
 
 /// Maximum number of paths of one kind in a question.
-const SHOWN: usize = 10;
+const LISTED_PATHS: usize = 10;
 
 /// Formats the counts: `writes 3 files (1 of them new), deletes 1 file`.
 pub fn counts(plan: &RestorePlan) -> String {
@@ -45,9 +45,9 @@ pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
     if *again {
         text.push_str("Files changed since this was shown. It is now:\n");
     }
-    text.push_str(&listing(plan, SHOWN, paint));
+    text.push_str(&listing(plan, LISTED_PATHS, paint));
     text.push_str(&databases::listing(databases, paint));
-    text.push_str(&made_since(*since, "the safety checkpoint will hold", SHOWN));
+    text.push_str(&made_since(*since, "the safety checkpoint will hold", LISTED_PATHS));
     let what = match verb {
         Verb::Restore | Verb::Resume => "Restore to",
         Verb::Undo => "Undo: back to",

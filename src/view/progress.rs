@@ -7,7 +7,7 @@ use crate::ops::warning_words::thousands;
 use crate::view::format::size;
 
 /// Shortest measured time for which a rate is shown.
-const SHORTEST: Duration = Duration::from_millis(500);
+const RATE_FROM: Duration = Duration::from_millis(500);
 /// Longest estimate that is shown, in seconds.
 const LONGEST_SECONDS: f64 = 360_000.0;
 
@@ -24,7 +24,7 @@ pub fn line(now: Figures, before: Figures, elapsed: Duration) -> String {
     if now.bytes > 0 {
         parts.push(share(now.bytes, now.bytes_in_all, &size));
     }
-    if elapsed >= SHORTEST {
+    if elapsed >= RATE_FROM {
         parts.extend(pace(now, before, elapsed.as_secs_f64()));
     }
     format!("{verb} {}", parts.join(", ")).trim_end().to_owned()

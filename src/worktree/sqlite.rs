@@ -19,7 +19,7 @@ pub const IS_BUILT_IN: bool = true;
 const PAGES_PER_STEP: i32 = 1024;
 /// Size in bytes from which a copy is checked without comparing indexes with tables.
 const QUICK_CHECK_FROM_BYTES: u64 = 256 << 20;
-const PAUSE: Duration = Duration::from_millis(10);
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// How long to wait for other connections, and the interrupt that ends the wait.
 #[derive(Clone, Copy, Debug)]
@@ -168,7 +168,7 @@ fn retry<T>(patience: &Patience<'_>, mut act: impl FnMut() -> rusqlite::Result<T
     loop {
         patience.interrupt.check().map_err(Refusal::Interrupted)?;
         match act() {
-            Err(error) if is_busy(&error) && began.elapsed() < patience.wait => std::thread::sleep(PAUSE),
+            Err(error) if is_busy(&error) && began.elapsed() < patience.wait => std::thread::sleep(BUSY_PAUSE),
             done => return Ok(done?),
         }
     }

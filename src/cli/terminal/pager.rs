@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 /// Exits silently with 127 if there is no `less`, so that no pager is used.
 const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less -FRX";
 /// Bytes kept to repeat them without a pager; more than a pipe holds, so a pager that read as much has started.
-const KEPT_BYTES: usize = 1 << 20;
+const REPEATABLE_BYTES: usize = 1 << 20;
 
 /// Stdout, possibly through a pager, which is started on the first write.
 pub struct PagerOutput {
@@ -109,7 +109,7 @@ impl Pager {
             return false;
         }
         match &mut self.kept {
-            Some(kept) if kept.len() + bytes.len() <= KEPT_BYTES => kept.extend_from_slice(bytes),
+            Some(kept) if kept.len() + bytes.len() <= REPEATABLE_BYTES => kept.extend_from_slice(bytes),
             kept => *kept = None,
         }
         true

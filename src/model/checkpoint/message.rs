@@ -10,7 +10,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 
 /// Value of the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
-pub const FORMAT: u32 = 1;
+pub const CHECKPOINT_FORMAT: u32 = 1;
 
 const FIRST_TRAILER: &str = "Checkpoint-Format";
 
@@ -19,7 +19,7 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
     let subject =
         format!("{} | {} | {}", one_field(&record.reason), utc_seconds(record.time_ms), one_field(&record.source));
     let mut lines = vec![
-        format!("{FIRST_TRAILER}: {FORMAT}"),
+        format!("{FIRST_TRAILER}: {CHECKPOINT_FORMAT}"),
         format!("Sequence: {}", record.sequence),
         format!("Time-Ms: {}", record.time_ms),
         format!("Kind: {}", record.kind.word()),
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_message_is_ours_by_its_trailer_even_where_nothing_else_is_understood() {
         let ours = read(&render(&record(), None)).unwrap();
-        assert_eq!((ours.format, ours.record), (Some(FORMAT), Ok((record(), None))));
+        assert_eq!((ours.format, ours.record), (Some(CHECKPOINT_FORMAT), Ok((record(), None))));
         let newer = read("x\n\nCheckpoint-Format: 2\nSequence: many\n").unwrap();
         assert_eq!((newer.format, newer.record.is_err()), (Some(2), true));
         assert!(is_ours("x\n\nCheckpoint-Format: ?\n"));

@@ -11,7 +11,8 @@ use crate::model::state::entry::Kind;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::stat::{FileView, SYMLINK_BITS, Stat, TYPE_BITS};
 
-pub(in crate::model) const HEADER_BYTES: usize = 20;
+/// Length of the five sizes at the start of a block.
+const SIZES_BYTES: usize = 20;
 pub(in crate::model) const DIR_BYTES: usize = 108;
 pub(in crate::model) const FILE_BYTES: usize = 64;
 pub(in crate::model) const NO_ID: [u8; 20] = [0; 20];
@@ -53,11 +54,11 @@ pub(in crate::model) struct DirRecord {
 impl CachedBlock {
     /// Parses the block that fills `bytes` from `at` to `end`; `None` if the sizes do not match.
     pub fn parse(bytes: Vec<u8>, at: usize, end: usize) -> Option<Self> {
-        let header = bytes.get(at..end)?.get(..HEADER_BYTES)?;
+        let header = bytes.get(at..end)?.get(..SIZES_BYTES)?;
         let mut sizes = header.chunks_exact(4).map(|field| u32_at(field, 0) as usize);
         let mut size = || sizes.next();
         let (dirs, files, file_names, names, rest) = (size()?, size()?, size()?, size()?, size()?);
-        let mut from = at + HEADER_BYTES;
+        let mut from = at + SIZES_BYTES;
         let mut section = |length: Option<usize>| {
             let section = from..from.checked_add(length?)?;
             from = section.end;
@@ -80,7 +81,7 @@ impl CachedBlock {
 
     /// Returns the bytes of the block.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[self.dirs.start - HEADER_BYTES..self.rest.end]
+        &self.bytes[self.dirs.start - SIZES_BYTES..self.rest.end]
     }
 
     fn file_name(&self, range: Range<usize>) -> &[u8] {

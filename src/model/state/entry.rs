@@ -23,8 +23,12 @@ pub struct Entry {
 
 /// Permission bits recorded for symlinks, as they cannot be set.
 pub const SYMLINK_PERM: u32 = 0o777;
+/// Size in bytes from which content is streamed instead of held in memory, by all that read or write it.
+pub const STREAM_FROM_BYTES: u64 = 16 << 20;
 /// Read, write and execute bits.
 pub const RWX_BITS: u32 = 0o777;
+/// Bits that the owner needs to list, fill, move and enter a directory.
+pub const OWNER_RWX: u32 = 0o700;
 /// Set-uid, set-gid and sticky.
 pub const SPECIAL_BITS: u32 = 0o7000;
 

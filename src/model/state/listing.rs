@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::base::time::SECOND_NS;
 use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
@@ -121,7 +122,6 @@ impl ListedDir {
 /// Whether a file may change after its stat without a change of its timestamps, because they are not older than
 /// `started_ns`, when the scan began. A time in the future is never older.
 pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
-    const SECOND_NS: i64 = 1_000_000_000;
     let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
     let safe_before_ns = if is_coarse { started_ns.saturating_sub(COARSE_TICK_NS) } else { started_ns };
     stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns

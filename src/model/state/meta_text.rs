@@ -9,12 +9,12 @@ use crate::model::state::meta::{Meta, UsualModes};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::model::state::snapshot::UncapturedEntry;
 
-const FIRST_LINE: &str = "checkpoint-meta 1";
+const META_FIRST_LINE: &str = "checkpoint-meta 1";
 
 /// Renders a meta blob. Equal metas give equal bytes.
 pub fn render(meta: &Meta) -> Vec<u8> {
     let UsualModes { file, executable, directory } = meta.usual;
-    let mut text = format!("{FIRST_LINE}\nusual {file:o} {executable:o} {directory:o}\n");
+    let mut text = format!("{META_FIRST_LINE}\nusual {file:o} {executable:o} {directory:o}\n");
     for (path, perm) in &meta.unusual {
         let _ = writeln!(text, "mode {perm:o} {}", encode(path));
     }
@@ -52,7 +52,7 @@ fn render_rules(meta: &Meta, text: &mut String) {
 pub fn parse(bytes: &[u8]) -> Result<Meta, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
     let mut lines = text.strip_suffix('\n').ok_or("the meta is cut short")?.split('\n');
-    if lines.next() != Some(FIRST_LINE) {
+    if lines.next() != Some(META_FIRST_LINE) {
         return Err("the meta does not begin with its format".into());
     }
     let mut meta = Meta::default();

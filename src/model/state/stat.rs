@@ -3,6 +3,7 @@
 use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::object_id::ObjectId;
 
+pub const FILE_BITS: u32 = 0o100_000;
 pub const SYMLINK_BITS: u32 = 0o120_000;
 /// Type bits of a mode; the same values on every system, emulated where the system has none.
 pub const TYPE_BITS: u32 = 0o170_000;

@@ -20,7 +20,7 @@ use crate::store::repository::Store;
 use crate::store::trees::convert::read_tree;
 use crate::store::trees::tree_codec::{MODE_FILE, MODE_GITLINK, TreeEntry};
 
-pub const PREFIX: &[u8] = b"@db/";
+pub const DATABASE_PREFIX: &[u8] = b"@db/";
 
 /// Maximum number of directory entries that an error lists.
 const ENTRIES_SHOWN: usize = 12;
@@ -32,7 +32,7 @@ pub struct CatOptions {
 }
 
 /// Names the values of a checkpoint in place of a path; a file of that name is `./@state`.
-const STATE: &[u8] = b"@state";
+const STATE_WORD: &[u8] = b"@state";
 
 #[derive(Debug)]
 pub struct CatOutcome {
@@ -105,11 +105,11 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
     if let Some((path, entry)) = look_up_database(store, &checkpoint, typed)? {
         return Ok(Hit { checkpoint, path, entry });
     }
-    if typed == STATE
+    if typed == STATE_WORD
         && let Some(id) = store.extras(&checkpoint)?.beside.state
     {
-        let entry = TreeEntry { mode: MODE_FILE, name: STATE.into(), id };
-        return Ok(Hit { checkpoint, path: RelPath::root().join(STATE), entry });
+        let entry = TreeEntry { mode: MODE_FILE, name: STATE_WORD.into(), id };
+        return Ok(Hit { checkpoint, path: RelPath::root().join(STATE_WORD), entry });
     }
     let path = match typed {
         [] => RelPath::root(),
@@ -170,7 +170,7 @@ fn is_directory(checkpoint: &Checkpoint, path: &RelPath, mut entries: Vec<String
 
 /// Returns the blob of the typed database under the path that was typed; `None` if the path names no database.
 fn look_up_database(store: &Store, checkpoint: &Checkpoint, typed: &[u8]) -> Result<Option<(RelPath, TreeEntry)>> {
-    let Some(wanted) = typed.strip_prefix(PREFIX) else { return Ok(None) };
+    let Some(wanted) = typed.strip_prefix(DATABASE_PREFIX) else { return Ok(None) };
     let databases = store.databases(checkpoint)?;
     let found = databases.iter().find_map(|(database, held)| match held {
         Held::Content(id) if database.typed() == wanted => Some(*id),

@@ -11,7 +11,7 @@ use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::restore::commands::find;
 use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::store::lifecycle::description::{self, FORMAT};
+use crate::store::lifecycle::description::{self, STORE_FORMAT};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
@@ -66,7 +66,7 @@ pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) 
     let unadopted = inventory.unadopted.len();
     warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
     warnings.extend(session::look(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
-    let newer = description::format_of(store.layout()).filter(|found| *found > FORMAT);
+    let newer = description::format_of(store.layout()).filter(|found| *found > STORE_FORMAT);
     warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));
     Ok(warnings)
 }

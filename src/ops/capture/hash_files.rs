@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::base::progress::WorkPhase;
 use crate::base::work_queue;
 use crate::error::Result;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{STREAM_FROM_BYTES, WhyNot};
 use crate::model::state::listing::{ListedDir, Listing, may_be_half_written};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, Name, Uncaptured};
@@ -15,7 +15,7 @@ use crate::ops::capture::sink::{Sink, ThreadSink};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::worktree::rules::rule_set::may_be_secret;
-use crate::worktree::scan::read::{BlobSink, ReadOutcome, STREAM_FROM_BYTES, read_file, read_in};
+use crate::worktree::scan::read::{BlobSink, ReadOutcome, read_file, read_in};
 use crate::worktree::sys::{Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 

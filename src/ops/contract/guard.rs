@@ -2,7 +2,7 @@
 //! is scanned only to advise a working command.
 
 use crate::base::shell_word::shell_word;
-use crate::base::time::{self, age};
+use crate::base::time::{self, MINUTE_MS, age};
 use crate::config::environment;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
@@ -18,7 +18,6 @@ use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
 
-const MINUTE_MS: i64 = 60 * 1000;
 /// Maximum number of ignored files matched by a pattern that are listed by name.
 const NAMED_FILES: usize = 10;
 const USUAL_AGE_MS: i64 = 30 * MINUTE_MS;

@@ -12,8 +12,8 @@ use crate::store::repository::Store;
 use crate::worktree::sys::{ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Maximum number of paths that a refusal names.
-const NAMED_PATHS: usize = 10;
+/// Maximum number of uncovered paths that a refusal names.
+const NAMED_UNCOVERED: usize = 10;
 
 /// Whether its terms cover the scope; no scope means the whole directory.
 pub fn covers(checkpoint: &Checkpoint, wanted: Option<&Scope>) -> bool {
@@ -59,9 +59,9 @@ pub fn lacks(
 
 /// Names the paths, since a new checkpoint would lack the same unless they are fixed.
 fn named(missed: &[String]) -> String {
-    let more = missed.len().saturating_sub(NAMED_PATHS);
+    let more = missed.len().saturating_sub(NAMED_UNCOVERED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let listed = missed[..missed.len().min(NAMED_PATHS)].join(", ");
+    let listed = missed[..missed.len().min(NAMED_UNCOVERED)].join(", ");
     format!("{listed}{more}: mend that before the next one, or name with --scope what else is to be changed")
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::base::random_name::random_hex;
 use crate::base::shell_word::shell_word;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::alias;
@@ -15,7 +16,6 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::restore::write_out;
 use crate::ops::warning::Warning;
-use crate::store::files::atomic_file::random_hex;
 use crate::store::repository::Store;
 use crate::store::trees::digest::Passing;
 use crate::worktree::apply::materialize::{WantedEntry, materialize};
@@ -25,7 +25,7 @@ use crate::worktree::tree_handle::WorkTree;
 
 /// Directory of the copies in the root; no checkpoint captures it.
 const HOLDER: &str = ".checkpoints";
-const FILES: &str = "files";
+const FILES_DIR: &str = "files";
 const MANIFEST: &str = "manifest.json";
 /// Copies links as links, and never writes through a link in a file's place.
 const CP: &str = if cfg!(target_os = "linux") { "cp -pPT --remove-destination" } else { "cp -pPf" };
@@ -126,7 +126,7 @@ fn fill(
 ) -> Result<()> {
     let state = store.snapshot(checkpoint)?;
     let plan = write_out::plan(&state, &RestoreScope::default());
-    let files_dir = open_or_make(work, &own(FILES)?)?;
+    let files_dir = open_or_make(work, &own(FILES_DIR)?)?;
     let mut sums: BTreeMap<RelPath, (String, u64)> = BTreeMap::new();
     let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
         let mut passing = Passing::new(out);
@@ -141,11 +141,11 @@ fn fill(
     let root = context.root.path();
     let copied = sums.into_iter().filter_map(|(path, (sha256, size_bytes))| {
         let entry = Entry { size_bytes, ..plan.write.get(&path)?.after };
-        let command = format!("{CP} {} {}", place(&dir.join(FILES), &path), place(root, &path));
+        let command = format!("{CP} {} {}", place(&dir.join(FILES_DIR), &path), place(root, &path));
         Some(Copied { path, entry, sha256, command })
     });
     let files = copied.collect();
-    let (all, to) = (place(&dir.join(FILES), &RelPath::root()), place(root, &RelPath::root()));
+    let (all, to) = (place(&dir.join(FILES_DIR), &RelPath::root()), place(root, &RelPath::root()));
     let text = render(&Manifest { checkpoint, command: format!("{CP_ALL} {all} {to}"), files });
     let file = own(MANIFEST)?;
     let written = work.root().create_file(file.name()).and_then(|mut file| file.write_all(text.as_bytes()));

@@ -14,7 +14,7 @@ use crate::worktree::sys::{self, Access, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
 /// First bytes of every non-empty SQLite file.
-const HEADER: &[u8; 16] = b"SQLite format 3\0";
+const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
 
 /// # Errors
 /// An argument is neither a name nor such a file.
@@ -62,7 +62,7 @@ fn check_file(context: &Context, path: &RelPath) -> Refusable<()> {
     let dir = work.root().open_below(&parent, Access::Search).map_err(|e| work.io("open", &parent, e))?;
     let (file, _) = dir.open_file(path.name()).map_err(|e| work.io("read", path, e))?;
     let mut head = Vec::new();
-    file.take(HEADER.len() as u64).read_to_end(&mut head).map_err(|e| work.io("read", path, e))?;
-    let is_database = head.is_empty() || head == HEADER;
+    file.take(SQLITE_HEADER.len() as u64).read_to_end(&mut head).map_err(|e| work.io("read", path, e))?;
+    let is_database = head.is_empty() || head == SQLITE_HEADER;
     Ok(if is_database { Ok(()) } else { Err("is no database of SQLite".to_owned()) })
 }

@@ -12,7 +12,7 @@ use crate::store::objects::id_set::ObjectIds;
 const MANY_PACKS: usize = 50;
 /// How far below [`MANY_PACKS`] a merge goes, and how many checkpoints pass before the next one: finding the live
 /// objects takes longer than a small `create`.
-const AT_ONCE: usize = 8;
+const PACKS_PER_MERGE: usize = 8;
 
 /// Works under the lock that `create` holds; `out_of_time` is polled between steps.
 pub fn auto_gc(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
@@ -34,7 +34,7 @@ pub fn auto_gc(context: &Context, session: &mut Session<'_>, out_of_time: &dyn F
 fn is_due(session: &Session<'_>) -> bool {
     let store = session.locked.store();
     let is_new = |last: ObjectId| {
-        let mut newest = session.locked.inventory().checkpoints.iter().rev().take(AT_ONCE);
+        let mut newest = session.locked.inventory().checkpoints.iter().rev().take(PACKS_PER_MERGE);
         newest.any(|checkpoint| checkpoint.id == last)
     };
     store.objects().packs().len() > MANY_PACKS && !store.last_gc().is_some_and(is_new)
@@ -50,6 +50,6 @@ fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<
         session.locked.note_gc(newest.id);
     }
     let merged = mark::live(session.locked.store(), &ObjectIds::default())
-        .and_then(|live| session.locked.sweep_cheaply(&live, MANY_PACKS - AT_ONCE, out_of_time));
+        .and_then(|live| session.locked.sweep_cheaply(&live, MANY_PACKS - PACKS_PER_MERGE, out_of_time));
     merged.err().map(Warning::bookkeeping("tidying up packs"))
 }

@@ -10,7 +10,7 @@ use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::gc::usage::bytes_below;
 use crate::store::layout::Layout;
-use crate::store::lifecycle::description::{FORMAT, format_of};
+use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
 use crate::store::lifecycle::ownership;
 use crate::store::lifecycle::removal::{self, StoreRemoval};
 use crate::store::lock;
@@ -90,8 +90,8 @@ fn read(dir: &Path) -> Option<Inventory> {
 
 /// Refuses a store of a newer format, and without `--force` one that a restore still needs.
 fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &[Checkpoint]) -> Result<()> {
-    if let Some(found) = format_of(layout).filter(|found| *found > FORMAT) {
-        return Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: FORMAT });
+    if let Some(found) = format_of(layout).filter(|found| *found > STORE_FORMAT) {
+        return Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: STORE_FORMAT });
     }
     if layout.journal().symlink_metadata().is_err() {
         return Ok(());

@@ -7,7 +7,7 @@ use crate::ops::context::{Context, projects};
 use crate::ops::maintain::stores::{self, KnownStore, RootState};
 use crate::ops::warning::Warning;
 use crate::store::layout::Layout;
-use crate::store::lifecycle::description::{FORMAT, format_of};
+use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
 use crate::store::lifecycle::removal::{self, StoreRemoval};
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,8 +63,8 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
         StoreRemoval::of_store(&orphan.dir, context.lock_wait, &context.holder)?
     };
     let Some(removal) = removal else { return Ok(()) };
-    if let Some(found) = format_of(&Layout::new(orphan.dir.clone())).filter(|found| *found > FORMAT) {
-        return Err(Error::StoreTooNew { store: orphan.dir.clone(), found, supported: FORMAT });
+    if let Some(found) = format_of(&Layout::new(orphan.dir.clone())).filter(|found| *found > STORE_FORMAT) {
+        return Err(Error::StoreTooNew { store: orphan.dir.clone(), found, supported: STORE_FORMAT });
     }
     let still = |now: KnownStore| now.kept_copy || now.root_state == RootState::Gone;
     if !stores::look(orphan.dir.clone()).is_some_and(still) {

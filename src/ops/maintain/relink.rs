@@ -49,13 +49,13 @@ pub struct RelinkOutcome {
 }
 
 /// Maximum attempts when another process creates a store in the new location at the same moment.
-const TRIES: usize = 3;
+const MOVE_TRIES: usize = 3;
 
 pub fn relink(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
     let mut tries = 1;
     loop {
         match attempt(context, options, consent) {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::DirectoryNotEmpty && tries < TRIES => {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::DirectoryNotEmpty && tries < MOVE_TRIES => {
                 tries += 1;
             }
             done => return done,

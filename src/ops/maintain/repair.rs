@@ -143,8 +143,8 @@ fn describe(context: &Context) -> Description {
 /// Salvages a store with unusable parts; `None` if another process has done so meanwhile.
 pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Option<Salvaged>> {
     let layout = Layout::new(place.to_path_buf());
-    if let Some(found) = description::format_of(&layout).filter(|found| *found > description::FORMAT) {
-        let supported = description::FORMAT;
+    if let Some(found) = description::format_of(&layout).filter(|found| *found > description::STORE_FORMAT) {
+        let supported = description::STORE_FORMAT;
         return Err(Error::StoreTooNew { store: place.to_path_buf(), found, supported });
     }
     // If the lock is a regular file, another process may hold it.

@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 use crate::ops::context::{Context, projects, subdirectories};
 use crate::store::gc::usage::bytes_below;
-use crate::store::layout::{Layout, dir_hash};
-use crate::store::lifecycle::description::{Description, FORMAT, Identity, format_of};
+use crate::store::layout::{Layout, NAME_DIGITS, dir_hash};
+use crate::store::lifecycle::description::{Description, Identity, STORE_FORMAT, format_of};
 use crate::store::repository::Store;
 use crate::worktree::root::identity;
 
 pub use crate::store::damage::replace_store::KEPT_MARK;
-
-/// Length in hex digits of a store directory's name.
-const NAME_DIGITS: usize = 16;
 
 /// A store, as far as it can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,7 +110,7 @@ pub fn look(dir: PathBuf) -> Option<KnownStore> {
     known.damaged = inventory.damaged.len();
     known.pinned = inventory.checkpoints.iter().filter(|c| c.pinned).count();
     known.newest_ms = inventory.newest().map(|newest| newest.record.time_ms);
-    let newer = format_of(&Layout::new(known.dir.clone())).filter(|found| *found > FORMAT);
+    let newer = format_of(&Layout::new(known.dir.clone())).filter(|found| *found > STORE_FORMAT);
     known.problem = known.problem.or(newer.map(|found| format!("it has the newer format {found}")));
     Some(known)
 }

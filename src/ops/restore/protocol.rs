@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Operation, Verb};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
@@ -24,7 +25,6 @@ use crate::ops::restore::verify_written::{Confirmed, hash_of};
 use crate::ops::restore::{execute, listing_after_restore};
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
-use crate::store::files::atomic_file;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::refs::recording::NewCheckpoint;
 use crate::store::repository::Store;
@@ -125,7 +125,7 @@ fn change(
 ) -> Result<RestoreOutcome> {
     let worktree = WorkTree::open(context.root.path())?;
     let mut databases = DatabaseReturn::prepare(context, &session.locked, &mut pack, request)?;
-    let staging = atomic_file::random_hex();
+    let staging = random_hex();
     take_over_pending(session, &worktree, &present, request, &staging)?;
     let safety = keep_present(context, session, pack, (&present, &databases), request, &staging)?;
     let job = RestoreJob {

@@ -9,6 +9,9 @@ use crate::model::state::stat::Stat;
 use crate::ops::context::Context;
 use crate::worktree::tree_handle::WorkTree;
 
+/// Number of files below which more threads cost more than they gain.
+const SHARED_FROM_FILES: usize = 64;
+
 /// A plan with everything needed to carry it out.
 pub struct RestoreJob<'e> {
     pub context: &'e Context,
@@ -23,6 +26,11 @@ pub struct RestoreJob<'e> {
 }
 
 impl RestoreJob<'_> {
+    /// Number of threads for this number of files.
+    pub(in crate::ops) fn workers(&self, files: usize) -> usize {
+        if files < SHARED_FROM_FILES { 1 } else { self.context.workers() }
+    }
+
     pub(in crate::ops) fn stat_of(&self, path: &RelPath) -> Option<Stat> {
         self.present.file(path).map(|file| file.stat)
     }

@@ -21,8 +21,6 @@ use crate::worktree::apply::write_back;
 
 /// Number of files that a thread takes at a time.
 const FILES_AT_ONCE: usize = 32;
-/// Number of files below which more threads cost more than they gain.
-const SHARED_FROM_FILES: usize = 64;
 /// Number of files from which the kernel is made to write back while they are staged.
 const WRITTEN_BACK_FROM_FILES: usize = 2000;
 
@@ -112,8 +110,7 @@ impl StagingWork<'_, '_> {
         }
         let starts = (0..self.single.len()).step_by(FILES_AT_ONCE);
         units.extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
-        let workers = if file_count < SHARED_FROM_FILES { 1 } else { self.job.context.workers() };
-        work_queue::run(vec![(); workers], units, &|(), unit, queue| match unit {
+        work_queue::run(vec![(); self.job.workers(file_count)], units, &|(), unit, queue| match unit {
             Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, queue)?)),
             Unit::Single(range) => {
                 let made = range.clone().map(|at| self.make_single(at)).collect::<Result<_>>()?;

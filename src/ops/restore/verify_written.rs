@@ -19,9 +19,8 @@ use crate::worktree::apply::verify_path;
 use crate::worktree::rules::rule_set::Peek;
 use crate::worktree::sys::{self, Access};
 
-/// Number of files below which more threads cost more than they gain.
-const SHARED_FROM_FILES: usize = 64;
-const BUFFER_BYTES: usize = 256 << 10;
+/// Upper bound on bytes of a file read at a time.
+const HASHED_BYTES: usize = 256 << 10;
 /// Poll interval and maximum number of polls while waiting for the next clock tick; no clock ticks more slowly.
 const LOOK_EVERY: Duration = Duration::from_micros(500);
 const LOOKS: usize = 24;
@@ -69,10 +68,10 @@ fn read_back(
     file_count: usize,
 ) -> Result<Confirmed> {
     let looked_ns = next_tick_ns();
-    let workers = if file_count < SHARED_FROM_FILES { 1 } else { job.context.workers() };
-    let found = work_queue::run(vec![(); workers], expected.into_iter().collect(), &|(), (dir, files), _| {
-        read_dir_back(job, &dir, &files)
-    })?;
+    let found =
+        work_queue::run(vec![(); job.workers(file_count)], expected.into_iter().collect(), &|(), (dir, files), _| {
+            read_dir_back(job, &dir, &files)
+        })?;
     Ok(Confirmed { written: found.into_iter().flatten().collect(), looked_ns })
 }
 
@@ -119,7 +118,7 @@ pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
 fn hash(reader: &mut dyn Read, len: u64, look: &dyn Fn(&[u8])) -> Result<ObjectId> {
     let mut hasher = TrailerHasher::default();
     hasher.update(format!("blob {len}\0").as_bytes());
-    let room = usize::try_from(len).unwrap_or(BUFFER_BYTES).clamp(1, BUFFER_BYTES);
+    let room = usize::try_from(len).unwrap_or(HASHED_BYTES).clamp(1, HASHED_BYTES);
     let mut buffer = vec![0; room];
     let mut left = len;
     loop {

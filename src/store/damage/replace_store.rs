@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::base::random_name::{is_random_hex, random_hex};
 use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
 use crate::store::files::{atomic_file, read_regular};
@@ -17,8 +18,6 @@ use crate::store::objects::loose_files::names_in;
 /// Separates a store's name from the time in the name of a damaged copy.
 pub const KEPT_MARK: &str = ".corrupt-";
 const FRESH_MARK: &str = ".fresh-";
-/// Hex digits in the name of a new store.
-const FRESH_DIGITS: usize = 16;
 
 /// The progress of a new store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ fn mark_of(store: &Path) -> Option<Mark> {
 
 /// An unused name for a new store beside this one.
 pub fn fresh_beside(place: &Path) -> PathBuf {
-    beside(place, &format!("{FRESH_MARK}{}", atomic_file::random_hex()))
+    beside(place, &format!("{FRESH_MARK}{}", random_hex()))
 }
 
 /// An unused path for a damaged store; `time_ms` is when the damage was found.
@@ -138,7 +137,7 @@ pub fn settle(place: &Path, wait: Duration) -> Result<()> {
 
 fn is_fresh_name(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once(FRESH_MARK));
-    name.is_some_and(|(_, hex)| hex.len() == FRESH_DIGITS && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    name.is_some_and(|(_, hex)| is_random_hex(hex.as_bytes()))
 }
 
 /// Whether a path is a directory without any file in it.

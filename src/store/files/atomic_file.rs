@@ -1,10 +1,10 @@
 //! Files that survive a power cut: private files, flushes, and replacing a file whole or not at all.
 
 use std::fs::{File, OpenOptions};
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 
 /// Prefix of the names of temporary files.
@@ -185,10 +185,10 @@ impl TemporaryFile {
     /// # Errors
     /// The file cannot be created.
     pub fn create(directory: &Path, prefix: &str, separator: &str) -> Result<Self> {
-        const TRIES: usize = 8;
+        const NAME_TRIES: usize = 8;
         let mut last = None;
-        for _ in 0..TRIES {
-            let path = directory.join(format!("{prefix}{}{separator}{:016x}", std::process::id(), random()));
+        for _ in 0..NAME_TRIES {
+            let path = directory.join(format!("{prefix}{}{separator}{}", std::process::id(), random_hex()));
             match create_private(&path) {
                 Ok(file) => return Ok(Self { path, file, published: false }),
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => last = Some(source),
@@ -259,11 +259,6 @@ pub fn shrink(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_file(&file, path)
 }
 
-/// Sixteen unpredictable hex digits, for names that must not collide.
-pub fn random_hex() -> String {
-    format!("{:016x}", random())
-}
-
 /// Replaces or creates a file atomically: after a crash it holds the old bytes or the new ones.
 ///
 /// # Errors
@@ -316,11 +311,6 @@ pub fn put_in_place(temporary: TemporaryFile, aside: &Path, path: &Path) -> Resu
         rename(path, &aside.join(format!("in-the-way-{}", random_hex())))?;
     }
     temporary.publish(path)
-}
-
-/// A random number that another process is unlikely to draw.
-fn random() -> u64 {
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::store::files::{atomic_file, directories};
 
-const PREFIX: &str = "bisect-";
+const SCRATCH_PREFIX: &str = "bisect-";
 const LOCK: &str = "lock";
 const TREE: &str = "tree";
 
@@ -21,7 +22,7 @@ pub struct Scratch {
 impl Scratch {
     /// Creates a scratch directory. The caller holds the lock of the store, so no sweep runs before it is locked.
     pub(in crate::store) fn create(own: &Path) -> Result<Self> {
-        let dir = own.join(format!("{PREFIX}{}", atomic_file::random_hex()));
+        let dir = own.join(format!("{SCRATCH_PREFIX}{}", random_hex()));
         directories::create_private(&dir)?;
         let path = dir.join(LOCK);
         let lock = atomic_file::create_private(&path)?;
@@ -64,7 +65,7 @@ impl Drop for Scratch {
 pub(in crate::store) fn sweep(own: &Path) -> Result<()> {
     for entry in std::fs::read_dir(own).map_err(Error::io("read", own))? {
         let entry = entry.map_err(Error::io("read", own))?;
-        if entry.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()) && !is_alive(&entry.path()) {
+        if entry.file_name().as_encoded_bytes().starts_with(SCRATCH_PREFIX.as_bytes()) && !is_alive(&entry.path()) {
             // A leftover only costs space, so a failure stops nothing.
             let _ = remove_all(&entry.path());
         }

@@ -72,8 +72,9 @@ fn common(base: &[u8], from: usize, target: &[u8], at: usize, done: usize) -> Op
 }
 
 fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
-    const AT_ONCE: usize = 1 << 10;
-    let steps = a.chunks_exact(AT_ONCE).zip(b.chunks_exact(AT_ONCE)).take_while(|(a, b)| a == b).count() * AT_ONCE;
+    const COMPARED_BYTES: usize = 1 << 10;
+    let steps = a.chunks_exact(COMPARED_BYTES).zip(b.chunks_exact(COMPARED_BYTES)).take_while(|(a, b)| a == b).count()
+        * COMPARED_BYTES;
     steps + a[steps..].iter().zip(&b[steps..]).take_while(|(a, b)| a == b).count()
 }
 

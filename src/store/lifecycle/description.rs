@@ -8,7 +8,7 @@ use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 
 /// Newest store format that this program writes.
-pub const FORMAT: u32 = 1;
+pub const STORE_FORMAT: u32 = 1;
 
 /// Device and inode of the root and of its parent directory when last recorded; zero where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Description {
 impl Description {
     pub fn of_root(root: &Path, created_ms: i64, identity: Identity, forced: bool) -> Self {
         let root = root.as_os_str().as_encoded_bytes().to_vec();
-        Self { format: FORMAT, root, created_ms, identity, forced }
+        Self { format: STORE_FORMAT, root, created_ms, identity, forced }
     }
 
     pub fn names(&self, root: &Path) -> bool {

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::store::damage::replace_store;
 use crate::store::files::atomic_file;
-use crate::store::layout::Layout;
+use crate::store::layout::{Layout, NAME_DIGITS};
 use crate::store::lifecycle::ownership;
 use crate::store::lock::{self, LockGuard};
 use crate::store::locked::LockedStore;
@@ -14,8 +15,6 @@ use crate::store::objects::loose_files::names_in;
 
 /// Separates a store's name from the random suffix in the name of a store being removed.
 const DELETED_MARK: &str = ".deleted-";
-/// Hex digits in the name of a store directory; copies and leftovers begin with them.
-const NAME_DIGITS: usize = 16;
 
 /// A store that is about to be removed and that no other process uses.
 #[derive(Debug)]
@@ -74,7 +73,7 @@ impl StoreRemoval {
     pub fn detach(self) -> Result<Detached> {
         let name = self.dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let stem = name.get(..NAME_DIGITS).unwrap_or(name);
-        let aside = self.dir.with_file_name(format!("{stem}{DELETED_MARK}{}", atomic_file::random_hex()));
+        let aside = self.dir.with_file_name(format!("{stem}{DELETED_MARK}{}", random_hex()));
         atomic_file::rename(&self.dir, &aside)?;
         if let Some(parent) = aside.parent() {
             atomic_file::sync_directory(parent)?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::store::objects::object_error::AnyObject;
 
 /// Upper bound on cached bytes; the newest content is kept even if it alone is larger.
-const KEPT_BYTES: usize = 64 << 20;
+const CACHED_BYTES: usize = 64 << 20;
 
 /// A content that may be the base of several others.
 pub type Shared = Arc<AnyObject>;
@@ -31,7 +31,7 @@ impl BaseCache {
         kept.retain(|(at, _)| *at != offset);
         kept.push_back((offset, content));
         let mut bytes: usize = kept.iter().map(|(_, content)| content.1.len()).sum();
-        while bytes > KEPT_BYTES && kept.len() > 1 {
+        while bytes > CACHED_BYTES && kept.len() > 1 {
             bytes -= kept.pop_front().map_or(0, |(_, content)| content.1.len());
         }
     }
@@ -51,11 +51,11 @@ mod tests {
         let cache = BaseCache::default();
         let content = |len: usize| Arc::new((None, vec![0; len]));
         for offset in 0..5 {
-            cache.put(offset, content(KEPT_BYTES / 3));
+            cache.put(offset, content(CACHED_BYTES / 3));
         }
         let kept: Vec<u64> = (0..5).filter(|offset| cache.get(*offset).is_some()).collect();
         assert_eq!(kept, [2, 3, 4]);
-        cache.put(9, content(KEPT_BYTES + 1));
+        cache.put(9, content(CACHED_BYTES + 1));
         assert!(cache.get(9).is_some() && cache.get(4).is_none());
         cache.clear();
         assert!(cache.get(9).is_none());

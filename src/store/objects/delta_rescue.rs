@@ -11,7 +11,7 @@ use crate::store::objects::pack::pack_reader::EntryKind;
 use crate::store::objects::pack::{delta, pack_delta};
 
 /// Longest chain rebuilt here; a malicious one would be endless.
-const LONGEST_CHAIN: usize = 64;
+const LONGEST_RESCUED_CHAIN: usize = 64;
 
 impl Objects {
     /// Reads an object that is a delta, taking its base from any copy.
@@ -20,7 +20,7 @@ impl Objects {
     }
 
     fn rebuild_at(&self, id: &ObjectId, depth: usize) -> Option<AnyObject> {
-        if depth > LONGEST_CHAIN {
+        if depth > LONGEST_RESCUED_CHAIN {
             return None;
         }
         let packs = self.pack_list();

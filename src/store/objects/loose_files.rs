@@ -10,9 +10,9 @@ use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind};
 use crate::store::objects::object_error::ReadFailure;
 
 /// Largest loose object that is read into memory; git streams larger files into packs.
-const LARGEST_BYTES: u64 = 2 << 30;
+const LARGEST_LOOSE_BYTES: u64 = 2 << 30;
 /// Longest header (kind, blank, size, NUL), in bytes.
-const HEADER_BYTES: usize = 32;
+const LONGEST_HEADER_BYTES: usize = 32;
 
 /// The path of a loose object.
 pub fn path_of(objects_dir: &Path, id: &ObjectId) -> PathBuf {
@@ -59,8 +59,8 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
 /// The object is missing, damaged, or does not match its name.
 pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<ObjectKind>, Vec<u8>), ReadFailure> {
     let stream = read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
-    let mut bytes = zlib::inflate_unsized(&stream, LARGEST_BYTES)?;
-    let nul = bytes.iter().take(HEADER_BYTES).position(|byte| *byte == 0).ok_or("it has no header")?;
+    let mut bytes = zlib::inflate_unsized(&stream, LARGEST_LOOSE_BYTES)?;
+    let nul = bytes.iter().take(LONGEST_HEADER_BYTES).position(|byte| *byte == 0).ok_or("it has no header")?;
     let content = bytes.split_off(nul + 1);
     let header = std::str::from_utf8(&bytes[..nul]).map_err(|_| "it has a garbled header")?;
     let (kind, size) = header.split_once(' ').ok_or("it has a garbled header")?;

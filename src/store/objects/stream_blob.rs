@@ -2,13 +2,11 @@
 
 use std::io::{self, Write};
 
+use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, ObjectResult, Objects};
 use crate::store::objects::pack::pack_reader::EntryKind;
-
-/// Size in bytes above which blobs are inflated in pieces.
-const STREAM_FROM_BYTES: u64 = 16 << 20;
 
 impl Objects {
     /// Writes the content of a blob and returns its length; a large undeltified one takes constant memory.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
@@ -61,7 +62,7 @@ fn move_logs_away(layout: &Layout) -> Result<()> {
     if logs.symlink_metadata().is_err() {
         return Ok(());
     }
-    let aside = layout.own().join(format!("logs-of-plain-git-{}", atomic_file::random_hex()));
+    let aside = layout.own().join(format!("logs-of-plain-git-{}", random_hex()));
     atomic_file::rename(&logs, &aside)
 }
 

@@ -15,10 +15,9 @@ use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::{Pack, PackStamp};
-use crate::store::state::stat_cache_head::{Input, put, sum_at_end};
+use crate::store::state::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
 
-const MAGIC: &[u8; 8] = b"CKPTCM01";
-const SUM_BYTES: usize = 8;
+const COMMITS_MAGIC: &[u8; 8] = b"CKPTCM01";
 /// Fewest commits read from packs for which the file is rewritten.
 const WORTH_WRITING: usize = 8;
 
@@ -102,7 +101,7 @@ fn stamp_of(path: &Path) -> Option<(u64, i64)> {
 }
 
 fn render(held: &BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>) -> Vec<u8> {
-    let mut out = MAGIC.to_vec();
+    let mut out = COMMITS_MAGIC.to_vec();
     put(&mut out, held.len() as u64);
     for (holder, commits) in held {
         holder.pack.render(&mut out);
@@ -123,7 +122,7 @@ fn render(held: &BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>) -> Vec<u8> {
 fn parse(bytes: &[u8]) -> Option<Vec<Held>> {
     sum_at_end(bytes)?;
     let mut input = Input(bytes.get(..bytes.len() - SUM_BYTES)?);
-    if input.take(MAGIC.len())? != MAGIC {
+    if input.take(COMMITS_MAGIC.len())? != COMMITS_MAGIC {
         return None;
     }
     let holders = input.number()?;

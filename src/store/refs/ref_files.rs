@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{self, TemporaryFile};
@@ -183,7 +184,7 @@ pub fn write_named(layout: &Layout, name: &str, value: ObjectId) -> Result<()> {
 
 /// A new path for a ref that is in the way of one of our folders.
 pub(in crate::store) fn out_of_the_way(layout: &Layout) -> PathBuf {
-    layout.refs().join(format!("in-the-way-{}", atomic_file::random_hex()))
+    layout.refs().join(format!("in-the-way-{}", random_hex()))
 }
 
 /// Leaves `main` unborn, as in an empty store.

@@ -16,7 +16,7 @@ use crate::store::runs::{run_refs, run_roll};
 use crate::store::trees::convert;
 use crate::store::trees::tree_codec::{self, MODE_FILE, TreeEntry};
 
-const STATE: &str = "state.json";
+const RUN_STATE: &str = "state.json";
 /// Fewest states for which deltas are worthwhile.
 const WORTH_DELTAS: usize = 8;
 
@@ -198,8 +198,8 @@ fn newest(line: &[Transition], taken: &[ObjectId]) -> Option<ObjectId> {
 pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, ReadFailure> {
     let CommitParts { tree, parents, seconds, message } = commit_of(objects, id)?;
     let entries = convert::read_tree(objects, tree)?;
-    let state = entries.iter().find(|entry| *entry.name == *STATE.as_bytes());
-    let state = state.ok_or_else(|| format!("there is no {STATE} in it"))?.id;
+    let state = entries.iter().find(|entry| *entry.name == *RUN_STATE.as_bytes());
+    let state = state.ok_or_else(|| format!("there is no {RUN_STATE} in it"))?.id;
     let time_ms = transition::time_of(&message).unwrap_or_else(|| seconds.saturating_mul(1000));
     Ok(Transition { commit: id, parent: parents.first().copied(), time_ms, message, state })
 }
@@ -223,14 +223,14 @@ pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, ReadFai
 pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, ReadFailure> {
     match objects.read(&id) {
         Ok((ObjectKind::Blob, state)) => Ok(state),
-        Ok(_) => Err(format!("its {STATE} is no file").into()),
-        Err(why) => Err(format!("its {STATE}: {why}").into()),
+        Ok(_) => Err(format!("its {RUN_STATE} is no file").into()),
+        Err(why) => Err(format!("its {RUN_STATE}: {why}").into()),
     }
 }
 
 /// Encodes the tree of a transition.
 pub fn tree_of(state: ObjectId) -> Vec<u8> {
-    tree_codec::encode(&mut [TreeEntry { mode: MODE_FILE, name: STATE.as_bytes().into(), id: state }])
+    tree_codec::encode(&mut [TreeEntry { mode: MODE_FILE, name: RUN_STATE.as_bytes().into(), id: state }])
 }
 
 /// Whether `upper` is `lower` or a descendant of it.

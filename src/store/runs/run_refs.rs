@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::base::random_name::random_hex;
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{self, TemporaryFile};
@@ -75,7 +76,7 @@ fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
         match ref_files::read_file(place)? {
             Some(RefValue::Id(_)) => atomic_file::rename(place, &ref_files::out_of_the_way(layout))?,
             Some(RefValue::Torn) => {
-                atomic_file::rename(place, &layout.own().join(format!("in-the-way-{}", atomic_file::random_hex())))?;
+                atomic_file::rename(place, &layout.own().join(format!("in-the-way-{}", random_hex())))?;
             }
             None => {}
         }

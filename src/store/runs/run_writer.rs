@@ -78,9 +78,9 @@ impl LockedStore<'_> {
         let damaged = |why| Error::damaged(format!("workflow {id}"), why);
         let commit = run_reader::commit_of(self.store().objects(), parent).map_err(damaged)?;
         match transition::format_of(&commit.message) {
-            Some(found) if found > transition::FORMAT => {
+            Some(found) if found > transition::TRANSITION_FORMAT => {
                 let store = self.store().dir().to_path_buf();
-                Err(Error::StoreTooNew { store, found, supported: transition::FORMAT })
+                Err(Error::StoreTooNew { store, found, supported: transition::TRANSITION_FORMAT })
             }
             _ => Ok(()),
         }

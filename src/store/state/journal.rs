@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::base::random_name::is_random_hex;
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
@@ -14,7 +15,7 @@ use crate::model::state::scope::Scope;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 
-const FIRST_LINE: &str = "checkpoint-journal 1";
+const JOURNAL_FIRST_LINE: &str = "checkpoint-journal 1";
 
 /// The progress of the restore when the journal was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ pub fn remove(layout: &Layout) -> Result<()> {
 /// Renders a journal with its checksum.
 pub fn render(journal: &Journal) -> String {
     let mut text = format!(
-        "{FIRST_LINE}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
+        "{JOURNAL_FIRST_LINE}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
         journal.stage.word(),
         journal.verb.word(),
         journal.target,
@@ -128,7 +129,7 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
         return None;
     }
     let mut lines = body.lines();
-    if lines.next() != Some(FIRST_LINE) {
+    if lines.next() != Some(JOURNAL_FIRST_LINE) {
         return None;
     }
     let value = |key: &str| body.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
@@ -142,14 +143,10 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
         target: ObjectId::from_hex(value("target")?)?,
         safety: ObjectId::from_hex(value("safety")?)?,
         reach: RestoreScope { paths, within, overlay: flag("overlay"), special_bits: flag("special-bits") },
-        staging: value("staging").filter(|name| is_staging_name(name))?.to_owned(),
-        filling: value("filling").filter(|name| is_staging_name(name)).map(str::to_owned),
+        staging: value("staging").filter(|name| is_random_hex(name.as_bytes()))?.to_owned(),
+        filling: value("filling").filter(|name| is_random_hex(name.as_bytes())).map(str::to_owned),
         settles: flag("settles"),
     })
-}
-
-fn is_staging_name(name: &str) -> bool {
-    name.len() == 16 && name.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 #[cfg(test)]

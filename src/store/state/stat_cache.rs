@@ -24,7 +24,7 @@ pub use crate::store::state::stat_cache_head::Head;
 
 const BASE_MAGIC: &[u8; 8] = b"CKPTSC02";
 /// Attempts to read: a writer replaces the two files one after the other.
-const TRIES: usize = 2;
+const CACHE_TRIES: usize = 2;
 
 /// A listing that is valid while its checkpoint and its packs exist unchanged.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct Basis {
 
 /// Reads the cache; `None` if there is no valid one.
 pub fn read(layout: &Layout) -> Option<StatCache> {
-    (0..TRIES).find_map(|_| read_once(layout))
+    (0..CACHE_TRIES).find_map(|_| read_once(layout))
 }
 
 /// The packs that the cache relies on, read from the smaller file alone.

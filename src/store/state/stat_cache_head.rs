@@ -7,9 +7,10 @@ use crate::model::stat_cache::cached_block::CachedBlock;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::pack::pack_list::PackStamp;
 
+/// Length of the checksum at the end of a cache file.
 pub const SUM_BYTES: usize = 8;
 
-const MAGIC: &[u8; 8] = b"CKPTSP03";
+const PATCH_MAGIC: &[u8; 8] = b"CKPTSP03";
 
 /// The cache is valid while these exist unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub struct Head {
 /// Renders a patch file; an empty block means no changes.
 pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4096 + block.len());
-    out.extend(MAGIC);
+    out.extend(PATCH_MAGIC);
     let RulesStamp { rules, index, names } = head.rules;
     for number in [head.base_sum, rules, index, names, head.packs.len() as u64] {
         put(&mut out, number);
@@ -53,7 +54,7 @@ pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<CachedBlock>)> {
     sum_at_end(&bytes)?;
     let end = bytes.len() - SUM_BYTES;
     let mut input = Input(bytes.get(..end)?);
-    if input.take(MAGIC.len())? != MAGIC {
+    if input.take(PATCH_MAGIC.len())? != PATCH_MAGIC {
         return None;
     }
     let (base_sum, rules, index, names) = (input.number()?, input.number()?, input.number()?, input.number()?);

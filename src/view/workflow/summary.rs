@@ -9,8 +9,8 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
 
-/// Maximum number of paths listed.
-const SHOWN: usize = 10;
+/// Maximum number of changed paths listed.
+const LISTED_CHANGES: usize = 10;
 
 /// Formats the run and the progress of its phases.
 pub fn summary(workflow: &Workflow) -> String {
@@ -117,9 +117,9 @@ pub fn drift(drift: &FileDrift, now_ms: i64) -> String {
         paths.iter().map(|path| format!("  {mark} {path}\n")).collect::<Vec<_>>()
     };
     let all = [marked("+", &drift.added), marked("~", &drift.changed), marked("-", &drift.deleted)].concat();
-    text.extend(all.iter().take(SHOWN).map(String::as_str));
-    if number > SHOWN {
-        text.push_str(&format!("  and {} more\n", number - SHOWN));
+    text.extend(all.iter().take(LISTED_CHANGES).map(String::as_str));
+    if number > LISTED_CHANGES {
+        text.push_str(&format!("  and {} more\n", number - LISTED_CHANGES));
     }
     text
 }

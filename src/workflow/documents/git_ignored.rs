@@ -1,5 +1,6 @@
 //! Checks whether the project's git would commit the files of a run, which may be private.
 
+use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::run_warning::RunWarning;
@@ -12,8 +13,6 @@ use crate::worktree::files::state_file;
 use crate::worktree::git::{find_index, git_head};
 use crate::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
 use crate::worktree::tree_handle::WorkTree;
-
-const IGNORE_FILE: &[u8] = b".gitignore";
 
 /// Returns a warning with the missing `.gitignore` line for each file that is neither ignored nor committed already.
 pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {

@@ -208,11 +208,11 @@ fn what_is_wrong(status: &Status) -> Option<String> {
 
 /// Adds the choices to the error; the hint names only the first ones.
 fn with_choices(problem: WorkflowProblem, options: Vec<Choice>) -> WorkflowProblem {
-    const NAMED: usize = 5;
+    const NAMED_CHOICES: usize = 5;
     let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
-    let mut hint: Vec<String> = options.iter().take(NAMED).map(told).collect();
-    if options.len() > NAMED {
-        hint.push(format!("{} more with --json", options.len() - NAMED));
+    let mut hint: Vec<String> = options.iter().take(NAMED_CHOICES).map(told).collect();
+    if options.len() > NAMED_CHOICES {
+        hint.push(format!("{} more with --json", options.len() - NAMED_CHOICES));
     }
     problem.hint(hint.join("; ")).with_options(options)
 }

@@ -1,5 +1,6 @@
 //! Abandons, archives, deletes and cleans up runs. An archived run can always be read.
 
+use crate::base::time::DAY_MS;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::run_warning::RunWarning;
@@ -20,7 +21,6 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Default age in milliseconds at which a cleanup archives open runs.
 pub const USUAL_MAX_AGE_MS: i64 = 7 * DAY_MS;
 /// The same for failed and abandoned runs.

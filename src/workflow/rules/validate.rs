@@ -143,19 +143,19 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
 }
 
 /// Maximum number of names listed in a message.
-const NAMED: usize = 10;
+const NAMED_PHASES: usize = 10;
 
 /// Reports an unplanned phase, which may be a misspelling and end the run early, unless it is skipped.
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
     let known = known_names(workflow);
-    let more = if known.len() > NAMED { ", …" } else { "" };
+    let more = if known.len() > NAMED_PHASES { ", …" } else { "" };
     let skip = || {
         let word = |text: &str| shell_word(text.as_bytes());
         format!(", or skip it ('checkpoint phase skip {} -w {}')", word(&phase.id), word(&workflow.id))
     };
     let what = || {
-        let known = known[..known.len().min(NAMED)].join(", ");
+        let known = known[..known.len().min(NAMED_PHASES)].join(", ");
         let skip = if phase.status.is_settled() { String::new() } else { skip() };
         format!("{PHASE_FILE} names '{}', and that is none of {known}{more}; mend it there{skip}", phase.id)
     };

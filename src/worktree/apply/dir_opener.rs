@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::model::state::entry::OWNER_RWX;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::apply::apply_steps::AppliedStep;
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
-
-/// Bits that the owner needs to list, change and enter a directory.
-const OWNER_RWX: u32 = 0o700;
 
 /// Opens directories by path and caches the last one, since steps come sorted by path.
 pub(in crate::worktree) struct DirOpener<'w> {

@@ -5,15 +5,13 @@ use std::io::{self, BufWriter, Write};
 
 use crate::base::interrupt::Interrupt;
 use crate::error::{Error, Result};
-use crate::model::state::entry::{Entry, Kind, RWX_BITS, SPECIAL_BITS};
+use crate::model::state::entry::{Entry, Kind, OWNER_RWX, RWX_BITS, SPECIAL_BITS};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
 const WRITE_BUFFER_BYTES: usize = 64 * 1024;
-/// Permission bits of a directory while it is being filled.
-const WHILE_FILLED: u32 = 0o700;
 
 /// The state to be written.
 #[derive(Debug)]
@@ -82,7 +80,7 @@ impl Writer<'_> {
         self.within(path, "make", |dir| dir.make_dir(path.name()))?;
         self.made.push((path.clone(), true));
         // The umask may have removed bits needed to fill it.
-        self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), WHILE_FILLED))
+        self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), OWNER_RWX))
     }
 
     fn write_file(&mut self, path: &RelPath, entry: &Entry, content: &mut Content<'_>) -> Result<()> {
@@ -120,7 +118,7 @@ impl Writer<'_> {
         let made = std::mem::take(&mut self.made);
         for (path, _) in made.iter().filter(|(_, is_dir)| *is_dir) {
             // Needed only where the final mode is already set.
-            let _ = self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), WHILE_FILLED));
+            let _ = self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), OWNER_RWX));
         }
         let mut left = None;
         for (path, is_dir) in made.iter().rev() {

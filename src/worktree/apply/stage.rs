@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
-use crate::model::state::entry::{Kind, RWX_BITS, SPECIAL_BITS};
+use crate::model::state::entry::{Kind, OWNER_RWX, RWX_BITS, SPECIAL_BITS};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 use crate::worktree::apply::stage_removal::{self, TREE_PREFIX, stage_path};
@@ -16,9 +16,7 @@ use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::{WorkTree, in_writable_root};
 
 /// Upper bound on files and directories synced one by one; more are synced by one call for the whole file system.
-const SYNCED_SINGLY: usize = 16;
-/// Bits that the owner needs to fill and move a directory; one that lacks them gets its mode at the very end.
-const OWNER_RWX: u32 = 0o700;
+const FILES_SYNCED_SINGLY: usize = 16;
 
 /// Returns the name of a tree in the stage.
 pub fn tree_name(number: usize) -> String {
@@ -42,7 +40,7 @@ pub struct Stage {
 /// Content not yet synced.
 #[derive(Debug, Default)]
 struct Unsynced {
-    /// At most [`SYNCED_SINGLY`] open files, to be synced one by one.
+    /// At most [`FILES_SYNCED_SINGLY`] open files, to be synced one by one.
     files: Vec<File>,
     count: usize,
 }
@@ -189,7 +187,7 @@ impl Stage {
     fn note_unsynced(&self, file: File) -> io::Result<()> {
         let mut unsynced = self.unsynced();
         unsynced.count += 1;
-        if unsynced.count <= SYNCED_SINGLY {
+        if unsynced.count <= FILES_SYNCED_SINGLY {
             unsynced.files.push(file);
             return Ok(());
         }
@@ -199,7 +197,7 @@ impl Stage {
 
     /// Whether one sync of the whole file system is cheaper than one for each file.
     pub(in crate::worktree) fn holds_many(&self) -> bool {
-        self.unsynced().count > SYNCED_SINGLY
+        self.unsynced().count > FILES_SYNCED_SINGLY
     }
 
     /// Syncs the files made in the stage, wherever they are by now.
@@ -225,7 +223,7 @@ impl Stage {
 #[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
 mod tests {
     use super::*;
-    use crate::worktree::apply::stage_removal::{PREFIX, is_stage_name};
+    use crate::worktree::apply::stage_removal::{STAGE_PREFIX, is_stage_name};
 
     const HEX: &str = "0123456789abcdef";
 
@@ -271,7 +269,7 @@ mod tests {
         };
         stage.add(&work, 0, Kind::Symlink, 0o777, &mut write).unwrap();
         drop(stage);
-        let foreign = temp.path().join(format!("{PREFIX}{HEX}/theirs"));
+        let foreign = temp.path().join(format!("{STAGE_PREFIX}{HEX}/theirs"));
         std::fs::create_dir(&foreign).unwrap();
         std::fs::write(foreign.join("f"), "x").unwrap();
         assert!(stage_removal::remove_leftover(&work, HEX).is_err());
@@ -279,7 +277,7 @@ mod tests {
         std::fs::remove_file(foreign.join("f")).unwrap();
         stage_removal::remove_leftover(&work, HEX).unwrap();
         assert!(outside.path().join("keep").exists());
-        std::os::unix::fs::symlink(outside.path(), temp.path().join(format!("{PREFIX}{HEX}"))).unwrap();
+        std::os::unix::fs::symlink(outside.path(), temp.path().join(format!("{STAGE_PREFIX}{HEX}"))).unwrap();
         assert!(stage_removal::remove_leftover(&work, HEX).is_err());
         assert!(outside.path().join("keep").exists());
     }

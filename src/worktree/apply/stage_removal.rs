@@ -3,24 +3,22 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
+use crate::base::random_name::is_random_name;
 use crate::error::{Error, Result};
+use crate::model::state::entry::OWNER_RWX;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::{self, Access, Dir, Item, ItemKind};
 use crate::worktree::tree_handle::{WorkTree, in_writable_root};
 
-pub const HEX_DIGITS: usize = 16;
-
-pub const PREFIX: &str = ".checkpoint-stage-";
+pub const STAGE_PREFIX: &str = ".checkpoint-stage-";
 /// Prefix of the name of a tree.
 pub const TREE_PREFIX: &str = "tree-";
 
-/// Bits that the owner needs to list, change and enter a directory.
-const OWNER_RWX: u32 = 0o700;
 /// Prefixes of the names under which a file system keeps removed files until they are closed.
 const HIDDEN: [&[u8]; 2] = [b".fuse_hidden", b".nfs"];
-/// Number of attempts to remove a directory that holds such files, [`PAUSE`] apart.
-const TRIES: usize = 40;
-const PAUSE: Duration = Duration::from_millis(5);
+/// Number of attempts to remove a directory that holds such files, [`REMOVAL_PAUSE`] apart.
+const REMOVAL_TRIES: usize = 40;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(5);
 /// Number of names from which a second thread pays off.
 const SHARED_FROM_NAMES: usize = 128;
 
@@ -98,11 +96,11 @@ pub(in crate::worktree) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) ->
         removed.map_err(|error| work.io("remove", &path.join_all(below), error))?;
     }
     let mut removed = in_writable_root(work, || work.root().rmdir(path.name()));
-    for _ in 0..TRIES {
+    for _ in 0..REMOVAL_TRIES {
         if removed.is_ok() || !holds_only_hidden(dir) {
             break;
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(REMOVAL_PAUSE);
         removed = in_writable_root(work, || work.root().rmdir(path.name()));
     }
     removed.map_err(|error| work.io("remove", path, error))?;
@@ -184,7 +182,7 @@ pub fn is_tree_name(name: &[u8]) -> bool {
 }
 
 pub fn stage_path(hex16: &str) -> Result<RelPath> {
-    let name = format!("{PREFIX}{hex16}");
+    let name = format!("{STAGE_PREFIX}{hex16}");
     if !is_stage_name(name.as_bytes()) {
         return Err(Error::Unexpected(anyhow::anyhow!("'{name}' is no name of a stage")));
     }
@@ -193,6 +191,5 @@ pub fn stage_path(hex16: &str) -> Result<RelPath> {
 
 /// Whether this is the name of a stage.
 pub fn is_stage_name(name: &[u8]) -> bool {
-    let digits = name.strip_prefix(PREFIX.as_bytes());
-    digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))
+    is_random_name(name, STAGE_PREFIX.as_bytes())
 }

@@ -20,7 +20,7 @@ use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Upper bound on paths synced one by one; more are synced by one call for the whole file system, where possible.
-const SYNCED_SINGLY: usize = 64;
+const PATHS_SYNCED_SINGLY: usize = 64;
 
 /// Why a plan was not applied.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl Applied<'_> {
             let synced = self.work.root().sync_file_system();
             synced.map_err(|error| self.work.io("write", &RelPath::root(), error))
         };
-        let are_many = places.len() > SYNCED_SINGLY || self.stage.holds_many();
+        let are_many = places.len() > PATHS_SYNCED_SINGLY || self.stage.holds_many();
         if are_many && whole()? {
             return Ok(());
         }

@@ -2,16 +2,16 @@
 
 use std::io;
 
+use crate::base::random_name::is_random_name;
 use crate::error::{Error, Result};
+use crate::model::state::entry::OWNER_RWX;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::files::private_dir::open_or_make;
 use crate::worktree::sys::{Access, Dir, Item, ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Prefix of the name of an unfinished directory; 16 hex digits follow.
-const MARK: &str = ".unfinished-";
-const HEX_DIGITS: usize = 16;
-const WHILE_FILLED: u32 = 0o700;
+/// Prefix of the name of an unfinished directory; a random part follows.
+const UNFINISHED_PREFIX: &str = ".unfinished-";
 
 /// A directory that is being filled.
 #[derive(Debug)]
@@ -29,11 +29,11 @@ impl<'w> Unfinished<'w> {
     /// The directory cannot be made.
     pub fn begin(holder: &'w WorkTree, hex16: &str) -> Result<Self> {
         let items = holder.root().list().map_err(|error| holder.io("read", &RelPath::root(), error))?;
-        for item in items.iter().filter(|item| is_leftover(&item.name)) {
+        for item in items.iter().filter(|item| is_random_name(&item.name, UNFINISHED_PREFIX.as_bytes())) {
             // A leftover that cannot be removed does no harm.
             let _ = remove(holder.root(), &item.name);
         }
-        let bytes = format!("{MARK}{hex16}").into_bytes();
+        let bytes = format!("{UNFINISHED_PREFIX}{hex16}").into_bytes();
         let name = RelPath::new(&bytes).map_err(Error::unexpected)?;
         let work = open_or_make(holder, &name)?;
         Ok(Self { holder, name, work })
@@ -64,11 +64,6 @@ impl<'w> Unfinished<'w> {
     }
 }
 
-fn is_leftover(name: &[u8]) -> bool {
-    let digits = name.strip_prefix(MARK.as_bytes());
-    digits.is_some_and(|digits| digits.len() == HEX_DIGITS && digits.iter().all(u8::is_ascii_hexdigit))
-}
-
 /// Returns `top` and the directories below it, parents first; `each` is called for every item, directories included.
 fn walk(top: &Dir, each: &mut dyn FnMut(&Dir, &Item) -> io::Result<()>) -> io::Result<Vec<RelPath>> {
     let mut places = vec![RelPath::root()];
@@ -95,10 +90,10 @@ fn flush(top: &Dir) -> io::Result<()> {
 }
 
 fn remove(holder: &Dir, name: &[u8]) -> io::Result<()> {
-    holder.chmod_child(name, WHILE_FILLED)?;
+    holder.chmod_child(name, OWNER_RWX)?;
     let top = holder.open_child(name, Access::Read)?;
     let places = walk(&top, &mut |dir, item| match kind_of(&dir.stat_child(&item.name)?) {
-        ItemKind::Dir => dir.chmod_child(&item.name, WHILE_FILLED),
+        ItemKind::Dir => dir.chmod_child(&item.name, OWNER_RWX),
         _ => dir.unlink(&item.name),
     })?;
     for place in places.iter().skip(1).rev() {

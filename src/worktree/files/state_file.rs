@@ -2,11 +2,11 @@
 //!
 //! Only one process of this program may write at a time: each write removes temporary files that killed processes left.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 
+use crate::base::random_name::{is_random_name, random_hex};
 use crate::error::{Error, Result};
+use crate::model::state::entry::OWNER_RWX;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 use crate::worktree::sys::{self, Access, Dir, ItemKind, kind_of};
@@ -16,20 +16,16 @@ mod known;
 
 pub use known::{remove_known, replace_known};
 
-/// Prefix of the names of temporary files; 16 hex digits follow.
-const PREFIX: &[u8] = b".checkpoint-state-";
-const HEX_DIGITS: usize = 16;
-const LARGEST_BYTES: u64 = 16 << 20;
+/// Prefix of the names of temporary files; a random part follows.
+const TEMPORARY_PREFIX: &[u8] = b".checkpoint-state-";
+const LARGEST_STATE_FILE_BYTES: u64 = 16 << 20;
 /// Mode of new files, less the umask.
-const NEW_FILE: u32 = 0o644;
-const NEW_DIR: u32 = 0o755;
-/// Bits that the owner needs to fill a new directory.
-const OWNER_RWX: u32 = 0o700;
+const NEW_FILE_MODE: u32 = 0o644;
+const NEW_DIR_MODE: u32 = 0o755;
 
 /// Whether this is the name of a temporary file.
 pub fn is_temporary(name: &[u8]) -> bool {
-    let digits = name.strip_prefix(PREFIX);
-    digits.is_some_and(|hex| hex.len() == HEX_DIGITS && hex.iter().all(u8::is_ascii_hexdigit))
+    is_random_name(name, TEMPORARY_PREFIX)
 }
 
 /// Reads a file; `None` if the path does not exist.
@@ -44,8 +40,8 @@ pub fn read(work: &WorkTree, path: &RelPath) -> Result<Option<Vec<u8>>> {
     }
     let (file, stat) = dir.open_file(path.name()).map_err(failed)?;
     let mut bytes = Vec::new();
-    file.take(LARGEST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if stat.size_bytes.max(bytes.len() as u64) > LARGEST_BYTES {
+    file.take(LARGEST_STATE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if stat.size_bytes.max(bytes.len() as u64) > LARGEST_STATE_FILE_BYTES {
         return Err(failed(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 16 MiB")));
     }
     Ok(Some(bytes))
@@ -60,7 +56,7 @@ pub fn replace(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
     let dir = make_parent(work, path)?;
     let before = look(work, &dir, path)?;
     sweep(&dir).map_err(failed)?;
-    let temporary = [PREFIX, random_hex().as_bytes()].concat();
+    let temporary = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
         .and_then(|()| dir.rename_over(&temporary, &dir, path.name()))
         .and_then(|()| dir.sync());
@@ -214,7 +210,7 @@ fn enter(above: &Dir, name: &[u8]) -> io::Result<Dir> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         opened => return opened,
     }
-    match above.make_dir_with(name, NEW_DIR) {
+    match above.make_dir_with(name, NEW_DIR_MODE) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
@@ -245,16 +241,12 @@ fn sweep(dir: &Dir) -> io::Result<()> {
 }
 
 fn write_aside(dir: &Dir, name: &[u8], before: Option<&Stat>, bytes: &[u8]) -> io::Result<()> {
-    let mut file = dir.create_file_with(name, NEW_FILE)?;
+    let mut file = dir.create_file_with(name, NEW_FILE_MODE)?;
     file.write_all(bytes)?;
     if let Some(before) = before {
         sys::set_file_mode(&file, before.perm())?;
     }
     file.sync_all()
-}
-
-fn random_hex() -> String {
-    format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
 #[cfg(test)]
@@ -284,7 +276,7 @@ mod tests {
         assert_eq!(std::fs::metadata(&at).unwrap().permissions().mode() & 0o7777, 0o640);
         assert_eq!(std::fs::read(temp.path().join("other")).unwrap(), b"one");
         assert_eq!(std::fs::read_dir(temp.path().join("a/b")).unwrap().count(), 1);
-        std::fs::File::create(&at).unwrap().set_len(LARGEST_BYTES + 1).unwrap();
+        std::fs::File::create(&at).unwrap().set_len(LARGEST_STATE_FILE_BYTES + 1).unwrap();
         read(&work, &file).unwrap_err();
         replace(&work, &path("top"), b"x").unwrap();
     }

@@ -9,7 +9,7 @@ use crate::worktree::git::find_index::{git_dir, has_conflicts, read_regular};
 const LONGEST_BYTES: u64 = 64 << 20;
 /// Upper bound on symbolic refs followed; more are a cycle.
 const MOST_LINKS: usize = 8;
-const DIGITS: usize = 40;
+const SHA1_DIGITS: usize = 40;
 
 /// Branch and commit of HEAD.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn packed(text: &str, name: &str) -> Option<String> {
 
 fn id(text: &str) -> Option<String> {
     let text = text.trim_end();
-    let is_hex = matches!(text.len(), DIGITS | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hex = matches!(text.len(), SHA1_DIGITS | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hex.then(|| text.to_owned())
 }
 

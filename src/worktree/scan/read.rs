@@ -5,17 +5,15 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use crate::error::{self, Error};
-use crate::model::state::entry::{Kind, WhyNot};
+use crate::model::state::entry::{Kind, STREAM_FROM_BYTES, WhyNot};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, Stat};
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Size in bytes from which files are streamed instead of held in memory.
-pub const STREAM_FROM_BYTES: u64 = 16 * 1024 * 1024;
 /// Number of attempts to read a file that changes meanwhile.
-const TRIES: usize = 3;
+const READ_TRIES: usize = 3;
 
 /// Why the sink did not take a blob.
 #[derive(Debug)]
@@ -93,7 +91,7 @@ pub fn read_in(
     sink: &mut dyn BlobSink,
 ) -> error::Result<ReadOutcome> {
     let mut kind = file.kind;
-    for left in (0..TRIES).rev() {
+    for left in (0..READ_TRIES).rev() {
         let is_last = left == 0;
         let tried = match kind {
             Kind::File => read_regular(opened, name, is_last, sink),

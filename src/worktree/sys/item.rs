@@ -1,9 +1,8 @@
 //! Entries of a directory as a listing or a stat reports them.
 
-use crate::model::state::stat::{Name, SYMLINK_BITS, Stat, TYPE_BITS};
+use crate::model::state::stat::{FILE_BITS, Name, SYMLINK_BITS, Stat, TYPE_BITS};
 
 pub const DIR_BITS: u32 = 0o040_000;
-pub const FILE_BITS: u32 = 0o100_000;
 
 /// Kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,10 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::exchange::exchange_by_renames;
-use super::item::{Access, DIR_BITS, FILE_BITS, Item, ItemKind, is_same_place, kind_of};
+use super::item::{Access, DIR_BITS, Item, ItemKind, is_same_place, kind_of};
+use crate::base::time::SECOND_NS;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{SYMLINK_BITS, Stat, TYPE_BITS};
+use crate::model::state::stat::{FILE_BITS, SYMLINK_BITS, Stat, TYPE_BITS};
 
 /// A directory, identified by its path.
 #[derive(Debug)]
@@ -354,7 +355,6 @@ pub fn fine_now_ns() -> i64 {
 
 /// Returns a time not later than the timestamp that a file written now would get.
 pub fn coarse_now_ns() -> i64 {
-    const SECOND_NS: i64 = 1_000_000_000;
     let now = since_1970(SystemTime::now());
     now - now.rem_euclid(SECOND_NS) - 2 * SECOND_NS
 }

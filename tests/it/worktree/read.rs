@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use checkpoint::error::{self, Error};
 use checkpoint::model::state::entry::Kind;
+use checkpoint::model::state::entry::STREAM_FROM_BYTES;
 use checkpoint::model::state::entry::WhyNot;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
@@ -14,7 +15,6 @@ use checkpoint::model::state::stat::ListedFile;
 use checkpoint::model::state::stat::Stat;
 use checkpoint::worktree::scan::read::BlobSink;
 use checkpoint::worktree::scan::read::ReadOutcome;
-use checkpoint::worktree::scan::read::STREAM_FROM_BYTES;
 use checkpoint::worktree::scan::read::SinkError;
 use checkpoint::worktree::scan::read::read_file;
 use checkpoint::worktree::tree_handle::WorkTree;

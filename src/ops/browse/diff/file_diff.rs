@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::model::difference::ChangeKind;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::TYPE_BITS;
 use crate::ops::browse::diff::text_diff::{TextDiff, is_binary, text_diff};
 use crate::ops::browse::diff::version::{FileVersion, SeenFile};
 use crate::store::objects::deflate::zlib::Deflater;
@@ -82,7 +83,6 @@ pub fn compare(
 }
 
 fn change_of(before: Option<SeenFile>, after: Option<SeenFile>) -> ChangeKind {
-    const TYPE_BITS: u32 = 0o170_000;
     match (before, after) {
         (None, _) => ChangeKind::Added,
         (_, None) => ChangeKind::Deleted,
@@ -135,12 +135,14 @@ fn binary_patch(old: &[u8], new: &[u8]) -> Result<Vec<u8>> {
     Ok(patch)
 }
 
-const DIGITS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-const LINE_BYTES: usize = 52;
+/// Digits of base85, in the order of git.
+const BASE85: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+/// Bytes encoded on one line of a binary patch.
+const BASE85_LINE_BYTES: usize = 52;
 
 /// Adds `data` to a patch, line by line.
 pub fn push_lines(patch: &mut Vec<u8>, data: &[u8]) {
-    for line in data.chunks(LINE_BYTES) {
+    for line in data.chunks(BASE85_LINE_BYTES) {
         patch.push(length_letter(line.len()));
         for group in line.chunks(4) {
             let mut word = [0; 4];
@@ -160,7 +162,7 @@ fn length_letter(len: usize) -> u8 {
 fn digits(mut value: u32) -> [u8; 5] {
     let mut digits = [0; 5];
     for digit in digits.iter_mut().rev() {
-        *digit = DIGITS[value as usize % 85];
+        *digit = BASE85[value as usize % 85];
         value /= 85;
     }
     digits

@@ -69,9 +69,9 @@ fn range(start: u32, lines: u32) -> String {
 
 /// Drops the common tail: without context git does so before it compares, which may choose other lines.
 fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
-    const BLOCK_BYTES: usize = 1024;
-    let blocks = old.rchunks_exact(BLOCK_BYTES).zip(new.rchunks_exact(BLOCK_BYTES));
-    let trimmed = blocks.take_while(|(one, two)| one == two).count() * BLOCK_BYTES;
+    const TRIMMED_BYTES: usize = 1024;
+    let blocks = old.rchunks_exact(TRIMMED_BYTES).zip(new.rchunks_exact(TRIMMED_BYTES));
+    let trimmed = blocks.take_while(|(one, two)| one == two).count() * TRIMMED_BYTES;
     let tail = &old[old.len() - trimmed..];
     let kept = tail.iter().position(|byte| *byte == b'\n').map_or(trimmed, |at| at + 1);
     let cut = trimmed - kept;

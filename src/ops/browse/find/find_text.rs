@@ -1,15 +1,16 @@
 //! `find --text`: the files and checkpoints that contain a text. Each content is read once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::convert::Infallible;
 
 use crate::base::text::escape_bytes;
+use crate::base::work_queue;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::path_pattern::PathPattern;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::{FILE_BITS, TYPE_BITS};
 use crate::ops::browse::find::find_path::unread;
 use crate::ops::browse::find::find_pattern;
 use crate::ops::browse::find::text_search::{FoundText, Needle, Search};
@@ -24,11 +25,6 @@ use crate::store::repository::Store;
 const LINES_TOLD: usize = 1000;
 /// Default limit on matches, so that a frequent text does not fill the memory.
 const USUAL_LIMIT: usize = 100;
-/// Maximum number of threads; more would only wait for each other.
-const MOST_THREADS: usize = 8;
-/// Type bits of a git mode, and those of a regular file: the text of a symlink is not searched.
-const TYPE_BITS: u32 = 0o170_000;
-const FILE_BITS: u32 = 0o100_000;
 
 #[derive(Clone, Debug, Default)]
 pub struct FindTextOptions {
@@ -133,24 +129,18 @@ type Searched = (HashSet<ObjectId>, HashMap<ObjectId, String>);
 
 /// Returns the contents that have the text, and those that could not be read.
 fn search(store: &Store, blobs: &[ObjectId], needle: &Needle) -> Searched {
-    let next = AtomicUsize::new(0);
-    let all = Mutex::new(Searched::default());
-    let work = || {
-        let mut ours = Searched::default();
-        while let Some(blob) = blobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            match search_one(store, *blob, needle, 1) {
-                Ok(found) if found.is_empty() => {}
-                Ok(_) => drop(ours.0.insert(*blob)),
-                Err(damage) => drop(ours.1.insert(*blob, damage.to_string())),
-            }
+    let mut parts: Vec<Searched> = (0..work_queue::workers()).map(|_| Searched::default()).collect();
+    let in_order = blobs.iter().rev().copied().collect();
+    let Ok(_) = work_queue::run(parts.iter_mut().collect(), in_order, &|(hits, damaged), blob, _| {
+        match search_one(store, blob, needle, 1) {
+            Ok(found) if found.is_empty() => {}
+            Ok(_) => drop(hits.insert(blob)),
+            Err(damage) => drop(damaged.insert(blob, damage.to_string())),
         }
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.0.extend(ours.0);
-        all.1.extend(ours.1);
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+        Ok::<_, Infallible>(())
+    });
+    let (hits, damaged): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+    (hits.into_iter().flatten().collect(), damaged.into_iter().flatten().collect())
 }
 
 fn search_one(store: &Store, blob: ObjectId, needle: &Needle, keep: usize) -> Result<FoundText, ObjectError> {

@@ -11,8 +11,8 @@ use crate::store::objects::deflate::storer::Storer;
 /// Size in bytes up to which the next level's tables take longer to build than they save.
 const FIXED_TABLES_UPTO_BYTES: usize = 16 << 10;
 /// Smallest size of a stored block, for content that does not shrink; the next two are overheads.
-const BLOCK_BYTES: usize = 16 << 10;
-const BLOCK_HEADER_BYTES: usize = 8;
+const STORED_BLOCK_BYTES: usize = 16 << 10;
+const STORED_HEADER_BYTES: usize = 8;
 const FRAME_BYTES: usize = 512;
 
 /// Compresses buffers.
@@ -43,7 +43,7 @@ impl Fast {
 fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
     // The library counts a buffer in 32 bits.
     u32::try_from(data.len()).map_err(|_| failed(format!("{} bytes are too many at once", data.len())))?;
-    let bound = data.len() + (data.len() / BLOCK_BYTES + 1) * BLOCK_HEADER_BYTES + FRAME_BYTES;
+    let bound = data.len() + (data.len() / STORED_BLOCK_BYTES + 1) * STORED_HEADER_BYTES + FRAME_BYTES;
     if out.len() < bound {
         out.resize(bound, 0);
     }

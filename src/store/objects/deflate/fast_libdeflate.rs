@@ -7,7 +7,8 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::inflate::{StreamError, in_buffer};
 use crate::store::objects::deflate::libdeflate::at_level;
 
-const PIECE_BYTES: usize = 64 << 10;
+/// Bytes deflated at a time.
+const DEFLATED_PIECE_BYTES: usize = 64 << 10;
 
 /// Compresses buffers.
 pub struct Fast(libdeflater::Compressor);
@@ -38,7 +39,7 @@ pub struct FastStream {
 
 impl Default for FastStream {
     fn default() -> Self {
-        Self { state: Compress::new(Compression::new(1), true), out: vec![0; PIECE_BYTES] }
+        Self { state: Compress::new(Compression::new(1), true), out: vec![0; DEFLATED_PIECE_BYTES] }
     }
 }
 

@@ -6,7 +6,8 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use crate::base::malformed::Malformed;
 
-const PIECE_BYTES: usize = 64 << 10;
+/// Bytes inflated at a time.
+const INFLATED_PIECE_BYTES: usize = 64 << 10;
 /// Largest factor by which a deflate stream expands.
 const MAX_EXPANSION: u64 = 1032;
 
@@ -83,7 +84,7 @@ pub struct StreamInflater {
 
 impl StreamInflater {
     pub fn new(size: u64) -> Self {
-        Self { state: Decompress::new(true), out: vec![0; PIECE_BYTES], size, ended: false }
+        Self { state: Decompress::new(true), out: vec![0; INFLATED_PIECE_BYTES], size, ended: false }
     }
 
     /// Feeds compressed bytes; `sink` gets the content, never more than the declared size in all.

@@ -3,7 +3,7 @@
 use crate::base::malformed::Malformed;
 
 /// Upper bound on a base or result, in bytes: git makes no deltas of files beyond 512 MiB.
-const LARGEST_BYTES: u64 = 1 << 30;
+const LARGEST_RESULT_BYTES: u64 = 1 << 30;
 
 /// Applies a delta to its base.
 ///
@@ -15,7 +15,7 @@ pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, Malformed> {
         return Err("a delta is for another base".into());
     }
     let wanted = size(&mut rest)?;
-    if wanted > LARGEST_BYTES {
+    if wanted > LARGEST_RESULT_BYTES {
         return Err(format!("a delta declares {wanted} bytes").into());
     }
     let mut made = Vec::with_capacity(room(wanted, base.len()));

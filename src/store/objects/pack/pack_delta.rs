@@ -9,9 +9,9 @@ use crate::store::objects::pack::delta;
 use crate::store::objects::pack::pack_reader::{self, EntryHeader, EntryKind, PackReader, ReadError};
 
 /// Upper bound on the length of a chain; git makes no longer ones.
-const LONGEST_CHAIN: usize = 4096;
+const LONGEST_READABLE_CHAIN: usize = 4096;
 /// Upper bound, in bytes, on instructions and tags read into memory.
-const LARGEST_BYTES: u64 = 1 << 30;
+const LARGEST_INFLATED_BYTES: u64 = 1 << 30;
 /// Upper bound on bytes of a header and the id or distance of the base.
 const PREFIX_BYTES: usize = 40;
 
@@ -67,7 +67,9 @@ pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &Ba
         match header.kind {
             EntryKind::Object(kind) => break Arc::new((Some(kind), content)),
             EntryKind::Tag => break Arc::new((None, inflated(reader, at, end, &header)?)),
-            EntryKind::Delta if deltas.len() == LONGEST_CHAIN => return Err(damaged("a chain of deltas has no end")),
+            EntryKind::Delta if deltas.len() == LONGEST_READABLE_CHAIN => {
+                return Err(damaged("a chain of deltas has no end"));
+            }
             EntryKind::Delta => {
                 let (base, header) = base_of(reader, at)?;
                 deltas.push((at, inflated(reader, at, end, &header)?));
@@ -106,7 +108,7 @@ pub fn kind_and_size(
     places: &Places<'_>,
 ) -> Result<(Option<ObjectKind>, u64), ReadError> {
     let (mut at, mut size) = (offset, None);
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..LONGEST_READABLE_CHAIN {
         let end = (places.end_of)(at);
         let header = reader.header(at, end)?;
         let kind = match header.kind {
@@ -150,7 +152,7 @@ pub fn encode_header(size: u64, distance: u64) -> Vec<u8> {
 
 /// The content of a tag, or the instructions of a delta.
 fn inflated(reader: &PackReader, offset: u64, end: u64, header: &EntryHeader) -> Result<Vec<u8>, ReadError> {
-    if header.size > LARGEST_BYTES {
+    if header.size > LARGEST_INFLATED_BYTES {
         return Err(damaged("a tag or a delta has an absurd size"));
     }
     let mut bytes = Vec::new();

@@ -8,9 +8,7 @@ use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::objects::hash::object_hash::{TrailerHasher, hex_of};
 use crate::store::objects::pack::pack_index::{self, IndexEntry};
 use crate::store::objects::pack::pack_list::{Pack, PackStamp};
-use crate::store::objects::pack::pack_reader::HEADER_BYTES;
-
-const PIECE_BYTES: usize = 1 << 20;
+use crate::store::objects::pack::pack_reader::{HEADER_BYTES, PIECE_BYTES};
 
 /// Writes the count into the header, reads the file back for its checksum, and appends that; `len` is the length
 /// before.

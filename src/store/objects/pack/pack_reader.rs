@@ -16,7 +16,8 @@ pub const TRAILER_BYTES: u64 = 20;
 const WHOLE_UPTO_BYTES: u64 = 64 << 20;
 /// Upper bound on a tree or commit, in bytes.
 const STRUCTURE_UPTO_BYTES: u64 = 256 << 20;
-const PIECE_BYTES: usize = 1 << 20;
+/// Bytes of a pack read or written at a time.
+pub const PIECE_BYTES: usize = 1 << 20;
 /// Upper bound on a declared object size, in bytes; a larger one is corruption.
 const SANE_SIZE: u64 = 1 << 40;
 /// Bytes read for a header, which takes at most ten for a size below 2^64.

@@ -13,7 +13,8 @@ use crate::store::objects::pack::pack_reader::{
     EntryKind, HEADER_BYTES, PackReader, ReadError, TRAILER_BYTES, check_structure_size,
 };
 
-const PIECE_BYTES: usize = 64 << 10;
+/// Bytes of a pack looked at in one step of the search for its entries.
+const WALKED_PIECE_BYTES: usize = 64 << 10;
 
 /// The result of a walk.
 #[derive(Debug, Default)]
@@ -73,7 +74,7 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
     let mut hasher = kind.map(|name| ObjectHasher::named(name, header.size));
     let mut inflater = StreamInflater::new(header.size);
     let mut crc = EntryCrc::default();
-    let mut buffer = vec![0; PIECE_BYTES];
+    let mut buffer = vec![0; WALKED_PIECE_BYTES];
     let read = reader.piece(offset, &mut buffer[..skipped])?;
     crc.update(&buffer[..read]);
     let mut at = offset + skipped as u64;
@@ -105,7 +106,7 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
 
 /// Finds the next offset at which an entry can be read: a header, then the two bytes of a zlib stream.
 fn next_start(reader: &PackReader, from: u64) -> Option<u64> {
-    let mut buffer = vec![0; PIECE_BYTES];
+    let mut buffer = vec![0; WALKED_PIECE_BYTES];
     let mut at = from;
     while at < reader.entries_end() {
         let read = reader.piece(at, &mut buffer).ok()?;

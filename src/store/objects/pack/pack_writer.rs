@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::TemporaryFile;
 use crate::store::files::directories;
@@ -15,21 +16,20 @@ use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::objects::pack::pack_publish::{self, Completed};
-use crate::store::objects::pack::pack_reader::{self, PackReader, ReadError};
+use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES, PackReader, ReadError};
 
 pub use crate::store::objects::pack::pack_error::PackError;
 
-/// Largest content compressed in memory, in bytes.
-const WHOLE_UPTO_BYTES: u64 = 16 << 20;
 /// Largest pack, in bytes, that stays in memory until it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
-const PIECE_BYTES: usize = 1 << 20;
 /// With more unread indexes than this, a few small objects are written without a look-up, which is faster.
 const FEW_INDEXES: usize = 8;
-const SMALL_BYTES: usize = 16 << 10;
+/// Largest size in bytes of such an object.
+const UNASKED_UPTO_BYTES: usize = 16 << 10;
+/// Maximum number of such objects in a pack.
 const MOST_UNASKED: usize = 64;
 /// Start of a pack; the count is filled in at the end.
-const START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
+const PACK_START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
 
 type PackResult<T> = std::result::Result<T, PackError>;
 
@@ -59,7 +59,7 @@ impl<'k> PackWriter<'k> {
         let pack_dir = objects_dir.join("pack");
         directories::create_private(&pack_dir)?;
         let mut tail = Vec::with_capacity(PIECE_BYTES);
-        tail.extend_from_slice(START);
+        tail.extend_from_slice(PACK_START);
         let (entries, deflater) = (HashMap::new(), Deflater::default());
         Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None, unasked: 0 })
     }
@@ -108,7 +108,8 @@ impl<'k> PackWriter<'k> {
 
     /// Lets a few small objects be written without searching many packs. A repack removes duplicates.
     fn costs_less_than_asking(&mut self, len: usize) -> bool {
-        let is_cheap = self.unasked < MOST_UNASKED && len <= SMALL_BYTES && self.known.unread_indexes() > FEW_INDEXES;
+        let is_cheap =
+            self.unasked < MOST_UNASKED && len <= UNASKED_UPTO_BYTES && self.known.unread_indexes() > FEW_INDEXES;
         self.unasked += usize::from(is_cheap);
         is_cheap
     }
@@ -134,7 +135,7 @@ impl<'k> PackWriter<'k> {
     /// # Errors
     /// See [`PackError`]; a reader that ends early is `Source` with `UnexpectedEof`.
     pub fn add_stream(&mut self, len: u64, reader: &mut dyn Read) -> PackResult<ObjectId> {
-        if len <= WHOLE_UPTO_BYTES {
+        if len <= STREAM_FROM_BYTES {
             let mut content = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
             reader.read_exact(&mut content).map_err(PackError::Source)?;
             return self.add(ObjectKind::Blob, &content);
@@ -306,10 +307,10 @@ impl<'k> PackWriter<'k> {
         if other.spilled.is_some() {
             return Ok(Some(other));
         }
-        let shift = self.bytes_written() - START.len() as u64;
+        let shift = self.bytes_written() - PACK_START.len() as u64;
         let moved = other.entries.into_values().map(|entry| IndexEntry { offset: entry.offset + shift, ..entry });
         self.entries.extend(moved.map(|entry| (entry.id, entry)));
-        self.tail.extend_from_slice(other.tail.get(START.len()..).unwrap_or_default());
+        self.tail.extend_from_slice(other.tail.get(PACK_START.len()..).unwrap_or_default());
         self.spill_if_large()?;
         Ok(None)
     }

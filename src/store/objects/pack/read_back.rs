@@ -1,16 +1,15 @@
 //! Reads back a pack that was just written, before the packs that it replaces are removed.
 
 use crate::base::work_queue;
+use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::store::objects::deflate::zlib::EntryCrc;
 use crate::store::objects::hash::object_hash::TrailerHasher;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
 
-/// Size in bytes above which content is hashed in pieces.
-const WHOLE_UPTO_BYTES: u64 = 16 << 20;
-/// Objects for which another thread pays off.
-const WORTH_A_THREAD: usize = 64;
+/// Entries for which another thread pays off.
+const CHECKED_PER_THREAD: usize = 64;
 
 /// Checks that every entry is where the index says, with the written bytes. Cheaper than [`read_back`], and enough if
 /// all entries were copied unchanged and their checksums checked.
@@ -42,7 +41,7 @@ pub fn read_back(pack: &Pack) -> Result<(), ReadError> {
     let mut entries: Vec<IndexEntry> = pack.index()?.entries().collect();
     // In order of offset: a delta comes after its base, which is then still cached.
     entries.sort_unstable_by_key(|entry| entry.offset);
-    let checked = work_queue::split(&entries, WORTH_A_THREAD, |part| check_some(pack, part)).into_iter().collect();
+    let checked = work_queue::split(&entries, CHECKED_PER_THREAD, |part| check_some(pack, part)).into_iter().collect();
     pack.forget_bases();
     checked
 }
@@ -59,7 +58,7 @@ fn check_one(pack: &Pack, entry: &IndexEntry) -> Result<(), ReadError> {
     let end = pack.index()?.end_of(entry.offset, reader.entries_end());
     let header = reader.header(entry.offset, end)?;
     let sum = match header.kind {
-        EntryKind::Object(kind) if header.size <= WHOLE_UPTO_BYTES => {
+        EntryKind::Object(kind) if header.size <= STREAM_FROM_BYTES => {
             let (_, content) = reader.content(entry.offset, end)?;
             sum_of(kind.name(), &content)
         }

@@ -164,10 +164,10 @@ fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Wo
 }
 
 /// Maximum number of names listed in a message.
-const NAMED: usize = 10;
+const LISTED_NAMES: usize = 10;
 
 fn first_of(names: &[String]) -> String {
-    let more = names.len().saturating_sub(NAMED);
+    let more = names.len().saturating_sub(LISTED_NAMES);
     let listed = names[..names.len() - more].join(", ");
     if more > 0 { format!("{listed} and {more} more") } else { listed }
 }

@@ -2,7 +2,8 @@
 
 use std::io::{self, ErrorKind, Read as _};
 
-use super::{LARGEST_BYTES, PREFIX, look, make_parent, open_parent, random_hex, sweep, write_aside};
+use super::{LARGEST_STATE_FILE_BYTES, TEMPORARY_PREFIX, look, make_parent, open_parent, sweep, write_aside};
+use crate::base::random_name::random_hex;
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::Dir;
@@ -21,7 +22,7 @@ pub fn replace_known(work: &WorkTree, path: &RelPath, known: Option<&[u8]>, byte
         return Ok(false);
     }
     sweep(&dir).map_err(failed)?;
-    let temporary = [PREFIX, random_hex().as_bytes()].concat();
+    let temporary = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
         .and_then(|()| exchange_known(&dir, &temporary, path.name(), known))
         .and_then(|is_done| dir.sync().map(|()| is_done));
@@ -53,7 +54,7 @@ fn exchange_known(dir: &Dir, ours: &[u8], name: &[u8], known: Option<&[u8]>) -> 
 fn holds(dir: &Dir, name: &[u8], known: &[u8]) -> io::Result<bool> {
     let (file, _) = dir.open_file(name)?;
     let mut found = Vec::new();
-    file.take(LARGEST_BYTES).read_to_end(&mut found)?;
+    file.take(LARGEST_STATE_FILE_BYTES).read_to_end(&mut found)?;
     Ok(found == known)
 }
 
@@ -64,7 +65,7 @@ fn holds(dir: &Dir, name: &[u8], known: &[u8]) -> io::Result<bool> {
 pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<bool> {
     let failed = |error| work.io("remove", path, error);
     let Some(dir) = open_parent(work, path)? else { return Ok(true) };
-    let aside = [PREFIX, random_hex().as_bytes()].concat();
+    let aside = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
     match dir.rename_no_replace(path.name(), &dir, &aside) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
         done => done.map_err(failed)?,
