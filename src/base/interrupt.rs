@@ -48,14 +48,18 @@ impl Interrupt {
     /// Fails if a stop was requested.
     ///
     /// # Errors
-    /// The signal number.
-    pub fn check(&self) -> Result<(), i32> {
+    /// The signal.
+    pub fn check(&self) -> Result<(), Interrupted> {
         match self.flag.load(Ordering::SeqCst) {
             0 => Ok(()),
-            signal => Err(i32::try_from(signal).unwrap_or_default()),
+            signal => Err(Interrupted(i32::try_from(signal).unwrap_or_default())),
         }
     }
 }
+
+/// A stop was requested by the signal of this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted(pub i32);
 
 /// Guard made by [`Interrupt::shield`].
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 pub mod char_set;
 pub mod interrupt;
 pub mod malformed;
+pub mod mutex;
 pub mod progress;
 pub mod quoting;
 pub mod random_name;

@@ -4,6 +4,8 @@ use std::sync::atomic::AtomicIsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::base::mutex::lock;
+
 /// Upper bound on worker threads; more gained nothing on the disks and file systems measured.
 const MOST_WORKERS: usize = 8;
 
@@ -81,7 +83,7 @@ impl<J> WorkQueue<J> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<J>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

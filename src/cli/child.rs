@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::base::interrupt::Interrupt;
+use crate::base::interrupt::{Interrupt, Interrupted};
 use crate::cli::terminal::progress;
 use crate::error::{Error, Result};
 use crate::model::ended::CommandEnd;
@@ -102,7 +102,7 @@ impl Children<'_> {
     fn run_as_it_is(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let mut child = command.spawn().map_err(Error::io("start", shown))?;
         let status = self.wait(&mut child).map_err(Error::io("wait for", shown))?;
-        self.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+        self.interrupt.check()?;
         Ok(ended(status))
     }
 
@@ -119,7 +119,7 @@ impl Children<'_> {
                 return Ok(status);
             }
             match (self.interrupt.check(), asked) {
-                (Err(signal), None) => {
+                (Err(Interrupted(signal)), None) => {
                     // Cleared to detect a second signal; set again at the end.
                     self.interrupt.set(0);
                     asked = Some((signal, Instant::now()));

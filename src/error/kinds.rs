@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::base::interrupt::Interrupted;
 use crate::base::text::{escape, escape_line};
 use crate::error::problem::WorkflowProblem;
 use crate::model::checkpoint::hold::Hold;
@@ -234,6 +235,12 @@ fn joined<T>(items: &[T], shown: impl Fn(&T) -> String) -> String {
 impl From<anyhow::Error> for Error {
     fn from(cause: anyhow::Error) -> Self {
         Self::Unexpected(cause)
+    }
+}
+
+impl From<Interrupted> for Error {
+    fn from(Interrupted(signal): Interrupted) -> Self {
+        Self::Interrupted { signal }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::base::interrupt::Interrupt;
+use crate::base::mutex::lock;
 use crate::base::progress::Progress;
 use crate::base::work_queue;
 use crate::config::environment::Environment;
@@ -57,11 +58,11 @@ pub struct Unsaid(Mutex<Vec<Warning>>);
 
 impl Unsaid {
     pub fn add(&self, warning: Warning) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        lock(&self.0).push(warning);
     }
 
     pub fn take(&self) -> Vec<Warning> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.0))
     }
 }
 
@@ -69,6 +70,12 @@ impl Context {
     /// Returns the files of runs, which must be spared; see [`WorkflowPort::own_files`].
     pub fn own_files(&self, store: Option<&Store>) -> OwnFiles {
         (self.workflows.own_files)(self, store)
+    }
+
+    /// # Errors
+    /// A signal asks to stop.
+    pub fn check_interrupt(&self) -> Result<()> {
+        Ok(self.interrupt.check()?)
     }
 
     /// Number of threads for long work. Finding out costs system calls, so only such work asks.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::base::interrupt::Interrupt;
+use crate::base::interrupt::{Interrupt, Interrupted};
 
 /// Whether SQLite support is built in.
 pub const IS_BUILT_IN: bool = true;
@@ -31,7 +31,7 @@ pub struct Patience<'i> {
 /// Why a copy, check or put-back failed.
 #[derive(Debug)]
 pub enum Refusal {
-    Interrupted(i32),
+    Interrupted(Interrupted),
     Failed(String),
 }
 
@@ -227,7 +227,10 @@ mod tests {
             let refused = put_back(&copy, &live, None, &patience(&interrupt));
             assert!(matches!(refused, Err(Refusal::Failed(why)) if why == LOCKED), "{mode}");
             interrupt.set(2);
-            assert!(matches!(put_back(&copy, &live, None, &patience(&interrupt)), Err(Refusal::Interrupted(2))));
+            assert!(matches!(
+                put_back(&copy, &live, None, &patience(&interrupt)),
+                Err(Refusal::Interrupted(Interrupted(2)))
+            ));
         }
     }
 

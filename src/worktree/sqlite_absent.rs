@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::base::interrupt::Interrupt;
+use crate::base::interrupt::{Interrupt, Interrupted};
 
 pub const IS_BUILT_IN: bool = false;
 
@@ -15,7 +15,7 @@ pub struct Patience<'i> {
 
 #[derive(Debug)]
 pub enum Refusal {
-    Interrupted(i32),
+    Interrupted(Interrupted),
     Failed(String),
 }
 

@@ -1,12 +1,13 @@
 //! The progress line on a terminal, drawn by its own thread, and cleared before anything else is printed or asked.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::base::interrupt::{Interrupt, Shield};
+use crate::base::interrupt::{Interrupt, Interrupted, Shield};
+use crate::base::mutex;
 use crate::base::progress::{Figures, Progress, WorkPhase};
 use crate::cli::signals;
 use crate::error::Error;
@@ -102,7 +103,7 @@ impl Drop for Hidden {
 }
 
 fn lock() -> Option<MutexGuard<'static, ProgressLine>> {
-    LINE.get().map(|line| line.lock().unwrap_or_else(PoisonError::into_inner))
+    LINE.get().map(mutex::lock)
 }
 
 fn draw_on() {
@@ -164,7 +165,8 @@ impl ProgressLine {
     /// for signals gets some ticks to report first.
     fn obey(&mut self) {
         let ours = usize::from(self.drawn.is_some());
-        let Some(signal) = self.interrupt.check().err().filter(|_| self.interrupt.shields() <= ours) else {
+        let Some(Interrupted(signal)) = self.interrupt.check().err().filter(|_| self.interrupt.shields() <= ours)
+        else {
             self.ticks_since_signal = 0;
             return;
         };

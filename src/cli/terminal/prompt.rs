@@ -86,7 +86,7 @@ fn answer(interrupt: &Interrupt) -> Result<String> {
     });
     loop {
         let read = receiver.recv_timeout(BETWEEN_LOOKS);
-        interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+        interrupt.check()?;
         match read {
             Ok(line) => return Ok(line.unwrap_or_default()),
             Err(RecvTimeoutError::Disconnected) => return Ok(String::new()),

@@ -9,7 +9,7 @@ use crate::model::state::entry::{STREAM_FROM_BYTES, WhyNot};
 use crate::model::state::listing::{ListedDir, Listing, may_be_half_written};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, Name, Uncaptured};
-use crate::ops::capture::interruptible::{InterruptibleSink, check_interrupt};
+use crate::ops::capture::interruptible::InterruptibleSink;
 use crate::ops::capture::key_watch::{Admission, KeyWatch};
 use crate::ops::capture::sink::{Sink, ThreadSink};
 use crate::ops::context::Context;
@@ -137,7 +137,7 @@ impl BatchReader<'_> {
             }
             let fate = self.read_one(dir.as_ref(), &batch.path, file, &mut sink)?;
             self.context.progress.add(1, 0);
-            check_interrupt(self.context)?;
+            self.context.check_interrupt()?;
             met.extend(fate.map(|fate| Met { dir: batch.dir, name: file.name.clone(), fate }));
         }
         Ok(met)

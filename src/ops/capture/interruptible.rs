@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 
-use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::worktree::scan::read::{BlobSink, SinkError};
@@ -22,15 +21,9 @@ impl BlobSink for InterruptibleSink<'_> {
     fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
         let taken = self.sink.blob_stream(len, &mut Pieces { context: self.context, reader });
         // However the sink reports a reader that stops, the signal is the cause.
-        check_interrupt(self.context)?;
+        self.context.check_interrupt()?;
         taken
     }
-}
-
-/// # Errors
-/// A signal asks to stop.
-pub fn check_interrupt(context: &Context) -> Result<()> {
-    context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
 }
 
 /// A reader that polls for signals between pieces.
@@ -41,7 +34,7 @@ pub struct Pieces<'h> {
 
 impl Read for Pieces<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        check_interrupt(self.context).map_err(io::Error::other)?;
+        self.context.check_interrupt().map_err(io::Error::other)?;
         let count = self.reader.read(buffer)?;
         self.context.progress.add(0, count as u64);
         Ok(count)

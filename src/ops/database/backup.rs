@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::capture::interruptible::{Pieces, check_interrupt};
+use crate::ops::capture::interruptible::Pieces;
 use crate::ops::context::Context;
 use crate::ops::database::database_command::{self, Refusable};
 use crate::store::files::atomic_file;
@@ -72,7 +72,7 @@ pub fn take(
     purpose: Purpose,
     pack: &mut PackSet<'_>,
 ) -> Refusable<Taken> {
-    check_interrupt(context)?;
+    context.check_interrupt()?;
     let copy = scratch.dir().join("taken");
     atomic_file::remove_if_there(&copy)?;
     let file = atomic_file::create_private(&copy)?;
@@ -120,7 +120,7 @@ fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<Objec
     let len = file.metadata().map_err(Error::io("look at", copy))?.len();
     let taken = pack.first().add_stream(len, &mut Pieces { context, reader: &mut file });
     // However the pack reports a reader that stops, the signal is the cause.
-    check_interrupt(context)?;
+    context.check_interrupt()?;
     Ok(taken?)
 }
 
@@ -148,6 +148,6 @@ pub fn refusable<T>(done: std::result::Result<T, Refusal>) -> Refusable<T> {
     match done {
         Ok(done) => Ok(Ok(done)),
         Err(Refusal::Failed(why)) => Ok(Err(why)),
-        Err(Refusal::Interrupted(signal)) => Err(Error::Interrupted { signal }),
+        Err(Refusal::Interrupted(signal)) => Err(signal.into()),
     }
 }

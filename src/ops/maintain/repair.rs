@@ -65,7 +65,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
         }
         Err(other) => return Err(other),
     };
-    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let go_on = || context.check_interrupt();
     let options = CheckOptions { full: true, go_on: &go_on, progress: &context.progress };
     let before = check_with_retries(context, &mut store, None, true)?;
     let fetched = fetch(context, &place)?;
@@ -95,9 +95,7 @@ fn fetch(context: &Context, place: &Path) -> Result<usize> {
         return Ok(0);
     }
     let session = begin_afresh(context, &store)?;
-    salvage_backlog::fetch(&session.locked, &|| {
-        context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
-    })
+    salvage_backlog::fetch(&session.locked, &|| context.check_interrupt())
 }
 
 /// Acts only on what is seen under the lock: packs that vanished before that were replaced, not lost.
@@ -161,7 +159,7 @@ pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable)
 
 /// Replaces a damaged store, whose lock the caller holds, by a fresh one with everything that can be read.
 pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
-    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let go_on = || context.check_interrupt();
     let (wait, holder) = (context.lock_wait, &context.holder);
     let salvage = Salvage::begin(place, &describe(context), wait, holder, unreadable, &go_on)?;
     heal_from_worktree(context, salvage.store(), &|| salvage.check())?;
@@ -177,7 +175,7 @@ pub fn check_with_retries(
     full: bool,
 ) -> Result<CheckReport> {
     let _shield = context.interrupt.shield();
-    let go_on = || context.interrupt.check().map_err(|signal| Error::Interrupted { signal });
+    let go_on = || context.check_interrupt();
     let options = CheckOptions { full, go_on: &go_on, progress: &context.progress };
     let mut report = store.check(only, &options)?;
     for _ in 1..PASSES {

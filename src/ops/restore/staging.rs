@@ -129,7 +129,7 @@ impl StagingWork<'_, '_> {
         dir.dirs.iter().for_each(|child| queue.add(Unit::Tree(*child)));
         let mut files = Vec::with_capacity(self.by_dir[at].len());
         for item in &self.by_dir[at] {
-            self.check_interrupt()?;
+            self.job.context.check_interrupt()?;
             let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
             let (name, mode) = (item.path.name(), (item.entry.kind, item.entry.perm));
             let stat = self.stage.add_in(work, &place, name, mode, &mut write)?;
@@ -141,16 +141,12 @@ impl StagingWork<'_, '_> {
     }
 
     fn make_single(&self, at: usize) -> Result<Stat> {
-        self.check_interrupt()?;
+        self.job.context.check_interrupt()?;
         let item = &self.single[at];
         let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
         let stat = self.stage.add(self.job.worktree, at, item.entry.kind, item.entry.perm, &mut write)?;
         self.job.context.progress.add(1, stat.size_bytes);
         Ok(stat)
-    }
-
-    fn check_interrupt(&self) -> Result<()> {
-        self.job.context.interrupt.check().map_err(|signal| Error::Interrupted { signal })
     }
 
     fn fetch(&self, item: &StagingItem<'_>, out: &mut dyn std::io::Write) -> Result<u64> {

@@ -201,7 +201,7 @@ impl<'s> Target<'s> {
         interrupt: &Interrupt,
     ) -> Result<()> {
         for (database, held) in self.databases_within(reach) {
-            interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+            interrupt.check()?;
             if let Held::Content(id) = held
                 && !store.has_whole(*id)
             {
@@ -210,7 +210,7 @@ impl<'s> Target<'s> {
         }
         let mut seen = HashSet::new();
         for (path, write) in plan.write.iter().filter(|(_, write)| seen.insert(write.after.id)) {
-            interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+            interrupt.check()?;
             if !store.has_whole(write.after.id) {
                 return Err(store.damage(self.id(), format!("{path}: its content is missing or damaged")));
             }

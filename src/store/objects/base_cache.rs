@@ -1,8 +1,9 @@
 //! Cache of contents recently made from deltas, so that a long chain is not resolved anew for each object.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::base::mutex::lock;
 use crate::store::objects::object_error::AnyObject;
 
 /// Upper bound on cached bytes; the newest content is kept even if it alone is larger.
@@ -22,12 +23,12 @@ pub struct BaseCache(Mutex<VecDeque<(u64, Shared)>>);
 
 impl BaseCache {
     pub fn get(&self, offset: u64) -> Option<Shared> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         kept.iter().find(|(at, _)| *at == offset).map(|(_, content)| Arc::clone(content))
     }
 
     pub fn put(&self, offset: u64, content: Shared) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         kept.retain(|(at, _)| *at != offset);
         kept.push_back((offset, content));
         let mut bytes: usize = kept.iter().map(|(_, content)| content.1.len()).sum();
@@ -38,7 +39,7 @@ impl BaseCache {
 
     /// Frees the memory.
     pub fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        lock(&self.0).clear();
     }
 }
 

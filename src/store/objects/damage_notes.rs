@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::base::mutex::lock;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::unindexed_packs::{self, Rescue};
@@ -16,7 +16,7 @@ impl Objects {
     /// Makes damaged packs and those without an index as readable as possible, in memory and only once, after an object
     /// was missing or unreadable. Returns whether there are such packs.
     pub fn look_again(&self) -> bool {
-        let mut looked = locked(&self.looked_again);
+        let mut looked = lock(&self.looked_again);
         if *looked {
             return self.has_rescued();
         }
@@ -24,17 +24,17 @@ impl Objects {
         let rescue =
             before.and_then(|before| Ok((unindexed_packs::rescue(&self.dir.join("pack"), &before.packs)?, before)));
         match rescue {
-            Err(cause) => *locked(&self.unread) = Some(cause),
+            Err(cause) => *lock(&self.unread) = Some(cause),
             Ok((Rescue { packs, unread }, before)) => {
                 *looked = true;
-                *locked(&self.unread) = unread;
+                *lock(&self.unread) = unread;
                 let rescued = packs.iter().filter(|pack| pack.rescued().is_some());
-                locked(&self.damaged).extend(rescued.filter_map(|pack| {
+                lock(&self.damaged).extend(rescued.filter_map(|pack| {
                     let path = if pack.rescued()?.is_whole { &pack.index_path } else { &pack.pack_path };
                     Some((path.clone(), pack.rescued()?.why.clone()))
                 }));
                 // An object read through a damaged index may be elsewhere in the same pack.
-                locked(&self.bad_copies).clear();
+                lock(&self.bad_copies).clear();
                 self.replace_listing(ObjectListing { packs, loose_fan_out: before.loose_fan_out });
             }
         }
@@ -44,7 +44,7 @@ impl Objects {
 
     /// Takes the read error, if any, of the last look at all packs or of a later search: missing objects may exist.
     pub fn take_unread(&self) -> Option<Error> {
-        locked(&self.unread).take()
+        lock(&self.unread).take()
     }
 
     pub(in crate::store) fn note_unread(&self, path: &Path, cause: ReadError) {
@@ -57,7 +57,7 @@ impl Objects {
     }
 
     pub(in crate::store) fn remember_unread(&self, cause: Error) {
-        locked(&self.unread).get_or_insert(cause);
+        lock(&self.unread).get_or_insert(cause);
     }
 
     /// Whether damaged packs were made readable.
@@ -70,15 +70,15 @@ impl Objects {
     /// # Errors
     /// The packs cannot be listed.
     pub fn forget_rescued(&self) -> Result<()> {
-        *locked(&self.looked_again) = false;
-        locked(&self.damaged).clear();
-        locked(&self.bad_copies).clear();
+        *lock(&self.looked_again) = false;
+        lock(&self.damaged).clear();
+        lock(&self.bad_copies).clear();
         self.list_again(&[])
     }
 
     /// The damage found so far in packs and indexes.
     pub fn damaged_packs(&self) -> Vec<(PathBuf, String)> {
-        locked(&self.damaged).iter().map(|(path, why)| (path.clone(), why.clone())).collect()
+        lock(&self.damaged).iter().map(|(path, why)| (path.clone(), why.clone())).collect()
     }
 
     /// Checks frame and checksums of every pack, which lookups do not, and returns all damage found.
@@ -92,7 +92,7 @@ impl Objects {
     }
 
     pub(in crate::store) fn is_bad(&self, pack: &Pack, id: &ObjectId) -> bool {
-        let bad = locked(&self.bad_copies);
+        let bad = lock(&self.bad_copies);
         !bad.is_empty() && bad.contains(&(pack.stamp.clone(), *id))
     }
 
@@ -104,23 +104,18 @@ impl Objects {
             ReadError::Io(cause) => (&pack.pack_path, cause.to_string()),
             ReadError::Sink(_) => return,
         };
-        locked(&self.damaged).entry(path.clone()).or_insert(why);
+        lock(&self.damaged).entry(path.clone()).or_insert(why);
     }
 
     pub(in crate::store) fn fail(&self, pack: &Pack, id: &ObjectId, cause: ReadError) -> ObjectError {
         self.note(pack, &cause);
         match cause {
             ReadError::Damaged(why) => {
-                locked(&self.bad_copies).insert((pack.stamp.clone(), *id));
+                lock(&self.bad_copies).insert((pack.stamp.clone(), *id));
                 corrupt(id, why)
             }
             ReadError::Io(cause) => ObjectError::Io(Error::io("read", &pack.pack_path)(cause)),
             ReadError::Sink(cause) => ObjectError::Sink(cause),
         }
     }
-}
-
-/// Ignores poisoning: a thread that panicked with the lock has at worst omitted a note.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,10 @@
 //! Last resort for deltified objects: libgit2, only over packs proven sane. The only file that names git2.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::SystemTime;
 
+use crate::base::mutex::lock;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::loose_files::names_in;
@@ -36,7 +37,7 @@ impl Foreign {
     pub fn read(&self, id: &ObjectId) -> Option<AnyObject> {
         let oid = git2::Oid::from_bytes(id.as_bytes()).ok()?;
         let files = stamps(&self.dir.join("pack"))?;
-        let mut proven = self.proven.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut proven = lock(&self.proven);
         if proven.as_ref().is_none_or(|known| known.files != files) {
             let odb = if self.is_sane(&files) { self.open() } else { None };
             *proven = Some(Proven { files, odb });

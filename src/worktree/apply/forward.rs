@@ -97,7 +97,7 @@ impl<'a> ApplyRun<'a> {
     }
 
     fn check_interrupt(&self) -> Result<(), Stop> {
-        self.interrupt.check().map_err(|signal| Stop::Failed(Error::Interrupted { signal }))
+        self.interrupt.check().map_err(|signal| Stop::Failed(signal.into()))
     }
 
     fn fail(&self, action: &'static str, path: &RelPath, error: io::Error) -> Stop {

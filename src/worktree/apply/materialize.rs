@@ -60,13 +60,13 @@ impl Writer<'_> {
             self.make_dir(path)?;
         }
         for (path, entry) in &wanted.files {
-            stop.check().map_err(|signal| Error::Interrupted { signal })?;
+            stop.check()?;
             match entry.kind {
                 Kind::File => self.write_file(path, entry, content)?,
                 Kind::Symlink => self.make_link(path, entry, content)?,
             }
         }
-        stop.check().map_err(|signal| Error::Interrupted { signal })?;
+        stop.check()?;
         // Children first: a parent may lose its write or search bit.
         for (path, perm) in wanted.dirs.iter().rev() {
             let bits = perm & self.kept_bits;

@@ -5,8 +5,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use crate::base::mutex::lock;
 use crate::error::Result;
 use crate::model::state::entry::{Kind, OWNER_RWX, RWX_BITS, SPECIAL_BITS};
 use crate::model::state::rel_path::RelPath;
@@ -100,7 +101,7 @@ impl Stage {
     pub fn make_dir(&self, work: &WorkTree, place: &StagePlace, below: &RelPath) -> Result<()> {
         let made = place.dir.make_dir(below.name());
         made.map_err(|error| work.io("make", &place.path.join(below.name()), error))?;
-        self.unsynced().count += 1;
+        lock(&self.unsynced).count += 1;
         Ok(())
     }
 
@@ -180,12 +181,8 @@ impl Stage {
         Some(self.path.join(&found.name))
     }
 
-    fn unsynced(&self) -> std::sync::MutexGuard<'_, Unsynced> {
-        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn note_unsynced(&self, file: File) -> io::Result<()> {
-        let mut unsynced = self.unsynced();
+        let mut unsynced = lock(&self.unsynced);
         unsynced.count += 1;
         if unsynced.count <= FILES_SYNCED_SINGLY {
             unsynced.files.push(file);
@@ -197,7 +194,7 @@ impl Stage {
 
     /// Whether one sync of the whole file system is cheaper than one for each file.
     pub(in crate::worktree) fn holds_many(&self) -> bool {
-        self.unsynced().count > FILES_SYNCED_SINGLY
+        lock(&self.unsynced).count > FILES_SYNCED_SINGLY
     }
 
     /// Syncs the files made in the stage, wherever they are by now.
@@ -205,7 +202,7 @@ impl Stage {
     /// # Errors
     /// I/O errors.
     pub(in crate::worktree) fn sync_files(&self) -> io::Result<()> {
-        self.unsynced().files.iter().try_for_each(File::sync_all)
+        lock(&self.unsynced).files.iter().try_for_each(File::sync_all)
     }
 
     /// Removes the stage and its remaining content.
@@ -214,7 +211,7 @@ impl Stage {
     /// I/O errors, or the stage holds something that this program never put there.
     pub fn discard(self, work: &WorkTree) -> Result<()> {
         // Some systems cannot remove open files.
-        self.unsynced().files.clear();
+        lock(&self.unsynced).files.clear();
         stage_removal::remove(work, &self.dir, &self.path)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::base::mutex::lock;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::{Access, Dir};
 
@@ -17,7 +18,7 @@ pub fn meanwhile<T>(dir: &Dir, act: impl FnOnce() -> T) -> T {
     let (ended, end) = (Mutex::new(false), Condvar::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut is_over = ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut is_over = lock(&ended);
             loop {
                 is_over = end.wait_timeout(is_over, GATHERED_FOR).unwrap_or_else(PoisonError::into_inner).0;
                 if *is_over {
@@ -27,14 +28,14 @@ pub fn meanwhile<T>(dir: &Dir, act: impl FnOnce() -> T) -> T {
                 if !matches!(own.sync_file_system(), Ok(true)) {
                     return;
                 }
-                is_over = ended.lock().unwrap_or_else(PoisonError::into_inner);
+                is_over = lock(&ended);
                 if *is_over {
                     return;
                 }
             }
         });
         let done = act();
-        *ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *lock(&ended) = true;
         end.notify_all();
         done
     })

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::base::mutex::{self, lock};
 use crate::base::work_queue::WorkQueue;
 use crate::error::Result;
 use crate::model::state::listing::Listing;
@@ -60,10 +61,10 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
         Ok(())
     })?;
     let Shared { failure, done, is_over, .. } = shared;
-    if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    if let Some(error) = mutex::into_inner(failure) {
         return Err(error);
     }
-    let dirs = assemble::assemble(done.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let dirs = assemble::assemble(mutex::into_inner(done));
     if let (true, Some(limit)) = (is_over.into_inner(), options.limit_files) {
         return Ok(Scan::OverLimit { limit, largest: assemble::largest(&dirs) });
     }
@@ -90,8 +91,4 @@ fn help(shared: &Shared<'_>) {
         run(shared, Walk::go_on(shared, given));
         job = shared.queue.next();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

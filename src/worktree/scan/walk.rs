@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
     }
 
     pub(super) fn check_interrupt(&self) -> Result<()> {
-        self.shared.options.interrupt.check().map_err(|signal| Error::Interrupted { signal })
+        Ok(self.shared.options.interrupt.check()?)
     }
 
     pub(super) fn failure(&self, index: usize, error: std::io::Error) -> Error {

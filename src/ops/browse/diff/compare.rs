@@ -83,7 +83,7 @@ pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_
     let (files, too_large, damaged) = (Vec::new(), Vec::new(), Vec::new());
     let mut outcome = DiffOutcome { from, to, files, other, not_compared, too_large, damaged, warnings };
     for pair in pairs {
-        context.interrupt.check().map_err(|signal| Error::Interrupted { signal })?;
+        context.interrupt.check()?;
         let Some(mut file) = read_pair(pair, &sides, options.manner, &mut outcome)? else { continue };
         let flow = receiver(&file)?;
         file.pieces.clear();

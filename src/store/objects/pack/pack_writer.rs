@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::base::mutex::lock;
 use crate::error::{Error, Result};
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::state::object_id::ObjectId;
@@ -366,7 +367,7 @@ pub struct Claims(Arc<Mutex<HashSet<ObjectId>>>);
 impl Claims {
     /// Claims an object; returns whether it was unclaimed.
     pub fn take(&self, id: ObjectId) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id)
+        lock(&self.0).insert(id)
     }
 }
 
