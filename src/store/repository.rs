@@ -189,8 +189,8 @@ impl Store {
     /// Returns all holds that were taken, including those that have ended.
     ///
     /// # Errors
-    /// Says why the holds cannot be read; then none is in force.
-    pub fn holds(&self) -> std::result::Result<Vec<Hold>, String> {
+    /// The holds cannot be read; then none is in force.
+    pub fn holds(&self) -> std::io::Result<Vec<Hold>> {
         holds::read(&self.layout)
     }
 

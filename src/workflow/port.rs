@@ -5,7 +5,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::{Context, WorkflowPort};
 use crate::ops::own_files::OwnFiles;
 use crate::store::repository::Store;
-use crate::store::runs::projected::Projected;
+use crate::store::runs::projected::{self, Projected};
 use crate::workflow::documents::find_documents;
 use crate::workflow::plan::PLAN;
 use crate::workflow::rules::phase::Phase;
@@ -21,7 +21,7 @@ pub const PORT: WorkflowPort = WorkflowPort { own_files, needed, projected };
 /// Returns the files noted in the store, and well-formed files of other programs in the root, seen by a command or not.
 /// If the notes cannot be read, all files that the workflows would write count.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
-    let known = |store: &Store| store.projected_or_why_not().unwrap_or_else(|_| projected(store));
+    let known = |store: &Store| projected::read(store.layout()).unwrap_or_else(|_| projected(store));
     let known = store.map(known).unwrap_or_default();
     // A root that cannot be opened fails where it is captured.
     let work = WorkTree::open(context.root.path()).ok();

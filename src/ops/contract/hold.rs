@@ -73,7 +73,7 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> 
 /// Returns the holds that have not ended. An unreadable file counts as none, with a warning.
 pub fn standing(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -> Vec<Hold> {
     let mut holds = store.holds().unwrap_or_else(|why| {
-        warnings.push(Warning::HoldsUnreadable { why });
+        warnings.push(Warning::HoldsUnreadable { why: why.to_string() });
         Vec::new()
     });
     holds.retain(|hold| hold.stands(context.now_ms));

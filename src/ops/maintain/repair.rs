@@ -18,6 +18,7 @@ use crate::store::lifecycle::description::{self, Description};
 use crate::store::lifecycle::ownership;
 use crate::store::lock;
 use crate::store::repository::Store;
+use crate::store::runs::projected;
 
 /// Number of checks before damage is believed; the store is reopened for each further one.
 pub const PASSES: usize = 4;
@@ -111,7 +112,7 @@ fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     locked.mend_indexes()?;
     locked.drop_bad_caches()?;
     locked.drop_lost_pins()?;
-    if locked.store().projected_or_why_not().is_err() {
+    if projected::read(locked.store().layout()).is_err() {
         locked.write_projected(&(context.workflows.projected)(locked.store()))?;
     }
     let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;

@@ -16,7 +16,7 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
-use crate::store::runs::run_roll;
+use crate::store::runs::{projected, run_roll};
 use crate::store::state::journal::JournalState;
 use crate::store::state::stat_cache;
 
@@ -76,13 +76,13 @@ fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
         report.derived.push(finding(layout, &layout.commits(), "it does not add up".into()));
     }
     if let Err(why) = store.holds() {
-        report.derived.push(finding(layout, &layout.holds(), why));
+        report.derived.push(finding(layout, &layout.holds(), why.to_string()));
     }
     if layout.workflow_roll().exists() && run_roll::read(layout).is_none() {
         report.derived.push(finding(layout, &layout.workflow_roll(), "it does not add up".into()));
     }
-    if let Err(why) = store.projected_or_why_not() {
-        report.derived.push(finding(layout, &layout.projected(), why));
+    if let Err(why) = projected::read(layout) {
+        report.derived.push(finding(layout, &layout.projected(), why.to_string()));
     }
     for path in [layout.left_out(), layout.size_gate()] {
         if read_regular::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::{atomic_file, checksummed_text, read_regular};
+use crate::store::files::{atomic_file, checksummed_text};
 use crate::store::layout::Layout;
 
 /// Reads the sequence number of each; empty if the file is missing or invalid.
 pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {
-    read_regular::read_text(&layout.adopted()).ok().and_then(|text| parse(&text)).unwrap_or_default()
+    checksummed_text::read(&layout.adopted(), parse_line).ok().flatten().unwrap_or_default()
 }
 
 /// Writes the file if it lacks one of the places.
@@ -28,9 +28,7 @@ pub fn remember(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()>
     atomic_file::replace(&layout.adopted(), checksummed_text::seal(&lines).as_bytes())
 }
 
-fn parse(text: &str) -> Option<BTreeMap<ObjectId, u64>> {
-    let lines = checksummed_text::unseal(text)?.lines();
-    lines
-        .map(|line| line.split_once(' ').and_then(|(id, at)| Some((ObjectId::from_hex(id)?, at.parse().ok()?))))
-        .collect()
+fn parse_line(line: &str) -> Option<(ObjectId, u64)> {
+    let (id, place) = line.split_once(' ')?;
+    Some((ObjectId::from_hex(id)?, place.parse().ok()?))
 }

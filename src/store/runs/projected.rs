@@ -1,6 +1,6 @@
 //! Which files of the project were last written for runs, and as what. Derived, so damage to the record stops nothing.
 
-use std::io::ErrorKind;
+use std::io;
 
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::Result;
@@ -29,26 +29,16 @@ pub struct Projected {
 impl Store {
     /// The files last written for runs; none if unknown.
     pub fn projected(&self) -> Vec<Projected> {
-        self.projected_or_why_not().unwrap_or_default()
-    }
-
-    /// The files last written for runs.
-    ///
-    /// # Errors
-    /// Says why an existing record cannot be read or is invalid.
-    pub fn projected_or_why_not(&self) -> Result<Vec<Projected>, String> {
-        read(self.layout())
+        read(self.layout()).unwrap_or_default()
     }
 }
 
+/// The files last written for runs.
+///
 /// # Errors
-/// As [`Store::projected_or_why_not`].
-pub fn read(layout: &Layout) -> Result<Vec<Projected>, String> {
-    match read_regular::read_text(&layout.projected()) {
-        Ok(text) => parse(&text).ok_or_else(|| "it does not add up".to_owned()),
-        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        Err(cause) => Err(cause.to_string()),
-    }
+/// An existing record cannot be read or is invalid.
+pub fn read(layout: &Layout) -> io::Result<Vec<Projected>> {
+    Ok(checksummed_text::read(&layout.projected(), parse_line)?.unwrap_or_default())
 }
 
 /// # Errors
@@ -72,12 +62,8 @@ fn render(files: &[Projected]) -> String {
     checksummed_text::seal(&files.iter().map(line).collect::<String>())
 }
 
-fn parse(text: &str) -> Option<Vec<Projected>> {
-    checksummed_text::unseal(text)?.lines().map(|line| parse_line(line.strip_prefix(FILE)?)).collect()
-}
-
 fn parse_line(line: &str) -> Option<Projected> {
-    let mut words = line.split(' ');
+    let mut words = line.strip_prefix(FILE)?.split(' ');
     let (sum, path, workflow) = (words.next()?, words.next()?, words.next()?);
     let is_sum = sum.len() == SUM_DIGITS && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
     let path = String::from_utf8(percent_decode(path)?).ok()?;
@@ -93,19 +79,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_come_back_whole_or_not_at_all() {
+    fn files_come_back_and_senseless_ones_do_not() {
         let file = |path: &str, sum: Option<String>| Projected { path: path.into(), sum, workflow: "w_1".into() };
         let files = [file(".claude/pipeline-state.json", Some("ab".repeat(32))), file("a b/\u{e4}\n", None)];
-        let text = render(&files);
-        assert_eq!(parse(&text), Some(files.to_vec()));
-        for at in 0..text.len() {
-            assert_eq!(parse(&text[..at]), None, "cut at {at}");
-            let mut flipped = text.clone().into_bytes();
-            flipped[at] ^= 1;
-            assert_eq!(String::from_utf8(flipped).ok().and_then(|flipped| parse(&flipped)), None, "flipped at {at}");
-        }
+        let parsed: Option<Vec<_>> = checksummed_text::parse(&render(&files), parse_line);
+        assert_eq!(parsed.as_deref(), Some(&files[..]));
         for line in ["- ../x w", "- x ../w", "zz x w", "- x w more", "- x"] {
-            assert_eq!(parse(&checksummed_text::seal(&format!("{FILE}{line}\n"))), None, "{line}");
+            assert_eq!(parse_line(&format!("{FILE}{line}")), None, "{line}");
         }
     }
 }

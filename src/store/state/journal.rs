@@ -2,8 +2,6 @@
 
 use std::io::ErrorKind;
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::base::random_name::is_random_hex;
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
@@ -12,7 +10,7 @@ use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
-use crate::store::files::{atomic_file, read_regular};
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
 use crate::store::layout::Layout;
 
 const JOURNAL_FIRST_LINE: &str = "checkpoint-journal 1";
@@ -117,17 +115,12 @@ pub fn render(journal: &Journal) -> String {
     for field in journal.reach.within.iter().flat_map(Scope::to_fields) {
         text.extend(["within ", &field, "\n"]);
     }
-    let sum = xxh3_64(text.as_bytes());
-    format!("{text}sum {sum:016x}\n")
+    checksummed_text::seal(&text)
 }
 
 /// Parses a journal; `None` if the checksum is wrong or a line is not understood.
 pub fn parse(bytes: &[u8]) -> Option<Journal> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let (body, sum) = text.strip_suffix('\n')?.rsplit_once("sum ")?;
-    if u64::from_str_radix(sum, 16).ok()? != xxh3_64(body.as_bytes()) {
-        return None;
-    }
+    let body = checksummed_text::unseal(std::str::from_utf8(bytes).ok()?)?;
     let mut lines = body.lines();
     if lines.next() != Some(JOURNAL_FIRST_LINE) {
         return None;
