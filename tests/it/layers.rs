@@ -55,11 +55,8 @@ const DOORS: [(&str, &[&str]); 25] = [
     ("signal_hook", &["cli/signals"]),
     ("thiserror", &["error"]),
     ("toml", &["config"]),
-    ("walkdir", &["worktree/sys/portable", "store/gc/usage"]),
-    (
-        "xxhash_rust",
-        &["store/state/stat_cache", "store/refs/commit_cache", "store/files/checksummed_text"],
-    ),
+    ("walkdir", &["worktree/sys/portable", "store/gc/disk_usage"]),
+    ("xxhash_rust", &["store/state/stat_cache", "store/refs/commit_cache", "store/files/checksummed_text"]),
 ];
 
 fn imports(file: &SourceFile) -> BTreeSet<String> {

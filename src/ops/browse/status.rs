@@ -19,7 +19,7 @@ use crate::ops::maintain::size_limit;
 use crate::ops::maintain::stores::kept_copies_of;
 use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::store::gc::usage::bytes_below;
+use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::dir_hash;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;

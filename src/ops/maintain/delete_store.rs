@@ -8,7 +8,7 @@ use crate::ops::context::Context;
 use crate::ops::maintain::delete::{DeleteOutcome, Deletion, DeletionConsent, Doomed, WholeStore};
 use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::store::gc::usage::bytes_below;
+use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
 use crate::store::lifecycle::ownership;

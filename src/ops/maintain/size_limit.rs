@@ -8,10 +8,9 @@ use crate::ops::context::Context;
 use crate::ops::create::apply_retention::drop_planned;
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
+use crate::store::gc::disk_usage::{DiskUsage, bytes_below};
 use crate::store::gc::mark;
 use crate::store::gc::repack::RepackOutcome;
-use crate::store::gc::usage::bytes_below;
-use crate::store::gc::weight::Scale;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::repository::Store;
 
@@ -28,10 +27,10 @@ pub fn plan(
     limit_bytes: u64,
 ) -> Result<SizePlan> {
     let needed = session::needed(context, store, pending);
-    let mut scale = Scale::new(store)?;
-    let fixed_bytes = scale.fixed(checkpoints)?;
+    let mut usage = DiskUsage::new(store)?;
+    let fixed_bytes = usage.fixed(checkpoints)?;
     let left: Vec<Checkpoint> = checkpoints.iter().filter(|c| !gone.contains(&c.id)).cloned().collect();
-    retention::plan_size(&left, &needed, limit_bytes, fixed_bytes, &mut |c| scale.more_for(c))
+    retention::plan_size(&left, &needed, limit_bytes, fixed_bytes, &mut |c| usage.more_for(c))
 }
 
 /// Sweeps; if a limit has to be met, as tightly as it takes.

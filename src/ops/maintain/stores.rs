@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Result;
 use crate::ops::context::{Context, projects, subdirectories};
-use crate::store::gc::usage::bytes_below;
+use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::{Layout, NAME_DIGITS, dir_hash};
 use crate::store::lifecycle::description::{Description, Identity, STORE_FORMAT, format_of};
 use crate::store::repository::Store;

@@ -142,7 +142,12 @@ fn is_fresh_name(path: &Path) -> bool {
 
 /// Whether a path is a directory without any file in it.
 fn is_hollow(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) && !crate::store::gc::usage::has_files(path)
+    path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) && !has_files(path)
+}
+
+fn has_files(dir: &Path) -> bool {
+    let mut entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.any(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir() || has_files(&entry.path())))
 }
 
 fn changed_ms(path: &Path) -> i64 {

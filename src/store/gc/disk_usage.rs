@@ -1,10 +1,13 @@
-//! Disk space taken by checkpoints: compressed bytes by the indexes, each object counted once.
+//! Disk space taken by a store, and by its checkpoints: compressed bytes by the indexes, each object counted once.
+
+use std::path::Path;
+
+use walkdir::{DirEntry, WalkDir};
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::reach::Reach;
-use crate::store::gc::usage::bytes_below;
 use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::loose_files;
 use crate::store::refs::ref_files;
@@ -15,14 +18,25 @@ const INDEX_ENTRY_BYTES: u64 = 28;
 /// Bytes of a pack and its index without their entries.
 const EMPTY_PACK_BYTES: u64 = 1104;
 
+/// Sum of the sizes of all files below a directory, in bytes. Unreadable ones count as zero.
+pub fn bytes_below(dir: &Path) -> u64 {
+    let files =
+        WalkDir::new(dir).follow_links(false).follow_root_links(false).into_iter().filter_map(std::result::Result::ok);
+    files
+        .filter(|entry: &DirEntry| entry.file_type().is_file())
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|meta| meta.len())
+        .sum()
+}
+
 /// Adds up the space of checkpoints one after the other.
-pub struct Scale<'s> {
+pub struct DiskUsage<'s> {
     store: &'s Store,
     sizes: IdMap<u64>,
     counted: Reach<'s>,
 }
 
-impl<'s> Scale<'s> {
+impl<'s> DiskUsage<'s> {
     /// # Errors
     /// A directory of the store cannot be listed. An unreadable index counts as zero.
     pub fn new(store: &'s Store) -> Result<Self> {
