@@ -8,7 +8,6 @@ use std::time::Duration;
 use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
 use crate::base::progress::Progress;
-use crate::base::work_queue;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
 use crate::error::{Error, Result};
@@ -76,11 +75,6 @@ impl Context {
     /// A signal asks to stop.
     pub fn check_interrupt(&self) -> Result<()> {
         Ok(self.interrupt.check()?)
-    }
-
-    /// Number of threads for long work. Finding out costs system calls, so only such work asks.
-    pub fn workers(&self) -> usize {
-        work_queue::workers()
     }
 
     /// Returns the identity of this root's directory; `None` if it is gone.

@@ -40,11 +40,6 @@ impl WorkTree {
         &self.root
     }
 
-    /// Returns the stat of the root when it was opened.
-    pub fn root_stat(&self) -> &Stat {
-        &self.stat
-    }
-
     /// Opens the directory at a path, following no symlink.
     ///
     /// # Errors

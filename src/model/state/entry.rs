@@ -21,8 +21,6 @@ pub struct Entry {
     pub size_bytes: u64,
 }
 
-/// Permission bits recorded for symlinks, as they cannot be set.
-pub const SYMLINK_PERM: u32 = 0o777;
 /// Size in bytes from which content is streamed instead of held in memory, by all that read or write it.
 pub const STREAM_FROM_BYTES: u64 = 16 << 20;
 /// Read, write and execute bits.

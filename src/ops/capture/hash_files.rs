@@ -110,7 +110,7 @@ fn read_batches(
     let files = batches.iter().map(unknown).sum();
     context.progress.begin(WorkPhase::Reading, files, bytes);
     let alone = files < ALONE_FILES && bytes < ALONE_BYTES;
-    let workers = if alone { 1 } else { context.workers().min(batches.len()) };
+    let workers = if alone { 1 } else { work_queue::workers().min(batches.len()) };
     // The largest files come first, so that no thread ends alone with one. Batches are taken from the end.
     batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
     let reader = BatchReader { context, worktree, admission, started_ns };

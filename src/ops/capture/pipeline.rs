@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::base::progress::WorkPhase;
+use crate::base::work_queue;
 use crate::error::Result;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::rules_stamp::RulesStamp;
@@ -130,7 +131,7 @@ pub fn begin<'c>(
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
         progress: &context.progress,
-        workers: context.workers(),
+        workers: work_queue::workers(),
     };
     context.progress.begin(WorkPhase::Scanning, 0, 0);
     let mut listing = match scan(worktree, &today.rules, &scan_options)? {

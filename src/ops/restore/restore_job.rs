@@ -1,5 +1,6 @@
 //! The inputs that all steps of carrying out a restore share.
 
+use crate::base::work_queue;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
@@ -26,11 +27,6 @@ pub struct RestoreJob<'e> {
 }
 
 impl RestoreJob<'_> {
-    /// Number of threads for this number of files.
-    pub(in crate::ops) fn workers(&self, files: usize) -> usize {
-        if files < SHARED_FROM_FILES { 1 } else { self.context.workers() }
-    }
-
     pub(in crate::ops) fn stat_of(&self, path: &RelPath) -> Option<Stat> {
         self.present.file(path).map(|file| file.stat)
     }
@@ -38,4 +34,9 @@ impl RestoreJob<'_> {
     pub(in crate::ops) fn is_linked(&self, path: &RelPath) -> bool {
         self.stat_of(path).is_some_and(|stat| stat.links > 1)
     }
+}
+
+/// Number of threads for this number of files.
+pub(in crate::ops) fn workers(files: usize) -> usize {
+    if files < SHARED_FROM_FILES { 1 } else { work_queue::workers() }
 }

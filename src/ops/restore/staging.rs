@@ -12,7 +12,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::ops::restore::directory_steps;
 use crate::ops::restore::new_directories::{self, NewDirectories};
-use crate::ops::restore::restore_job::RestoreJob;
+use crate::ops::restore::restore_job::{RestoreJob, workers};
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
 use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, WriteStep};
@@ -110,7 +110,7 @@ impl StagingWork<'_, '_> {
         }
         let starts = (0..self.single.len()).step_by(FILES_AT_ONCE);
         units.extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
-        work_queue::run(vec![(); self.job.workers(file_count)], units, &|(), unit, queue| match unit {
+        work_queue::run(vec![(); workers(file_count)], units, &|(), unit, queue| match unit {
             Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, queue)?)),
             Unit::Single(range) => {
                 let made = range.clone().map(|at| self.make_single(at)).collect::<Result<_>>()?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file::{remove_if_there, sync_directory};
+use crate::store::files::atomic_file::{is_full, remove_if_there, sync_directory};
 use crate::store::gc::delta_write::RunWriter;
 use crate::store::gc::pack_usage::{self, PackUsage, SurveyedPack};
 use crate::store::gc::rejected_bases::Pair;
@@ -104,7 +104,7 @@ impl<'a> RepackWork<'a> {
             self.remove_loose(outcome, |id| !self.live.contains(id) || !self.is_unclaimed(id))?;
         }
         match self.merge_all(&loose, outcome) {
-            Err(Error::Io { source, path, action }) if is_no_space(&source) => {
+            Err(Error::Io { source, path, action }) if is_full(&source) => {
                 outcome.no_space = Some(Error::Io { action, path, source }.to_string());
             }
             other => other?,
@@ -285,10 +285,6 @@ impl<'a> RepackWork<'a> {
 
 fn unreadable(pack: &Pack, cause: &ReadError) -> Error {
     Error::Damaged { what: pack.pack_path.display().to_string(), why: cause.to_string() }
-}
-
-fn is_no_space(cause: &std::io::Error) -> bool {
-    matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }
 
 /// Counts the packs, and the bytes of packs, indexes and loose objects.

@@ -23,7 +23,7 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
         Question::Resume(status) => resume(status, now_ms),
         Question::Unsound(status) => format!("{}{CORRUPTED} ", remarks(status)),
         Question::Refused(status) => remarks(status),
-        Question::AbandonOrPick(_) => "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned(),
+        Question::AbandonOrPick => "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned(),
         Question::Pick(workflow) => pick(workflow),
         Question::Restart(workflow) => {
             format!("Archive {} and begin its plan anew? [y/N] ", workflow.id)

@@ -157,7 +157,7 @@ fn edited(
     value: &Value,
 ) -> Result<Option<Trouble>> {
     let root = context.root.path().display().to_string();
-    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let reading = Reading { root: &root };
     let mut next = run.workflow.clone();
     if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, reading) {
         return Ok(Some(malformed(file, Some(run.workflow.id), findings)));
@@ -177,7 +177,7 @@ fn begun(
     before: Option<Run>,
 ) -> Result<Option<Trouble>> {
     let root = context.root.path().display().to_string();
-    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let reading = Reading { root: &root };
     let mut next = match dispatch::begin(file.profile, &file.path, value, reading) {
         Ok(next) => next,
         // A task list alone does not make a run.
@@ -256,7 +256,7 @@ pub fn take_file(
     };
     let root = context.root.path().display().to_string();
     let mut next = run.workflow.clone();
-    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let reading = Reading { root: &root };
     if let Err(findings) = dispatch::take(&mut next, file.profile, path, &value, reading) {
         return Err(malformed(&file, Some(run.workflow.id.clone()), findings).problem(Some(&run.workflow)).into());
     }

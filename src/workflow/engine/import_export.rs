@@ -81,7 +81,7 @@ fn record(
     bare: Option<&Value>,
 ) -> Result<StepOutcome> {
     let root = context.root.path().display().to_string();
-    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let reading = Reading { root: &root };
     let path = path_of(profile, value);
     let mut next = dispatch::begin(profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
     let store = open_usable(context, false)?;
@@ -182,7 +182,7 @@ pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
     let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known")]);
     let profile = dispatch::profile_of_document(&value).ok_or_else(unknown)?;
     let root = context.root.path().display().to_string();
-    let reading = Reading { now_ms: context.now_ms, root: &root };
+    let reading = Reading { root: &root };
     let path = path_of(profile, &value);
     let mut workflow = dispatch::begin(profile, &path, &value, reading).map_err(|findings| malformed(&findings))?;
     sync::end_if_settled(&mut workflow, context.now_ms);
@@ -236,7 +236,11 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
     runs.runs.retain(fits);
     let run = runs.pick(options.workflow.as_deref())?;
     let workflow = &run.workflow;
-    let own = workflow.profiles.first().copied().or_else(|| workflow.documents.keys().find_map(|path| imported(path)));
+    let own = workflow
+        .profiles
+        .first()
+        .copied()
+        .or_else(|| workflow.documents.keys().find_map(|path| dispatch::profile_of_path(path)));
     let form = options.form.clone().or_else(|| own.map(|profile| profile.word().to_owned()));
     match form.as_deref().unwrap_or("state") {
         "state" => Ok(workflow.to_json()),
@@ -268,8 +272,4 @@ pub fn skeleton(context: &Context, branch: Option<&str>) -> String {
         "created_at": now,
         "updated_at": now,
     }))
-}
-
-fn imported(path: &str) -> Option<Profile> {
-    dispatch::profile_of_path(path)
 }

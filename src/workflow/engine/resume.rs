@@ -40,7 +40,7 @@ pub enum Question<'s> {
     Unsound(&'s Status),
     /// No question: shows why the run is not resumed.
     Refused(&'s Status),
-    AbandonOrPick(&'s Workflow),
+    AbandonOrPick,
     /// Which of the remaining phases.
     Pick(&'s Workflow),
     /// Whether to really restart the plan.
@@ -168,7 +168,7 @@ fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Resul
     let workflow = &status.run.workflow;
     let undecided = || decision(status, choices::after_no(workflow, is_sound(status)));
     // A choice on the command line answers the further questions as well.
-    let answer = if options.choose.is_some() { None } else { ask(&Question::AbandonOrPick(workflow))? };
+    let answer = if options.choose.is_some() { None } else { ask(&Question::AbandonOrPick)? };
     let answer = answer.ok_or_else(undecided)?.trim().to_ascii_lowercase();
     match answer.as_str() {
         "abandon" | "a" => Ok(Chosen::Abandon),

@@ -13,7 +13,6 @@ pub struct Document {
 /// Context for reading a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
-    pub now_ms: i64,
     /// Absolute path of the root, the prefix of paths in documents.
     pub root: &'a str,
 }

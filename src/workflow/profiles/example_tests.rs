@@ -13,7 +13,7 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 pub const ROOT: &str = "/project";
-pub const READING: Reading<'_> = Reading { now_ms: 1_800_000_000_000, root: ROOT };
+pub const READING: Reading<'_> = Reading { root: ROOT };
 
 pub const PIPELINE: &str = ".claude/pipeline-state.json";
 pub const REGISTRY: &str = ".claude/checkpoints/orchestrate_auth_system_20251003_184530.json";

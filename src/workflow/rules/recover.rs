@@ -13,8 +13,6 @@ pub struct Mend {
     /// What was found and will be done, in words.
     pub what: String,
     pub change: Change,
-    /// Whether the user should confirm, because it moves the run on.
-    pub advances: bool,
 }
 
 /// Returns all repairs, tasks first.
@@ -38,7 +36,7 @@ fn of_task(task: &Task, sights: &Sights) -> Mend {
         _ => return cut_off(task, seen),
     };
     let what = format!("task {id} was running and its output {path} is there: it is {word}");
-    Mend { what, change, advances: false }
+    Mend { what, change }
 }
 
 fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Mend {
@@ -53,7 +51,7 @@ fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Mend {
     };
     let number = task.attempts + u32::from(!task.is_next_counted);
     let what = format!("task {} was running and {why}: it is pending again, for attempt {number}", task.id);
-    Mend { what, change: Change::ResetTask { id: task.id.clone(), cut_off: true }, advances: false }
+    Mend { what, change: Change::ResetTask { id: task.id.clone(), cut_off: true } }
 }
 
 fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend> {
@@ -65,14 +63,14 @@ fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend>
         let now = if phase.lacks_approval() { "it waits for its approval" } else { "it is done" };
         let what = format!("phase {id} was in progress and all that it had to write is there: {now}");
         let finish = Finish { phase: Some(id), present: present(phase, sights), ..Finish::default() };
-        return Some(Mend { what, change: Change::FinishPhase(finish), advances: true });
+        return Some(Mend { what, change: Change::FinishPhase(finish) });
     }
     let drafts = phase.outputs.iter().any(|output| !output.required && usable(&output.path));
     if phase.lacks_approval() && drafts {
         let id = phase.id.clone();
         let what =
             format!("phase {id} was cut off at its approval: what it made is there and is shown again, not made again");
-        return Some(Mend { what, change: Change::AwaitApproval { phase: id }, advances: false });
+        return Some(Mend { what, change: Change::AwaitApproval { phase: id } });
     }
     None
 }
@@ -174,6 +172,6 @@ mod tests {
             Sights::from([("designs/".into(), ObservedFile::Empty), ("final.json".into(), ObservedFile::Missing)]);
         assert!(mends(&workflow, &nothing).is_empty());
         let both = Sights::from([("designs/".into(), there(None)), ("final.json".into(), there(None))]);
-        assert!(mends(&workflow, &both)[0].advances);
+        assert!(matches!(mends(&workflow, &both)[0].change, Change::FinishPhase(_)));
     }
 }

@@ -48,10 +48,6 @@ impl Tracked {
         all
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.paths.is_empty()
-    }
-
     /// Returns all paths, sorted bytewise.
     pub fn paths(&self) -> impl Iterator<Item = &[u8]> {
         self.paths.iter().map(|path| &**path)
