@@ -10,6 +10,7 @@ use crate::cli::command_context::{self, CommandContext};
 use crate::cli::commands::Command;
 use crate::cli::grammar::{self, ParseRefusal};
 use crate::cli::parse::{self, Cli};
+use crate::cli::run::Properties;
 use crate::cli::terminal::printer::{self, Printer};
 use crate::cli::terminal::progress;
 use crate::cli::terminal::prompt::Prompt;
@@ -40,11 +41,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let Cli { global, command } = cli;
     let Some(command) = command else { return ExitCode::from(refuse_nothing(printer)) };
     let name = command.name();
-    let (failed, contract, has_dry_run) = match &command {
-        Command::InDirectory(command) => (command.failure_code(), command.contract(), command.has_dry_run()),
-        Command::Anywhere(_) => (exit_code::FAILED, None, false),
+    let properties = match &command {
+        Command::InDirectory(command) => command.properties(),
+        Command::Anywhere(_) => Properties::USUAL,
     };
-    let prompt = Prompt::new(global.json, global.no_input, has_dry_run, printer.err_paint());
+    let Properties { failure_code: failed, contract, .. } = properties;
+    let prompt = Prompt::new(global.json, global.no_input, properties.has_dry_run, printer.err_paint());
     let cmd = CommandContext {
         printer,
         prompt,
@@ -56,10 +58,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let code = match command {
         Command::Anywhere(command) => command.run(&cmd, environment),
-        Command::InDirectory(command) => command_context::open(&global, environment, name, command.own_file())
+        Command::InDirectory(command) => command_context::open(&global, environment, name, properties.own_file)
             .and_then(|context| {
                 signals::install(&context.interrupt);
-                let is_watched = command.may_take_long() && printer.talks_to_a_person();
+                let is_watched = properties.may_take_long && printer.talks_to_a_person();
                 let _showing = is_watched.then(|| progress::show(&context, printer.err_paint(), printer::last_words));
                 let code = command.run(&context, &cmd);
                 cmd.tell_unsaid(&context);

@@ -1,4 +1,4 @@
-//! Traits of commands: their properties, and how they run.
+//! What commands are to the command line: their properties, and how they run.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
@@ -8,36 +8,38 @@ use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::contract::ContractForm;
 
+/// What is to be known of a command before it runs.
+#[derive(Clone, Copy)]
+pub struct Properties {
+    /// Name in the JSON schema, unless that of the command.
+    pub name: Option<&'static str>,
+    /// Whether the time depends on the size of the directory or store.
+    pub may_take_long: bool,
+    /// Whether the command has `--dry-run`.
+    pub has_dry_run: bool,
+    /// Whether the user's own configuration may be bad, so that restores always work.
+    pub own_file: OwnFile,
+    /// Exit code of failures without a code of their own.
+    pub failure_code: u8,
+    /// The requested format of the contract, even if the command fails.
+    pub contract: Option<ContractForm>,
+}
+
+impl Properties {
+    pub const USUAL: Self = Self {
+        name: None,
+        may_take_long: false,
+        has_dry_run: false,
+        own_file: OwnFile::MustBeGood,
+        failure_code: exit_code::FAILED,
+        contract: None,
+    };
+}
+
 /// A command that acts on a directory.
 pub trait RunCommand: Sized {
-    /// Name in the JSON schema, unless that of the command.
-    fn name(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Whether the time depends on the size of the directory or store.
-    fn may_take_long(&self) -> bool {
-        false
-    }
-
-    /// Whether the command has `--dry-run`.
-    fn has_dry_run(&self) -> bool {
-        false
-    }
-
-    /// Whether the user's own configuration may be bad, so that restores always work.
-    fn own_file(&self) -> OwnFile {
-        OwnFile::MustBeGood
-    }
-
-    /// Exit code of failures without a code of their own.
-    fn failure_code(&self) -> u8 {
-        exit_code::FAILED
-    }
-
-    /// The requested format of the contract, even if the command fails.
-    fn contract(&self) -> Option<ContractForm> {
-        None
+    fn properties(&self) -> Properties {
+        Properties::USUAL
     }
 
     /// Runs the command and returns its exit code.

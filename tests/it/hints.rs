@@ -174,10 +174,10 @@ fn what_can_be_looked_at_before_is_known() {
     let with: Vec<String> = all_commands().into_iter().filter(|command| takes(command, "--dry-run")).collect();
     assert_eq!(with.iter().map(String::as_str).collect::<BTreeSet<_>>(), DRY_RUN.into());
     for line in ["restore x", "undo", "redo", "prune", "delete x", "relink x", "workflow rewind x --both"] {
-        assert!(parsed(line).has_dry_run(), "{line}");
+        assert!(parsed(line).properties().has_dry_run, "{line}");
     }
     for line in ["create", "workflow mini-commit", "workflow delete x --purge", "workflow resume", "pin x"] {
-        assert!(!parsed(line).has_dry_run(), "{line}");
+        assert!(!parsed(line).properties().has_dry_run, "{line}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::browse::bisect::{self as bisect_op, BisectOptions};
 use crate::ops::context::Context;
@@ -35,8 +35,8 @@ impl From<&BisectArgs> for BisectOptions {
 }
 
 impl RunCommand for BisectArgs {
-    fn may_take_long(&self) -> bool {
-        true
+    fn properties(&self) -> Properties {
+        Properties { may_take_long: true, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer::StdoutSink;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
@@ -31,8 +31,8 @@ impl CatArgs {
 }
 
 impl RunCommand for CatArgs {
-    fn own_file(&self) -> OwnFile {
-        OwnFile::MayBeBad
+    fn properties(&self) -> Properties {
+        Properties { own_file: OwnFile::MayBeBad, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

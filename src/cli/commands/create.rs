@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::contract::{ContractArgs, Words};
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer;
 use crate::cli::{exit_code, lists};
 use crate::error::{Error, Result};
@@ -133,12 +133,9 @@ impl CreateArgs {
 const TIDY_TIME: Duration = Duration::from_millis(200);
 
 impl RunCommand for CreateArgs {
-    fn may_take_long(&self) -> bool {
-        true
-    }
-
-    fn contract(&self) -> Option<ContractForm> {
-        self.contract.contract.then(|| self.contract.into())
+    fn properties(&self) -> Properties {
+        let contract = self.contract.contract.then(|| self.contract.into());
+        Properties { may_take_long: true, contract, ..Properties::USUAL }
     }
 
     /// Runs the command, and adds a line to the audit trail if that is enabled.

@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::delete::{self as delete_op, DeleteOptions, Deletion};
@@ -41,8 +41,8 @@ impl DeleteArgs {
 }
 
 impl RunCommand for DeleteArgs {
-    fn has_dry_run(&self) -> bool {
-        true
+    fn properties(&self) -> Properties {
+        Properties { has_dry_run: true, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::pager::PagerOutput;
 use crate::error::Result;
 use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
@@ -83,12 +83,9 @@ impl DiffArgs {
 }
 
 impl RunCommand for DiffArgs {
-    fn may_take_long(&self) -> bool {
-        true
-    }
-
-    fn failure_code(&self) -> u8 {
-        if self.exit_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED }
+    fn properties(&self) -> Properties {
+        let failure_code = if self.exit_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED };
+        Properties { may_take_long: true, failure_code, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

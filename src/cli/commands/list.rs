@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use crate::base::time;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::CheckpointKind;
@@ -66,8 +66,8 @@ impl ListArgs {
 }
 
 impl RunCommand for ListArgs {
-    fn own_file(&self) -> OwnFile {
-        OwnFile::MayBeBad
+    fn properties(&self) -> Properties {
+        Properties { own_file: OwnFile::MayBeBad, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

@@ -3,12 +3,10 @@
 use clap::{Args, Command as Grammar, Subcommand};
 
 use crate::cli::command_context::CommandContext;
-use crate::cli::run::{RunAnywhere, RunCommand};
+use crate::cli::run::{Properties, RunAnywhere, RunCommand};
 use crate::config::environment::Environment;
-use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::view::contract::ContractForm;
 
 pub mod bisect;
 pub mod cat;
@@ -67,31 +65,15 @@ macro_rules! commands {
             /// Returns the name in the JSON schema.
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::InDirectory(DirCommand::$Command(args)) => args.name().unwrap_or($name),)*
+                    $(Self::InDirectory(DirCommand::$Command(args)) => args.properties().name.unwrap_or($name),)*
                     $(Self::Anywhere(OtherCommand::$Other(_)) => $other_name,)*
                 }
             }
         }
 
         impl DirCommand {
-            pub fn may_take_long(&self) -> bool {
-                match self { $(Self::$Command(args) => args.may_take_long(),)* }
-            }
-
-            pub fn has_dry_run(&self) -> bool {
-                match self { $(Self::$Command(args) => args.has_dry_run(),)* }
-            }
-
-            pub fn own_file(&self) -> OwnFile {
-                match self { $(Self::$Command(args) => args.own_file(),)* }
-            }
-
-            pub fn failure_code(&self) -> u8 {
-                match self { $(Self::$Command(args) => args.failure_code(),)* }
-            }
-
-            pub fn contract(&self) -> Option<ContractForm> {
-                match self { $(Self::$Command(args) => args.contract(),)* }
+            pub fn properties(&self) -> Properties {
+                match self { $(Self::$Command(args) => args.properties(),)* }
             }
 
             pub fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

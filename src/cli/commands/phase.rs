@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::workflow::{json as runs_json, listing, outcomes as workflow_view};
@@ -315,8 +315,8 @@ pub struct TaskListArgs {
 }
 
 impl RunCommand for PhaseArgs {
-    fn name(&self) -> Option<&'static str> {
-        Some(self.command.name())
+    fn properties(&self) -> Properties {
+        Properties { name: Some(self.command.name()), ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -347,8 +347,8 @@ fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) ->
 }
 
 impl RunCommand for TaskArgs {
-    fn name(&self) -> Option<&'static str> {
-        Some(self.command.name())
+    fn properties(&self) -> Properties {
+        Properties { name: Some(self.command.name()), ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::orphans::{self, OrphanOptions};
@@ -38,12 +38,8 @@ impl From<PruneArgs> for PruneOptions {
 }
 
 impl RunCommand for PruneArgs {
-    fn may_take_long(&self) -> bool {
-        true
-    }
-
-    fn has_dry_run(&self) -> bool {
-        true
+    fn properties(&self) -> Properties {
+        Properties { may_take_long: true, has_dry_run: true, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

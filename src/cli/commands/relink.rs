@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::command_context::CommandContext;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{environment, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -25,8 +25,8 @@ pub struct RelinkArgs {
 }
 
 impl RunCommand for RelinkArgs {
-    fn has_dry_run(&self) -> bool {
-        true
+    fn properties(&self) -> Properties {
+        Properties { has_dry_run: true, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

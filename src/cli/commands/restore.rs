@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::contract::{ContractArgs, Words};
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
@@ -17,6 +17,10 @@ use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::view::contract::ContractForm;
 use crate::view::restore::{self, Given};
 use crate::view::{databases, plan, restore_contract as contract_view, words};
+
+/// Those of all that restore.
+const PROPERTIES: Properties =
+    Properties { may_take_long: true, has_dry_run: true, own_file: OwnFile::MayBeBad, ..Properties::USUAL };
 
 /// Make the directory what it was at a checkpoint
 ///
@@ -101,16 +105,8 @@ impl RestoreArgs {
 }
 
 impl RunCommand for RestoreArgs {
-    fn may_take_long(&self) -> bool {
-        true
-    }
-
-    fn has_dry_run(&self) -> bool {
-        true
-    }
-
-    fn own_file(&self) -> OwnFile {
-        OwnFile::MayBeBad
+    fn properties(&self) -> Properties {
+        PROPERTIES
     }
 
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -198,16 +194,8 @@ fn say_checked(
 }
 
 impl RunCommand for UndoArgs {
-    fn may_take_long(&self) -> bool {
-        true
-    }
-
-    fn has_dry_run(&self) -> bool {
-        true
-    }
-
-    fn own_file(&self) -> OwnFile {
-        OwnFile::MayBeBad
+    fn properties(&self) -> Properties {
+        PROPERTIES
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -218,16 +206,8 @@ impl RunCommand for UndoArgs {
 }
 
 impl RunCommand for RedoArgs {
-    fn may_take_long(&self) -> bool {
-        true
-    }
-
-    fn has_dry_run(&self) -> bool {
-        true
-    }
-
-    fn own_file(&self) -> OwnFile {
-        OwnFile::MayBeBad
+    fn properties(&self) -> Properties {
+        PROPERTIES
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

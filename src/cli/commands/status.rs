@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::browse::status::{self as status_op, StatusOptions};
 use crate::ops::context::Context;
@@ -23,8 +23,8 @@ impl From<StatusArgs> for StatusOptions {
 }
 
 impl RunCommand for StatusArgs {
-    fn may_take_long(&self) -> bool {
-        !self.brief
+    fn properties(&self) -> Properties {
+        Properties { may_take_long: !self.brief, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::verify::{self as verify_op, VerifyOptions};
@@ -29,8 +29,8 @@ impl From<&VerifyArgs> for VerifyOptions {
 }
 
 impl RunCommand for VerifyArgs {
-    fn may_take_long(&self) -> bool {
-        true
+    fn properties(&self) -> Properties {
+        Properties { may_take_long: true, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

@@ -9,7 +9,7 @@ use crate::cli::commands::workflow_args::{
     WorkflowDiffArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
 };
 use crate::cli::commands::workflow_resume;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{exit_code, lists};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
@@ -28,13 +28,10 @@ use crate::workflow::rules::change::Change;
 use crate::workflow::rules::mini_commit::project_commit_due;
 
 impl RunCommand for WorkflowArgs {
-    fn name(&self) -> Option<&'static str> {
-        Some(self.command.name())
-    }
-
-    fn has_dry_run(&self) -> bool {
+    fn properties(&self) -> Properties {
         use WorkflowCommand as Of;
-        matches!(self.command, Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_))
+        let has_dry_run = matches!(self.command, Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_));
+        Properties { name: Some(self.command.name()), has_dry_run, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
