@@ -14,10 +14,10 @@ use crate::view::place::placed;
 /// Flattened into `create` and `restore`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ContractArgs {
-    /// Answer with a document that proves what was done
+    /// Print a document that proves what was done
     #[arg(long)]
     pub contract: bool,
-    /// Of that document [default: yaml]
+    /// Format of that document [default: yaml]
     #[arg(long, value_name = "FORMAT", requires = "contract")]
     pub format: Option<Format>,
 }

@@ -12,31 +12,31 @@ pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Options for every command")]
 pub struct GlobalArgs {
-    /// The directory to act on, exactly; no search upwards
+    /// Directory to act on; its parents are not searched
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// The folder under which all stores lie
+    /// Folder that contains all stores
     #[arg(long, global = true, value_name = "DIR")]
     pub base: Option<PathBuf>,
-    /// Answer with one JSON object, and never ask
+    /// Print one JSON object, and never ask
     #[arg(long, global = true)]
     pub json: bool,
-    /// Say nothing but results and failures
+    /// Print only results and failures
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Say more
+    /// Print more
     #[arg(short, long, global = true)]
     pub verbose: bool,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
-    /// Take every question as answered with yes
+    /// Answer every question with yes
     #[arg(short, long, global = true)]
     pub yes: bool,
-    /// Never ask; a question is a refusal
+    /// Never ask; refuse if an answer is needed
     #[arg(long, global = true)]
     pub no_input: bool,
-    /// Seconds to wait for another process to finish
+    /// Time to wait for another process, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = LOCK_TIMEOUT_SECONDS)]
     pub lock_timeout: u64,
 }

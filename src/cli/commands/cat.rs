@@ -12,14 +12,13 @@ use crate::ops::browse::cat::{self as cat_op, CatOptions};
 use crate::ops::context::Context;
 use crate::view::cat as cat_view;
 
-/// Print the bytes of one file of a checkpoint
+/// Print the content of one file of a checkpoint
 ///
-/// The selector may have colons of its own, as a time has: of all colons that
-/// make a selector and a file that its checkpoint holds, the last one counts.
-/// Of a symlink its text is printed.
+/// A selector, such as a time, may contain colons: SEL:PATH is split at the last colon that gives a checkpoint and a
+/// file in it. A symlink is printed as its target.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CatArgs {
-    /// A selector, a colon, and a path relative to the root
+    /// Checkpoint, a colon, and a path relative to the root
     #[arg(value_name = "SEL:PATH")]
     pub what: OsString,
 }

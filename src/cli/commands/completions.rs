@@ -14,21 +14,21 @@ use crate::view::envelope as envelope_view;
 
 /// Print the completion script for a shell
 ///
-/// The script asks this program while a line is typed, so that ids complete
-/// too, each with its reason. Put it where your shell starts:
+/// The script calls this program while you type, so that ids complete too,
+/// each with its reason. Add it to the startup file of your shell:
 ///
 ///   bash  source <(checkpoint completions bash)      in ~/.bashrc
 ///   zsh   source <(checkpoint completions zsh)       in ~/.zshrc
 ///   fish  checkpoint completions fish | source       in config.fish
 ///
-/// In zsh it comes after compinit.
+/// In zsh, after compinit.
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell to print it for
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
-    /// Only commands and options, in a script that asks nothing
+    /// Print a script of commands and options alone, without ids
     #[arg(long = "static")]
     pub is_static: bool,
 }

@@ -12,7 +12,7 @@ use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, Sett
 use crate::ops::context::resolve_root;
 use crate::view::{config as config_view, words};
 
-/// Show each setting and where it came from
+/// Show each setting and its origin
 #[derive(Clone, Debug, clap::Args)]
 pub struct ConfigArgs {}
 

@@ -24,55 +24,54 @@ use crate::view::contract::{self as contract_view, ContractDocument, ContractFor
 use crate::view::copies::json;
 use crate::view::create;
 
-/// Record the present state of the directory
+/// Record the directory as a new checkpoint
 ///
 /// Prints the id of the checkpoint, and nothing else, on stdout.
 #[derive(Debug, clap::Args)]
 pub struct CreateArgs {
-    /// Why: what `list` shows and `restore` finds [default: manual]
+    /// Reason, which `list` shows and `restore` accepts [default: manual]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub reason: Option<String>,
-    /// Who asks, such as the name of a skill
-    /// [default: `CHECKPOINT_SOURCE`, or cli]
+    /// Source, such as the name of a skill [default: `CHECKPOINT_SOURCE`, or cli]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub source: Option<String>,
-    /// Capture only this path or pattern (several; @FILE has one a line, - reads them)
+    /// Path or pattern to capture instead of everything (repeatable; @FILE reads a list, - reads stdin)
     #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
     pub scope: Vec<OsString>,
-    /// Hold this database: a file of SQLite, or a NAME of your configuration (several)
+    /// Database to capture: a file of SQLite, or a NAME of your configuration (repeatable)
     #[arg(long, value_name = "FILE|NAME", allow_hyphen_values = true)]
     pub db: Vec<OsString>,
-    /// How the state is to be held [default: the whole directory]
+    /// Type of the checkpoint [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE")]
     pub mechanism: Option<Type>,
-    /// Record a value that is no file (several); without a --scope, no files are recorded
+    /// Value to record (repeatable); without --scope, no files are recorded
     #[arg(long, value_name = "KEY=JSON")]
     pub state: Vec<String>,
-    /// Record the JSON object in this file (- reads it), as it is
+    /// File with a JSON object to record unchanged (- reads stdin)
     #[arg(long, value_name = "FILE")]
     pub state_file: Option<PathBuf>,
-    /// Make plain copies of a `file_backup` too, under .checkpoints/
+    /// Also make plain copies of a `file_backup`, under .checkpoints/
     #[arg(long)]
     pub copies: bool,
-    /// When a prune may drop it: 24h, a time, or never (as good as a pin)
+    /// Time after which a prune may drop it: 24h, a time, or never (as good as a pin)
     #[arg(long, value_name = "WHEN")]
     pub expires: Option<String>,
-    /// Checkpoints to keep, for this call
+    /// Number of checkpoints to keep, in this call only [default: as configured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
-    /// Make nothing above this number of files; 0 is no limit
+    /// Number of files above which nothing is captured; 0 is no limit [default: as configured]
     #[arg(long, value_name = "N")]
     pub max_files: Option<u64>,
-    /// The session for which the size of the directory is judged once
+    /// Session in which the size is checked only once [default: `CLAUDE_CODE_SESSION_ID`]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// Judge the size again in this session
+    /// Check the size again in this session
     #[arg(long)]
     pub recount: bool,
-    /// Capture sensitive files too, all or those of a pattern
+    /// Also capture sensitive files, all or those that match a pattern
     #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true, default_missing_value = "*")]
     pub include_sensitive: Vec<String>,
-    /// Take a root that is refused, and any number of files
+    /// Accept a refused directory, and any number of files
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
@@ -82,13 +81,13 @@ pub struct CreateArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Type {
-    /// The files in scope that git tracks; the stash of the project is not touched
+    /// Files in scope that git tracks; the git stash is not touched
     GitStash,
     /// Any files
     FileBackup,
-    /// Values that are no files
+    /// Values instead of files
     StateSnapshot,
-    /// Databases, each named by --db
+    /// Databases named by --db
     DatabaseSavepoint,
 }
 

@@ -11,21 +11,20 @@ use crate::view::delete as delete_view;
 
 /// Delete checkpoints
 ///
-/// The room of what only they held comes back at once. This cannot be taken
-/// back. A damaged checkpoint can be named by its id; a pinned one must be
-/// unpinned first.
+/// Frees the space of what only they held. This cannot be undone. A damaged checkpoint can be named by its id; a pinned
+/// one must be unpinned first.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeleteArgs {
-    /// Ids, latest, latest~N, reasons, or times such as '10m ago'
+    /// Checkpoints: ids, latest, latest~N, reasons, or times such as '10m ago'
     #[arg(value_name = "SEL", required_unless_present = "all", conflicts_with = "all")]
     pub selectors: Vec<String>,
-    /// Remove the whole store of this directory, pins and all
+    /// Remove the whole store of this directory, pinned checkpoints included
     #[arg(long)]
     pub all: bool,
-    /// With --all: also while an interrupted restore is waiting
+    /// With --all: even while an interrupted restore is pending
     #[arg(long, requires = "all", conflicts_with = "selectors")]
     pub force: bool,
-    /// Show what would go, and change nothing
+    /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
 }

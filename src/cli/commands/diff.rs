@@ -13,36 +13,36 @@ use crate::ops::context::Context;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diff as diff_view, diffstat, words};
 
-/// Show what differs between two checkpoints, or from the directory
+/// Compare two checkpoints, or a checkpoint with the directory
 ///
-/// With no SEL the latest checkpoint is compared with the directory as it
-/// stands, with one SEL that checkpoint, with two the first with the second.
+/// Without SEL, compares the latest checkpoint with the directory; with one SEL, that checkpoint with the directory;
+/// with two, the first with the second.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub struct DiffArgs {
-    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", num_args = 0..=2)]
     pub selectors: Vec<String>,
     /// Only these files and directories; literal names, no patterns
     #[arg(value_name = "PATH", last = true)]
     pub paths: Vec<OsString>,
-    /// Count the lines of each file that were added and deleted
+    /// Show the number of added and deleted lines of each file
     #[arg(long, group = "form")]
     pub stat: bool,
-    /// Only the names of the files that differ
+    /// Show only the names of the files that differ
     #[arg(long, group = "form")]
     pub name_only: bool,
-    /// The names, with A, D, M or T for what happened
+    /// Show only the names, with A, D, M or T for the kind of change
     #[arg(long, group = "form")]
     pub name_status: bool,
-    /// Exit with 1 if there are differences, with 128 on failure
+    /// Exit with 1 if there are differences, and with 128 on failure
     #[arg(long)]
     pub exit_code: bool,
-    /// Put binary contents into the patch, for 'git apply'
+    /// Include binary content in the patch, for 'git apply'
     #[arg(long)]
     pub binary: bool,
-    /// Unchanged lines to show round each change
+    /// Number of unchanged lines around each change
     #[arg(short = 'U', long, value_name = "N", default_value_t = 3)]
     pub unified: u32,
 }

@@ -12,20 +12,19 @@ use crate::ops::browse::find::find_text::{self as text_op, FindTextOptions};
 use crate::ops::context::Context;
 use crate::view::find as find_view;
 
-/// Find the checkpoints that hold or changed a path, or hold a text
+/// Find the checkpoints that hold or changed a path, or contain a text
 ///
-/// PATTERN is a path from the root, a directory, or a pattern with * ? [ as in
-/// an ignore file: such a pattern without a slash means the name in any
-/// directory.
+/// PATTERN is a path from the root, a directory, or a pattern with * ? [ as in a .gitignore: without a slash it matches
+/// a name in any directory.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FindArgs {
-    /// Which paths; with --text only these are searched
+    /// Path or pattern; with --text, only these files are searched
     #[arg(value_name = "PATTERN", required_unless_present = "text")]
     pub pattern: Option<OsString>,
-    /// Look for this text in the files of all checkpoints
+    /// Text to search for in the files of all checkpoints
     #[arg(long, value_name = "STRING")]
     pub text: Option<OsString>,
-    /// Upper limit of results; with --text it is 100 unless given
+    /// Maximum number of results [default: all, or 100 with --text]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<NonZeroUsize>,
 }

@@ -10,17 +10,15 @@ use crate::ops::context::Context;
 use crate::ops::contract::guard::{self as guard_op, GuardOptions};
 use crate::view::guard as guard_view;
 
-/// Tell whether a fresh and whole checkpoint covers a change
+/// Check that a recent and complete checkpoint covers a change
 ///
-/// Exit 0 and its id on stdout if there is one; exit 4 if there is none, with
-/// the command that makes one. Nothing is written.
+/// Prints its id if there is one; else exits with 4 and names the command that makes one. Nothing is written.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GuardArgs {
-    /// What is to be changed (several; @FILE has one a line, - reads them)
-    /// [default: anything]
+    /// Path or pattern that is about to change (repeatable; @FILE reads a list, - reads stdin) [default: anything]
     #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
     pub scope: Vec<OsString>,
-    /// How old it may be [default: 30m]
+    /// Maximum age of the checkpoint [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub max_age: Option<String>,
 }

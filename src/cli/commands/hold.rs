@@ -8,24 +8,24 @@ use crate::ops::context::Context;
 use crate::ops::contract::hold::{self as hold_op, HoldOptions};
 use crate::view::hold as hold_view;
 
-/// Keep checkpoints from being made until it is released
+/// Refuse new checkpoints until the hold is released
 ///
-/// Between the two `create` refuses with exit 4. What a restore, an undo or a
-/// redo records before it is made all the same. A hold ends by itself.
+/// Meanwhile `create` exits with 4; a restore, undo or redo still makes its safety checkpoint. A hold expires by
+/// itself.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HoldArgs {
-    /// What is under way; taking it again renews it
+    /// Name of the hold; taking it again renews it
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// When it ends by itself, at most 24h [default: 30m]
+    /// Time until it expires by itself, at most 24h [default: 30m]
     #[arg(long = "for", value_name = "TIME")]
     pub span: Option<String>,
 }
 
-/// End a hold
+/// Release a hold
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReleaseArgs {
-    /// Which one [default: the only one that stands]
+    /// Name of the hold [default: the only one]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }

@@ -18,25 +18,25 @@ use crate::view::{list, stores as stores_view};
 
 /// List the checkpoints, newest first
 ///
-/// Piped, this is a markdown table that stays the same byte for byte.
+/// To a pipe, prints a markdown table in a stable format.
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
-    /// At most this many
+    /// Maximum number of checkpoints
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
-    /// Only reasons that match this pattern of * and ?
+    /// Only checkpoints whose reason matches this pattern of * and ?
     #[arg(long, value_name = "GLOB")]
     pub reason: Option<String>,
     /// Only checkpoints of this source
     #[arg(long, value_name = "TEXT")]
     pub source: Option<String>,
-    /// Only those made since, such as '2h ago' or 2026-03-24T12:45
+    /// Only checkpoints made since then, such as '2h ago' or 2026-03-24T12:45
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Only those of one kind
+    /// Only checkpoints of this kind
     #[arg(long)]
     pub kind: Option<KindArg>,
-    /// List the stores of all directories, with what has become of them
+    /// List the stores of all directories, with their state
     #[arg(long, conflicts_with_all = ["limit", "reason", "source", "since", "kind"])]
     pub all: bool,
 }

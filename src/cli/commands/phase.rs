@@ -14,16 +14,16 @@ use crate::workflow::engine::step::{StepOptions, step};
 use crate::workflow::engine::transition::StepOutcome;
 use crate::workflow::rules::change::Change;
 
-/// Which run is moved on, and by whom.
+/// The run of a transition, and its actor.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct StepArgs {
-    /// Which run [default: the newest that is open]
+    /// Run [default: the newest open one]
     #[arg(short = 'w', long, value_name = "WORKFLOW")]
     pub workflow: Option<String>,
-    /// Refuse if the run is at another revision than this
+    /// Revision at which the run must be; refuse otherwise
     #[arg(long, value_name = "REVISION", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub expect: Option<String>,
-    /// Who does it [default: as create has it]
+    /// Actor to record [default: the source, as in create]
     #[arg(long, value_name = "NAME")]
     pub actor: Option<String>,
 }
@@ -34,7 +34,7 @@ impl From<&StepArgs> for StepOptions {
     }
 }
 
-/// Begin, follow and end the phases of a run
+/// Start, track and end the phases of a run
 #[derive(Clone, Debug, clap::Args)]
 pub struct PhaseArgs {
     #[command(subcommand)]
@@ -64,13 +64,13 @@ impl PhaseCommand {
     }
 }
 
-/// Begin a phase, with a checkpoint of the files before it
+/// Start a phase, with a checkpoint of the files before it
 #[derive(Clone, Debug, clap::Args)]
 pub struct StartArgs {
-    /// [default: the next one]
+    /// Phase [default: the next one]
     #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
-    /// In spite of what it depends on or shares with others
+    /// Start it despite open dependencies or shared files
     #[arg(long)]
     pub force: bool,
     /// Make no checkpoint
@@ -80,13 +80,13 @@ pub struct StartArgs {
     pub step: StepArgs,
 }
 
-/// Note how far a phase is
+/// Record the progress of a phase
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProgressArgs {
     /// What is done, and what comes next
     #[arg(value_name = "TEXT")]
     pub text: String,
-    /// Which phase [default: the only one under way]
+    /// Phase [default: the only one under way]
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
     #[command(flatten)]
@@ -96,19 +96,19 @@ pub struct ProgressArgs {
 /// End a phase, with a checkpoint of the files after it
 #[derive(Clone, Debug, clap::Args)]
 pub struct DoneArgs {
-    /// [default: the only one under way]
+    /// Phase [default: the only one under way]
     #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
-    /// The commit that it made [default: HEAD, if it moved]
+    /// Commit made in the phase [default: HEAD, if it moved]
     #[arg(long, value_name = "SHA")]
     pub commit: Option<String>,
-    /// A file that it made or changed much
+    /// File made or changed in the phase (repeatable)
     #[arg(long, value_name = "PATH")]
     pub file: Vec<String>,
-    /// Something that was decided
+    /// Decision made in the phase (repeatable)
     #[arg(long, value_name = "TEXT")]
     pub decision: Vec<String>,
-    /// In spite of outputs that are missing and tasks that are open
+    /// End it despite missing outputs and open tasks
     #[arg(long)]
     pub force: bool,
     /// Make no checkpoint
@@ -118,38 +118,39 @@ pub struct DoneArgs {
     pub step: StepArgs,
 }
 
-/// Note that a phase failed; it can be started again
+/// Record that a phase failed; it can be started again
 #[derive(Clone, Debug, clap::Args)]
 pub struct FailArgs {
-    /// [default: the only one under way]
+    /// Phase [default: the only one under way]
     #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
     /// What went wrong
     #[arg(long, value_name = "TEXT")]
     pub error: String,
-    /// The whole run has failed
+    /// Fail the whole run
     #[arg(long = "final")]
     pub is_final: bool,
     #[command(flatten)]
     pub step: StepArgs,
 }
 
-/// Leave a phase out
+/// Skip a phase
 #[derive(Clone, Debug, clap::Args)]
 pub struct SkipArgs {
+    /// Phase
     #[arg(value_name = "PHASE")]
     pub phase: String,
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub reason: String,
     #[command(flatten)]
     pub step: StepArgs,
 }
 
-/// Say that the user approved what a phase made
+/// Record the user's approval of a phase
 #[derive(Clone, Debug, clap::Args)]
 pub struct ApproveArgs {
-    /// [default: the only one under way]
+    /// Phase [default: the only one under way]
     #[arg(value_name = "PHASE")]
     pub phase: Option<String>,
     #[command(flatten)]
@@ -177,7 +178,7 @@ impl From<&DoneArgs> for DoneOptions {
     }
 }
 
-/// Keep the tasks inside a phase
+/// Manage the tasks of a phase
 #[derive(Clone, Debug, clap::Args)]
 pub struct TaskArgs {
     #[command(subcommand)]
@@ -231,33 +232,35 @@ impl TaskCommand {
     }
 }
 
-/// Plan a task
+/// Add a task
 #[derive(Clone, Debug, clap::Args)]
 pub struct TaskAddArgs {
+    /// Id of the new task
     #[arg(value_name = "TASK")]
     pub id: String,
-    /// What it is, in a line
+    /// Short description
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-    /// Its phase [default: the one under way]
+    /// Phase of the task [default: the one under way]
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
-    /// The file that it writes when it is done
+    /// File that the task writes
     #[arg(long, value_name = "PATH")]
     pub output: Option<String>,
-    /// Who is to do it
+    /// Agent that does the task
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     #[command(flatten)]
     pub step: StepArgs,
 }
 
-/// Begin a task
+/// Start a task
 #[derive(Clone, Debug, clap::Args)]
 pub struct TaskStartArgs {
+    /// Task
     #[arg(value_name = "TASK")]
     pub id: String,
-    /// Who does it
+    /// Agent that does the task
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     #[command(flatten)]
@@ -267,21 +270,23 @@ pub struct TaskStartArgs {
 /// End a task
 #[derive(Clone, Debug, clap::Args)]
 pub struct TaskDoneArgs {
+    /// Task
     #[arg(value_name = "TASK")]
     pub id: String,
-    /// The file that it wrote
+    /// File that the task writes
     #[arg(long, value_name = "PATH")]
     pub output: Option<String>,
-    /// What is worth knowing of it
+    /// Note about the result
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
     #[command(flatten)]
     pub step: StepArgs,
 }
 
-/// Note that a task failed; it can be started again
+/// Record that a task failed; it can be started again
 #[derive(Clone, Debug, clap::Args)]
 pub struct TaskFailArgs {
+    /// Task
     #[arg(value_name = "TASK")]
     pub id: String,
     /// What went wrong
@@ -294,9 +299,10 @@ pub struct TaskFailArgs {
 /// Make a task pending again
 #[derive(Clone, Debug, clap::Args)]
 pub struct TaskResetArgs {
+    /// Task
     #[arg(value_name = "TASK")]
     pub id: String,
-    /// It was cut off, and counts as tried once more
+    /// Count the interrupted attempt
     #[arg(long)]
     pub cut_off: bool,
     #[command(flatten)]
@@ -306,10 +312,10 @@ pub struct TaskResetArgs {
 /// List the tasks
 #[derive(Clone, Debug, clap::Args)]
 pub struct TaskListArgs {
-    /// Those of one phase
+    /// Only tasks of this phase
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
-    /// Which run
+    /// Run [default: the newest open one]
     #[arg(short = 'w', long, value_name = "WORKFLOW")]
     pub workflow: Option<String>,
 }

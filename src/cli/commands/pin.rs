@@ -8,18 +8,18 @@ use crate::ops::context::Context;
 use crate::ops::maintain::pin::{self as pin_op, PinOptions};
 use crate::view::pin as pin_view;
 
-/// Keep a checkpoint until it is unpinned
+/// Protect a checkpoint from eviction and deletion
 #[derive(Clone, Debug, clap::Args)]
 pub struct PinArgs {
-    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", allow_hyphen_values = true)]
     pub selector: String,
 }
 
-/// Let a pinned checkpoint go the way of the others
+/// Remove the pin from a checkpoint
 #[derive(Clone, Debug, clap::Args)]
 pub struct UnpinArgs {
-    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", allow_hyphen_values = true)]
     pub selector: String,
 }

@@ -11,13 +11,13 @@ use crate::ops::maintain::stores::KnownStore;
 use crate::view::words::Output;
 use crate::view::{prune, stores as stores_view};
 
-/// Drop what is over the number to keep, and give its room back
+/// Drop checkpoints beyond the limits, and free their space
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct PruneArgs {
-    /// Tell what would go, and change nothing
+    /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
-    /// Checkpoints to keep, for this call
+    /// Number of checkpoints to keep, in this call only [default: as configured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
     /// Remove the stores of directories that are gone, and damaged copies

@@ -12,14 +12,14 @@ use crate::view::relink as relink_view;
 
 /// Bring the checkpoints of a moved project here
 ///
-/// After a project was moved or renamed, its checkpoints are still kept under
-/// the old path. This moves them here: ids, pins and what can be undone stay.
+/// The checkpoints of a moved or renamed project stay under its old path until this command moves them here, with their
+/// ids, pins and undo history.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RelinkArgs {
-    /// Where the project was before
+    /// Former path of the project
     #[arg(value_name = "OLD-PATH")]
     pub old_path: PathBuf,
-    /// Tell what would be taken over, and change nothing
+    /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -22,32 +22,31 @@ use crate::view::{databases, plan, restore_contract as contract_view, words};
 const PROPERTIES: Properties =
     Properties { may_take_long: true, has_dry_run: true, own_file: OwnFile::MayBeBad, ..Properties::USUAL };
 
-/// Make the directory what it was at a checkpoint
+/// Restore the directory to a checkpoint
 ///
-/// What stands there now is kept in a safety checkpoint first; `checkpoint
-/// undo` brings it back. Files that the checkpoint left out by its rules are
-/// left alone.
+/// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Leaves files alone that the
+/// checkpoint left out by its rules.
 #[derive(Debug, clap::Args)]
 pub struct RestoreArgs {
-    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", required_unless_present = "resume")]
     pub selector: Option<String>,
     /// Only these files and directories; literal names, no patterns
     #[arg(value_name = "PATH")]
     pub paths: Vec<OsString>,
-    /// Write what the checkpoint has, and delete nothing
+    /// Write the files of the checkpoint, but delete nothing
     #[arg(long)]
     pub overlay: bool,
-    /// Put set-uid, set-gid and sticky bits back too
+    /// Also restore set-uid, set-gid and sticky bits
     #[arg(long)]
     pub restore_suid: bool,
-    /// Write into this new or empty directory, and leave this one as it is
+    /// New or empty directory to write to, instead of changing this one
     #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "keep", "contract"])]
     pub to: Option<PathBuf>,
-    /// Run this shell command afterwards, and exit with 5 if it fails
+    /// Shell command to run afterwards; if it fails, exit with 5
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
-    /// Finish a restore that was interrupted
+    /// Finish an interrupted restore
     #[arg(long, conflicts_with_all = ["selector", "paths", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
     #[command(flatten)]
@@ -56,14 +55,14 @@ pub struct RestoreArgs {
     pub common: CommonArgs,
 }
 
-/// Take the last restore back
+/// Undo the last restore
 #[derive(Debug, clap::Args)]
 pub struct UndoArgs {
     #[command(flatten)]
     pub common: CommonArgs,
 }
 
-/// Give back what the last undo took away
+/// Redo the restore that was undone last
 #[derive(Debug, clap::Args)]
 pub struct RedoArgs {
     #[command(flatten)]
@@ -72,10 +71,10 @@ pub struct RedoArgs {
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct CommonArgs {
-    /// Show what would change, and change nothing
+    /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
-    /// Checkpoints to keep, for this call
+    /// Number of checkpoints to keep, in this call only [default: as configured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
 }

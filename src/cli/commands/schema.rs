@@ -10,7 +10,7 @@ use crate::view::schema;
 /// Print the JSON Schema of a document
 #[derive(Debug, clap::Args)]
 pub struct SchemaArgs {
-    /// Which document [default: their names]
+    /// Name of the document [default: list the names]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }

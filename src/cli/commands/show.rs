@@ -11,7 +11,7 @@ use crate::view::show;
 /// Show one checkpoint: what it holds and what changed in it
 #[derive(Debug, clap::Args)]
 pub struct ShowArgs {
-    /// An id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", allow_hyphen_values = true)]
     pub selector: String,
 }

@@ -8,10 +8,10 @@ use crate::ops::browse::status::{self as status_op, StatusOptions};
 use crate::ops::context::Context;
 use crate::view::status;
 
-/// Say on one screen how things stand
+/// Show a summary of the store, and what changed in the directory
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct StatusArgs {
-    /// One line for prompts and skills, without looking at the files
+    /// Print one line for prompts and skills, without scanning the directory
     #[arg(long)]
     pub brief: bool,
 }

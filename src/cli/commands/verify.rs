@@ -11,13 +11,13 @@ use crate::view::verify as verify_view;
 /// Check the store and every checkpoint in it
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyArgs {
-    /// Only this checkpoint
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago' [default: all]
     #[arg(value_name = "SEL", conflicts_with = "repair")]
     pub selector: Option<String>,
     /// Read and hash every object
     #[arg(long)]
     pub full: bool,
-    /// Mend what can be mended; what is damaged is kept beside
+    /// Repair what can be repaired; damaged data is kept beside the store
     #[arg(long)]
     pub repair: bool,
 }

@@ -7,11 +7,10 @@ use clap::Subcommand;
 use crate::cli::commands::phase::StepArgs;
 use crate::workflow::engine::step::StepOptions;
 
-/// Keep the state of a run of phases, and resume it after an interruption
+/// Record a run of phases, and resume it after an interruption
 ///
-/// Each transition is a commit in the store, under refs/workflows. With
-/// --profile the run is kept in the files of other programs too; what is
-/// edited there is taken in by the next command.
+/// Each transition is a commit in the store, under refs/workflows. With --profile the run is also kept in the files of
+/// other programs; the next command imports edits of these files.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkflowArgs {
     #[command(subcommand)]
@@ -30,14 +29,14 @@ pub enum WorkflowCommand {
     Set(SetArgs),
     Note(NoteArgs),
     Diff(WorkflowDiffArgs),
-    /// Check plan, order, times, tasks and outputs of a run
+    /// Check the plan, order, times, tasks and outputs of a run
     Validate(RunArgs),
-    /// Tell which phases of a plan should come earlier
+    /// Suggest phases of a plan that should come earlier
     Lint(RunArgs),
     Recover(RecoverArgs),
     Interrupt(InterruptArgs),
     MiniCommit(MiniCommitArgs),
-    /// Put a run aside as it is
+    /// Archive a run as it is
     Archive(RunArgs),
     Abandon(AbandonArgs),
     Delete(WorkflowDeleteArgs),
@@ -82,7 +81,7 @@ impl WorkflowCommand {
 // No doc comment: the commands have their own descriptions.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RunArgs {
-    /// Its id, the beginning of it, its project, type or description [default: the newest that is open]
+    /// Run: its id or the beginning of it, its project, type or description [default: the newest open one]
     #[arg(value_name = "WORKFLOW")]
     pub workflow: Option<String>,
 }
@@ -93,119 +92,118 @@ impl RunArgs {
     }
 }
 
-/// Show where a run stands, and what changed since
+/// Show the state of a run, and what changed since
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkflowStatusArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// What a state file of another program says; nothing is recorded
+    /// State file of another program to show, without recording it
     #[arg(long, value_name = "PATH", conflicts_with = "workflow")]
     pub file: Option<PathBuf>,
 }
 
-/// Begin a run
+/// Start a run
 #[derive(Clone, Debug, clap::Args)]
 pub struct InitArgs {
-    /// What kind of run it is, such as implement
+    /// Type of the run, such as implement
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// What it works on [default: the name of the directory]
+    /// Project of the run [default: the name of the directory]
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// What is to be reached, in a line
+    /// Goal of the run, in one line
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Keep it in the files of phases, pipeline or registry too
+    /// Profiles whose files also hold the run: phases, pipeline or registry
     #[arg(long, value_name = "PROFILE,…")]
     pub profile: Vec<String>,
-    /// A plan that is built in: dotagent
+    /// Built-in plan: dotagent
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
-    /// A plan as JSON: a file, or - for standard input
+    /// Plan as JSON: a file, or - for stdin
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// One phase, and those on which it depends
+    /// Phase, its name and the phases on which it depends (repeatable)
     #[arg(long = "phase", value_name = "ID[:NAME[:ID,…]]")]
     pub phases: Vec<String>,
-    /// The branch on which the work goes on [default: what HEAD says]
+    /// Branch of the work [default: that of HEAD]
     #[arg(long, value_name = "BRANCH")]
     pub branch: Option<String>,
-    /// The id [default: <type>_<project>_<time>]
+    /// Id of the run [default: <type>_<project>_<time>]
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// Who does it [default: as create has it]
+    /// Actor to record [default: the source, as in create]
     #[arg(long, value_name = "NAME")]
     pub actor: Option<String>,
 }
 
-/// List the runs, the newest first
+/// List the runs, newest first
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkflowListArgs {
-    /// Those of one type
+    /// Only runs of this type
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// Those that were put aside, too
+    /// Also list archived runs
     #[arg(long)]
     pub all: bool,
 }
 
-/// Show one run and what happened in it
+/// Show a run and its history
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkflowShowArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// The state itself, as JSON
+    /// Print the state itself, as JSON
     #[arg(long)]
     pub raw: bool,
-    /// Upper limit of transitions
+    /// Maximum number of transitions
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
 
-/// Say what is to be done next
+/// Show what to do next
 #[derive(Clone, Debug, clap::Args)]
 pub struct NextArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// All phases that may begin side by side
+    /// Show all phases that may start side by side
     #[arg(long)]
     pub parallel: bool,
 }
 
-/// Show where a run stands, ask, and go on with it
+/// Show the state of a run, ask, and resume it
 ///
-/// Without a terminal nothing is asked: it shows the same, ends with 4 and names
-/// the answers. A run with which something is wrong is not gone on with unless
-/// --anyway says so.
+/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run with errors is
+/// resumed only with --anyway.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ResumeArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// The answer: y, n, restart, abandon, pick:ID; with registry r, s, v, d
+    /// Answer: y, n, restart, abandon or pick:ID; with registry r, s, v or d
     #[arg(long, value_name = "ANSWER")]
     pub choose: Option<String>,
-    /// Go on with it although 'workflow validate' finds something wrong
+    /// Resume even if 'workflow validate' finds errors
     #[arg(long)]
     pub anyway: bool,
 }
 
-/// Take files, state or both back to right before a phase began
+/// Take files, state or both back to right before a phase
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 #[derive(Clone, Debug, clap::Args)]
 pub struct RewindArgs {
-    /// The phase; for the state alone a revision will do
+    /// Phase; with --state also a revision
     #[arg(value_name = "PHASE")]
     pub to: String,
-    /// The files, as 'checkpoint restore' does it
+    /// Rewind the files, as 'checkpoint restore' would
     #[arg(long, conflicts_with_all = ["state", "both"])]
     pub files: bool,
-    /// The state of the run
+    /// Rewind the state of the run
     #[arg(long, conflicts_with = "both")]
     pub state: bool,
-    /// Files and state
+    /// Rewind files and state
     #[arg(long)]
     pub both: bool,
-    /// Tell what would be done
+    /// Only show what would be done
     #[arg(short = 'n', long)]
     pub dry_run: bool,
     #[command(flatten)]
@@ -215,23 +213,23 @@ pub struct RewindArgs {
 /// Set keys of the run, or of its free state
 #[derive(Clone, Debug, clap::Args)]
 pub struct SetArgs {
-    /// JSON, or text that is none; null takes the key away
+    /// Key with JSON or plain text; null removes the key
     #[arg(value_name = "KEY=VALUE", required = true)]
     pub pairs: Vec<String>,
     #[command(flatten)]
     pub step: StepArgs,
 }
 
-/// Note decisions and files that a new session should know of
+/// Record decisions and files that a new session should know
 #[derive(Clone, Debug, clap::Args)]
 pub struct NoteArgs {
-    /// What was decided
+    /// Decision (repeatable)
     #[arg(long, value_name = "TEXT")]
     pub decision: Vec<String>,
-    /// What was made or changed
+    /// File made or changed (repeatable)
     #[arg(long, value_name = "PATH")]
     pub file: Vec<String>,
-    /// The branch on which the work goes on
+    /// Branch of the work
     #[arg(long, value_name = "BRANCH")]
     pub branch: Option<String>,
     #[command(flatten)]
@@ -241,32 +239,32 @@ pub struct NoteArgs {
 /// Compare two states of a run
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkflowDiffArgs {
-    /// Revisions: digits of one, @ or @~N [default: the last two]
+    /// Revisions: beginnings of ids, @ or @~N [default: the last two]
     #[arg(value_name = "REVISION", num_args = 0..=2)]
     pub revisions: Vec<String>,
-    /// Which run
+    /// Run [default: the newest open one]
     #[arg(short = 'w', long, value_name = "WORKFLOW")]
     pub workflow: Option<String>,
 }
 
-/// Mend what an interruption left, or settle a file that could not be read
+/// Repair a run after an interruption, or settle an unreadable state file
 #[derive(Clone, Debug, clap::Args)]
 pub struct RecoverArgs {
-    /// A run; with --take the path of a file
+    /// Run; with --take, path of a file
     #[arg(value_name = "WORKFLOW|PATH")]
     pub what: Option<String>,
-    /// What counts: file, state or none; what is replaced is put aside first
+    /// Side that counts: file, state or none; what it replaces is kept aside
     #[arg(long, value_name = "SIDE", value_parser = ["file", "state", "none"], conflicts_with = "dry_run")]
     pub take: Option<String>,
-    /// Tell what would be done
+    /// Only show what would be done
     #[arg(short = 'n', long)]
     pub dry_run: bool,
 }
 
-/// Note that the run was cut off
+/// Record that the run was interrupted
 #[derive(Clone, Debug, clap::Args)]
 pub struct InterruptArgs {
-    /// Why, in a word or two
+    /// Reason, in a word or two
     #[arg(long, value_name = "TEXT", default_value = "interrupted")]
     pub reason: String,
     #[command(flatten)]
@@ -276,46 +274,46 @@ pub struct InterruptArgs {
 /// Make the checkpoint that is due after every third phase
 #[derive(Clone, Debug, clap::Args)]
 pub struct MiniCommitArgs {
-    /// Commit everything in the project's own repository, too
+    /// Also commit everything in the project's own repository
     #[arg(long)]
     pub project_git: bool,
     #[command(flatten)]
     pub step: StepArgs,
 }
 
-/// End a run and put it aside
+/// End a run and archive it
 #[derive(Clone, Debug, clap::Args)]
 pub struct AbandonArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub reason: String,
 }
 
-/// Put a run aside and remove its files; it can be read for ever
+/// Archive a run and remove its files; it stays readable
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkflowDeleteArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// Drop it with all its transitions, and the files that it left in the archives
+    /// Drop it with all its transitions and its archived files
     #[arg(long)]
     pub purge: bool,
 }
 
-/// Put old runs aside, and remove what failed long ago
+/// Archive old runs, and clean up those that failed long ago
 #[derive(Clone, Debug, clap::Args)]
 pub struct CleanupArgs {
-    /// Open runs that were not touched for so long
+    /// Age at which an untouched open run is archived
     #[arg(long, value_name = "TIME", default_value = "7d")]
     pub max_age: String,
-    /// Failed and abandoned ones
+    /// Age at which a failed or abandoned run is cleaned up
     #[arg(long, value_name = "TIME", default_value = "30d")]
     pub failed_max_age: String,
-    /// Folders of old files that stay in memory/state/.archive
+    /// Number of folders to keep in memory/state/.archive
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub keep_archives: usize,
-    /// Tell what would be done
+    /// Only show what would be done
     #[arg(short = 'n', long)]
     pub dry_run: bool,
 }
@@ -323,16 +321,16 @@ pub struct CleanupArgs {
 /// Make a run from a document of another program
 #[derive(Clone, Debug, clap::Args)]
 pub struct ImportArgs {
-    /// The document: a file, or - for standard input
+    /// Document: a file, or - for stdin
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Its format [default: as it looks]
+    /// Format of the document [default: detected]
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
-    /// For a state that names no type: the type of its run
+    /// Type of the run, for a document that names none
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// Its project
+    /// Project of the run, for a document that names none
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
     /// Keep it in the files of its format from now on
@@ -345,33 +343,33 @@ pub struct ImportArgs {
 pub struct ExportArgs {
     #[command(flatten)]
     pub run: RunArgs,
-    /// phases, pipeline, registry, plan or state [default: as it is kept]
+    /// Format: phases, pipeline, registry, plan or state [default: its own]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
-    /// The newest of a type
+    /// Newest run of this type
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
-    /// The newest of a project
+    /// Newest run of this project
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
 }
 
-/// Print the state of a pipeline in which nothing is planned yet
+/// Print the state of a pipeline without any plan
 #[derive(Clone, Debug, clap::Args)]
 pub struct SkeletonArgs {
-    /// The branch on which the work goes on
+    /// Branch of the work
     #[arg(long, value_name = "BRANCH")]
     pub branch: Option<String>,
 }
 
-/// Write the scripts that skills name, two lines each
+/// Write the small scripts that skills call
 #[derive(Clone, Debug, clap::Args)]
 pub struct ShimsArgs {
-    /// Where to, inside the directory, such as .claude/utils
+    /// Folder for the scripts inside the directory, such as .claude/utils
     // `--dir` is the directory to act on, of every command.
     #[arg(long, value_name = "FOLDER")]
     pub into: PathBuf,
-    /// Write over other files of these names
+    /// Overwrite other files of these names
     #[arg(long)]
     pub force: bool,
 }
