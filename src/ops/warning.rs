@@ -1,9 +1,9 @@
 //! Conditions that did not stop the work, each with a code for programs and a sentence for people.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use crate::config::file::Remark;
-use crate::error::Error;
 use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
@@ -225,7 +225,7 @@ impl Warning {
         (!checkpoints.is_empty()).then(|| Self::Damaged { checkpoints: checkpoints.to_vec() })
     }
 
-    pub fn bookkeeping(step: &'static str) -> impl FnOnce(Error) -> Warning {
+    pub fn bookkeeping<E: Display>(step: &'static str) -> impl FnOnce(E) -> Warning {
         move |why| Warning::Bookkeeping { step, why: why.to_string() }
     }
 }

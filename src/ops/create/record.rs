@@ -150,9 +150,7 @@ fn count_changes(
                 }
             }
         }
-        Err(why) => {
-            warnings.push(Warning::Bookkeeping { step: "comparing it with the baseline", why: why.to_string() });
-        }
+        Err(why) => warnings.push(Warning::bookkeeping("comparing it with the baseline")(why)),
     }
     counts
 }

@@ -11,7 +11,6 @@ use crate::store::gc::repack_plan::BlobVersion;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_delta;
 use crate::store::objects::pack::pack_list::Pack;
-use crate::store::objects::pack::pack_reader::ReadError;
 use crate::store::objects::pack::pack_writer::PackWriter;
 
 pub struct RunWriter<'a> {
@@ -55,8 +54,8 @@ impl RunWriter<'_> {
         let depth = newer.depth + 1;
         if version.base == Some(newer_id) {
             let pack = self.pack_of(version)?;
-            let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
-            let (_, header) = pack_delta::base_of(reader, version.entry.offset).map_err(|c| unreadable(pack, &c))?;
+            let reader = pack.reader().map_err(|cause| pack.unreadable(cause))?;
+            let (_, header) = pack_delta::base_of(reader, version.entry.offset).map_err(|c| pack.unreadable(c))?;
             writer.copy_delta(reader, &version.entry, version.end, &header, &newer_id)?;
             return Ok(Newer { version, depth, whole_room: newer.whole_room, content: None });
         }
@@ -87,7 +86,7 @@ impl RunWriter<'_> {
         let id = version.entry.id;
         if version.base.is_none() {
             let pack = self.pack_of(version)?;
-            let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
+            let reader = pack.reader().map_err(|cause| pack.unreadable(cause))?;
             writer.copy_entry(reader, &version.entry, version.end)?;
         } else {
             let (kind, content) = self.objects.read_any(&id)?;
@@ -111,8 +110,4 @@ impl RunWriter<'_> {
         let gone = || Error::Damaged { what: version.pack.clone(), why: "it was not looked at".into() };
         self.survey.get(&version.pack).map(|found| &*found.pack).ok_or_else(gone)
     }
-}
-
-fn unreadable(pack: &Pack, cause: &ReadError) -> Error {
-    Error::Damaged { what: pack.pack_path.display().to_string(), why: cause.to_string() }
 }

@@ -170,7 +170,7 @@ impl<'a> RepackWork<'a> {
     /// Copies an object; a delta stays one if its base is copied too.
     fn copy(&self, writer: &mut PackWriter<'_>, found: &SurveyedPack, id: &ObjectId) -> Result<()> {
         let pack = &*found.pack;
-        let bad = |cause: ReadError| unreadable(pack, &cause);
+        let bad = |cause: ReadError| pack.unreadable(cause);
         let reader = pack.reader().map_err(bad)?;
         let mut deltas = Vec::new();
         let mut next = *id;
@@ -238,20 +238,20 @@ impl<'a> RepackWork<'a> {
     }
 
     fn check_source(&self, pack: &Pack, id: &ObjectId) -> Result<()> {
-        let place = pack.place_of(id).map_err(|cause| unreadable(pack, &cause))?;
+        let place = pack.place_of(id).map_err(|cause| pack.unreadable(cause))?;
         let Some((entry, end)) = place else { return self.objects.read_any(id).map(drop).map_err(Error::from) };
-        let reader = pack.reader().map_err(|cause| unreadable(pack, &cause))?;
+        let reader = pack.reader().map_err(|cause| pack.unreadable(cause))?;
         let mut crc = EntryCrc::default();
         let read = reader.raw(entry.offset, end, &mut |bytes| {
             crc.update(bytes);
             Ok(())
         });
-        read.map_err(|cause| unreadable(pack, &cause))?;
+        read.map_err(|cause| pack.unreadable(cause))?;
         if crc.sum() == entry.crc {
             return Ok(());
         }
-        let why = "its bytes do not match their checksum".into();
-        Err(Error::Damaged { what: format!("object {id} in {}", pack.pack_path.display()), why })
+        let what = format!("object {id} in {}", pack.pack_path.display());
+        Err(Error::damaged(what, "its bytes do not match their checksum"))
     }
 
     fn is_unclaimed(&self, id: &ObjectId) -> bool {
@@ -281,10 +281,6 @@ impl<'a> RepackWork<'a> {
     fn pack_dir(&self) -> std::path::PathBuf {
         self.objects_dir.join("pack")
     }
-}
-
-fn unreadable(pack: &Pack, cause: &ReadError) -> Error {
-    Error::Damaged { what: pack.pack_path.display().to_string(), why: cause.to_string() }
 }
 
 /// Counts the packs, and the bytes of packs, indexes and loose objects.

@@ -44,7 +44,7 @@ impl From<ObjectError> for Error {
     }
 }
 
-/// The reason why a tree, a checkpoint or a run could not be made of its objects, in words.
+/// The reason why a tree, a checkpoint or a run could not be read from its objects, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadFailure(String);
 

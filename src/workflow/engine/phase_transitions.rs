@@ -97,9 +97,7 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
             match new_files(session.locked.store(), &run.workflow, &finish) {
                 Ok(files) => finish.files = files,
-                Err(why) => {
-                    warnings.push(Warning::Bookkeeping { step: "noting which files are new", why: why.to_string() })
-                }
+                Err(why) => warnings.push(Warning::bookkeeping("noting which files are new")(why)),
             }
         }
         let actor = actor(context, &options.step);

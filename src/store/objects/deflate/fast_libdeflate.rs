@@ -1,7 +1,5 @@
 //! The default compressor: libdeflate for buffers, zlib for streams, each at the fastest level that shrinks.
 
-use std::io;
-
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::inflate::{StreamError, in_buffer};
@@ -21,12 +19,12 @@ impl Default for Fast {
 
 impl Fast {
     /// Compresses into the start of `out`, which grows as needed, and returns the length.
-    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
+    pub fn compress(&mut self, data: &[u8], out: &mut Vec<u8>) -> std::io::Result<usize> {
         super::libdeflate::deflate_into(&mut self.0, data, out)
     }
 
     /// Compresses a sample and returns the length.
-    pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
+    pub fn try_out(&mut self, sample: &[u8], out: &mut Vec<u8>) -> std::io::Result<usize> {
         self.compress(sample, out)
     }
 }

@@ -1,7 +1,5 @@
 //! Makes zlib streams as fast as possible; content that does not shrink is stored.
 
-use std::io;
-
 use crate::store::objects::deflate::fast::Fast;
 use crate::store::objects::deflate::libdeflate::{at_level, deflate_into};
 
@@ -36,7 +34,7 @@ impl Deflater {
     ///
     /// # Errors
     /// None known below 4 GiB; a compressor may report too little space.
-    pub fn compress(&mut self, data: &[u8]) -> io::Result<&[u8]> {
+    pub fn compress(&mut self, data: &[u8]) -> std::io::Result<&[u8]> {
         let is_large = data.len() > PROBE_FROM_BYTES;
         let store = data.len() <= STORED_UP_TO_BYTES || (is_large && self.is_incompressible(&samples(data)));
         if store {
@@ -50,7 +48,7 @@ impl Deflater {
     ///
     /// # Errors
     /// As [`Self::compress`].
-    pub fn store(&mut self, data: &[u8]) -> io::Result<&[u8]> {
+    pub fn store(&mut self, data: &[u8]) -> std::io::Result<&[u8]> {
         let len = deflate_into(&mut self.stored, data, &mut self.out)?;
         Ok(&self.out[..len])
     }

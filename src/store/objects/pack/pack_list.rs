@@ -1,12 +1,13 @@
 //! The packs of a store: their list, newest first, with index and reader opened on demand.
 
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
 use crate::base::malformed::Malformed;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::base_cache::{BaseCache, Shared};
@@ -90,6 +91,11 @@ impl Pack {
     /// The damage, if the pack is read in spite of it.
     pub fn rescued(&self) -> Option<&Rescued> {
         self.rescued.as_ref()
+    }
+
+    /// Returns the error of an operation that this pack cannot be read for.
+    pub fn unreadable(&self, cause: impl Display) -> Error {
+        Error::damaged(self.pack_path.display(), cause)
     }
 
     pub fn has_read_index(&self) -> bool {
