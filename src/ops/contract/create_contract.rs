@@ -36,7 +36,7 @@ pub struct Contract {
     pub state_keys: Vec<String>,
     pub databases: Vec<Database>,
     /// Digest of the content as read back, or why it could not be read.
-    pub content: std::result::Result<Sum, ReadFailure>,
+    pub content: Result<Sum, ReadFailure>,
     /// Why a restore of this checkpoint would be refused now, if it would.
     pub restorable: Result<()>,
     /// Time of the latest change to a file in it, in milliseconds since 1970.

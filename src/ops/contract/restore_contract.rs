@@ -20,9 +20,9 @@ use crate::worktree::tree_handle::WorkTree;
 #[derive(Debug)]
 pub struct RestoreContract {
     /// Digest of the checkpoint's content within the reach of the restore.
-    pub expected: std::result::Result<Sum, ReadFailure>,
+    pub expected: Result<Sum, ReadFailure>,
     /// Digest of the same paths as they are now.
-    pub actual: std::result::Result<String, ReadFailure>,
+    pub actual: Result<String, ReadFailure>,
     /// The checkpoint holds values and no file: nothing was rolled back.
     pub is_values_alone: bool,
 }
@@ -76,7 +76,7 @@ fn look(
     worktree: &WorkTree,
     path: &RelPath,
     kind: crate::model::state::entry::Kind,
-) -> std::result::Result<(u32, Facts), ReadFailure> {
+) -> Result<(u32, Facts), ReadFailure> {
     let listed = ListedFile { name: path.name().into(), kind, stat: Stat::default(), id: None, racy: false };
     let mut sink = FactsSink(None);
     let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut sink);

@@ -9,13 +9,13 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::interruptible::Pieces;
 use crate::ops::context::Context;
-use crate::ops::database::database_command::{self, Refusable};
+use crate::ops::database::database_command::{self, DatabaseFailure};
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
 use crate::store::locked::LockedStore;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::trees::database_tree;
-use crate::worktree::sqlite::{self, Patience, Refusal, Watched};
+use crate::worktree::sqlite::{self, Patience, Watched};
 use crate::worktree::sys::{self, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -51,12 +51,14 @@ pub fn take_all(
     let scratch = locked.begin_scratch()?;
     let mut all = Databases::new();
     for database in wanted {
-        let taken = match take(context, &scratch, database, Purpose::Savepoint, pack)? {
-            Ok(Taken { held: Held::Absent, .. }) => Err("it is gone".to_owned()),
-            taken => taken,
+        let refused = |why| Err(Error::DatabaseNotTaken { database: database.to_string(), why });
+        let held = match take(context, &scratch, database, Purpose::Savepoint, pack) {
+            Ok(Taken { held: Held::Absent, .. }) => return refused("it is gone".to_owned()),
+            Ok(taken) => taken.held,
+            Err(DatabaseFailure::Refused(why)) => return refused(why),
+            Err(DatabaseFailure::Other(error)) => return Err(error),
         };
-        let refused = |why| Error::DatabaseNotTaken { database: database.to_string(), why };
-        all.insert(database.clone(), taken.map_err(refused)?.held);
+        all.insert(database.clone(), held);
     }
     database_tree::write(pack, &all)
 }
@@ -64,55 +66,47 @@ pub fn take_all(
 /// Captures one database.
 ///
 /// # Errors
-/// A signal asks to stop, or the store cannot be written.
+/// The database or its command fails, a signal asks to stop, or the store cannot be written.
 pub fn take(
     context: &Context,
     scratch: &Scratch,
     database: &Database,
     purpose: Purpose,
     pack: &mut PackSet<'_>,
-) -> Refusable<Taken> {
+) -> Result<Taken, DatabaseFailure> {
     context.check_interrupt()?;
     let copy = scratch.dir().join("taken");
     atomic_file::remove_if_there(&copy)?;
     let file = atomic_file::create_private(&copy)?;
     let watched = match database {
-        Database::Named(name) => dump(context, scratch, name, file)?.map(|()| None),
-        Database::File(path) => match standing(context, path)? {
-            Ok(true) => copy_out(context, path, &copy, purpose)?.map(Some),
-            Ok(false) => return Ok(Ok(Taken { held: Held::Absent, watched: None })),
-            Err(why) => Err(why),
-        },
+        Database::Named(name) => {
+            let commands = database_command::of_name(context, name)?;
+            database_command::run(context, scratch, &commands.dump, None, Some(file))?;
+            None
+        }
+        Database::File(path) if is_there(context, path)? => Some(copy_out(context, path, &copy, purpose)?),
+        Database::File(_) => return Ok(Taken { held: Held::Absent, watched: None }),
     };
-    Ok(match watched {
-        Ok(watched) => Ok(Taken { held: Held::Content(store(context, &copy, pack)?), watched }),
-        Err(why) => Err(why),
-    })
+    Ok(Taken { held: Held::Content(store(context, &copy, pack)?), watched })
 }
 
-fn dump(context: &Context, scratch: &Scratch, name: &str, into: File) -> Refusable<()> {
-    match database_command::of_name(context, name) {
-        Ok(commands) => database_command::run(context, scratch, &commands.dump, None, Some(into)),
-        Err(why) => Ok(Err(why.to_string())),
-    }
-}
-
-fn copy_out(context: &Context, path: &RelPath, copy: &Path, purpose: Purpose) -> Refusable<Watched> {
+fn copy_out(context: &Context, path: &RelPath, copy: &Path, purpose: Purpose) -> Result<Watched, DatabaseFailure> {
     let is_safety = purpose == Purpose::Safety;
-    let taken = sqlite::copy_out(&live(context, path), copy, is_safety, &patience(context));
+    let watched = sqlite::copy_out(&live(context, path), copy, is_safety, &patience(context))?;
     // Content about to be replaced is kept as it is, sound or not.
-    let checked = taken.and_then(|watched| if is_safety { Ok(watched) } else { sqlite::check(copy).map(|()| watched) });
-    refusable(checked)
+    if !is_safety {
+        sqlite::check(copy)?;
+    }
+    Ok(watched)
 }
 
-/// Whether a file exists at the path; an inner error if it is not a regular file.
-fn standing(context: &Context, path: &RelPath) -> Refusable<bool> {
-    let found = WorkTree::open(context.root.path())?.stat(path)?;
-    Ok(match found.as_ref().map(sys::kind_of) {
+/// Whether a file exists at the path; an error if it is not a regular file.
+fn is_there(context: &Context, path: &RelPath) -> Result<bool, DatabaseFailure> {
+    match WorkTree::open(context.root.path())?.stat(path)?.as_ref().map(sys::kind_of) {
         None => Ok(false),
         Some(ItemKind::File) => Ok(true),
-        Some(_) => Err("something else than a file stands there".to_owned()),
-    })
+        Some(_) => Err(DatabaseFailure::Refused("something else than a file stands there".to_owned())),
+    }
 }
 
 fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<ObjectId> {
@@ -141,13 +135,4 @@ fn os_name(name: &[u8]) -> String {
 
 pub fn patience(context: &Context) -> Patience<'_> {
     Patience { wait: context.lock_wait, interrupt: &context.interrupt }
-}
-
-/// Separates a refusal by the database from a signal.
-pub fn refusable<T>(done: std::result::Result<T, Refusal>) -> Refusable<T> {
-    match done {
-        Ok(done) => Ok(Ok(done)),
-        Err(Refusal::Failed(why)) => Ok(Err(why)),
-        Err(Refusal::Interrupted(signal)) => Err(signal.into()),
-    }
 }

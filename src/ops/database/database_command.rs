@@ -9,34 +9,56 @@ use crate::error::{Error, Result};
 use crate::ops::context::{Context, FedCommand};
 use crate::store::files::atomic_file;
 use crate::store::files::scratch::Scratch;
+use crate::worktree::sqlite::Refusal;
 
 /// Number of bytes at the end of standard error in which the last line is searched.
 const TAIL_BYTES: u64 = 4096;
 
-/// The inner error is a failure of the database or its command, in words; other failures are an [`Error`].
-pub type Refusable<T> = Result<std::result::Result<T, String>>;
+/// Why a database was not captured or restored.
+#[derive(Debug)]
+pub enum DatabaseFailure {
+    /// The database or its command failed, in words.
+    Refused(String),
+    /// Anything else, such as a signal.
+    Other(Error),
+}
+
+impl From<Error> for DatabaseFailure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+impl From<Refusal> for DatabaseFailure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Failed(why) => Self::Refused(why),
+            Refusal::Interrupted(signal) => Self::Other(Error::Interrupted { signal }),
+        }
+    }
+}
 
 /// Returns the commands of a name.
 ///
 /// # Errors
 /// There are none.
-pub fn of_name<'c>(context: &'c Context, name: &str) -> Result<&'c DatabaseCommands> {
-    let missing = || Error::unexpected(format!("your configuration has no [database.{name}] any more"));
+pub fn of_name<'c>(context: &'c Context, name: &str) -> Result<&'c DatabaseCommands, DatabaseFailure> {
+    let missing = || DatabaseFailure::Refused(format!("your configuration has no [database.{name}] any more"));
     context.settings.databases.get(name).ok_or_else(missing)
 }
 
-/// Runs a command line in the root. The inner error says how it failed: its exit, and the last line of its standard
-/// error.
+/// Runs a command line in the root.
 ///
 /// # Errors
-/// A signal asks to stop, or the store cannot be written.
+/// How it failed: its exit, and the last line of its standard error; a signal asks to stop, or the store cannot be
+/// written.
 pub fn run(
     context: &Context,
     scratch: &Scratch,
     line: &str,
     stdin: Option<File>,
     stdout: Option<File>,
-) -> Refusable<()> {
+) -> Result<(), DatabaseFailure> {
     let said = scratch.dir().join("stderr");
     atomic_file::remove_if_there(&said)?;
     let stderr = atomic_file::create_private(&said)?;
@@ -44,13 +66,13 @@ pub fn run(
     let mut heard = File::open(&said).map_err(again)?;
     let command = FedCommand { line, dir: context.root.path(), stdin, stdout, stderr };
     match (context.run_database_command)(&context.interrupt, command) {
-        Ok(ended) if ended.is_success() => Ok(Ok(())),
+        Ok(ended) if ended.is_success() => Ok(()),
         Ok(ended) => {
             let last = last_line(&mut heard).map(|line| format!(": {line}")).unwrap_or_default();
-            Ok(Err(format!("its command ended with {}{last}", ended.in_words())))
+            Err(DatabaseFailure::Refused(format!("its command ended with {}{last}", ended.in_words())))
         }
-        Err(stop @ Error::Interrupted { .. }) => Err(stop),
-        Err(error) => Ok(Err(error.to_string())),
+        Err(stop @ Error::Interrupted { .. }) => Err(stop.into()),
+        Err(error) => Err(DatabaseFailure::Refused(error.to_string())),
     }
 }
 

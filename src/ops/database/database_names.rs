@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::model::state::database::Database;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::database::database_command::Refusable;
 use crate::ops::restore::restore_paths;
 use crate::worktree::sqlite;
 use crate::worktree::sys::{self, Access, ItemKind};
@@ -41,12 +40,12 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
         }
         Err(other) => return Err(other),
     };
-    check_file(context, &path)?.map_err(|why| wrong(&why))?;
+    check_file(context, &path, &wrong)?;
     if sqlite::IS_BUILT_IN { Ok(Database::File(path)) } else { Err(wrong("is a file, and SQLite is not built in")) }
 }
 
-/// Checks a database file. The inner error says what is wrong with it.
-fn check_file(context: &Context, path: &RelPath) -> Refusable<()> {
+/// Checks a database file; `wrong` makes an error of what is wrong with it.
+fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let Some(stat) = work.stat(path)? else {
         let what = format!("there is no database '{path}': no file, and no name of your configuration");
@@ -55,8 +54,8 @@ fn check_file(context: &Context, path: &RelPath) -> Refusable<()> {
     };
     match sys::kind_of(&stat) {
         ItemKind::File => {}
-        ItemKind::Symlink => return Ok(Err("is a symlink, which is not followed".to_owned())),
-        _ => return Ok(Err("is no regular file".to_owned())),
+        ItemKind::Symlink => return Err(wrong("is a symlink, which is not followed")),
+        _ => return Err(wrong("is no regular file")),
     }
     let parent = path.parent().unwrap_or_default();
     let dir = work.root().open_below(&parent, Access::Search).map_err(|e| work.io("open", &parent, e))?;
@@ -64,5 +63,5 @@ fn check_file(context: &Context, path: &RelPath) -> Refusable<()> {
     let mut head = Vec::new();
     file.take(SQLITE_HEADER.len() as u64).read_to_end(&mut head).map_err(|e| work.io("read", path, e))?;
     let is_database = head.is_empty() || head == SQLITE_HEADER;
-    Ok(if is_database { Ok(()) } else { Err("is no database of SQLite".to_owned()) })
+    if is_database { Ok(()) } else { Err(wrong("is no database of SQLite")) }
 }

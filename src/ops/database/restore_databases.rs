@@ -8,8 +8,8 @@ use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::database::backup::{self, Purpose, Taken, live, patience, refusable};
-use crate::ops::database::database_command::{self, Refusable};
+use crate::ops::database::backup::{self, Purpose, Taken, live, patience};
+use crate::ops::database::database_command::{self, DatabaseFailure};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
 use crate::ops::session::Pending;
 use crate::store::files::atomic_file;
@@ -65,14 +65,16 @@ impl DatabaseReturn {
         }
         let scratch = locked.begin_scratch()?;
         for (number, (database, wanted)) in concerned.into_iter().enumerate() {
-            let taken = backup::take(context, &scratch, &database, Purpose::Safety, pack)?;
-            let item = match taken {
+            let item = match backup::take(context, &scratch, &database, Purpose::Safety, pack) {
                 Ok(taken) => {
                     let place = scratch.dir().join(format!("wanted-{number}"));
                     DatabaseItem::new(locked.store(), request.target.id(), database, wanted, taken, place)?
                 }
-                Err(why) if request.pending.is_some() => DatabaseItem::failed(database, why),
-                Err(why) => return Err(Error::DatabaseNotHeld { database: database.to_string(), why }),
+                Err(DatabaseFailure::Refused(why)) if request.pending.is_some() => DatabaseItem::failed(database, why),
+                Err(DatabaseFailure::Refused(why)) => {
+                    return Err(Error::DatabaseNotHeld { database: database.to_string(), why });
+                }
+                Err(DatabaseFailure::Other(error)) => return Err(error),
             };
             prepared.items.push(item);
         }
@@ -109,9 +111,10 @@ impl DatabaseReturn {
     pub fn put_back(&mut self, context: &Context) -> Result<()> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         for item in self.items.iter_mut().filter(|item| item.report.fate == DatabaseFate::Planned) {
-            item.report.fate = match item.put_back(context, scratch)? {
+            item.report.fate = match item.put_back(context, scratch) {
                 Ok(()) => DatabaseFate::Restored,
-                Err(why) => DatabaseFate::Failed(why),
+                Err(DatabaseFailure::Refused(why)) => DatabaseFate::Failed(why),
+                Err(DatabaseFailure::Other(error)) => return Err(error),
             };
         }
         Ok(())
@@ -146,23 +149,20 @@ impl DatabaseItem {
         Self { report, present: None, content: None, watched: None }
     }
 
-    fn put_back(&mut self, context: &Context, scratch: &Scratch) -> Refusable<()> {
-        let Some(wanted) = &self.content else { return Ok(Ok(())) };
+    fn put_back(&mut self, context: &Context, scratch: &Scratch) -> Result<(), DatabaseFailure> {
+        let Some(wanted) = &self.content else { return Ok(()) };
         match &self.report.database {
             Database::File(path) => {
-                if let Err(why) = ready_place(context, path, self.present) {
-                    return Ok(Err(why.to_string()));
-                }
-                let done = sqlite::put_back(wanted, &live(context, path), self.watched.take(), &patience(context));
-                refusable(done)
+                let refused = |why: Error| DatabaseFailure::Refused(why.to_string());
+                ready_place(context, path, self.present).map_err(refused)?;
+                let live = live(context, path);
+                Ok(sqlite::put_back(wanted, &live, self.watched.take(), &patience(context))?)
             }
-            Database::Named(name) => match database_command::of_name(context, name) {
-                Ok(commands) => {
-                    let input = File::open(wanted).map_err(Error::io("read", wanted))?;
-                    database_command::run(context, scratch, &commands.restore, Some(input), None)
-                }
-                Err(why) => Ok(Err(why.to_string())),
-            },
+            Database::Named(name) => {
+                let commands = database_command::of_name(context, name)?;
+                let input = File::open(wanted).map_err(Error::io("read", wanted))?;
+                database_command::run(context, scratch, &commands.restore, Some(input), None)
+            }
         }
     }
 }

@@ -135,7 +135,7 @@ impl<'s> Target<'s> {
         read
     }
 
-    fn read_ignore_file(&self, dir: &RelPath) -> std::result::Result<Option<Vec<u8>>, ReadFailure> {
+    fn read_ignore_file(&self, dir: &RelPath) -> Result<Option<Vec<u8>>, ReadFailure> {
         let path = dir.join(IGNORE_FILE);
         let beside = |state: &LazySnapshot<'s>| state.entry_at(&path).transpose();
         let found = match self.state.entry_at(&path)? {

@@ -81,7 +81,7 @@ impl<'s> Reach<'s> {
         Ok(links)
     }
 
-    fn read_one(&self, id: ObjectId, links: &mut Links) -> std::result::Result<(), ReadFailure> {
+    fn read_one(&self, id: ObjectId, links: &mut Links) -> Result<(), ReadFailure> {
         let (kind, bytes) = self.catalogue.read(&id)?;
         match kind {
             Some(ObjectKind::Blob) => {}
@@ -101,7 +101,7 @@ impl<'s> Reach<'s> {
         Ok(())
     }
 
-    fn read_commit(&self, bytes: &[u8], links: &mut Links) -> std::result::Result<(), ReadFailure> {
+    fn read_commit(&self, bytes: &[u8], links: &mut Links) -> Result<(), ReadFailure> {
         let commit = commit_codec::parse(bytes)?;
         // A commit of plain git does not need its lost ancestors.
         let parents = commit.parents.into_iter().filter(|parent| self.store.objects().read(parent).is_ok());

@@ -57,7 +57,7 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
 ///
 /// # Errors
 /// The object is missing, damaged, or does not match its name.
-pub fn read(objects_dir: &Path, id: &ObjectId) -> std::result::Result<(Option<ObjectKind>, Vec<u8>), ReadFailure> {
+pub fn read(objects_dir: &Path, id: &ObjectId) -> Result<(Option<ObjectKind>, Vec<u8>), ReadFailure> {
     let stream = read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
     let mut bytes = zlib::inflate_unsized(&stream, LARGEST_LOOSE_BYTES)?;
     let nul = bytes.iter().take(LONGEST_HEADER_BYTES).position(|byte| *byte == 0).ok_or("it has no header")?;

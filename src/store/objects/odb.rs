@@ -349,7 +349,7 @@ impl Objects {
     }
 
     /// The first intact copy in a pack, deltified or not; the error is the reason why none could be read.
-    fn resolve(&self, id: &ObjectId) -> std::result::Result<Option<AnyObject>, ReadFailure> {
+    fn resolve(&self, id: &ObjectId) -> Result<Option<AnyObject>, ReadFailure> {
         let mut why = None;
         for again in [false, true] {
             if again && self.refresh().is_err() {

@@ -37,7 +37,7 @@ pub struct Pack {
     pub stamp: PackStamp,
     pub pack_path: PathBuf,
     pub index_path: PathBuf,
-    index: OnceLock<std::result::Result<PackIndex, Malformed>>,
+    index: OnceLock<Result<PackIndex, Malformed>>,
     reader: OnceLock<PackReader>,
     bases: BaseCache,
     rescued: Option<Rescued>,
