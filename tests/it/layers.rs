@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// Each outside crate, and the path prefixes of the files that may name it.
-const DOORS: [(&str, &[&str]); 25] = [
+const DOORS: [(&str, &[&str]); 26] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/"]),
@@ -51,6 +51,7 @@ const DOORS: [(&str, &[&str]); 25] = [
     ("serde", &["config", "error/problem", "workflow/rules", "workflow/profiles", "workflow/plan"]),
     ("serde_json", &["model/state/state_document", "error/problem", "workflow/", "view/"]),
     ("sha1", &["store/objects/hash"]),
+    ("sha1dc", &["store/objects/hash"]),
     ("sha2", &["store/trees/digest", "store/layout"]),
     ("signal_hook", &["cli/signals"]),
     ("thiserror", &["error"]),
@@ -149,11 +150,9 @@ fn nothing_unwraps_or_ends_the_process() {
 }
 
 #[test]
-fn one_call_is_unsafe_and_no_other() {
-    let breaches = source::lines_with(&["unsafe "], "store/objects/hash/wide.rs");
+fn nothing_is_unsafe() {
+    let breaches = source::lines_with(&["unsafe "], "");
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
-    let wide = source::files().into_iter().find(|file| file.name == "store/objects/hash/wide.rs").expect("it is there");
-    assert_eq!(wide.code.matches("unsafe ").count(), 1);
 }
 
 #[test]
@@ -260,7 +259,7 @@ fn what_there_is_too_much_of_only_falls() {
     let imports = shape::imports(&files);
     let found = [
         ("files in a circle of imports", shape::in_circles(&imports), 0),
-        ("short files that one other needs", shape::crumbs(&files, &imports), 1),
+        ("short files that one other needs", shape::crumbs(&files, &imports), 0),
         ("folders with too many entries", shape::full_folders(&files), 0),
         ("tables of the commands", shape::tables_of_commands(&files), 1),
         ("results with a bare string as error", shape::untyped_results(&files), 5),
