@@ -33,7 +33,7 @@ impl From<Refusal> for DatabaseFailure {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Failed(why) => Self::Refused(why),
-            Refusal::Interrupted(signal) => Self::Other(Error::Interrupted { signal }),
+            Refusal::Interrupted(signal) => Self::Other(signal.into()),
         }
     }
 }
