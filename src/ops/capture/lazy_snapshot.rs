@@ -10,9 +10,10 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
-use crate::store::trees::convert;
+use crate::store::trees::convert::put_entry;
 use crate::store::trees::tree_codec::{MODE_GITLINK, TreeEntry};
 use crate::store::trees::tree_memo::TreeMemo;
+use crate::store::trees::tree_walk::TreeWalk;
 
 /// A state of which only the meta has been read.
 pub struct LazySnapshot<'s> {
@@ -70,14 +71,13 @@ impl<'s> LazySnapshot<'s> {
     pub fn snapshot(&self, filter: &DirFilter) -> Result<Snapshot, ReadFailure> {
         let mut snapshot = Snapshot::default();
         let mut dirs = Vec::new();
-        let mut pending = vec![(RelPath::root(), self.tree)];
-        while let Some((path, tree)) = pending.pop() {
-            let entries = if filter.contains(&path) { self.entries(tree) } else { Ok(Arc::from([])) };
-            let entries = entries.map_err(|why| format!("{path}: {why}"))?;
-            for entry in entries.iter() {
-                pending.extend(convert::put_entry(&mut snapshot, path.join(&entry.name), entry));
+        let mut walk = TreeWalk::of(self.tree);
+        while let Some((dir, tree)) = walk.next_tree() {
+            if filter.contains(&dir) {
+                let entries = self.entries(tree).map_err(|why| format!("{dir}: {why}"))?;
+                walk.enter(&dir, &entries).into_iter().for_each(|(path, entry)| put_entry(&mut snapshot, path, entry));
             }
-            dirs.push(path);
+            dirs.push(dir);
         }
         self.meta_in(filter).complete(&mut snapshot)?;
         for path in dirs {

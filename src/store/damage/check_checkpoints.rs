@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use crate::error::Result;
 use crate::model::state::meta::{Meta, contradiction};
 use crate::model::state::object_id::ObjectId;
-use crate::model::state::rel_path::RelPath;
 use crate::store::damage::check::{CheckOptions, CheckReport, DamagedState, Fault};
 use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::object_error::ReadFailure;
@@ -16,6 +15,7 @@ use crate::store::trees::convert;
 use crate::store::trees::meta_tree::{self, CheckpointExtras};
 use crate::store::trees::tree_codec::MODE_GITLINK;
 use crate::store::trees::tree_memo::TreeMemo;
+use crate::store::trees::tree_walk::TreeWalk;
 
 /// Checks checkpoints one after the other; shared objects are checked once.
 pub struct StateChecker<'c> {
@@ -153,8 +153,8 @@ impl<'c> StateChecker<'c> {
     fn check_tree(&mut self, root: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
         let before = faults.len();
         let mut visited = Vec::new();
-        let mut pending = vec![(RelPath::root(), root)];
-        while let Some((path, id)) = pending.pop() {
+        let mut walk = TreeWalk::of(root);
+        while let Some((dir, id)) = walk.next_tree() {
             if self.clean.contains(&id) {
                 continue;
             }
@@ -163,16 +163,13 @@ impl<'c> StateChecker<'c> {
             let entries = match convert::read_tree(self.objects, id) {
                 Ok(entries) => entries,
                 Err(why) => {
-                    faults.push(Fault { path: Some(path), object: Some(id), why: why.to_string() });
+                    faults.push(Fault { path: Some(dir), object: Some(id), why: why.to_string() });
                     continue;
                 }
             };
             self.count(id, 0, report);
-            for entry in entries {
-                let path = path.join(&entry.name);
-                if entry.is_directory() {
-                    pending.push((path, entry.id));
-                } else if entry.mode != MODE_GITLINK
+            for (path, entry) in walk.enter(&dir, &entries) {
+                if entry.mode != MODE_GITLINK
                     && let Some(why) = self.check_blob(entry.id, report)
                 {
                     faults.push(Fault { path: Some(path), object: Some(entry.id), why });

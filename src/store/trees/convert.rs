@@ -10,6 +10,7 @@ use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
+use crate::store::trees::tree_walk::TreeWalk;
 
 /// Computes the tree of every directory, children first, and passes each to `put`, which returns its id; unchanged
 /// directories keep their tree. Every file's blob must be known. Directories without a file below them get no tree,
@@ -61,29 +62,26 @@ fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
 /// A tree is missing, damaged, or holds a name that must not be written to a disk.
 pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, ReadFailure> {
     let mut snapshot = Snapshot::default();
-    let mut pending = vec![(RelPath::root(), root)];
-    while let Some((path, id)) = pending.pop() {
-        for entry in read_tree(objects, id).map_err(|why| format!("{path}: {why}"))? {
-            pending.extend(put_entry(&mut snapshot, path.join(&entry.name), &entry));
-        }
+    let mut walk = TreeWalk::of(root);
+    while let Some((dir, id)) = walk.next_tree() {
+        let entries = read_tree(objects, id).map_err(|why| format!("{dir}: {why}"))?;
+        walk.enter(&dir, &entries).into_iter().for_each(|(path, entry)| put_entry(&mut snapshot, path, entry));
     }
     Ok(snapshot)
 }
 
-/// Adds an entry of a tree to a snapshot; returns a directory with its tree instead.
-pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) -> Option<(RelPath, ObjectId)> {
+/// Adds an entry of a tree, but a directory, to a snapshot.
+pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) {
     let (kind, perm) = match entry.mode {
-        MODE_DIRECTORY => return Some((path, entry.id)),
         MODE_GITLINK => {
             snapshot.uncaptured.insert(path, UncapturedEntry { why: WhyNot::Gitlink, is_dir: true });
-            return None;
+            return;
         }
         MODE_SYMLINK => (Kind::Symlink, 0o777),
         MODE_EXECUTABLE => (Kind::File, 0o755),
         _ => (Kind::File, 0o644),
     };
     snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
-    None
 }
 
 /// Reads and checks one tree.

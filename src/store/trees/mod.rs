@@ -6,3 +6,4 @@ pub mod digest;
 pub mod meta_tree;
 pub mod tree_codec;
 pub mod tree_memo;
+pub mod tree_walk;
