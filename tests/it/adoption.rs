@@ -1,4 +1,4 @@
-//! Stores that were made by hand with plain git, and commits that plain git adds later: taken over, never lost.
+//! Stores that were made by hand with plain git, and commits that plain git adds later: adopted, never lost.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! The README and the pages of `src/docs`: every example is run, and its output compared with what the page shows.
 //!
-//! A `console` block holds lines that begin with `$ ` and the output below each of them. All blocks of a page run in one
-//! shell, one after the other. A block marked `console,norun`, or whose commands build or fetch, is not run.
+//! A `console` block has lines that begin with `$ `, each with its output below. All blocks of a page run in one shell,
+//! one after the other. A block marked `console,norun`, or whose commands build or fetch, is not run.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -12,29 +12,29 @@ use std::time::Duration;
 use crate::bench::trace::{Call, Trace, trace};
 use crate::bench::{Run, Sandbox, limit, skipped};
 
-/// Of a `create` that finds the tree unchanged.
+/// Limits for a `create` that finds the tree unchanged.
 const FILES_OPENED: usize = 0;
 const DIRECTORIES_LISTED: usize = 0;
 const CALLS_PER_FILE: usize = 1;
 const CALLS_PER_DIRECTORY: usize = 3;
 const CALLS_FOR_THE_ROOT: usize = 24;
 const BYTES_OF_STAT_CACHE: u64 = 4096;
-/// Of a `create` that finds files edited, for each: its own directory is listed again.
+/// Limits per edited file of a `create`: its own directory is listed again.
 const DIRECTORIES_PER_EDIT: usize = 1;
 const BYTES_OF_STAT_CACHE_PER_EDIT: u64 = 1500;
 /// Upper bound on the difference of two equal runs.
 const WAITING_CALLS: usize = 20;
 /// Upper bound for a directory that a rule leaves out, however much it contains.
 const CALLS_PER_IGNORED_DIRECTORY: usize = 8;
-/// Of commands that only read the store.
+/// Limits for commands that only read the store.
 const CALLS_FOR_VERSION: usize = 120;
 const CALLS_FOR_LIST: usize = 250;
 const CALLS_FOR_STATUS: usize = 260;
 const CALLS_PER_CHECKPOINT: usize = 24;
 const PACKS_PER_CHECKPOINT: usize = 1;
-/// Of a create that merges eight or more small packs: what it needs of the trees before.
+/// Limit for a create that merges eight or more small packs, and so reads earlier trees.
 const READS_OF_A_LARGE_PACK: usize = 20;
-/// Of an optimized program, for each file of an unchanged tree, and for all else.
+/// Limits for an optimized program, per file of an unchanged tree and for all else.
 const INSTRUCTIONS_PER_FILE: u64 = 4_000;
 const INSTRUCTIONS_IN_ALL: u64 = 14_000_000;
 

@@ -1,4 +1,4 @@
-//! `stepback` from PyPI: its engine is called as its own commands call it, without the watcher around an agent.
+//! `stepback`, a Python package: its engine is called as its own commands call it, without the watcher around an agent.
 
 use std::path::{Path, PathBuf};
 

@@ -71,7 +71,7 @@ pub fn loosen(top: &Path) {
     }
 }
 
-/// Removes every directory below (and including) `top` that is empty or becomes so, as `find -type d -empty -delete` does.
+/// Removes every directory from `top` down that is empty or becomes so, as `find -type d -empty -delete` does.
 pub fn delete_empty_directories(top: &Path) {
     for entry in WalkDir::new(top).contents_first(true).into_iter().flatten() {
         if entry.file_type().is_dir() {
