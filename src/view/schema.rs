@@ -3,9 +3,9 @@
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 const SCHEMAS: [(&str, &str); 3] = [
-    ("contract", include_str!("schema/contract.json")),
+    ("contract", include_str!("schemas/contract.json")),
     ("pipeline-state", PIPELINE_SCHEMA),
-    ("restore-contract", include_str!("schema/restore-contract.json")),
+    ("restore-contract", include_str!("schemas/restore-contract.json")),
 ];
 
 /// Lists the names, one per line.
