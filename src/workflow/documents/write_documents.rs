@@ -14,6 +14,7 @@ use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -140,8 +141,8 @@ fn bring(
     let sum = match fate {
         DocumentFate::Stands(value) => {
             let bytes = find_documents::render(&value);
-            let is_written = said.flatten() == expected
-                || state_file::replace_known(&work, &place, on_disk.as_deref(), bytes.as_bytes())?;
+            let is_written =
+                said.flatten() == expected || replace_known(&work, &place, on_disk.as_deref(), bytes.as_bytes())?;
             if !is_written {
                 return Ok(false);
             }
@@ -149,7 +150,7 @@ fn bring(
         }
         DocumentFate::Removed => {
             if let Some(known) = &on_disk
-                && !state_file::remove_known(&work, &place, known)?
+                && !remove_known(&work, &place, known)?
             {
                 return Ok(false);
             }
@@ -159,7 +160,7 @@ fn bring(
             if let Some(known) = &on_disk {
                 let last = workflow.documents.get(path).map(find_documents::render).unwrap_or_default();
                 state_file::replace(&work, &rel(&to), last.as_bytes())?;
-                if !state_file::remove_known(&work, &place, known)? {
+                if !remove_known(&work, &place, known)? {
                     return Ok(false);
                 }
             }

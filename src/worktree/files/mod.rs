@@ -1,4 +1,5 @@
 //! Files that this program writes below the root: logs, documents, private directories.
 
 pub mod private_dir;
+pub mod replace_known;
 pub mod state_file;

@@ -2,10 +2,12 @@
 
 use std::io::{self, ErrorKind, Read as _};
 
-use super::{LARGEST_STATE_FILE_BYTES, TEMPORARY_PREFIX, look, make_parent, open_parent, sweep, write_aside};
 use crate::base::random_name::random_hex;
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
+use crate::worktree::files::state_file::{
+    LARGEST_STATE_FILE_BYTES, TEMPORARY_PREFIX, look, make_parent, open_parent, sweep, write_aside,
+};
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -13,7 +15,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// nothing. Concurrent writes of other processes are either detected or replace ours.
 ///
 /// # Errors
-/// As [`super::replace`].
+/// As [`super::state_file::replace`].
 pub fn replace_known(work: &WorkTree, path: &RelPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<bool> {
     let failed = |error| work.io("write", path, error);
     let dir = make_parent(work, path)?;
@@ -61,7 +63,7 @@ fn holds(dir: &Dir, name: &[u8], known: &[u8]) -> io::Result<bool> {
 /// Removes a file if it still holds `known`; otherwise it stays and `false` is returned.
 ///
 /// # Errors
-/// As [`super::remove`].
+/// As [`super::state_file::remove`].
 pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<bool> {
     let failed = |error| work.io("remove", path, error);
     let Some(dir) = open_parent(work, path)? else { return Ok(true) };

@@ -12,13 +12,9 @@ use crate::model::state::stat::Stat;
 use crate::worktree::sys::{self, Access, Dir, ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 
-mod known;
-
-pub use known::{remove_known, replace_known};
-
 /// Prefix of the names of temporary files; a random part follows.
-const TEMPORARY_PREFIX: &[u8] = b".checkpoint-state-";
-const LARGEST_STATE_FILE_BYTES: u64 = 16 << 20;
+pub(super) const TEMPORARY_PREFIX: &[u8] = b".checkpoint-state-";
+pub(super) const LARGEST_STATE_FILE_BYTES: u64 = 16 << 20;
 /// Mode of new files, less the umask.
 const NEW_FILE_MODE: u32 = 0o644;
 const NEW_DIR_MODE: u32 = 0o755;
@@ -170,7 +166,7 @@ fn names(work: &WorkTree, path: &RelPath, wanted: ItemKind) -> Result<Vec<String
 }
 
 /// Opens the parent directory; `None` if it does not exist.
-fn open_parent(work: &WorkTree, path: &RelPath) -> Result<Option<Dir>> {
+pub(super) fn open_parent(work: &WorkTree, path: &RelPath) -> Result<Option<Dir>> {
     let parent = parent_of(path)?;
     match work.root().open_below(&parent, Access::Read) {
         Err(error) if sys::is_absent(&error) => no_symlink_on_the_way(work, &parent).map(|()| None),
@@ -195,7 +191,7 @@ fn parent_of(path: &RelPath) -> Result<RelPath> {
 }
 
 /// Opens the parent directory of a file, making and syncing missing directories.
-fn make_parent(work: &WorkTree, path: &RelPath) -> Result<Dir> {
+pub(super) fn make_parent(work: &WorkTree, path: &RelPath) -> Result<Dir> {
     let mut dir = work.dir(&RelPath::root())?;
     let mut reached = RelPath::root();
     for name in parent_of(path)?.components() {
@@ -223,7 +219,7 @@ fn enter(above: &Dir, name: &[u8]) -> io::Result<Dir> {
 }
 
 /// Returns the stat of a file, refusing anything but a regular one.
-fn look(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
+pub(super) fn look(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
     match dir.stat_child(path.name()) {
         Ok(stat) if kind_of(&stat) == ItemKind::File => Ok(Some(stat)),
         Ok(_) => Err(work.io("use", path, io::Error::new(ErrorKind::InvalidInput, "it is no regular file"))),
@@ -232,7 +228,7 @@ fn look(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
     }
 }
 
-fn sweep(dir: &Dir) -> io::Result<()> {
+pub(super) fn sweep(dir: &Dir) -> io::Result<()> {
     for item in dir.list()?.iter().filter(|item| is_temporary(&item.name)) {
         // A leftover that cannot be removed does no harm.
         let _ = dir.unlink(&item.name);
@@ -240,7 +236,7 @@ fn sweep(dir: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-fn write_aside(dir: &Dir, name: &[u8], before: Option<&Stat>, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write_aside(dir: &Dir, name: &[u8], before: Option<&Stat>, bytes: &[u8]) -> io::Result<()> {
     let mut file = dir.create_file_with(name, NEW_FILE_MODE)?;
     file.write_all(bytes)?;
     if let Some(before) = before {
