@@ -1,42 +1,7 @@
 //! Tests of edited documents, and of runs whose documents have unknown fields.
 
-use serde_json::Value;
-
-use super::dispatch::take;
-use super::example_tests::{READING, begun, codes, written};
-use crate::workflow::rules::profile::Profile;
-use crate::workflow::rules::workflow::Workflow;
-
+mod edited;
 mod phases;
 mod pipeline;
 mod registry;
 mod round;
-
-/// Begins a run and takes an edited document: the document must stay as edited, and the run must follow it.
-#[track_caller]
-fn edited(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&mut Value)) -> Workflow {
-    let mut workflow = begun(profile, path, value);
-    workflow.phases[0].before = Some("b".repeat(40));
-    let mut value = value.clone();
-    edit(&mut value);
-    take(&mut workflow, profile, path, &value, READING).unwrap();
-    assert_eq!(written(&workflow, path).to_string(), value.to_string());
-    assert_eq!(workflow.phases[0].before, Some("b".repeat(40)));
-    workflow
-}
-
-#[track_caller]
-fn refused(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&mut Value)) -> Vec<(String, String)> {
-    let mut workflow = begun(profile, path, value);
-    let before = workflow.clone();
-    let mut value = value.clone();
-    edit(&mut value);
-    let findings = take(&mut workflow, profile, path, &value, READING).unwrap_err();
-    assert_eq!(workflow, before);
-    assert!(findings.iter().all(|finding| !finding.what.is_empty()));
-    codes(&findings).into_iter().map(|(code, place)| (code.to_owned(), place.to_owned())).collect()
-}
-
-fn one(code: &str, place: &str) -> Vec<(String, String)> {
-    vec![(code.to_owned(), place.to_owned())]
-}

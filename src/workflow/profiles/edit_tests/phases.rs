@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{edited, one, refused};
+use super::edited::{edited, one, refused};
 use crate::workflow::profiles::dispatch::{export, take};
 use crate::workflow::profiles::example_tests::{PHASES, READING, begun, phases, written};
 use crate::workflow::rules::change::Change;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{edited, one, refused};
+use super::edited::{edited, one, refused};
 use crate::workflow::profiles::dispatch::take;
 use crate::workflow::profiles::example_tests::{PIPELINE, READING, begun, pipeline, written};
 use crate::workflow::rules::profile::Profile;

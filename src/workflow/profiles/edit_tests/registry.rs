@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{edited, one, refused};
+use super::edited::{edited, one, refused};
 use crate::workflow::profiles::example_tests::{REGISTRY, begun, registry, written};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};

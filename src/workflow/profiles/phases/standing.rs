@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::read::{PhaseState, PhasesDocument};
+use super::read::{self, PhaseState, PhasesDocument};
 use crate::workflow::plan::DOTAGENT;
 use crate::workflow::rules::phase::Phase;
+use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
@@ -65,4 +66,18 @@ fn status_of(phase: &Phase) -> PhaseState {
         PhaseStatus::Pending => PhaseState::Pending,
         PhaseStatus::InProgress | PhaseStatus::AwaitingApproval => PhaseState::InProgress,
     }
+}
+
+/// Returns the current phase of the file if it has not begun, and the status in the file.
+pub fn named_unbegun(workflow: &Workflow) -> Option<(&Phase, &'static str)> {
+    let read = read::document(workflow.documents.get(PHASE_FILE)?).ok()?.spelled_as_in(&workflow.phases);
+    let phase = workflow.phase(&read.current).filter(|phase| phase.status == PhaseStatus::Pending)?;
+    Some((phase, read.status.word()))
+}
+
+/// Returns the phases that a file may name: the planned ones, else the five.
+pub fn known_names(workflow: &Workflow) -> Vec<&str> {
+    let planned: Vec<&str> =
+        workflow.phases.iter().filter(|phase| !phase.is_unplanned).map(|phase| phase.id.as_str()).collect();
+    if planned.is_empty() { DOTAGENT.to_vec() } else { planned }
 }

@@ -4,17 +4,41 @@ use serde_json::Value;
 
 use super::read::{self, CompletedPhase, PhaseState, PhasesDocument};
 use super::standing::PhasesStanding;
-use super::{is_output_of, write};
+use super::write::is_output_of;
+use super::{execution, write};
+use crate::model::run_id;
+use crate::workflow::plan::{self, DOTAGENT};
+use crate::workflow::profiles::document::{Reading, project_of};
 use crate::workflow::profiles::moving::{move_run_to, move_to, take_time, take_time_if};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
-use crate::workflow::rules::profile::PHASE_FILE;
+use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
+/// Makes a run, with the five phases if the document names one of them, else with none; [`take`] does the rest.
+pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+    let read = read::document(value)?;
+    let project = project_of(reading.root);
+    let named = [read.id.clone(), run_id::word(&read.id)]
+        .into_iter()
+        .find(|id| run_id::is_legal(id) && !run_id::is_empty_word(id));
+    let id = named.unwrap_or_else(|| run_id::make("develop", project, read.started_ms));
+    let mut workflow = Workflow::new(id, "develop".to_owned(), project.to_owned(), read.started_ms);
+    let is_known = |name: &str| DOTAGENT.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if read.names().any(is_known) {
+        workflow.phases = plan::preset("dotagent").unwrap_or_default();
+    }
+    Ok(workflow)
+}
+
 /// # Errors
 /// Every finding about the document; the run must then be discarded.
-pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
+pub fn take(workflow: &mut Workflow, path: &str, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
+    if path == EXECUTION_FILE { execution::take(workflow, value) } else { take_phase_file(workflow, value) }
+}
+
+fn take_phase_file(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?.spelled_as_in(&workflow.phases);
     let ours = write::value(workflow);
     if workflow.documents.contains_key(PHASE_FILE) && ours["workflow_id"] != read.id.as_str() {

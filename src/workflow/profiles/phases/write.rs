@@ -2,16 +2,20 @@
 
 use serde_json::Value;
 
-use super::is_output_of;
+use super::execution;
 use super::read::{self, PhaseState, PhasesDocument};
 use super::standing::PhasesStanding;
+use crate::base::wildmatch::Glob;
 use crate::model::path_pattern::has_marks;
+use crate::workflow::profiles::document::Document;
 use crate::workflow::profiles::overlay::{Overlay, in_order_of};
-use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::profile::PHASE_FILE;
+use crate::workflow::rules::phase::{Phase, PhaseOutput};
+use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
 
+/// Archive folder for the files of runs.
+pub const ARCHIVE: &str = "memory/state/.archive";
 const ORDER: &[&str] = &[
     "workflow_id",
     "started_at",
@@ -24,6 +28,15 @@ const ORDER: &[&str] = &[
 ];
 const COMPLETED_ORDER: &[&str] = &["phase", "completed_at", "output"];
 const APPROVED_ORDER: &[&str] = &["phase", "approved_at"];
+
+/// Returns the files to write; the task file only if there are tasks, or if it existed before.
+pub fn export(workflow: &Workflow) -> Vec<Document> {
+    let mut documents = vec![Document { path: PHASE_FILE.to_owned(), value: value(workflow) }];
+    if !workflow.tasks.is_empty() || workflow.documents.contains_key(EXECUTION_FILE) {
+        documents.push(Document { path: EXECUTION_FILE.to_owned(), value: execution::value(workflow) });
+    }
+    documents
+}
 
 pub fn value(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(PHASE_FILE);
@@ -142,4 +155,14 @@ fn ids<'v>(workflow: &'v Workflow, entries: &[&'v Value]) -> Vec<&'v str> {
 
 fn entry_of<'v>(workflow: &'v Workflow, entries: &[&'v Value], id: &str) -> Option<&'v Value> {
     entries.iter().find(|entry| entry.get("phase").and_then(|name| names(workflow, name)) == Some(id)).copied()
+}
+
+/// Whether a path is an output of a phase, by name or by pattern.
+pub fn is_output_of(phase: &Phase, path: &str) -> bool {
+    phase.outputs.iter().any(|output| is_output(output, path))
+}
+
+fn is_output(output: &PhaseOutput, path: &str) -> bool {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    output.path == path || Glob::compile(output.path.as_bytes()).is_some_and(|glob| glob.matches(path.as_bytes()))
 }

@@ -1,12 +1,37 @@
-//! Distributes the phases of a run over the three places of the document.
+//! The three places for phases in the document, and which phase of a run stands in which.
 
 use serde_json::Value;
 
-use super::{FILE, ListPlace, entries, id_of, is_nothing};
+use super::paths::FILE;
 use crate::workflow::profiles::overlay::in_order_of;
 use crate::workflow::rules::phase::Phase;
-use crate::workflow::rules::status::RunStatus;
+use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
+
+/// One of the three places for phases in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListPlace {
+    Completed,
+    Current,
+    Remaining,
+}
+
+impl ListPlace {
+    /// Returns the status of a phase in this place. Programs move entries with their old status word, so the place wins
+    /// over a word that does not fit; a current phase with a note has begun.
+    pub fn status(self, word: Option<&str>, is_noted: bool) -> PhaseStatus {
+        let said = word.and_then(PhaseStatus::from_word);
+        match (self, said) {
+            (Self::Completed, Some(PhaseStatus::Skipped)) => PhaseStatus::Skipped,
+            (Self::Completed, _) => PhaseStatus::Complete,
+            (Self::Current, Some(status @ (PhaseStatus::Failed | PhaseStatus::AwaitingApproval))) => status,
+            (Self::Current, Some(PhaseStatus::Pending)) if !is_noted => PhaseStatus::Pending,
+            (Self::Current, _) => PhaseStatus::InProgress,
+            (Self::Remaining, Some(status)) if status.is_under_way() => status,
+            (Self::Remaining, _) => PhaseStatus::Pending,
+        }
+    }
+}
 
 pub struct PhaseListing<'w> {
     /// A skipped phase only if the document lists it, since that list never shrinks.
@@ -62,4 +87,24 @@ fn current<'w>(workflow: &'w Workflow, base: Option<&Value>, completed: &[&Phase
     }
     let can_begin = |phase: &&Phase| !phase.status.is_settled() && (is_unmoved || workflow.unmet(phase).is_empty());
     said_phase.filter(can_begin).or_else(|| workflow.next())
+}
+
+/// Returns the entries with their places; entries without an id are skipped.
+pub fn entries(value: &Value) -> Vec<(&str, ListPlace, &Value)> {
+    let list = |key: &str| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let completed = list("completed_phases").iter().map(|entry| (ListPlace::Completed, entry));
+    let current = value.get("current_phase").into_iter().map(|entry| (ListPlace::Current, entry));
+    let remaining = list("remaining_phases").iter().map(|entry| (ListPlace::Remaining, entry));
+    let of_id = |(place, entry)| Some((id_of(entry)?, place, entry));
+    completed.chain(current).chain(remaining).filter_map(of_id).collect()
+}
+
+fn id_of(entry: &Value) -> Option<&str> {
+    entry.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
+}
+
+/// Whether a value is `null` or an object of empty values.
+pub fn is_nothing(value: &Value) -> bool {
+    let says_nothing = |value: &Value| value.is_null() || value.as_str() == Some("");
+    value.is_null() || value.as_object().is_some_and(|map| map.values().all(says_nothing))
 }

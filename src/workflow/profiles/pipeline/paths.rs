@@ -1,6 +1,11 @@
-//! Converts paths of files: relative to the root in the run, absolute in the document.
+//! Paths: of the document, and of the files in it, relative to the root in the run, absolute in the document.
 
 use serde_json::Value;
+
+pub const FILE: &str = ".claude/pipeline-state.json";
+
+/// Archive folder for the files of runs.
+pub const ARCHIVE: &str = ".claude/.archive";
 
 /// Returns the path as in the run: relative if below the root, else unchanged.
 pub fn relative<'p>(path: &'p str, root: &str) -> &'p str {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::listing::{ListPlace, is_nothing};
 use super::write::DESCRIPTION_KEYS;
-use super::{ListPlace, is_nothing};
 use crate::workflow::plan::dependency_key;
 use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;

@@ -2,17 +2,29 @@
 
 use serde_json::Value;
 
-use super::listing::PhaseListing;
+use super::listing::{ListPlace, PhaseListing, entries};
+use super::paths;
 use super::read::{self, ContextNotes, PhaseEntry, PipelineDocument};
-use super::{ListPlace, entries, export, is_same_commit, paths};
+use super::write::{export, is_same_commit};
+use crate::model::run_id;
 use crate::workflow::plan::{self, dependency_key};
-use crate::workflow::profiles::document::Reading;
+use crate::workflow::profiles::document::{Reading, project_of};
 use crate::workflow::profiles::moving::{move_to, take_time, take_time_if};
 use crate::workflow::profiles::overlay::is_same_time;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
+
+/// Makes a run without phases, which [`take`] adds. The document has no id, so the run gets a new one.
+pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+    let read = read::document(value)?;
+    let said = ["workflow_id", "checkpoint_id"].iter().find_map(|key| value.get(key).and_then(Value::as_str));
+    let project = project_of(reading.root);
+    let made = || run_id::make("pipeline", project, read.created_ms);
+    let id = said.filter(|said| run_id::is_legal(said)).map_or_else(made, str::to_owned);
+    Ok(Workflow::new(id, "pipeline".to_owned(), project.to_owned(), read.created_ms))
+}
 
 /// # Errors
 /// Every finding about the document; the run must then be discarded.

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::listing::PhaseListing;
-use super::{FILE, ListPlace, entries, is_nothing, is_same_commit, note_of, paths};
+use super::listing::{ListPlace, PhaseListing, entries, is_nothing};
+use super::paths::{self, FILE};
 use crate::workflow::plan::dependency_key;
+use crate::workflow::profiles::document::Document;
 use crate::workflow::profiles::overlay::Overlay;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::PhaseStatus;
@@ -18,7 +19,12 @@ const CONTEXT_ORDER: &[&str] = &["branch", "key_decisions", "file_paths"];
 /// Keys under which documents may have the description of the task.
 pub const DESCRIPTION_KEYS: [&str; 3] = ["task_description", "description", "task"];
 
-pub fn value(workflow: &Workflow, root: &str) -> Value {
+/// Returns the file to write.
+pub fn export(workflow: &Workflow, root: &str) -> Document {
+    Document { path: FILE.to_owned(), value: value(workflow, root) }
+}
+
+fn value(workflow: &Workflow, root: &str) -> Value {
     let base = workflow.documents.get(FILE);
     let listing = PhaseListing::of(workflow);
     let known = base.map(entries).unwrap_or_default();
@@ -144,4 +150,16 @@ fn context(workflow: &Workflow, base: Option<&Value>, root: &str) -> Value {
         context.set(key, &*workflow.description);
     }
     context.finish()
+}
+
+/// Whether one commit id abbreviates the other.
+pub fn is_same_commit(one: &str, other: &str) -> bool {
+    const SHORTEST: usize = 4;
+    let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
+    one == other || (one.len().min(other.len()) >= SHORTEST && (one.starts_with(&other) || other.starts_with(&one)))
+}
+
+/// Returns the note of a phase, unless empty.
+fn note_of(phase: &Phase) -> Option<&str> {
+    phase.progress.as_deref().filter(|note| !note.is_empty())
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::Word;
 use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
+use crate::workflow::rules::status::RunStatus;
 
 /// Upper bound on the number of phases; a larger one is a mistake.
 const MOST_PHASES: usize = 1_000;
@@ -24,6 +24,29 @@ pub struct RegistryDocument {
     pub completed: BTreeSet<usize>,
     pub state: Map<String, Value>,
     pub last_error: Option<Value>,
+}
+
+/// Meaning of a status word of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    Pending,
+    InProgress,
+    Interrupted,
+    Ended(RunStatus),
+}
+
+impl Word {
+    pub fn read(word: &str) -> Option<Self> {
+        Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
+            "pending" | "created" | "not_started" | "initialized" => Self::Pending,
+            "in_progress" | "running" | "active" | "started" | "awaiting_approval" => Self::InProgress,
+            "interrupted" | "paused" | "suspended" => Self::Interrupted,
+            "complete" | "completed" | "done" | "success" => Self::Ended(RunStatus::Complete),
+            "failed" | "error" => Self::Ended(RunStatus::Failed),
+            "abandoned" | "cancelled" | "canceled" | "aborted" => Self::Ended(RunStatus::Abandoned),
+            _ => return None,
+        })
+    }
 }
 
 /// # Errors

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::read::{self, RegistryDocument};
+use super::paths::{path, project};
+use super::read::{self, RegistryDocument, Word};
 use super::standing::{self, RegistryStanding};
-use super::{Word, export};
+use super::write::export;
+use crate::model::run_id;
 use crate::workflow::profiles::document::Reading;
 use crate::workflow::profiles::moving::{move_run_to, move_to, take_time};
 use crate::workflow::rules::finding::Finding;
@@ -12,12 +14,21 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::{Interruption, Workflow};
 
+/// Makes a run without phases, which [`take`] adds.
+pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+    let read = read::document(value)?;
+    let project = project(&read, reading.root);
+    let made = || run_id::make(&read.kind, &project, read.created_ms);
+    let id = if run_id::is_legal(&read.id) { read.id.clone() } else { made() };
+    Ok(Workflow::new(id, read.kind, project, read.created_ms))
+}
+
 /// # Errors
 /// Every finding about the document; the run must then be discarded.
 pub fn take(workflow: &mut Workflow, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?;
     let ours = export(workflow).value;
-    if workflow.documents.contains_key(&super::path(workflow)) && ours["checkpoint_id"] != read.id.as_str() {
+    if workflow.documents.contains_key(&path(workflow)) && ours["checkpoint_id"] != read.id.as_str() {
         let what = format!("it is of the run '{}', not of {}", read.id, ours["checkpoint_id"]);
         return Err(vec![Finding::new("other_run", "checkpoint_id", what)]);
     }
@@ -61,7 +72,7 @@ fn take_total(workflow: &mut Workflow, read: &RegistryDocument) -> Result<(), Ve
 }
 
 fn take_standing(workflow: &mut Workflow, read: &RegistryDocument, is_same: bool) {
-    let base = workflow.documents.get(&super::path(workflow));
+    let base = workflow.documents.get(&path(workflow));
     let completed = standing::completed(workflow, base).map(|(_, number)| number).collect();
     let (said, known) = (
         RegistryStanding::of_document(read),

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::Word;
-use super::read::{self, RegistryDocument};
+use super::paths::path;
+use super::read::{self, RegistryDocument, Word};
 use super::standing::{self, RegistryStanding};
 use crate::model::run_id;
+use crate::workflow::profiles::document::Document;
 use crate::workflow::profiles::overlay::{Overlay, in_order_of};
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::PhaseStatus;
@@ -26,7 +27,13 @@ const ORDER: &[&str] = &[
     "last_error",
 ];
 
-pub fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
+/// Returns the file to write.
+pub fn export(workflow: &Workflow) -> Document {
+    let path = path(workflow);
+    Document { value: value(workflow, workflow.documents.get(&path)), path }
+}
+
+fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
     let standing = RegistryStanding::of_run(workflow, base);
     let mut document = Overlay::on(base, ORDER);
     // Keep an id in the document that is not valid for a run.
