@@ -1,9 +1,8 @@
 //! Sets keys by name: fields of the run, or keys of its free state.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::problem::WorkflowProblem;
-use crate::workflow::rules::change::object_at;
 use crate::workflow::rules::workflow::Workflow;
 
 /// Sets one key; `null` removes a key of the free state.
@@ -43,4 +42,14 @@ fn set_free(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), Wor
         at.insert(last.to_owned(), value.clone());
     }
     Ok(())
+}
+
+/// Returns the object at a key, creating a missing one.
+fn object_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
+    map.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()
+}
+
+/// Parses a value from the command line: JSON, else text.
+pub fn value_of(typed: &str) -> Value {
+    serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed))
 }

@@ -1,7 +1,7 @@
 //! Transitions of tasks.
 
 use crate::error::problem::WorkflowProblem;
-use crate::workflow::rules::change::Change;
+use crate::workflow::rules::change::kinds::Change;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;

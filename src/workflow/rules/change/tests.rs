@@ -1,8 +1,11 @@
 //! Tests of the order of transitions.
 
+use serde_json::Value;
+
 use super::*;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
-use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
+use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
+use crate::workflow::rules::workflow::Workflow;
 
 fn line() -> Workflow {
     let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);

@@ -1,88 +1,12 @@
-//! The transitions of a run: each is checked against the rules and returns the next state, or why it is refused.
+//! Applies a transition: it is checked against the rules, and gives the next state or why it is refused.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::problem::WorkflowProblem;
+use crate::workflow::rules::change::kinds::Change;
+use crate::workflow::rules::change::{phases, settings, tasks};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::{Interruption, MiniCommit, Workflow};
-
-pub mod phases;
-mod settings;
-mod tasks;
-
-pub use phases::{Finish, Start};
-
-/// One transition of a run.
-#[derive(Clone, Debug)]
-pub enum Change {
-    StartPhase(Start),
-    Progress {
-        phase: Option<String>,
-        text: String,
-    },
-    FinishPhase(Finish),
-    FailPhase {
-        phase: Option<String>,
-        error: String,
-        /// Fail the whole run, too.
-        is_final: bool,
-    },
-    SkipPhase {
-        phase: String,
-        reason: String,
-    },
-    ApprovePhase {
-        phase: Option<String>,
-    },
-    /// The phase waits for approval: its results are shown again, not made again.
-    AwaitApproval {
-        phase: String,
-    },
-    /// Makes a running phase pending again, with its progress note, because another comes first.
-    Reset {
-        phase: String,
-    },
-    AddTask {
-        id: String,
-        name: Option<String>,
-        phase: Option<String>,
-        output: Option<String>,
-        agent: Option<String>,
-    },
-    StartTask {
-        id: String,
-        agent: Option<String>,
-    },
-    FinishTask {
-        id: String,
-        output: Option<String>,
-        note: Option<String>,
-    },
-    FailTask {
-        id: String,
-        error: String,
-    },
-    /// Makes a task pending again; `cut_off`: it was running, and its next attempt is counted now.
-    ResetTask {
-        id: String,
-        cut_off: bool,
-    },
-    /// Sets keys of the run, or dotted keys of its free state. `null` removes a key.
-    Set(Vec<(String, Value)>),
-    Note {
-        decisions: Vec<String>,
-        files: Vec<String>,
-        branch: Option<String>,
-    },
-    Interrupt {
-        reason: String,
-    },
-    Resume,
-    Abandon {
-        reason: String,
-    },
-    MiniCommit(MiniCommit),
-}
 
 impl Workflow {
     /// Returns the state after a change; `now_ms` is milliseconds since 1970. The present state is not changed.
@@ -159,7 +83,7 @@ impl Workflow {
         Err(WorkflowProblem::refused("workflow_ended", what).hint("'checkpoint workflow init' begins another"))
     }
 
-    fn end(&mut self, status: RunStatus, now_ms: i64) {
+    pub(super) fn end(&mut self, status: RunStatus, now_ms: i64) {
         self.status = status;
         self.finished_ms = Some(now_ms);
     }
@@ -176,7 +100,7 @@ impl Workflow {
         });
     }
 
-    fn note(&mut self, decisions: &[String], files: &[String]) {
+    pub(super) fn note(&mut self, decisions: &[String], files: &[String]) {
         add_new(&mut self.context.key_decisions, decisions);
         add_new(&mut self.context.file_paths, files);
     }
@@ -189,16 +113,3 @@ fn add_new(list: &mut Vec<String>, more: &[String]) {
         }
     }
 }
-
-/// Parses a value from the command line: JSON, else text.
-pub fn value_of(typed: &str) -> Value {
-    serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed))
-}
-
-/// Returns the object at a key, creating a missing one.
-fn object_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
-    map.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()
-}
-
-#[cfg(test)]
-mod tests;

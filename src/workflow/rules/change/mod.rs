@@ -1,0 +1,14 @@
+//! The transitions of a run: each is checked against the rules and returns the next state, or why it is refused.
+
+mod apply;
+mod kinds;
+pub mod phases;
+mod settings;
+mod tasks;
+
+pub use kinds::Change;
+pub use phases::{Finish, Start};
+pub use settings::value_of;
+
+#[cfg(test)]
+mod tests;
