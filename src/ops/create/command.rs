@@ -111,12 +111,12 @@ fn capture_and_record(
     beside.databases = take_all(context, &session.locked, &resolved.databases, &mut pack)?;
     let databases = resolved.databases.clone();
     let gathered = CapturedScope { captured, beside };
-    let outcome = match dedup::reusable(context, session, &gathered, &resolved, options.dedup)? {
-        Some(newest) => dedup::reuse(newest, *gathered.captured, resolved.reason, warnings),
-        None => {
-            let keep = options.keep.unwrap_or(context.settings.keep);
-            record(context, session, pack, gathered, resolved, keep, warnings)?
-        }
+    let newest = dedup::reusable(context, session, &gathered, &resolved, options.dedup)?;
+    let outcome = if let Some(newest) = newest {
+        dedup::reuse(newest, *gathered.captured, resolved.reason, warnings)
+    } else {
+        let keep = options.keep.unwrap_or(context.settings.keep);
+        record(context, session, pack, gathered, resolved, keep, warnings)?
     };
     Ok(CreateOutcome { databases, ..outcome })
 }

@@ -41,7 +41,7 @@ pub fn record<'s>(
     let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
     let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
-    let content = checkpoint.is_scoped().then(|| read_back(session.locked.store(), &checkpoint)).transpose()?;
+    let sum = checkpoint.is_scoped().then(|| read_back(session.locked.store(), &checkpoint)).transpose()?;
     warnings.extend(captured.warnings.iter().cloned());
     let counts = count_changes(session.locked.store(), before.as_ref(), &checkpoint, &captured, &mut warnings);
     let left_out = LeftOut::of(&captured.listing);
@@ -61,7 +61,7 @@ pub fn record<'s>(
         left_out_changed,
         meta: captured.meta,
         evicted,
-        content,
+        content: sum,
         warnings,
         ..CreateOutcome::default()
     })
