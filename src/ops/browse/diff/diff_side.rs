@@ -10,6 +10,7 @@ use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 
 /// A state and the source of its contents.
@@ -50,20 +51,20 @@ impl<'s> Side<'s> {
     }
 
     fn load_blob(&self, store: &Store, entry: &Entry) -> Result<LoadedVersion> {
-        let read = || {
-            let size_bytes = store.objects().size(&entry.id).map_err(|e| e.to_string())?;
+        let read = || -> Result<FileVersion, ReadFailure> {
+            let size_bytes = store.objects().size(&entry.id)?;
             let seen = SeenFile { mode: entry.git_mode(), id: entry.id, size_bytes };
             if size_bytes > LARGEST_TEXT_BYTES {
                 return Ok(FileVersion { seen, bytes: None });
             }
-            match store.objects().read(&entry.id).map_err(|e| e.to_string())? {
+            match store.objects().read(&entry.id)? {
                 (ObjectKind::Blob, bytes) => Ok(FileVersion { seen, bytes: Some(bytes) }),
-                (kind, _) => Err(format!("object {} is a {}, not a blob", entry.id, kind.name())),
+                (kind, _) => Err(format!("object {} is a {}, not a blob", entry.id, kind.name()).into()),
             }
         };
         match (read(), &self.checkpoint) {
             (Ok(version), _) => Ok(LoadedVersion::Version(Box::new(version))),
-            (Err(why), None) => Ok(LoadedVersion::Damaged(why)),
+            (Err(why), None) => Ok(LoadedVersion::Damaged(why.to_string())),
             (Err(why), Some(checkpoint)) => match store.damage(checkpoint.id, why) {
                 Error::Damaged { why, .. } => Ok(LoadedVersion::Damaged(why)),
                 evicted => Err(evicted),
