@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::base::interrupt::Interrupted;
 use crate::base::text::{escape, escape_line};
 use crate::error::problem::WorkflowProblem;
+use crate::error::words::Obstacle;
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::selector::{Candidate, SelectorProblem};
-use crate::model::restore_plan::Obstacle;
 use crate::model::state::object_id::ObjectId;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;

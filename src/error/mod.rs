@@ -3,5 +3,7 @@
 mod hint;
 mod kinds;
 pub mod problem;
+mod words;
 
 pub use kinds::{Error, Result};
+pub use words::Obstacle;

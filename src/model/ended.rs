@@ -20,11 +20,4 @@ impl CommandEnd {
             Self::Signal(signal) => 128 + signal,
         }
     }
-
-    pub fn in_words(self) -> String {
-        match self {
-            Self::Exit(code) => format!("exit {code}"),
-            Self::Signal(signal) => format!("signal {signal}"),
-        }
-    }
 }

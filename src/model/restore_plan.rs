@@ -19,11 +19,15 @@ pub struct RestoreScope {
     pub special_bits: bool,
 }
 
-/// A path that blocks a restore, with the reason in words.
+/// What stands where a restore has to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Obstacle {
-    pub path: RelPath,
-    pub why: String,
+pub enum Blocker {
+    /// Something that is not captured; why, if the scan told.
+    Uncaptured(Option<WhyNot>),
+    /// A file where a directory is needed, and it must stay.
+    File,
+    /// A directory where a file is needed, and an overlay deletes nothing.
+    Directory,
 }
 
 /// Everything that a restore would change or leave alone.
@@ -45,7 +49,7 @@ pub struct RestorePlan {
     /// either.
     pub unreadable: BTreeMap<RelPath, WhyNot>,
     /// Reasons why this plan must not be executed.
-    pub conflicts: Vec<Obstacle>,
+    pub conflicts: Vec<(RelPath, Blocker)>,
     /// Number of files that already match the target.
     pub unchanged: usize,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::restore_plan::{Obstacle, PlannedWrite, RestorePlan, RestoreScope};
+use crate::model::restore_plan::{Blocker, PlannedWrite, RestorePlan, RestoreScope};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, below};
@@ -65,8 +65,7 @@ impl Planner<'_> {
             return;
         }
         if self.reach.overlay {
-            return self
-                .refuse(path.clone(), "a directory stands where a file is needed, and --overlay deletes nothing");
+            return self.refuse(path.clone(), Blocker::Directory);
         }
         let gone = below(&self.present.files, path).map(|(path, entry)| (path.clone(), *entry));
         self.plan.delete.extend(gone);
@@ -131,7 +130,7 @@ impl Planner<'_> {
         }
         if let Some(file) = self.present.files.get(&path) {
             if self.reach.overlay || !self.reach.covers(&path) {
-                return self.refuse(path, "a file stands where a directory is needed");
+                return self.refuse(path, Blocker::File);
             }
             self.plan.delete.insert(path.clone(), *file);
         }
@@ -190,13 +189,13 @@ impl Planner<'_> {
     }
 
     fn conflict(&mut self, path: RelPath) {
-        let why = self.present.uncaptured.get(&path).map_or("not captured", |standing| standing.why.in_words());
-        self.refuse(path, why);
+        let why = self.present.uncaptured.get(&path).map(|standing| standing.why.clone());
+        self.refuse(path, Blocker::Uncaptured(why));
     }
 
-    fn refuse(&mut self, path: RelPath, why: &str) {
+    fn refuse(&mut self, path: RelPath, blocker: Blocker) {
         if self.refused.insert(path.clone()) {
-            self.plan.conflicts.push(Obstacle { path, why: why.to_owned() });
+            self.plan.conflicts.push((path, blocker));
         }
     }
 }
@@ -243,9 +242,13 @@ mod tests {
         RestorePlan::between(present, target, &RestoreScope::default(), &|_, _| may_delete)
     }
 
-    fn conflicts(plan: &RestorePlan) -> Vec<(String, &str)> {
+    fn conflicts(plan: &RestorePlan) -> Vec<(&str, WhyNot)> {
         assert!(!plan.is_empty(), "who is in the way is to be told");
-        plan.conflicts.iter().map(|found| (found.path.to_string(), &*found.why)).collect()
+        let why = |blocker: &Blocker| match blocker {
+            Blocker::Uncaptured(Some(why)) => why.clone(),
+            other => panic!("{other:?}"),
+        };
+        plan.conflicts.iter().map(|(path, blocker)| (path.as_utf8().unwrap(), why(blocker))).collect()
     }
 
     fn keys<V>(map: &BTreeMap<RelPath, V>) -> Vec<String> {
@@ -275,9 +278,9 @@ mod tests {
     fn what_no_checkpoint_holds_is_in_the_way_and_told_once_each() {
         let present = with(holding(&[]), &[("a/p", WhyNot::Fifo, false), ("b", WhyNot::Mount, true)]);
         let found = plan(&present, &holding(&["a", "b"]), true);
-        assert_eq!(conflicts(&found), [("a/p".into(), "a FIFO"), ("b".into(), "a mount of another file system")]);
+        assert_eq!(conflicts(&found), [("a/p", WhyNot::Fifo), ("b", WhyNot::Mount)]);
         let inside = plan(&present, &holding(&["b/x"]), true);
-        assert_eq!(conflicts(&inside), [("b".into(), "a mount of another file system")]);
+        assert_eq!(conflicts(&inside), [("b", WhyNot::Mount)]);
     }
 
     #[test]
@@ -286,7 +289,7 @@ mod tests {
         let found = plan(&with(holding(&[]), &[("a", left_out(), true)]), &holding(&["a/x"]), true);
         assert!(found.conflicts.is_empty() && found.make_dirs.is_empty(), "{found:?}");
         let found = plan(&with(holding(&[]), &[("a", left_out(), false)]), &holding(&["a/x"]), true);
-        assert_eq!(conflicts(&found), [("a".into(), "left out by a rule")]);
+        assert_eq!(conflicts(&found), [("a", left_out())]);
     }
 
     #[test]

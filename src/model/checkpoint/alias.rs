@@ -4,10 +4,10 @@ use crate::base::time::utc_compact;
 use crate::model::checkpoint::record::Checkpoint;
 
 const ALIAS_PREFIX: &str = "chk_";
-const ID_DIGITS: usize = 6;
+const ALIAS_DIGITS: usize = 6;
 
 pub fn of(checkpoint: &Checkpoint) -> String {
-    format!("{ALIAS_PREFIX}{}_{}", utc_compact(checkpoint.record.time_ms), &checkpoint.id.to_hex()[..ID_DIGITS])
+    format!("{ALIAS_PREFIX}{}_{}", utc_compact(checkpoint.record.time_ms), &checkpoint.id.to_hex()[..ALIAS_DIGITS])
 }
 
 /// Whether a word has the form of an alias.
@@ -16,7 +16,7 @@ pub fn is_alias(word: &str) -> bool {
     let parts: Vec<&str> = rest.split('_').collect();
     let digits = |part: &str, len| part.len() == len && part.bytes().all(|byte| byte.is_ascii_digit());
     matches!(parts.as_slice(), [date, time, id]
-        if digits(date, 8) && digits(time, 6) && id.len() == ID_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        if digits(date, 8) && digits(time, 6) && id.len() == ALIAS_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! A hold: blocks checkpoints for a while, because unfinished work would be captured half-done.
 
 use crate::base::malformed::Malformed;
-use crate::base::text::{escape, percent_decode, percent_encode};
-use crate::base::time::utc_seconds;
+use crate::base::text::{percent_decode, percent_encode};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 /// Default duration of a hold in milliseconds.
@@ -26,12 +25,6 @@ impl Hold {
     /// end by it.
     pub fn stands(&self, now_ms: i64) -> bool {
         now_ms < self.end_ms && now_ms >= self.begin_ms.saturating_sub(LONGEST_MS)
-    }
-
-    /// Describes name, holder and end for the user.
-    pub fn in_words(&self) -> String {
-        let (name, holder, end) = (escape(&self.name), escape(&self.holder), utc_seconds(self.end_ms));
-        format!("hold '{name}', taken by {holder}, stands until {end} UTC")
     }
 
     /// Encodes the hold as one field of a line-based document.

@@ -110,25 +110,6 @@ impl WhyNot {
         self.makes_partial() || matches!(self, Self::TooLarge | Self::Database | Self::Secret(_))
     }
 
-    /// Describes the reason for the user.
-    pub fn in_words(&self) -> &'static str {
-        match self {
-            Self::Fifo => "a FIFO",
-            Self::Socket => "a socket",
-            Self::Device => "a device",
-            Self::TooLarge => "over max_file_size",
-            Self::ReservedName => "a name that git refuses",
-            Self::Mount => "a mount of another file system",
-            Self::Unreadable(_) => "cannot be read",
-            Self::Collision => "an attack on SHA-1",
-            Self::Gitlink => "a nested repository, of which plain git kept no files",
-            Self::Database => "a database, held beside the files",
-            Self::LeftOut(_) => "left out by a rule",
-            Self::Secret(_) => "a secret",
-            Self::DotGit => "a repository's own data",
-        }
-    }
-
     /// Returns the word used in meta blobs and JSON.
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,8 +1,7 @@
 //! Executes a restore plan: stage, journal, apply, verify, close; a failure is rolled back or leaves it pending.
 
 use crate::base::progress::WorkPhase;
-use crate::error::{Error, Result};
-use crate::model::restore_plan::Obstacle;
+use crate::error::{Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::staging::{self, Staged};

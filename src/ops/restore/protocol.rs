@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::base::random_name::random_hex;
-use crate::error::{Error, Result};
+use crate::error::{Error, Obstacle, Result};
 use crate::model::checkpoint::record::{Operation, Verb};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::entry::Entry;
@@ -97,7 +97,10 @@ fn make_root(context: &Context, target: &Target<'_>) -> Result<bool> {
 }
 
 fn checked(plan: RestorePlan) -> Result<RestorePlan> {
-    if plan.conflicts.is_empty() { Ok(plan) } else { Err(Error::Conflict { obstacles: plan.conflicts }) }
+    if plan.conflicts.is_empty() {
+        return Ok(plan);
+    }
+    Err(Error::Conflict { obstacles: plan.conflicts.into_iter().map(Obstacle::from).collect() })
 }
 
 /// Checks under the lock that the target was not evicted and no other restore was interrupted meanwhile.

@@ -108,7 +108,7 @@ fn sweep_own(store: &Store) -> Result<()> {
     for dir in [store.layout().own(), store.dir().to_path_buf()] {
         for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
             let entry = entry.map_err(Error::io("read", &dir))?;
-            if entry.file_name().as_encoded_bytes().starts_with(atomic_file::TEMPORARY_PREFIX.as_bytes()) {
+            if entry.file_name().as_encoded_bytes().starts_with(atomic_file::TMP_PREFIX.as_bytes()) {
                 atomic_file::remove_if_there(&entry.path())?;
             }
         }

@@ -189,7 +189,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     ];
     for name in names_in(&from.own()).unwrap_or_default() {
         let path = from.own().join(&name);
-        if left_behind.contains(&path) || name.starts_with(atomic_file::TEMPORARY_PREFIX) {
+        if left_behind.contains(&path) || name.starts_with(atomic_file::TMP_PREFIX) {
             continue;
         }
         if let Ok(bytes) = read_regular::read(&path) {

@@ -8,7 +8,7 @@ use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 
 /// Prefix of the names of temporary files.
-pub const TEMPORARY_PREFIX: &str = ".tmp-";
+pub const TMP_PREFIX: &str = ".tmp-";
 
 /// Creates a file that only its owner can read, open for reading and writing.
 ///
@@ -152,7 +152,7 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
         return Ok(());
     }
     let directory = parent_of(to);
-    let temporary = TemporaryFile::create(directory, TEMPORARY_PREFIX, "-")?;
+    let temporary = TemporaryFile::create(directory, TMP_PREFIX, "-")?;
     let mut source = File::open(from).map_err(Error::io("open", from))?;
     std::io::copy(&mut source, &mut temporary.file()).map_err(Error::io("copy", from))?;
     temporary.sync()?;
@@ -296,7 +296,7 @@ pub fn replace_derived(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// It cannot be written.
 pub fn written_aside(aside: &Path, bytes: &[u8]) -> Result<TemporaryFile> {
-    let temporary = TemporaryFile::create(aside, TEMPORARY_PREFIX, "-")?;
+    let temporary = TemporaryFile::create(aside, TMP_PREFIX, "-")?;
     temporary.file().write_all(bytes).map_err(Error::io("write", temporary.path()))?;
     Ok(temporary)
 }
@@ -367,8 +367,8 @@ mod tests {
     #[test]
     fn two_temporary_names_differ() {
         let place = tempfile::tempdir().unwrap();
-        let one = TemporaryFile::create(place.path(), TEMPORARY_PREFIX, "-").unwrap();
-        let two = TemporaryFile::create(place.path(), TEMPORARY_PREFIX, "-").unwrap();
+        let one = TemporaryFile::create(place.path(), TMP_PREFIX, "-").unwrap();
+        let two = TemporaryFile::create(place.path(), TMP_PREFIX, "-").unwrap();
         assert_ne!(one.path(), two.path());
     }
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::store::files::atomic_file::{TEMPORARY_PREFIX, remove_if_there};
+use crate::store::files::atomic_file::{TMP_PREFIX, remove_if_there};
 use crate::store::objects::loose_files::names_in;
 
 /// Prefixes of temporary files of unfinished writers: ours, git's and libgit2's.
-const TEMPORARIES: [&str; 6] = [TEMPORARY_PREFIX, "tmp_pack_", "tmp_idx_", "tmp_obj_", "tmp_object_", "tmp_rev_"];
+const TEMPORARIES: [&str; 6] = [TMP_PREFIX, "tmp_pack_", "tmp_idx_", "tmp_obj_", "tmp_object_", "tmp_rev_"];
 /// The index goes first: a pack without one is invisible to readers, an index without a pack is an error to them.
 const ENDINGS_OF_A_PACK: [&str; 7] = ["idx", "pack", "rev", "keep", "mtimes", "bitmap", "promisor"];
 /// Caches of plain git that name packs or commits; invalid once some are gone.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::restore_plan::Obstacle;
+use crate::error::Obstacle;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Removal};

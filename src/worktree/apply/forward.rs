@@ -5,8 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use crate::base::interrupt::Interrupt;
-use crate::error::Error;
-use crate::model::restore_plan::Obstacle;
+use crate::error::{Error, Obstacle};
 use crate::model::state::entry::{RWX_BITS, SPECIAL_BITS};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use crate::model::restore_plan::Obstacle;
+use crate::error::Obstacle;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 use crate::worktree::apply::apply_steps::{AppliedStep, GraftedDir};

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use crate::base::interrupt::Interrupt;
-use crate::error::{Error, Result};
-use crate::model::restore_plan::Obstacle;
+use crate::error::{Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
 use crate::worktree::apply::apply_steps::{AppliedStep, ApplyPlan};

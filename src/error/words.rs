@@ -1,0 +1,65 @@
+//! Words for what the model tells in codes, shared by failures, warnings and views.
+
+use crate::base::text::escape;
+use crate::base::time::utc_seconds;
+use crate::model::checkpoint::hold::Hold;
+use crate::model::ended::CommandEnd;
+use crate::model::restore_plan::Blocker;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::rel_path::RelPath;
+
+/// A path that blocks a restore, with the reason in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    pub path: RelPath,
+    pub why: String,
+}
+
+impl From<(RelPath, Blocker)> for Obstacle {
+    fn from((path, blocker): (RelPath, Blocker)) -> Self {
+        let why = match &blocker {
+            Blocker::Uncaptured(why) => why.as_ref().map_or("not captured", WhyNot::in_words),
+            Blocker::File => "a file stands where a directory is needed",
+            Blocker::Directory => "a directory stands where a file is needed, and --overlay deletes nothing",
+        };
+        Self { path, why: why.to_owned() }
+    }
+}
+
+impl WhyNot {
+    /// Describes the reason for the user.
+    pub fn in_words(&self) -> &'static str {
+        match self {
+            Self::Fifo => "a FIFO",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::TooLarge => "over max_file_size",
+            Self::ReservedName => "a name that git refuses",
+            Self::Mount => "a mount of another file system",
+            Self::Unreadable(_) => "cannot be read",
+            Self::Collision => "an attack on SHA-1",
+            Self::Gitlink => "a nested repository, of which plain git kept no files",
+            Self::Database => "a database, held beside the files",
+            Self::LeftOut(_) => "left out by a rule",
+            Self::Secret(_) => "a secret",
+            Self::DotGit => "a repository's own data",
+        }
+    }
+}
+
+impl Hold {
+    /// Describes name, holder and end for the user.
+    pub fn in_words(&self) -> String {
+        let (name, holder, end) = (escape(&self.name), escape(&self.holder), utc_seconds(self.end_ms));
+        format!("hold '{name}', taken by {holder}, stands until {end} UTC")
+    }
+}
+
+impl CommandEnd {
+    pub fn in_words(self) -> String {
+        match self {
+            Self::Exit(code) => format!("exit {code}"),
+            Self::Signal(signal) => format!("signal {signal}"),
+        }
+    }
+}
