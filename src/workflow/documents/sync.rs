@@ -19,7 +19,6 @@ use crate::workflow::documents::write_documents;
 use crate::workflow::engine::runs::{self, Run, Runs};
 use crate::workflow::engine::{abandon, transition};
 use crate::workflow::profiles::dispatch;
-use crate::workflow::profiles::document::Reading;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
@@ -157,9 +156,8 @@ fn edited(
     value: &Value,
 ) -> Result<Option<Trouble>> {
     let root = context.root.path().display().to_string();
-    let reading = Reading { root: &root };
     let mut next = run.workflow.clone();
-    if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, reading) {
+    if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, &root) {
         return Ok(Some(malformed(file, Some(run.workflow.id), findings)));
     }
     // Keep the time given in the file, so that the file stays as it was written.
@@ -177,8 +175,7 @@ fn begun(
     before: Option<Run>,
 ) -> Result<Option<Trouble>> {
     let root = context.root.path().display().to_string();
-    let reading = Reading { root: &root };
-    let mut next = match dispatch::begin(file.profile, &file.path, value, reading) {
+    let mut next = match dispatch::begin(file.profile, &file.path, value, &root) {
         Ok(next) => next,
         // A task list alone does not make a run.
         Err(_) if file.path == profile::EXECUTION_FILE => return Ok(None),
@@ -256,8 +253,7 @@ pub fn take_file(
     };
     let root = context.root.path().display().to_string();
     let mut next = run.workflow.clone();
-    let reading = Reading { root: &root };
-    if let Err(findings) = dispatch::take(&mut next, file.profile, path, &value, reading) {
+    if let Err(findings) = dispatch::take(&mut next, file.profile, path, &value, &root) {
         return Err(malformed(&file, Some(run.workflow.id.clone()), findings).problem(Some(&run.workflow)).into());
     }
     end_if_settled(&mut next, context.now_ms);

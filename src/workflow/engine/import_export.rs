@@ -20,7 +20,7 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor};
 use crate::workflow::engine::transition::{self, StepOutcome};
 use crate::workflow::plan;
-use crate::workflow::profiles::document::{Document, Reading};
+use crate::workflow::profiles::document::Document;
 use crate::workflow::profiles::reader::parse;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
 use crate::workflow::rules::event::Event;
@@ -81,9 +81,8 @@ fn record(
     bare: Option<&Value>,
 ) -> Result<StepOutcome> {
     let root = context.root.path().display().to_string();
-    let reading = Reading { root: &root };
     let path = path_of(profile, value);
-    let mut next = dispatch::begin(profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
+    let mut next = dispatch::begin(profile, &path, value, &root).map_err(|findings| malformed(&findings))?;
     let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
     sync::sync(context, &mut session)?;
@@ -103,7 +102,7 @@ fn record(
             .unwrap_or(path);
         let newer = bare.map(|bare| newer_state(&state, value, bare, &root));
         let value = newer.as_ref().unwrap_or(value);
-        dispatch::take(&mut state, profile, &path, value, reading).map_err(|findings| malformed(&findings))?;
+        dispatch::take(&mut state, profile, &path, value, &root).map_err(|findings| malformed(&findings))?;
         state.updated_ms = context.now_ms.max(state.updated_ms);
         sync::end_if_settled(&mut state, context.now_ms);
         return transition::record(context, &mut session, Some(run.tip), state, event);
@@ -182,9 +181,8 @@ pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
     let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known")]);
     let profile = dispatch::profile_of_document(&value).ok_or_else(unknown)?;
     let root = context.root.path().display().to_string();
-    let reading = Reading { root: &root };
     let path = path_of(profile, &value);
-    let mut workflow = dispatch::begin(profile, &path, &value, reading).map_err(|findings| malformed(&findings))?;
+    let mut workflow = dispatch::begin(profile, &path, &value, &root).map_err(|findings| malformed(&findings))?;
     sync::end_if_settled(&mut workflow, context.now_ms);
     report::of_state(context, workflow)
 }

@@ -14,7 +14,7 @@ const CLASS_WORDS: [(Class, &[&str]); 3] = [
 ];
 
 /// Returns the class as given, or guessed from id and name; the default is files.
-pub fn class_of(phase: &Phase) -> Class {
+fn class_of(phase: &Phase) -> Class {
     let text = format!("{} {}", phase.id, phase.name).to_lowercase();
     let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
     let guess = || CLASS_WORDS.iter().find(|(_, known)| known.iter().any(|word| words.contains(word)));

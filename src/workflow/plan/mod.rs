@@ -7,7 +7,7 @@ mod lint;
 mod writes;
 
 pub use check::{check, cycle};
-pub use command_line::{DOTAGENT, PRESETS, from_words, preset};
+pub use command_line::{DOTAGENT, from_words, preset};
 pub use document::{PLAN, dependency_key, from_document, to_document};
-pub use lint::{class_of, lint};
+pub use lint::lint;
 pub use writes::share_writes;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::workflow::profiles::document::{Document, Reading};
+use crate::workflow::profiles::document::Document;
 use crate::workflow::profiles::{phases, pipeline, registry};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
@@ -45,14 +45,14 @@ pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document
 ///
 /// # Errors
 /// Every finding about the document.
-pub fn begin(profile: Profile, path: &str, value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+pub fn begin(profile: Profile, path: &str, value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
     let mut workflow = match profile {
-        Profile::Phases => phases::begin(value, reading),
-        Profile::Pipeline => pipeline::begin(value, reading),
-        Profile::Registry => registry::begin(value, reading),
+        Profile::Phases => phases::begin(value, root),
+        Profile::Pipeline => pipeline::begin(value, root),
+        Profile::Registry => registry::begin(value, root),
     }?;
     workflow.profiles = vec![profile];
-    take(&mut workflow, profile, path, value, reading)?;
+    take(&mut workflow, profile, path, value, root)?;
     Ok(workflow)
 }
 
@@ -65,13 +65,13 @@ pub fn take(
     profile: Profile,
     path: &str,
     value: &Value,
-    reading: Reading<'_>,
+    root: &str,
 ) -> Result<(), Vec<Finding>> {
     let mut taken = workflow.clone();
     match profile {
-        Profile::Phases => phases::take(&mut taken, path, value, reading),
-        Profile::Pipeline => pipeline::take(&mut taken, value, reading),
-        Profile::Registry => registry::take(&mut taken, value, reading),
+        Profile::Phases => phases::take(&mut taken, path, value),
+        Profile::Pipeline => pipeline::take(&mut taken, value, root),
+        Profile::Registry => registry::take(&mut taken, value),
     }?;
     taken.documents.insert(path.to_owned(), value.clone());
     *workflow = taken;

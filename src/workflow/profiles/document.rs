@@ -1,4 +1,4 @@
-//! Types for documents of other programs: a file to write, and the context for reading one.
+//! A document of another program, as a file to be written.
 
 use serde_json::Value;
 
@@ -8,13 +8,6 @@ pub struct Document {
     /// Relative to the root.
     pub path: String,
     pub value: Value,
-}
-
-/// Context for reading a document.
-#[derive(Clone, Copy, Debug)]
-pub struct Reading<'a> {
-    /// Absolute path of the root, the prefix of paths in documents.
-    pub root: &'a str,
 }
 
 /// Returns the last component of the root: the default project name.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::dispatch::{begin, export, take};
 use super::pipeline_schema;
 use crate::workflow::plan::{self, DOTAGENT};
-use crate::workflow::profiles::document::{Document, Reading};
+use crate::workflow::profiles::document::Document;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
@@ -13,7 +13,6 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 pub const ROOT: &str = "/project";
-pub const READING: Reading<'_> = Reading { root: ROOT };
 
 pub const PIPELINE: &str = ".claude/pipeline-state.json";
 pub const REGISTRY: &str = ".claude/checkpoints/orchestrate_auth_system_20251003_184530.json";
@@ -88,7 +87,7 @@ pub fn phases(current: &str, status: &str) -> Value {
 /// Returns the run from a document, which must be written back unchanged.
 #[track_caller]
 pub fn begun(profile: Profile, path: &str, value: &Value) -> Workflow {
-    let workflow = begin(profile, path, value, READING).unwrap();
+    let workflow = begin(profile, path, value, ROOT).unwrap();
     assert_eq!(written(&workflow, path).to_string(), value.to_string());
     workflow
 }
@@ -184,7 +183,7 @@ fn every_phase_in_every_status_comes_back() {
             assert_eq!(of(current), expected, "{current} {status}");
             // Reading it again changes nothing.
             let mut again = workflow.clone();
-            take(&mut again, Profile::Phases, PHASES, &value, READING).unwrap();
+            take(&mut again, Profile::Phases, PHASES, &value, ROOT).unwrap();
             assert_eq!(again, workflow, "{current} {status}");
         }
     }
@@ -214,12 +213,12 @@ fn phases_in_small_letters_are_the_known_ones_and_come_back_as_they_were_written
         assert_eq!((ids.as_slice(), workflow.phases[0].status), (&DOTAGENT[..], PhaseStatus::Complete), "{status}");
         assert!(workflow.phases[0].approved_ms.is_some() && !workflow.phases[1].is_unplanned);
         let before = workflow.clone();
-        take(&mut workflow, Profile::Phases, PHASES, &value, READING).unwrap();
+        take(&mut workflow, Profile::Phases, PHASES, &value, ROOT).unwrap();
         assert_eq!(workflow, before, "{status}");
         let again = value["completed_phases"][0].clone();
         value["completed_phases"].as_array_mut().unwrap().push(again);
         value["completed_phases"][1]["phase"] = "REQUIREMENTS".into();
-        let findings = begin(Profile::Phases, PHASES, &value, READING).unwrap_err();
+        let findings = begin(Profile::Phases, PHASES, &value, ROOT).unwrap_err();
         assert_eq!(codes(&findings), [("duplicate_id", "completed_phases[1].phase")]);
     }
 }
@@ -232,7 +231,7 @@ fn tasks_come_back_in_either_shape() {
     for tasks in [json!([task]), by_id, json!([{"task_id": "t", "status": "blocked"}]), json!([]), json!(null)] {
         let mut workflow = begun(Profile::Phases, PHASES, &phases("IMPLEMENTATION", "in_progress"));
         let value = json!({"workflow_id": "other", "k": [1], "tasks": tasks, "updated_at": "2026-02-19T12:00:00Z"});
-        take(&mut workflow, Profile::Phases, path, &value, READING).unwrap();
+        take(&mut workflow, Profile::Phases, path, &value, ROOT).unwrap();
         assert_eq!(written(&workflow, path).to_string(), value.to_string());
         assert_eq!(written(&workflow, PHASES).to_string(), phases("IMPLEMENTATION", "in_progress").to_string());
     }

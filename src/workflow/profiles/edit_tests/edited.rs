@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::workflow::profiles::dispatch::take;
-use crate::workflow::profiles::example_tests::{READING, begun, codes, written};
+use crate::workflow::profiles::example_tests::{ROOT, begun, codes, written};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
 
@@ -14,7 +14,7 @@ pub fn edited(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&mu
     workflow.phases[0].before = Some("b".repeat(40));
     let mut value = value.clone();
     edit(&mut value);
-    take(&mut workflow, profile, path, &value, READING).unwrap();
+    take(&mut workflow, profile, path, &value, ROOT).unwrap();
     assert_eq!(written(&workflow, path).to_string(), value.to_string());
     assert_eq!(workflow.phases[0].before, Some("b".repeat(40)));
     workflow
@@ -26,7 +26,7 @@ pub fn refused(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&m
     let before = workflow.clone();
     let mut value = value.clone();
     edit(&mut value);
-    let findings = take(&mut workflow, profile, path, &value, READING).unwrap_err();
+    let findings = take(&mut workflow, profile, path, &value, ROOT).unwrap_err();
     assert_eq!(workflow, before);
     assert!(findings.iter().all(|finding| !finding.what.is_empty()));
     codes(&findings).into_iter().map(|(code, place)| (code.to_owned(), place.to_owned())).collect()

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::edited::{edited, one, refused};
 use crate::workflow::profiles::dispatch::{export, take};
-use crate::workflow::profiles::example_tests::{PHASES, READING, begun, phases, written};
+use crate::workflow::profiles::example_tests::{PHASES, ROOT, begun, phases, written};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::profile::Profile;
@@ -47,7 +47,7 @@ fn between_two_phases_the_document_says_that_it_can_go_on() {
         assert_eq!((&written["x"], &written["completed_phases"][0]["by"]), (&json!({"k": null}), &json!("me")));
         let mut again = workflow.clone();
         workflow.documents.insert(PHASES.to_owned(), written.clone());
-        take(&mut again, Profile::Phases, PHASES, &written, READING).unwrap();
+        take(&mut again, Profile::Phases, PHASES, &written, ROOT).unwrap();
         assert_eq!(again.phases, workflow.phases);
     }
     let end = written(&workflow, PHASES);
@@ -87,7 +87,7 @@ fn a_task_that_moves_on_changes_itself_alone_and_the_time() {
     let task =
         json!({"id": "t", "status": "in_progress", "started_at": "2026-02-19T10:00:00.000Z", "note": null, "z": 1});
     let value = json!({"tasks": [task], "updated_at": "2026-02-19T10:00:00Z", "k": 1});
-    take(&mut workflow, Profile::Phases, path, &value, READING).unwrap();
+    take(&mut workflow, Profile::Phases, path, &value, ROOT).unwrap();
     workflow.tasks[0].status = TaskStatus::Complete;
     workflow.tasks[0].completed_ms = Some(1_771_500_000_123);
     workflow.tasks.push(Task::new("u"));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::edited::{edited, one, refused};
 use crate::workflow::profiles::dispatch::take;
-use crate::workflow::profiles::example_tests::{PIPELINE, READING, begun, pipeline, written};
+use crate::workflow::profiles::example_tests::{PIPELINE, ROOT, begun, pipeline, written};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
@@ -138,7 +138,7 @@ fn what_a_pipeline_has_besides_goes_along_through_a_whole_run() {
     assert_eq!(between["context_summary"]["file_paths"], json!(["/project/src/auth/login.ts", "/project/src/new.ts"]));
     // Reading it back changes nothing: the next phase has not begun.
     let mut again = workflow.clone();
-    take(&mut again, Profile::Pipeline, PIPELINE, &between, READING).unwrap();
+    take(&mut again, Profile::Pipeline, PIPELINE, &between, ROOT).unwrap();
     assert_eq!(again, workflow);
     (workflow.phases[3].status, workflow.phases[3].progress) = (PhaseStatus::InProgress, Some("half".to_owned()));
     let under_way = save(&mut workflow);
@@ -174,6 +174,6 @@ fn phases_side_by_side_are_all_in_the_document() {
         (&json!("write-source"), &json!("write-tests"))
     );
     let mut again = workflow.clone();
-    take(&mut again, Profile::Pipeline, PIPELINE, &value, READING).unwrap();
+    take(&mut again, Profile::Pipeline, PIPELINE, &value, ROOT).unwrap();
     assert_eq!(again.phases, workflow.phases);
 }

@@ -1,7 +1,7 @@
 //! Reading back our own documents changes nothing, at any progress of the run.
 
 use crate::workflow::profiles::dispatch::{export, take};
-use crate::workflow::profiles::example_tests::{READING, ROOT};
+use crate::workflow::profiles::example_tests::ROOT;
 use crate::workflow::profiles::pipeline_schema;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
@@ -40,12 +40,12 @@ fn what_we_wrote_says_nothing_new() {
             let workflow = with(statuses, profile);
             for document in export(&workflow, profile, ROOT) {
                 let mut again = workflow.clone();
-                take(&mut again, profile, &document.path, &document.value, READING).unwrap();
+                take(&mut again, profile, &document.path, &document.value, ROOT).unwrap();
                 assert_eq!(again.phases, workflow.phases, "{profile:?} {statuses:?} {}", document.value);
                 assert_eq!((again.status, again.updated_ms), (workflow.status, workflow.updated_ms));
                 // Writing it over itself, and reading it again, changes nothing.
                 assert_eq!(export(&again, profile, ROOT)[0].value.to_string(), document.value.to_string());
-                take(&mut again, profile, &document.path, &document.value, READING).unwrap();
+                take(&mut again, profile, &document.path, &document.value, ROOT).unwrap();
                 assert_eq!(again.phases, workflow.phases, "{profile:?} {statuses:?}");
             }
         }
@@ -64,7 +64,7 @@ fn a_run_that_moves_on_is_written_over_its_old_document_as_if_it_were_new() {
             let written = export(&moved, profile, ROOT).remove(0).value;
             let mut read = with(after, profile);
             read.documents.insert(document.path.clone(), written.clone());
-            take(&mut read, profile, &document.path, &written, READING).unwrap();
+            take(&mut read, profile, &document.path, &written, ROOT).unwrap();
             assert_eq!(read.phases, moved.phases, "{profile:?} {before:?} {after:?} {written}");
         }
     }

@@ -8,7 +8,7 @@ use super::write::is_output_of;
 use super::{execution, write};
 use crate::model::run_id;
 use crate::workflow::plan::{self, DOTAGENT};
-use crate::workflow::profiles::document::{Reading, project_of};
+use crate::workflow::profiles::document::project_of;
 use crate::workflow::profiles::moving::{move_run_to, move_to, take_time, take_time_if};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
@@ -17,9 +17,9 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 /// Makes a run, with the five phases if the document names one of them, else with none; [`take`] does the rest.
-pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
-    let project = project_of(reading.root);
+    let project = project_of(root);
     let named = [read.id.clone(), run_id::word(&read.id)]
         .into_iter()
         .find(|id| run_id::is_legal(id) && !run_id::is_empty_word(id));
@@ -34,7 +34,7 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
 
 /// # Errors
 /// Every finding about the document; the run must then be discarded.
-pub fn take(workflow: &mut Workflow, path: &str, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
+pub fn take(workflow: &mut Workflow, path: &str, value: &Value) -> Result<(), Vec<Finding>> {
     if path == EXECUTION_FILE { execution::take(workflow, value) } else { take_phase_file(workflow, value) }
 }
 

@@ -8,7 +8,7 @@ use super::read::{self, ContextNotes, PhaseEntry, PipelineDocument};
 use super::write::{export, is_same_commit};
 use crate::model::run_id;
 use crate::workflow::plan::{self, dependency_key};
-use crate::workflow::profiles::document::{Reading, project_of};
+use crate::workflow::profiles::document::project_of;
 use crate::workflow::profiles::moving::{move_to, take_time, take_time_if};
 use crate::workflow::profiles::overlay::is_same_time;
 use crate::workflow::rules::finding::Finding;
@@ -17,10 +17,10 @@ use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 /// Makes a run without phases, which [`take`] adds. The document has no id, so the run gets a new one.
-pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let said = ["workflow_id", "checkpoint_id"].iter().find_map(|key| value.get(key).and_then(Value::as_str));
-    let project = project_of(reading.root);
+    let project = project_of(root);
     let made = || run_id::make("pipeline", project, read.created_ms);
     let id = said.filter(|said| run_id::is_legal(said)).map_or_else(made, str::to_owned);
     Ok(Workflow::new(id, "pipeline".to_owned(), project.to_owned(), read.created_ms))
@@ -28,11 +28,11 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
 
 /// # Errors
 /// Every finding about the document; the run must then be discarded.
-pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Result<(), Vec<Finding>> {
+pub fn take(workflow: &mut Workflow, value: &Value, root: &str) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?;
     let gone = vanished(workflow, &read)?;
     // Entries that we would write ourselves change nothing.
-    let ours = export(workflow, reading.root).value;
+    let ours = export(workflow, root).value;
     let known = entries(&ours);
     workflow.phases.retain(|phase| !gone.contains(&phase.id));
     for phase in &mut workflow.phases {
@@ -43,7 +43,7 @@ pub fn take(workflow: &mut Workflow, value: &Value, reading: Reading<'_>) -> Res
         take_entry(workflow, entry, was, read.updated_ms.max(read.created_ms));
     }
     take_order(workflow, &read);
-    take_context(workflow, &read.context, reading.root);
+    take_context(workflow, &read.context, root);
     take_time(&mut workflow.created_ms, read.created_ms);
     take_time(&mut workflow.updated_ms, read.updated_ms);
     match plan::cycle(&workflow.phases) {

@@ -7,7 +7,6 @@ use super::read::{self, RegistryDocument, Word};
 use super::standing::{self, RegistryStanding};
 use super::write::export;
 use crate::model::run_id;
-use crate::workflow::profiles::document::Reading;
 use crate::workflow::profiles::moving::{move_run_to, move_to, take_time};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
@@ -15,9 +14,9 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::{Interruption, Workflow};
 
 /// Makes a run without phases, which [`take`] adds.
-pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Finding>> {
+pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
-    let project = project(&read, reading.root);
+    let project = project(&read, root);
     let made = || run_id::make(&read.kind, &project, read.created_ms);
     let id = if run_id::is_legal(&read.id) { read.id.clone() } else { made() };
     Ok(Workflow::new(id, read.kind, project, read.created_ms))
@@ -25,7 +24,7 @@ pub fn begin(value: &Value, reading: Reading<'_>) -> Result<Workflow, Vec<Findin
 
 /// # Errors
 /// Every finding about the document; the run must then be discarded.
-pub fn take(workflow: &mut Workflow, value: &Value, _reading: Reading<'_>) -> Result<(), Vec<Finding>> {
+pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?;
     let ours = export(workflow).value;
     if workflow.documents.contains_key(&path(workflow)) && ours["checkpoint_id"] != read.id.as_str() {
