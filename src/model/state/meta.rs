@@ -69,8 +69,7 @@ impl Meta {
             self.empty_dirs.insert(listing.path_of(index));
         }
         for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
-            let standing = UncapturedEntry { why: item.why.clone(), is_dir: item.is_dir };
-            self.uncaptured.insert(listing.path_of(index).join(&item.name), standing);
+            self.uncaptured.insert(listing.path_of(index).join(&item.name), item.into());
         }
     }
 

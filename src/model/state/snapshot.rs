@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::model::state::entry::{Entry, WhyNot};
-use crate::model::state::listing::Listing;
+use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::stat::Uncaptured;
 
 /// Files, directories and uncaptured entries, each by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,23 @@ pub struct UncapturedEntry {
     pub is_dir: bool,
 }
 
+impl From<&Uncaptured> for UncapturedEntry {
+    fn from(item: &Uncaptured) -> Self {
+        Self { why: item.why.clone(), is_dir: item.is_dir }
+    }
+}
+
 impl Snapshot {
+    /// Adds what a listed directory holds, but for its subdirectories. Files whose blob is unknown are left out.
+    pub fn add_content(&mut self, path: &RelPath, dir: &ListedDir) {
+        for file in dir.files.iter() {
+            let Some(id) = file.id else { continue };
+            let entry = Entry { kind: file.kind, perm: file.stat.perm(), id, size_bytes: file.stat.size_bytes };
+            self.files.insert(path.join(file.name), entry);
+        }
+        self.uncaptured.extend(dir.uncaptured.iter().map(|item| (path.join(&item.name), item.into())));
+    }
+
     /// Drops every path that `wants` refuses.
     pub fn retain(&mut self, wants: &dyn Fn(&RelPath) -> bool) {
         self.files.retain(|path, _| wants(path));
@@ -53,16 +70,7 @@ impl From<&Listing> for Snapshot {
         let paths = listing.paths();
         for (dir, path) in listing.dirs.iter().zip(&paths) {
             snapshot.dirs.insert(path.clone(), dir.stat.perm());
-            for file in dir.files.iter() {
-                let Some(id) = file.id else { continue };
-                let perm = file.stat.perm();
-                let entry = Entry { kind: file.kind, perm, id, size_bytes: file.stat.size_bytes };
-                snapshot.files.insert(path.join(file.name), entry);
-            }
-            for item in &dir.uncaptured {
-                let standing = UncapturedEntry { why: item.why.clone(), is_dir: item.is_dir };
-                snapshot.uncaptured.insert(path.join(&item.name), standing);
-            }
+            snapshot.add_content(path, dir);
         }
         snapshot
     }

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::model::state::entry::{Entry, WhyNot};
+use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
+use crate::model::state::snapshot::Snapshot;
 use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
 use crate::store::objects::object_error::ReadFailure;
 
@@ -134,15 +134,7 @@ pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
         if !filter.contains(&path) {
             continue;
         }
-        for file in dir.files.iter() {
-            let Some(id) = file.id else { continue };
-            let entry = Entry { kind: file.kind, perm: file.stat.perm(), id, size_bytes: file.stat.size_bytes };
-            snapshot.files.insert(path.join(file.name), entry);
-        }
-        for item in &dir.uncaptured {
-            let standing = UncapturedEntry { why: item.why.clone(), is_dir: item.is_dir };
-            snapshot.uncaptured.insert(path.join(&item.name), standing);
-        }
+        snapshot.add_content(&path, dir);
         pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));
     }
     snapshot
@@ -150,14 +142,9 @@ pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
 
 /// Adds to a snapshot what rules left out anywhere in a listing, in focus or not.
 pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
-    let mut pending = vec![(RelPath::root(), 0)];
-    while let Some((path, index)) = pending.pop() {
-        let dir = &listing.dirs[index];
-        for item in dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::LeftOut(_))) {
-            let standing = UncapturedEntry { why: item.why.clone(), is_dir: item.is_dir };
-            snapshot.uncaptured.insert(path.join(&item.name), standing);
-        }
-        pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));
+    for (dir, path) in listing.dirs.iter().zip(&listing.paths()) {
+        let left_out = dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::LeftOut(_)));
+        snapshot.uncaptured.extend(left_out.map(|item| (path.join(&item.name), item.into())));
     }
 }
 
