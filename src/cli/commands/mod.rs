@@ -31,7 +31,8 @@ pub mod show;
 pub mod status;
 pub mod verify;
 pub mod workflow;
-pub mod workflow_args;
+pub mod workflow_documents;
+pub mod workflow_report;
 pub mod workflow_resume;
 
 /// Makes the enums of the commands, their grammar and their dispatch from one list.
@@ -120,7 +121,7 @@ commands! {
         "verify" Verify(verify::VerifyArgs),
         "relink" Relink(relink::RelinkArgs),
         "status" Status(status::StatusArgs),
-        "workflow" Workflow(workflow_args::WorkflowArgs),
+        "workflow" Workflow(workflow::WorkflowArgs),
         "phase" Phase(phase::PhaseArgs),
         "task" Task(phase::TaskArgs),
     }

@@ -1,4 +1,4 @@
-//! `phase` and `task`: the transitions of phases and tasks.
+//! `phase` and `task`: the transitions of phases and tasks, and what they share with `workflow`: how a run is named.
 
 use clap::Subcommand;
 
@@ -26,6 +26,20 @@ pub struct StepArgs {
     /// Actor to record [default: the source, as in create]
     #[arg(long, value_name = "NAME")]
     pub actor: Option<String>,
+}
+
+// No doc comment: the commands have their own descriptions.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct RunArgs {
+    /// Run: its id or the beginning of it, its project, type or description [default: the newest open one]
+    #[arg(value_name = "WORKFLOW")]
+    pub workflow: Option<String>,
+}
+
+impl RunArgs {
+    pub fn step(&self) -> StepOptions {
+        StepOptions { workflow: self.workflow.clone(), ..StepOptions::default() }
+    }
 }
 
 impl From<&StepArgs> for StepOptions {

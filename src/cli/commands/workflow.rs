@@ -1,31 +1,243 @@
-//! `workflow`: the commands for runs, except transitions of phases and tasks.
+//! `workflow`: the list of its commands, and those that begin, change and end a run.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
 
 use crate::base::time;
 use crate::cli::command_context::{CommandContext, tell};
-use crate::cli::commands::phase::said;
-use crate::cli::commands::workflow_args::{
-    AbandonArgs, CleanupArgs, ExportArgs, ImportArgs, InitArgs, InterruptArgs, MiniCommitArgs, NextArgs, NoteArgs,
-    RewindArgs, RunArgs, SetArgs, ShimsArgs, SkeletonArgs, WorkflowArgs, WorkflowCommand, WorkflowDeleteArgs,
-    WorkflowDiffArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
+use crate::cli::commands::phase::{RunArgs, StepArgs, said};
+use crate::cli::commands::workflow_documents::{self, ExportArgs, ImportArgs, ShimsArgs, SkeletonArgs};
+use crate::cli::commands::workflow_report::{
+    self, NextArgs, WorkflowDiffArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
 };
-use crate::cli::commands::workflow_resume;
+use crate::cli::commands::workflow_resume::{self, RecoverArgs, ResumeArgs};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{exit_code, lists};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::CommonOptions;
-use crate::view::words::Output;
-use crate::view::workflow::{findings, json as runs_json, listing, outcomes as workflow_view};
-use crate::workflow::documents::shims;
-use crate::workflow::engine::import_export::{self, ExportOptions, Exported, ImportOptions};
+use crate::view::workflow::{json as runs_json, outcomes as workflow_view};
 use crate::workflow::engine::init_run::{self, InitOptions};
 use crate::workflow::engine::make_mini_commit::{CommitInProject, mini_commit};
 use crate::workflow::engine::report;
 use crate::workflow::engine::rewind::{self, RewindOptions};
 use crate::workflow::engine::run_lifecycle::{self, CleanupOptions, EndOutcome};
 use crate::workflow::engine::step::step;
-use crate::workflow::rules::change::Change;
+use crate::workflow::rules::change::{Change, value_of};
 use crate::workflow::rules::mini_commit::project_commit_due;
+
+/// Record a run of phases, and resume it after an interruption
+///
+/// Each transition is a commit in the store, under refs/workflows. With --profile the run is also kept in the files of
+/// other programs; the next command imports edits of these files.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WorkflowArgs {
+    #[command(subcommand)]
+    pub command: WorkflowCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum WorkflowCommand {
+    Init(InitArgs),
+    Status(WorkflowStatusArgs),
+    List(WorkflowListArgs),
+    Show(WorkflowShowArgs),
+    Next(NextArgs),
+    Resume(ResumeArgs),
+    Rewind(RewindArgs),
+    Set(SetArgs),
+    Note(NoteArgs),
+    Diff(WorkflowDiffArgs),
+    /// Check the plan, order, times, tasks and outputs of a run
+    Validate(RunArgs),
+    /// Suggest phases of a plan that should come earlier
+    Lint(RunArgs),
+    Recover(RecoverArgs),
+    Interrupt(InterruptArgs),
+    MiniCommit(MiniCommitArgs),
+    /// Archive a run as it is
+    Archive(RunArgs),
+    Abandon(AbandonArgs),
+    Delete(WorkflowDeleteArgs),
+    Cleanup(CleanupArgs),
+    Import(ImportArgs),
+    Export(ExportArgs),
+    Skeleton(SkeletonArgs),
+    Shims(ShimsArgs),
+}
+
+impl WorkflowCommand {
+    /// Returns the name in the JSON schema.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Init(_) => "workflow.init",
+            Self::Status(_) => "workflow.status",
+            Self::List(_) => "workflow.list",
+            Self::Show(_) => "workflow.show",
+            Self::Next(_) => "workflow.next",
+            Self::Resume(_) => "workflow.resume",
+            Self::Rewind(_) => "workflow.rewind",
+            Self::Set(_) => "workflow.set",
+            Self::Note(_) => "workflow.note",
+            Self::Diff(_) => "workflow.diff",
+            Self::Validate(_) => "workflow.validate",
+            Self::Lint(_) => "workflow.lint",
+            Self::Recover(_) => "workflow.recover",
+            Self::Interrupt(_) => "workflow.interrupt",
+            Self::MiniCommit(_) => "workflow.mini_commit",
+            Self::Archive(_) => "workflow.archive",
+            Self::Abandon(_) => "workflow.abandon",
+            Self::Delete(_) => "workflow.delete",
+            Self::Cleanup(_) => "workflow.cleanup",
+            Self::Import(_) => "workflow.import",
+            Self::Export(_) => "workflow.export",
+            Self::Skeleton(_) => "workflow.skeleton",
+            Self::Shims(_) => "workflow.shims",
+        }
+    }
+}
+
+/// Start a run
+#[derive(Clone, Debug, clap::Args)]
+pub struct InitArgs {
+    /// Type of the run, such as implement
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// Project of the run [default: the name of the directory]
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// Goal of the run, in one line
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// Profiles whose files also hold the run: phases, pipeline or registry
+    #[arg(long, value_name = "PROFILE,…")]
+    pub profile: Vec<String>,
+    /// Built-in plan: dotagent
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Plan as JSON: a file, or - for stdin
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+    /// Phase, its name and the phases on which it depends (repeatable)
+    #[arg(long = "phase", value_name = "ID[:NAME[:ID,…]]")]
+    pub phases: Vec<String>,
+    /// Branch of the work [default: that of HEAD]
+    #[arg(long, value_name = "BRANCH")]
+    pub branch: Option<String>,
+    /// Id of the run [default: <type>_<project>_<time>]
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+    /// Actor to record [default: the source, as in create]
+    #[arg(long, value_name = "NAME")]
+    pub actor: Option<String>,
+}
+
+/// Take files, state or both back to right before a phase
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[derive(Clone, Debug, clap::Args)]
+pub struct RewindArgs {
+    /// Phase; with --state also a revision
+    #[arg(value_name = "PHASE")]
+    pub to: String,
+    /// Rewind the files, as 'checkpoint restore' would
+    #[arg(long, conflicts_with_all = ["state", "both"])]
+    pub files: bool,
+    /// Rewind the state of the run
+    #[arg(long, conflicts_with = "both")]
+    pub state: bool,
+    /// Rewind files and state
+    #[arg(long)]
+    pub both: bool,
+    /// Only show what would be done
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Set keys of the run, or of its free state
+#[derive(Clone, Debug, clap::Args)]
+pub struct SetArgs {
+    /// Key with JSON or plain text; null removes the key
+    #[arg(value_name = "KEY=VALUE", required = true)]
+    pub pairs: Vec<String>,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Record decisions and files that a new session should know
+#[derive(Clone, Debug, clap::Args)]
+pub struct NoteArgs {
+    /// Decision (repeatable)
+    #[arg(long, value_name = "TEXT")]
+    pub decision: Vec<String>,
+    /// File made or changed (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub file: Vec<String>,
+    /// Branch of the work
+    #[arg(long, value_name = "BRANCH")]
+    pub branch: Option<String>,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Record that the run was interrupted
+#[derive(Clone, Debug, clap::Args)]
+pub struct InterruptArgs {
+    /// Reason, in a word or two
+    #[arg(long, value_name = "TEXT", default_value = "interrupted")]
+    pub reason: String,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// Make the checkpoint that is due after every third phase
+#[derive(Clone, Debug, clap::Args)]
+pub struct MiniCommitArgs {
+    /// Also commit everything in the project's own repository
+    #[arg(long)]
+    pub project_git: bool,
+    #[command(flatten)]
+    pub step: StepArgs,
+}
+
+/// End a run and archive it
+#[derive(Clone, Debug, clap::Args)]
+pub struct AbandonArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Reason
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub reason: String,
+}
+
+/// Archive a run and remove its files; it stays readable
+#[derive(Clone, Debug, clap::Args)]
+pub struct WorkflowDeleteArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Drop it with all its transitions and its archived files
+    #[arg(long)]
+    pub purge: bool,
+}
+
+/// Archive old runs, and clean up those that failed long ago
+#[derive(Clone, Debug, clap::Args)]
+pub struct CleanupArgs {
+    /// Age at which an untouched open run is archived
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    pub max_age: String,
+    /// Age at which a failed or abandoned run is cleaned up
+    #[arg(long, value_name = "TIME", default_value = "30d")]
+    pub failed_max_age: String,
+    /// Number of folders to keep in memory/state/.archive
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub keep_archives: usize,
+    /// Only show what would be done
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+}
 
 impl RunCommand for WorkflowArgs {
     fn properties(&self) -> Properties {
@@ -43,28 +255,28 @@ fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) ->
     let name = command.name();
     match command {
         WorkflowCommand::Init(args) => init(context, cmd, args),
-        WorkflowCommand::Status(args) => status(context, cmd, &args),
-        WorkflowCommand::List(args) => list(context, cmd, &args),
-        WorkflowCommand::Show(args) => show(context, cmd, &args),
-        WorkflowCommand::Next(args) => next(context, cmd, &args),
+        WorkflowCommand::Status(args) => workflow_report::status(context, cmd, &args),
+        WorkflowCommand::List(args) => workflow_report::list(context, cmd, &args),
+        WorkflowCommand::Show(args) => workflow_report::show(context, cmd, &args),
+        WorkflowCommand::Next(args) => workflow_report::next(context, cmd, &args),
         WorkflowCommand::Resume(args) => workflow_resume::resume(context, cmd, &args),
         WorkflowCommand::Recover(args) => workflow_resume::recover(context, cmd, &args),
         WorkflowCommand::Rewind(args) => rewind(context, cmd, &args),
         WorkflowCommand::Set(args) => set(context, cmd, &args),
         WorkflowCommand::Note(args) => note(context, cmd, args),
         WorkflowCommand::Interrupt(args) => interrupt(context, cmd, args),
-        WorkflowCommand::Diff(args) => diff(context, cmd, &args),
-        WorkflowCommand::Validate(args) => validate(context, cmd, &args),
-        WorkflowCommand::Lint(args) => lint(context, cmd, &args),
+        WorkflowCommand::Diff(args) => workflow_report::diff(context, cmd, &args),
+        WorkflowCommand::Validate(args) => workflow_report::validate(context, cmd, &args),
+        WorkflowCommand::Lint(args) => workflow_report::lint(context, cmd, &args),
         WorkflowCommand::MiniCommit(args) => mini(context, cmd, &args),
         WorkflowCommand::Archive(args) => archive(context, cmd, name, &args),
         WorkflowCommand::Abandon(args) => abandon(context, cmd, &args),
         WorkflowCommand::Delete(args) => delete(context, cmd, &args),
         WorkflowCommand::Cleanup(args) => cleanup(context, cmd, &args),
-        WorkflowCommand::Import(args) => import(context, cmd, &args),
-        WorkflowCommand::Export(args) => export(context, cmd, &args),
-        WorkflowCommand::Skeleton(args) => Ok(skeleton(context, cmd, &args)),
-        WorkflowCommand::Shims(args) => shims(context, cmd, &args),
+        WorkflowCommand::Import(args) => workflow_documents::import(context, cmd, &args),
+        WorkflowCommand::Export(args) => workflow_documents::export(context, cmd, &args),
+        WorkflowCommand::Skeleton(args) => Ok(workflow_documents::skeleton(context, cmd, &args)),
+        WorkflowCommand::Shims(args) => workflow_documents::shims(context, cmd, &args),
     }
 }
 
@@ -85,79 +297,12 @@ fn init(context: &Context, cmd: &CommandContext<'_>, args: InitArgs) -> Result<u
     Ok(said(cmd, "workflow.init", &init_run::init(context, &options)?))
 }
 
-fn status(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowStatusArgs) -> Result<u8> {
-    let status = match &args.file {
-        Some(path) => import_export::look_at(context, &lists::content(path)?)?,
-        None => report::status(context, args.run.workflow.as_deref(), true)?,
-    };
-    let document = || runs_json::status("workflow.status", &status, exit_code::DONE);
-    tell(cmd, document, || workflow_view::status(&status, context.now_ms), &status.warnings);
-    Ok(exit_code::DONE)
-}
-
-fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs) -> Result<u8> {
-    let listed = report::list(context, args.kind.as_deref(), args.all)?;
-    tell(cmd, || runs_json::list(&listed), || listing::list(&listed), &listed.warnings);
-    Ok(exit_code::DONE)
-}
-
-fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs) -> Result<u8> {
-    let shown = report::show(context, args.run.workflow.as_deref(), args.limit)?;
-    let words = || {
-        if args.raw {
-            Output { result: shown.run.workflow.to_json(), talk: findings::troubles(&shown.troubles) }
-        } else {
-            listing::show(&shown)
-        }
-    };
-    tell(cmd, || runs_json::show(&shown), words, &shown.warnings);
-    Ok(exit_code::DONE)
-}
-
-fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Result<u8> {
-    let status = report::status(context, args.run.workflow.as_deref(), false)?;
-    tell(
-        cmd,
-        || runs_json::next(&status, args.parallel),
-        || workflow_view::next(&status, args.parallel),
-        &status.warnings,
-    );
-    Ok(exit_code::DONE)
-}
-
-/// Errors in a run count as damage in the exit code.
-fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
-    let status = report::status(context, args.workflow.as_deref(), false)?;
-    let is_sound = status.report.errors.is_empty() && status.troubles.is_empty();
-    let code = if is_sound { exit_code::DONE } else { exit_code::DAMAGED };
-    let words = || {
-        let word = if is_sound { "valid" } else { "not valid" };
-        Output { result: format!("{} is {word}\n", status.run.workflow.id), talk: findings::remarks(&status) }
-    };
-    tell(cmd, || runs_json::status("workflow.validate", &status, code), words, &status.warnings);
-    Ok(code)
-}
-
-fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
-    let (run, findings) = report::lint(context, args.workflow.as_deref())?;
-    let code = if findings.is_empty() { exit_code::DONE } else { exit_code::FAILED };
-    let words = || Output { result: listing::findings(&findings), talk: String::new() };
-    tell(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
-    Ok(code)
-}
-
-fn diff(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDiffArgs) -> Result<u8> {
-    let compared = report::diff(context, args.workflow.as_deref(), &args.revisions)?;
-    tell(cmd, || runs_json::diff(&compared), || listing::diff(&compared), &compared.warnings);
-    Ok(exit_code::DONE)
-}
-
 fn set(context: &Context, cmd: &CommandContext<'_>, args: &SetArgs) -> Result<u8> {
     let pair = |text: &String| {
         let what = || Error::Usage { what: format!("'{text}' is no KEY=VALUE") };
         let (key, value) = text.split_once('=').ok_or_else(what)?;
         // Other text than JSON is taken as is, to spare the user a second level of quotes.
-        Ok((key.to_owned(), crate::workflow::rules::change::value_of(value)))
+        Ok((key.to_owned(), value_of(value)))
     };
     let pairs = args.pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(Change::Set(pairs.clone())))?;
@@ -252,51 +397,4 @@ fn cleanup(context: &Context, cmd: &CommandContext<'_>, args: &CleanupArgs) -> R
 fn ended(cmd: &CommandContext<'_>, name: &str, outcome: &EndOutcome) -> u8 {
     tell(cmd, || runs_json::ended(name, outcome), || workflow_view::ended(outcome), &outcome.warnings);
     exit_code::DONE
-}
-
-fn import(context: &Context, cmd: &CommandContext<'_>, args: &ImportArgs) -> Result<u8> {
-    let options = ImportOptions {
-        bytes: lists::content(&args.file)?,
-        profile: args.profile.clone(),
-        kind: args.kind.clone(),
-        project: args.project.clone(),
-        keep_files: args.keep_files,
-        actor: None,
-    };
-    Ok(said(cmd, "workflow.import", &import_export::import(context, &options)?))
-}
-
-fn export(context: &Context, cmd: &CommandContext<'_>, args: &ExportArgs) -> Result<u8> {
-    let options = ExportOptions {
-        workflow: args.run.workflow.clone(),
-        kind: args.kind.clone(),
-        project: args.project.clone(),
-        form: args.format.clone(),
-    };
-    let exported = import_export::export(context, &options)?;
-    say_document(cmd, "workflow.export", &exported);
-    cmd.printer.talk(&findings::troubles(&exported.troubles));
-    cmd.warn(&exported.warnings);
-    Ok(exit_code::DONE)
-}
-
-fn skeleton(context: &Context, cmd: &CommandContext<'_>, args: &SkeletonArgs) -> u8 {
-    let text = import_export::skeleton(context, args.branch.as_deref());
-    let document = Exported { text, troubles: Vec::new(), warnings: Vec::new() };
-    say_document(cmd, "workflow.skeleton", &document);
-    exit_code::DONE
-}
-
-fn shims(context: &Context, cmd: &CommandContext<'_>, args: &ShimsArgs) -> Result<u8> {
-    let outcome = shims::shims(context, args.into.as_os_str().as_encoded_bytes(), args.force)?;
-    tell(cmd, || runs_json::shims(&outcome), || workflow_view::shims(&outcome), &[]);
-    Ok(if outcome.left.is_empty() { exit_code::DONE } else { exit_code::REFUSED })
-}
-
-fn say_document(cmd: &CommandContext<'_>, command: &str, document: &Exported) {
-    if cmd.printer.json {
-        cmd.printer.result(&runs_json::document(command, document));
-    } else {
-        cmd.printer.data(&document.text);
-    }
 }

@@ -1,7 +1,7 @@
 //! `workflow resume` and `workflow recover`: the commands that ask.
 
 use crate::cli::command_context::{CommandContext, tell};
-use crate::cli::commands::workflow_args::{RecoverArgs, ResumeArgs};
+use crate::cli::commands::phase::RunArgs;
 use crate::cli::exit_code;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
@@ -15,6 +15,36 @@ use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::step::StepOptions;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::profile::Profile;
+
+/// Show the state of a run, ask, and resume it
+///
+/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run with errors is
+/// resumed only with --anyway.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Answer: y, n, restart, abandon or pick:ID; with registry r, s, v or d
+    #[arg(long, value_name = "ANSWER")]
+    pub choose: Option<String>,
+    /// Resume even if 'workflow validate' finds errors
+    #[arg(long)]
+    pub anyway: bool,
+}
+
+/// Repair a run after an interruption, or settle an unreadable state file
+#[derive(Clone, Debug, clap::Args)]
+pub struct RecoverArgs {
+    /// Run; with --take, path of a file
+    #[arg(value_name = "WORKFLOW|PATH")]
+    pub what: Option<String>,
+    /// Side that counts: file, state or none; what it replaces is kept aside
+    #[arg(long, value_name = "SIDE", value_parser = ["file", "state", "none"], conflicts_with = "dry_run")]
+    pub take: Option<String>,
+    /// Only show what would be done
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+}
 
 pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) -> Result<u8> {
     if cmd.prompt.may_ask && args.choose.is_none() && settle_first(context, cmd, args.run.workflow.as_deref())? {

@@ -1,0 +1,134 @@
+//! `workflow status`, `list`, `show`, `next`, `diff`, `validate` and `lint`: the commands that only look.
+
+use std::path::PathBuf;
+
+use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::commands::phase::RunArgs;
+use crate::cli::{exit_code, lists};
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::view::words::Output;
+use crate::view::workflow::{findings, json as runs_json, listing, outcomes as workflow_view};
+use crate::workflow::engine::{import_export, report};
+
+/// Show the state of a run, and what changed since
+#[derive(Clone, Debug, clap::Args)]
+pub struct WorkflowStatusArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// State file of another program to show, without recording it
+    #[arg(long, value_name = "PATH", conflicts_with = "workflow")]
+    pub file: Option<PathBuf>,
+}
+
+/// List the runs, newest first
+#[derive(Clone, Debug, clap::Args)]
+pub struct WorkflowListArgs {
+    /// Only runs of this type
+    #[arg(long = "type", value_name = "TYPE")]
+    pub kind: Option<String>,
+    /// Also list archived runs
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// Show a run and its history
+#[derive(Clone, Debug, clap::Args)]
+pub struct WorkflowShowArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Print the state itself, as JSON
+    #[arg(long)]
+    pub raw: bool,
+    /// Maximum number of transitions
+    #[arg(short = 'n', long, value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+/// Show what to do next
+#[derive(Clone, Debug, clap::Args)]
+pub struct NextArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// Show all phases that may start side by side
+    #[arg(long)]
+    pub parallel: bool,
+}
+
+/// Compare two states of a run
+#[derive(Clone, Debug, clap::Args)]
+pub struct WorkflowDiffArgs {
+    /// Revisions: beginnings of ids, @ or @~N [default: the last two]
+    #[arg(value_name = "REVISION", num_args = 0..=2)]
+    pub revisions: Vec<String>,
+    /// Run [default: the newest open one]
+    #[arg(short = 'w', long, value_name = "WORKFLOW")]
+    pub workflow: Option<String>,
+}
+
+pub fn status(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowStatusArgs) -> Result<u8> {
+    let status = match &args.file {
+        Some(path) => import_export::look_at(context, &lists::content(path)?)?,
+        None => report::status(context, args.run.workflow.as_deref(), true)?,
+    };
+    let document = || runs_json::status("workflow.status", &status, exit_code::DONE);
+    tell(cmd, document, || workflow_view::status(&status, context.now_ms), &status.warnings);
+    Ok(exit_code::DONE)
+}
+
+pub fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs) -> Result<u8> {
+    let listed = report::list(context, args.kind.as_deref(), args.all)?;
+    tell(cmd, || runs_json::list(&listed), || listing::list(&listed), &listed.warnings);
+    Ok(exit_code::DONE)
+}
+
+pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs) -> Result<u8> {
+    let shown = report::show(context, args.run.workflow.as_deref(), args.limit)?;
+    let words = || {
+        if args.raw {
+            Output { result: shown.run.workflow.to_json(), talk: findings::troubles(&shown.troubles) }
+        } else {
+            listing::show(&shown)
+        }
+    };
+    tell(cmd, || runs_json::show(&shown), words, &shown.warnings);
+    Ok(exit_code::DONE)
+}
+
+pub fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Result<u8> {
+    let status = report::status(context, args.run.workflow.as_deref(), false)?;
+    tell(
+        cmd,
+        || runs_json::next(&status, args.parallel),
+        || workflow_view::next(&status, args.parallel),
+        &status.warnings,
+    );
+    Ok(exit_code::DONE)
+}
+
+/// Errors in a run count as damage in the exit code.
+pub fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
+    let status = report::status(context, args.workflow.as_deref(), false)?;
+    let is_sound = status.report.errors.is_empty() && status.troubles.is_empty();
+    let code = if is_sound { exit_code::DONE } else { exit_code::DAMAGED };
+    let words = || {
+        let word = if is_sound { "valid" } else { "not valid" };
+        Output { result: format!("{} is {word}\n", status.run.workflow.id), talk: findings::remarks(&status) }
+    };
+    tell(cmd, || runs_json::status("workflow.validate", &status, code), words, &status.warnings);
+    Ok(code)
+}
+
+pub fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
+    let (run, findings) = report::lint(context, args.workflow.as_deref())?;
+    let code = if findings.is_empty() { exit_code::DONE } else { exit_code::FAILED };
+    let words = || Output { result: listing::findings(&findings), talk: String::new() };
+    tell(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
+    Ok(code)
+}
+
+pub fn diff(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDiffArgs) -> Result<u8> {
+    let compared = report::diff(context, args.workflow.as_deref(), &args.revisions)?;
+    tell(cmd, || runs_json::diff(&compared), || listing::diff(&compared), &compared.warnings);
+    Ok(exit_code::DONE)
+}
