@@ -10,10 +10,10 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::exchange::exchange_by_renames;
-use super::item::{Access, DIR_BITS, Item, ItemKind, is_same_place, kind_of};
+use super::item::{Access, Item, ItemKind, is_same_place, kind_of};
 use crate::base::time::SECOND_NS;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{FILE_BITS, SYMLINK_BITS, Stat, TYPE_BITS};
+use crate::model::state::stat::{SYMLINK_BITS, Stat, TYPE_BITS};
 
 /// A directory, identified by its path.
 #[derive(Debug)]
@@ -312,8 +312,8 @@ fn to_stat(metadata: &Metadata) -> Stat {
     let write = if metadata.permissions().readonly() { 0 } else { 0o200 };
     let mode = match metadata.file_type() {
         kind if kind.is_symlink() => SYMLINK_BITS | 0o777,
-        kind if kind.is_dir() => DIR_BITS | 0o755,
-        _ => FILE_BITS | 0o444 | write,
+        kind if kind.is_dir() => super::item::DIR_BITS | 0o755,
+        _ => crate::model::state::stat::FILE_BITS | 0o444 | write,
     };
     let created = metadata.created().map_or(0, since_1970);
     Stat {
