@@ -225,7 +225,7 @@ fn each_command_of_workflows_says_what_it_does() {
     let help = Sandbox::new().run(&["workflow", "--help"]).success().stdout;
     assert!(!help.contains("Which run"), "{help}");
     for (command, words) in
-        [("validate", "Check plan,"), ("lint", "Tell which"), ("archive", "Put a run aside as it is")]
+        [("validate", "Check the plan,"), ("lint", "Suggest phases"), ("archive", "Archive a run as it is")]
     {
         let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{command} ")));
         assert!(line.is_some_and(|line| line.contains(words)), "{command}\n{help}");
