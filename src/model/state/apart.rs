@@ -12,7 +12,7 @@ pub fn exclude(listing: &mut Listing, paths: &[RelPath]) -> bool {
 }
 
 fn set_one_apart(listing: &mut Listing, path: &RelPath) -> bool {
-    let Some(index) = path.parent().and_then(|parent| index_of(listing, &parent)) else { return false };
+    let Some(index) = path.parent().and_then(|parent| listing.index_of(&parent)) else { return false };
     let (dir, name) = (&mut listing.dirs[index], path.name());
     let at = dir.uncaptured.binary_search_by(|item| (*item.name).cmp(name));
     match at {
@@ -27,16 +27,6 @@ fn set_one_apart(listing: &mut Listing, path: &RelPath) -> bool {
     (dir.unchanged, dir.decided_by_names) = (false, false);
     forget_trees(listing, index);
     true
-}
-
-fn index_of(listing: &Listing, path: &RelPath) -> Option<usize> {
-    let mut index = 0;
-    for name in path.components() {
-        let dirs = &listing.dirs[index].dirs;
-        let at = dirs.binary_search_by(|child| (*listing.dirs[*child].name).cmp(name)).ok()?;
-        index = dirs[at];
-    }
-    Some(index)
 }
 
 fn forget_trees(listing: &mut Listing, mut index: usize) {

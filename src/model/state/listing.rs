@@ -81,14 +81,24 @@ impl Listing {
         paths
     }
 
+    /// Returns the place of a name among the children of a directory, or where it would be inserted.
+    pub fn child_place(&self, above: usize, name: &[u8]) -> Result<usize, usize> {
+        self.dirs[above].dirs.binary_search_by(|child| (*self.dirs[*child].name).cmp(name))
+    }
+
+    /// Returns the index of a subdirectory.
+    pub fn child(&self, above: usize, name: &[u8]) -> Option<usize> {
+        self.child_place(above, name).ok().map(|place| self.dirs[above].dirs[place])
+    }
+
+    /// Returns the index of the directory at a path.
+    pub fn index_of(&self, path: &RelPath) -> Option<usize> {
+        path.components().try_fold(0, |above, name| self.child(above, name))
+    }
+
     /// Returns the directory at a path.
     pub fn dir(&self, path: &RelPath) -> Option<&ListedDir> {
-        let mut dir = self.root();
-        for name in path.components() {
-            let at = dir.dirs.binary_search_by(|child| (*self.dirs[*child].name).cmp(name)).ok()?;
-            dir = &self.dirs[dir.dirs[at]];
-        }
-        Some(dir)
+        self.index_of(path).map(|index| &self.dirs[index])
     }
 
     /// Returns the file at a path.

@@ -150,13 +150,12 @@ pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
 
 /// Whether a path missing from the listing may still exist, because it or a directory above it was left out.
 pub fn may_stand_unlisted(listing: &Listing, path: &RelPath) -> bool {
-    let mut dir = listing.root();
+    let mut above = 0;
     for name in path.components() {
-        if let Ok(found) = dir.dirs.binary_search_by(|child| (*listing.dirs[*child].name).cmp(name)) {
-            dir = &listing.dirs[dir.dirs[found]];
-            continue;
-        }
-        return dir.uncaptured.binary_search_by(|item| (*item.name).cmp(name)).is_ok();
+        let Some(index) = listing.child(above, name) else {
+            return listing.dirs[above].uncaptured.binary_search_by(|item| (*item.name).cmp(name)).is_ok();
+        };
+        above = index;
     }
     false
 }

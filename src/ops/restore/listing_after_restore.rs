@@ -46,22 +46,9 @@ fn forget_unsure(listing: &mut Listing) {
     }
 }
 
-fn index_of(listing: &Listing, path: &RelPath) -> Option<usize> {
-    let mut at = 0;
-    for name in path.components() {
-        at = listing.dirs[at].dirs[place_of(listing, at, name).ok()?];
-    }
-    Some(at)
-}
-
-/// Index of a subdirectory's name, or where it would be inserted.
-fn place_of(listing: &Listing, at: usize, name: &[u8]) -> Result<usize, usize> {
-    listing.dirs[at].dirs.binary_search_by(|child| (*listing.dirs[*child].name).cmp(name))
-}
-
 /// Marks a directory whose names or files changed, so that the next scan lists it again.
 fn change(listing: &mut Listing, path: &RelPath) -> Option<usize> {
-    let at = index_of(listing, path)?;
+    let at = listing.index_of(path)?;
     (listing.dirs[at].unchanged, listing.dirs[at].decided_by_names) = (false, false);
     Some(at)
 }
@@ -83,7 +70,7 @@ fn remove_files(listing: &mut Listing, dir: &RelPath, names: &HashSet<&[u8]>) {
 
 fn remove_dir(listing: &mut Listing, path: &RelPath) {
     let Some(at) = change(listing, &path.parent().unwrap_or_default()) else { return };
-    if let Ok(found) = place_of(listing, at, path.name()) {
+    if let Ok(found) = listing.child_place(at, path.name()) {
         listing.dirs[at].dirs.remove(found);
         came_or_went(listing);
     }
@@ -91,7 +78,7 @@ fn remove_dir(listing: &mut Listing, path: &RelPath) {
 
 fn make_dir(listing: &mut Listing, path: &RelPath) {
     let Some(at) = change(listing, &path.parent().unwrap_or_default()) else { return };
-    if let Err(place) = place_of(listing, at, path.name()) {
+    if let Err(place) = listing.child_place(at, path.name()) {
         let index = listing.dirs.len();
         listing.dirs.push(ListedDir::empty(at, path.name().into(), Stat::default()));
         listing.dirs[at].dirs.insert(place, index);

@@ -71,7 +71,7 @@ fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath, added: &mut 
     let mut opened: Option<Dir> = None;
     for name in way.components() {
         reached = reached.join(name);
-        if let Some(known) = child_dir(listing, at, name) {
+        if let Some(known) = listing.child(at, name) {
             at = known;
             continue;
         }
@@ -97,11 +97,6 @@ fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath, added: &mut 
         added.entry(at).or_default().push(file);
     }
     Ok(())
-}
-
-fn child_dir(listing: &Listing, at: usize, name: &[u8]) -> Option<usize> {
-    let dirs = &listing.dirs[at].dirs;
-    dirs.binary_search_by(|index| (*listing.dirs[*index].name).cmp(name)).ok().map(|found| dirs[found])
 }
 
 /// Adds a directory to the listing with all its entries uncaptured; `None` if it must stay out.
@@ -150,7 +145,7 @@ fn dot_git_reason(name: &[u8]) -> WhyNot {
 }
 
 fn file_to_add(listing: &Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io::Result<Option<ListedFile>> {
-    if listing.dirs[at].files.get(name).is_some() || child_dir(listing, at, name).is_some() {
+    if listing.dirs[at].files.get(name).is_some() || listing.child(at, name).is_some() {
         return Ok(None);
     }
     let stat = dir.stat_child(name)?;
