@@ -1,6 +1,7 @@
 //! General helpers that know nothing of checkpoints: text, time, patterns, threads, progress.
 
 pub mod char_set;
+pub mod cut_list;
 pub mod interrupt;
 pub mod malformed;
 pub mod mutex;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::base::cut_list::first_of;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
@@ -109,12 +110,8 @@ fn damaged(checkpoints: &[DamagedCheckpoint]) -> String {
 fn several(ids: impl IntoIterator<Item = impl Into<CheckpointId>>) -> String {
     const NAMED_CHECKPOINTS: usize = 8;
     let shorts: Vec<String> = ids.into_iter().map(|id| id.into().short()).collect();
-    let more = if shorts.len() > NAMED_CHECKPOINTS { ", …" } else { "" };
-    format!(
-        "{} checkpoints ({}{more})",
-        thousands(shorts.len() as u64),
-        shorts[..shorts.len().min(NAMED_CHECKPOINTS)].join(", ")
-    )
+    let named = first_of(&shorts, NAMED_CHECKPOINTS, |_| ", …".to_owned());
+    format!("{} checkpoints ({named})", thousands(shorts.len() as u64))
 }
 
 fn pending(target: ObjectId, safety: ObjectId) -> String {

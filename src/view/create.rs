@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_path};
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::alias;
@@ -55,10 +56,8 @@ pub fn left_out_words(left_out_words: &LeftOut) -> String {
         text.push_str(&format!("left out as sensitive: {}\n", join(left_out_words.secrets.iter())));
     }
     if !left_out_words.not_captured.is_empty() {
-        let named = left_out_words.not_captured.iter().take(NAMED_ENTRIES).map(|(path, why)| format!("{path} ({why})"));
-        let more = left_out_words.not_captured.len().saturating_sub(NAMED_ENTRIES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        text.push_str(&format!("not captured: {}{more}\n", named.collect::<Vec<_>>().join(", ")));
+        let named = left_out_words.not_captured.iter().map(|(path, why)| format!("{path} ({why})"));
+        text.push_str(&format!("not captured: {}\n", and_more(&named.collect::<Vec<_>>(), NAMED_ENTRIES)));
     }
     let dirs: Vec<String> =
         left_out_words.directories.iter().take(NAMED_ENTRIES).map(|dir| format!("{dir}/")).collect();

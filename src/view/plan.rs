@@ -1,5 +1,6 @@
 //! The changes of a restore, planned or done, as text.
 
+use crate::base::cut_list::and_more;
 use crate::base::text::escape;
 use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::RestorePlan;
@@ -83,10 +84,7 @@ pub fn made_since(since: Option<&[RelPath]>, kept: &str, limit: usize) -> String
     if since.is_empty() {
         return String::new();
     }
-    let named: Vec<String> = since.iter().take(limit).map(RelPath::to_string).collect();
-    let more = since.len().saturating_sub(limit);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("changed since that step ({kept} them): {}{more}\n", named.join(", "))
+    format!("changed since that step ({kept} them): {}\n", and_more(since, limit))
 }
 
 /// Formats one line for each path left unchanged because it cannot be read.

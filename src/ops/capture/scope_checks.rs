@@ -1,5 +1,8 @@
 //! Checks of a scoped `create`: what the scope matches, whether any of it can be held, and how.
 
+use std::fmt::Display;
+
+use crate::base::cut_list::first_of;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::model::state::entry::WhyNot;
@@ -49,9 +52,7 @@ pub fn check_something_is_held(part: &Listing) -> Result<()> {
     if lost.is_empty() {
         return Ok(());
     }
-    let named = lost[..lost.len().min(NAMED_PATHS)].join(", ");
-    let more = if lost.len() > NAMED_PATHS { " and others" } else { "" };
-    Err(Error::NothingHeld { why: format!("nothing of the scope can be held: {named}{more}") })
+    Err(Error::NothingHeld { why: format!("nothing of the scope can be held: {}", named(&lost)) })
 }
 
 /// Whether something is held at a path, or known to exist there.
@@ -97,7 +98,9 @@ pub fn check_mechanism(context: &Context, mechanism: Option<CheckpointType>, par
     if untracked.is_empty() {
         return Ok(());
     }
-    let named: Vec<String> = untracked.iter().take(NAMED_PATHS).map(ToString::to_string).collect();
-    let more = if untracked.len() > NAMED_PATHS { " and others" } else { "" };
-    Err(refuse(format!("{}{more} are not in its index; --type file_backup takes any file", named.join(", "))))
+    Err(refuse(format!("{} are not in its index; --type file_backup takes any file", named(&untracked))))
+}
+
+fn named<T: Display>(paths: &[T]) -> String {
+    first_of(paths, NAMED_PATHS, |_| " and others".to_owned())
 }

@@ -1,5 +1,6 @@
 //! Whether a checkpoint covers a coming change: by its terms and by its content.
 
+use crate::base::cut_list::and_more;
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::WhyNot;
@@ -59,10 +60,8 @@ pub fn lacks(
 
 /// Names the paths, since a new checkpoint would lack the same unless they are fixed.
 fn named(missed: &[String]) -> String {
-    let more = missed.len().saturating_sub(NAMED_UNCOVERED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let listed = missed[..missed.len().min(NAMED_UNCOVERED)].join(", ");
-    format!("{listed}{more}: mend that before the next one, or name with --scope what else is to be changed")
+    let listed = and_more(missed, NAMED_UNCOVERED);
+    format!("{listed}: mend that before the next one, or name with --scope what else is to be changed")
 }
 
 /// Returns the first part of a scope that matches no file of the checkpoint nor, if it is a path, anything on disk.

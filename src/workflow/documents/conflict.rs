@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::base::cut_list::one_of;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_line};
 use crate::error::problem::{Choice, WorkflowProblem};
@@ -42,9 +43,7 @@ impl Trouble {
         match &self.kind {
             TroubleKind::Malformed { findings, .. } => {
                 let first = findings.first().map(in_words).unwrap_or_default();
-                let more = findings.len().saturating_sub(1);
-                let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-                format!("State file is malformed: {}: {first}{more}", self.path)
+                format!("State file is malformed: {}: {}", self.path, one_of(first, findings.len()))
             }
             TroubleKind::BothChanged { .. } => {
                 format!("{} was edited while the workflow moved on: both sides changed", self.path)

@@ -1,5 +1,6 @@
 //! `workflow resume`: shows the state of a run, asks in the words of its profile, and does what was chosen.
 
+use crate::base::cut_list::one_of;
 use crate::error::problem::{Choice, WorkflowProblem};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
@@ -200,10 +201,8 @@ fn unsound(status: &Status) -> WorkflowProblem {
 }
 
 fn what_is_wrong(status: &Status) -> Option<String> {
-    let first = status.report.errors.first()?;
-    let more = status.report.errors.len() - 1;
-    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-    Some(format!("{}{more}", in_words(first)))
+    let errors = &status.report.errors;
+    Some(one_of(in_words(errors.first()?), errors.len()))
 }
 
 /// Adds the choices to the error; the hint names only the first ones.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::cut_list::first_of;
 use crate::base::shell_word::shell_word;
 use crate::base::time::{age, rfc3339_seconds};
 use crate::workflow::plan;
@@ -149,15 +150,14 @@ const NAMED_PHASES: usize = 10;
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
     let known = known_names(workflow);
-    let more = if known.len() > NAMED_PHASES { ", …" } else { "" };
     let skip = || {
         let word = |text: &str| shell_word(text.as_bytes());
         format!(", or skip it ('checkpoint phase skip {} -w {}')", word(&phase.id), word(&workflow.id))
     };
     let what = || {
-        let known = known[..known.len().min(NAMED_PHASES)].join(", ");
+        let known = first_of(&known, NAMED_PHASES, |_| ", …".to_owned());
         let skip = if phase.status.is_settled() { String::new() } else { skip() };
-        format!("{PHASE_FILE} names '{}', and that is none of {known}{more}; mend it there{skip}", phase.id)
+        format!("{PHASE_FILE} names '{}', and that is none of {known}; mend it there{skip}", phase.id)
     };
     is_in_use.then(|| Finding::new("unknown_phase", format!("phases.{}", phase.id), what()))
 }

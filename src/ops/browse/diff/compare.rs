@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::base::cut_list::one_of;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::{Difference, Pair, Unsayable, between};
@@ -56,9 +57,7 @@ impl DiffOutcome {
 
     /// Returns the error to end with after everything else was shown.
     pub fn failure(&self) -> Option<Error> {
-        let first = self.damaged.first()?;
-        let more = self.damaged.len() - 1;
-        let what = if more == 0 { first.to_string() } else { format!("{first} (and {more} more)") };
+        let what = one_of(self.damaged.first()?, self.damaged.len());
         Some(Error::Damaged { what, why: "its content in a checkpoint cannot be read".to_owned() })
     }
 }

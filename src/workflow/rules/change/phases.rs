@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::cut_list::and_more;
 use crate::error::problem::WorkflowProblem;
 use crate::workflow::rules::advice::approve_command;
 use crate::workflow::rules::derived::may_run_beside;
@@ -151,13 +152,13 @@ fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Wo
     };
     let lacking: Vec<String> = lacking.map(|output| told(&output.path)).chain(finish.task_flaws.clone()).collect();
     if !lacking.is_empty() {
-        let what = format!("phase {id} is not done: {}", first_of(&lacking));
+        let what = format!("phase {id} is not done: {}", and_more(&lacking, LISTED_NAMES));
         return Err(WorkflowProblem::refused("outputs_missing", what).hint("write it, or give --force"));
     }
     let open = workflow.tasks_of(phase).filter(|task| task.status != TaskStatus::Complete);
     let open: Vec<String> = open.map(|task| format!("{} ({})", task.id, task.status.word())).collect();
     if !open.is_empty() {
-        let what = format!("phase {id} is not done: it has open tasks: {}", first_of(&open));
+        let what = format!("phase {id} is not done: it has open tasks: {}", and_more(&open, LISTED_NAMES));
         return Err(WorkflowProblem::refused("tasks_open", what).hint("end them, or give --force"));
     }
     Ok(())
@@ -165,12 +166,6 @@ fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Wo
 
 /// Maximum number of names listed in a message.
 const LISTED_NAMES: usize = 10;
-
-fn first_of(names: &[String]) -> String {
-    let more = names.len().saturating_sub(LISTED_NAMES);
-    let listed = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{listed} and {more} more") } else { listed }
-}
 
 /// # Errors
 /// No such phase is under way.
@@ -305,5 +300,5 @@ fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &str) -> WorkflowProble
 fn no_such(workflow: &Workflow, id: &str) -> WorkflowProblem {
     let ids: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).collect();
     WorkflowProblem::no_such("no_such_phase", format!("workflow {} has no phase {id}", workflow.id))
-        .hint(format!("it has {}", if ids.is_empty() { "none".to_owned() } else { first_of(&ids) }))
+        .hint(format!("it has {}", if ids.is_empty() { "none".to_owned() } else { and_more(&ids, LISTED_NAMES) }))
 }
