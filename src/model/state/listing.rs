@@ -56,10 +56,6 @@ impl Listing {
         Self { dirs: vec![ListedDir::empty(0, Name::default(), stat)], started_ns, kept: None }
     }
 
-    pub fn root(&self) -> &ListedDir {
-        &self.dirs[0]
-    }
-
     /// Returns the path of a directory by its index.
     pub fn path_of(&self, mut index: usize) -> RelPath {
         let mut names = Vec::new();

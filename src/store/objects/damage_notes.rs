@@ -1,7 +1,7 @@
 //! Damage found in the packs of a store: noted when it is met, and examined again when it matters.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::base::mutex::lock;
 use crate::error::{Error, Result};
@@ -28,11 +28,6 @@ impl Objects {
             Ok((Rescue { packs, unread }, before)) => {
                 *looked = true;
                 *lock(&self.unread) = unread;
-                let rescued = packs.iter().filter(|pack| pack.rescued().is_some());
-                lock(&self.damaged).extend(rescued.filter_map(|pack| {
-                    let path = if pack.rescued()?.is_whole { &pack.index_path } else { &pack.pack_path };
-                    Some((path.clone(), pack.rescued()?.why.clone()))
-                }));
                 // An object read through a damaged index may be elsewhere in the same pack.
                 lock(&self.bad_copies).clear();
                 self.replace_listing(ObjectListing { packs, loose_fan_out: before.loose_fan_out });
@@ -71,24 +66,8 @@ impl Objects {
     /// The packs cannot be listed.
     pub fn forget_rescued(&self) -> Result<()> {
         *lock(&self.looked_again) = false;
-        lock(&self.damaged).clear();
         lock(&self.bad_copies).clear();
         self.list_again(&[])
-    }
-
-    /// The damage found so far in packs and indexes.
-    pub fn damaged_packs(&self) -> Vec<(PathBuf, String)> {
-        lock(&self.damaged).iter().map(|(path, why)| (path.clone(), why.clone())).collect()
-    }
-
-    /// Checks frame and checksums of every pack, which lookups do not, and returns all damage found.
-    pub fn check_packs(&self) -> Vec<(PathBuf, String)> {
-        for pack in self.pack_list() {
-            if let Err(cause) = pack.check_frame() {
-                self.note(&pack, &cause);
-            }
-        }
-        self.damaged_packs()
     }
 
     pub(in crate::store) fn is_bad(&self, pack: &Pack, id: &ObjectId) -> bool {
@@ -96,19 +75,7 @@ impl Objects {
         !bad.is_empty() && bad.contains(&(pack.stamp.clone(), *id))
     }
 
-    pub(in crate::store) fn note(&self, pack: &Pack, cause: &ReadError) {
-        let (path, why) = match cause {
-            ReadError::Damaged(why) if pack.index().is_err() => (&pack.index_path, why.clone()),
-            ReadError::Damaged(why) => (&pack.pack_path, why.clone()),
-            ReadError::Io(cause) if cause.kind() == io::ErrorKind::NotFound => return,
-            ReadError::Io(cause) => (&pack.pack_path, cause.to_string()),
-            ReadError::Sink(_) => return,
-        };
-        lock(&self.damaged).entry(path.clone()).or_insert(why);
-    }
-
     pub(in crate::store) fn fail(&self, pack: &Pack, id: &ObjectId, cause: ReadError) -> ObjectError {
-        self.note(pack, &cause);
         match cause {
             ReadError::Damaged(why) => {
                 lock(&self.bad_copies).insert((pack.stamp.clone(), *id));

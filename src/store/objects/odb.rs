@@ -1,6 +1,6 @@
 //! Reads objects by id: own packs first, then loose and deltified ones, and damaged packs once more after a repair.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -29,7 +29,6 @@ pub struct Objects {
     pub(in crate::store) dir: PathBuf,
     pub(in crate::store) listing: RwLock<Arc<ObjectListing>>,
     foreign: Foreign,
-    pub(in crate::store) damaged: Mutex<BTreeMap<PathBuf, String>>,
     /// Copies that failed once; the next attempt uses another.
     pub(in crate::store) bad_copies: Mutex<HashSet<(PackStamp, ObjectId)>>,
     /// The read error of the last look at damaged packs.
@@ -52,7 +51,6 @@ impl Objects {
             dir: objects_dir.to_path_buf(),
             listing: RwLock::new(Arc::new(list(objects_dir, &[])?)),
             foreign: Foreign::new(objects_dir),
-            damaged: Mutex::default(),
             bad_copies: Mutex::default(),
             unread: Mutex::default(),
             looked_again: Mutex::default(),
@@ -133,13 +131,7 @@ impl Objects {
     /// As [`Self::contains`], by the last listing: cheap for ids that are probably new.
     pub fn holds(&self, id: &ObjectId) -> bool {
         let listing = self.snapshot();
-        let packed = |pack: &Arc<Pack>| match pack.index() {
-            Ok(index) => index.find(id).is_some(),
-            Err(cause) => {
-                self.note(pack, &cause);
-                false
-            }
-        };
+        let packed = |pack: &Arc<Pack>| pack.index().is_ok_and(|index| index.find(id).is_some());
         listing.packs.iter().any(packed)
             || (listing.loose_fan_out[usize::from(id.as_bytes()[0])]
                 && loose_files::path_of(&self.dir, id).symlink_metadata().is_ok())
@@ -234,7 +226,6 @@ impl Objects {
                 Ok(index) => ids.extend(index.between(low, high)),
                 Err(cause) => {
                     is_all = false;
-                    self.note(&pack, &cause);
                     self.note_unread(&pack.index_path, cause);
                 }
             }
@@ -286,7 +277,7 @@ impl Objects {
                     Err(cause) if pack.index().is_ok_and(|index| index.find(id).is_some()) => {
                         failure = Some(self.fail(pack, id, cause));
                     }
-                    Err(cause) => self.note(pack, &cause),
+                    Err(_) => {}
                 }
             }
             if foreign || self.loose_exists(id) {

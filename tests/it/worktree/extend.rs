@@ -60,7 +60,7 @@ fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
         "left-out d--out/two",
     ];
     assert_eq!(shape(&listing), expected);
-    let index = listing.root().dirs[0];
+    let index = listing.dirs[0].dirs[0];
     assert!(matches!(listing.dirs[index].uncaptured[0].why, WhyNot::LeftOut(_)));
     for (index, dir) in listing.dirs.iter().enumerate() {
         assert!(dir.dirs.iter().all(|child| *child > index && listing.dirs[*child].parent == index));

@@ -117,7 +117,7 @@ fn a_listing_has_parents_first_and_names_in_order() {
         assert!(dir.dirs.iter().all(|child| *child > index && listing.dirs[*child].parent == index));
         assert!(dir.dirs.is_sorted_by(|one, other| listing.dirs[*one].name < listing.dirs[*other].name));
     }
-    assert!(listing.root().files.get(b"\xff\xfe").is_some());
+    assert!(listing.dirs[0].files.get(b"\xff\xfe").is_some());
     assert_eq!(listing.dirs.len(), 8);
 }
 
@@ -145,7 +145,7 @@ fn the_place_of_stores_is_told_by_identity() {
     let options = ScanOptions { skip: &skip, ..options(&interrupt, &progress) };
     let Scan::Done(listing) = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap() else { panic!() };
     assert_eq!(listing.dirs.len(), 1);
-    assert_eq!(listing.root().uncaptured[0].why, WhyNot::LeftOut(STORES_RULE.into()));
+    assert_eq!(listing.dirs[0].uncaptured[0].why, WhyNot::LeftOut(STORES_RULE.into()));
 }
 
 #[test]
