@@ -80,7 +80,19 @@ impl Error {
                 "'checkpoint verify --repair' keeps all that can be read; so does the next 'checkpoint create'"
             }
             Self::StoreGone { .. } => "'checkpoint create' makes a new one",
-            _ => return None,
+            // Without one, or with one that depends on the data.
+            Self::Declined
+            | Self::Interrupted { .. }
+            | Self::Unexpected { .. }
+            | Self::NoSuchPath { .. }
+            | Self::NothingFound { .. }
+            | Self::CheckInterrupted { .. }
+            | Self::Pinned { .. }
+            | Self::Held { .. }
+            | Self::Unguarded { .. }
+            | Self::Workflow(_)
+            | Self::Io { .. }
+            | Self::TreeIo { .. } => return None,
         })
     }
 }
