@@ -6,8 +6,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use checkpoint::store::objects::hash::object_hash::ObjectKind;
-use checkpoint::store::objects::hash::object_hash::hash_object;
+use checkpoint::store::objects::object_hash::ObjectKind;
+use checkpoint::store::objects::object_hash::hash_object;
 use checkpoint::store::repository::Store;
 
 use crate::bench::damaged::kept_copies;

@@ -11,7 +11,7 @@ use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, CaptureOutcome,
 use crate::ops::capture::scope_checks::{check_each_part, check_mechanism, check_something_is_held, uncaptured};
 use crate::ops::context::Context;
 use crate::ops::create::options::ResolvedOptions;
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::repository::Store;
 use crate::store::trees::convert;

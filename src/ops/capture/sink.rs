@@ -5,7 +5,7 @@ use std::io::Read;
 use crate::error::{Error, Result};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind, hash_object};
+use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, hash_object};
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_writer::PackWriter;

@@ -14,7 +14,7 @@ use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
 use crate::store::damage::check::CheckReport;
 use crate::store::damage::salvage;
-use crate::store::objects::hash::object_hash::{ObjectKind, hash_object};
+use crate::store::objects::object_hash::{ObjectKind, hash_object};
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::repository::Store;
 use crate::store::trees::{convert, meta_tree};

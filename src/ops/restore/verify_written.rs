@@ -13,7 +13,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::ops::restore::restore_job::{RestoreJob, workers};
-use crate::store::objects::hash::object_hash::TrailerHasher;
+use crate::store::objects::object_hash::TrailerHasher;
 use crate::worktree::apply::transaction::Applied;
 use crate::worktree::apply::verify_path;
 use crate::worktree::rules::rule_set::Peek;

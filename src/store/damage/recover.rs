@@ -7,7 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::damage::unindexed_packs;
 use crate::store::files::{atomic_file, scratch};
 use crate::store::gc::sweep;
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::ObjectError;
 use crate::store::refs::adopt;
 use crate::store::refs::commit_reader::CommitReader;

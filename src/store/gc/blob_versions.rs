@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::catalogue::Catalogue;
-use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::{IdMap, ObjectIds};
 use crate::store::objects::object_error::ReadFailure;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, TreeLine};
 
 /// Smallest content, in bytes, for which deltas are worthwhile.

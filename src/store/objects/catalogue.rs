@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::id_set::IdMap;
 use crate::store::objects::object_error::AnyObject;
 use crate::store::objects::object_error::ReadFailure;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
 use crate::store::objects::pack::pack_list::Pack;

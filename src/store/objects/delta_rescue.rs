@@ -2,9 +2,9 @@
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::pack_usage::base_id;
-use crate::store::objects::hash::object_hash::hash_any;
 use crate::store::objects::loose_files;
 use crate::store::objects::object_error::AnyObject;
+use crate::store::objects::object_hash::hash_any;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use crate::base::mutex::lock;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::object_error::AnyObject;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::pack_list::Pack;
 
 /// The same objects directory, read by libgit2.

@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::deflate::zlib;
-use crate::store::objects::hash::object_hash::{ObjectHasher, ObjectKind};
 use crate::store::objects::object_error::ReadFailure;
+use crate::store::objects::object_hash::{ObjectHasher, ObjectKind};
 
 /// Largest loose object that is read into memory; git streams larger files into packs.
 const LARGEST_LOOSE_BYTES: u64 = 2 << 30;

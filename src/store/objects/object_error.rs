@@ -5,7 +5,7 @@ use std::{fmt, io};
 use crate::base::malformed::Malformed;
 use crate::error::Error;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 
 /// The reason why an object could not be read.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::{ObjectKind, hash_any};
 use crate::store::objects::libgit2_fallback::Foreign;
 use crate::store::objects::object_error::AnyObject;
 use crate::store::objects::object_error::ReadFailure;
+use crate::store::objects::object_hash::{ObjectKind, hash_any};
 use crate::store::objects::pack::pack_list::{self, Pack, PackHit, PackStamp};
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
 use crate::store::objects::{base_cache, loose_files};

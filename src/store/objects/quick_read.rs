@@ -7,8 +7,8 @@ use std::io::Write;
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::deflate::zlib;
-use crate::store::objects::hash::object_hash::{ObjectKind, TrailerHasher};
 use crate::store::objects::object_error::ObjectError;
+use crate::store::objects::object_hash::{ObjectKind, TrailerHasher};
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, ObjectResult, Objects};
 use crate::store::objects::pack::pack_reader::EntryKind;
 

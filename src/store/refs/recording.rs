@@ -6,7 +6,7 @@ use crate::model::checkpoint::record::{Checkpoint, Record};
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::store::locked::{LockedStore, check_still_there};
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::refs::{commit_codec, ref_files};
 use crate::store::trees::meta_tree::{self, Extras};

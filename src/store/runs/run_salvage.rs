@@ -7,7 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::damage::check_checkpoints::StateChecker;
 use crate::store::layout::Layout;
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::refs::commit_codec;

@@ -6,7 +6,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::layout::Layout;
 use crate::store::locked::{LockedStore, check_still_there};
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::refs::commit_codec;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::runs::namespace::RefNamespace;

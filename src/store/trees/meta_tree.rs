@@ -3,8 +3,8 @@
 use crate::model::state::meta::Meta;
 use crate::model::state::meta_text;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::{Collision, ObjectKind, hash_object};
 use crate::store::objects::object_error::ReadFailure;
+use crate::store::objects::object_hash::{Collision, ObjectKind, hash_object};
 use crate::store::objects::odb::Objects;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE, TreeEntry};
 

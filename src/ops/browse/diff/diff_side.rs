@@ -9,8 +9,8 @@ use crate::ops::browse::diff::version::{FileVersion, LARGEST_TEXT_BYTES, LoadedV
 use crate::ops::capture::present::WorktreeSide;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
-use crate::store::objects::hash::object_hash::ObjectKind;
 use crate::store::objects::object_error::ReadFailure;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::repository::Store;
 
 /// A state and the source of its contents.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::base_cache::{BaseCache, Shared};
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::delta;
 use crate::store::objects::pack::pack_reader::{self, EntryHeader, EntryKind, PackReader, ReadError};
 

@@ -3,7 +3,7 @@
 use std::{fmt, io};
 
 use crate::error::Error;
-use crate::store::objects::hash::object_hash::Collision;
+use crate::store::objects::object_hash::Collision;
 
 /// The reason why an object was not added; the pack is unchanged.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use crate::base::malformed::Malformed;
 use crate::model::state::object_id::ObjectId;
-use crate::store::objects::hash::object_hash::trailer_of;
+use crate::store::objects::object_hash::trailer_of;
 
 const MAGIC: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const NAMES_AT: usize = 8 + 256 * 4;

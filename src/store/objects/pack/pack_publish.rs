@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file::{self, TemporaryFile};
-use crate::store::objects::hash::object_hash::{TrailerHasher, hex_of};
+use crate::store::objects::object_hash::{TrailerHasher, hex_of};
 use crate::store::objects::pack::pack_index::{self, IndexEntry};
 use crate::store::objects::pack::pack_list::{Pack, PackStamp};
 use crate::store::objects::pack::pack_reader::{HEADER_BYTES, PIECE_BYTES};

@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use crate::base::malformed::Malformed;
 use crate::store::objects::deflate::zlib::{self, EntryCrc, StreamError, StreamInflater};
-use crate::store::objects::hash::object_hash::ObjectKind;
+use crate::store::objects::object_hash::ObjectKind;
 
 /// Magic, version and count at the start of a pack, in bytes.
 pub const HEADER_BYTES: u64 = 12;

@@ -6,7 +6,7 @@ use std::io;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::base_cache::BaseCache;
 use crate::store::objects::deflate::zlib::{EntryCrc, StreamInflater};
-use crate::store::objects::hash::object_hash::{ObjectHasher, TrailerHasher, hash_any};
+use crate::store::objects::object_hash::{ObjectHasher, TrailerHasher, hash_any};
 use crate::store::objects::pack::pack_delta::{self, Places};
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_reader::{

@@ -12,7 +12,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::TemporaryFile;
 use crate::store::files::directories;
 use crate::store::objects::deflate::zlib::{self, Deflater, EntryCrc, StreamDeflater, StreamError};
-use crate::store::objects::hash::object_hash::{Collision, ObjectHasher, ObjectKind, hash_object, trailer_of};
+use crate::store::objects::object_hash::{Collision, ObjectHasher, ObjectKind, hash_object, trailer_of};
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::PackStamp;
@@ -374,7 +374,7 @@ impl Claims {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::objects::hash::object_hash::tests::shattered_prefix;
+    use crate::store::objects::object_hash::tests::shattered_prefix;
 
     #[test]
     fn a_collision_found_at_the_end_of_a_stream_leaves_the_pack_as_it_was() {

@@ -3,7 +3,7 @@
 use crate::base::work_queue;
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::store::objects::deflate::zlib::EntryCrc;
-use crate::store::objects::hash::object_hash::TrailerHasher;
+use crate::store::objects::object_hash::TrailerHasher;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, PackReader, ReadError};
@@ -105,7 +105,7 @@ fn begin(kind: &str, len: u64) -> TrailerHasher {
 #[expect(clippy::disallowed_methods, reason = "tests break files directly")]
 mod tests {
     use super::*;
-    use crate::store::objects::hash::object_hash::ObjectKind;
+    use crate::store::objects::object_hash::ObjectKind;
     use crate::store::objects::odb::Objects;
     use crate::store::objects::pack::pack_writer::PackWriter;
 
