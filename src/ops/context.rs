@@ -84,6 +84,11 @@ impl Context {
         Some(Identity { root, parent })
     }
 
+    /// Makes the description of a new store for this root.
+    pub fn description(&self, forced: bool) -> Description {
+        Description::of_root(self.root.path(), self.now_ms, self.identity().unwrap_or_default(), forced)
+    }
+
     /// Returns where the store of this root lies, or would lie; see [`locate_store`].
     pub fn store_dir(&self) -> Result<PathBuf> {
         locate_store(&self.base, &self.root)

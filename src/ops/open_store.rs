@@ -5,7 +5,6 @@ use crate::ops::context::Context;
 use crate::ops::maintain::repair::salvage_unusable;
 use crate::ops::warning::Warning;
 use crate::store::damage::salvage::Unreadable;
-use crate::store::lifecycle::description::Description;
 use crate::store::repository::Store;
 
 /// Opens the store, replacing an unusable one by what can be read of it: a checkpoint now is worth more than a repair
@@ -23,26 +22,20 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     }
 }
 
-fn describe(context: &Context, forced: bool) -> Description {
-    let identity = context.identity().unwrap_or_default();
-    Description::of_root(context.root.path(), context.now_ms, identity, forced)
-}
-
 /// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store remembers it.
 fn open_store(context: &Context, force: bool) -> Result<Store> {
     let root = &context.root;
-    let describe = |forced| describe(context, forced);
     let dir = context.store_dir()?;
     let Some(why) = root.danger(&context.base, context.environment.home.as_deref()) else {
-        return Store::open_or_create(dir, &describe(false));
+        return Store::open_or_create(dir, &context.description(false));
     };
     let known = Store::open(dir.clone())?.and_then(|store| store.description().ok()?);
     if !force && !known.as_ref().is_some_and(|description| description.forced) {
         return Err(Error::UnsafeRoot { root: root.path().to_path_buf(), why });
     }
-    let store = Store::open_or_create(dir, &describe(true))?;
+    let store = Store::open_or_create(dir, &context.description(true))?;
     if known.is_some_and(|description| !description.forced) {
-        describe(true).write(store.layout())?;
+        context.description(true).write(store.layout())?;
     }
     Ok(store)
 }

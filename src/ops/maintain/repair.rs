@@ -14,7 +14,7 @@ use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::salvage::{Salvage, Salvaged, Unreadable};
 use crate::store::damage::salvage_backlog;
 use crate::store::layout::Layout;
-use crate::store::lifecycle::description::{self, Description};
+use crate::store::lifecycle::description;
 use crate::store::lifecycle::ownership;
 use crate::store::lock;
 use crate::store::repository::Store;
@@ -118,7 +118,7 @@ fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     let mut set_aside = locked.set_unreadable_aside(context.now_ms)?;
     set_aside.sort();
     if locked.store().description()?.is_none() {
-        locked.write_description(&describe(context))?;
+        locked.write_description(&context.description(false))?;
     }
     Ok(set_aside)
 }
@@ -131,12 +131,6 @@ fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
     let report = store.check(None, &options);
     drop(session);
     report
-}
-
-/// Makes a description for a store whose own cannot be read.
-fn describe(context: &Context) -> Description {
-    let identity = context.identity().unwrap_or_default();
-    Description::of_root(context.root.path(), context.now_ms, identity, false)
 }
 
 /// Salvages a store with unusable parts; `None` if another process has done so meanwhile.
@@ -162,7 +156,7 @@ pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable)
 pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
     let go_on = || context.check_interrupt();
     let (wait, holder) = (context.lock_wait, &context.holder);
-    let salvage = Salvage::begin(place, &describe(context), wait, holder, unreadable, &go_on)?;
+    let salvage = Salvage::begin(place, &context.description(false), wait, holder, unreadable, &go_on)?;
     heal_from_worktree(context, salvage.store(), &|| salvage.check())?;
     salvage.finish(context.now_ms)
 }
